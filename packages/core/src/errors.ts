@@ -1,0 +1,74 @@
+/**
+ * Stable codes of the errors Treadle throws at its public edge. A code never changes its meaning; new ones are added.
+ */
+export type TreadleErrorCode =
+  /** `prompt`, `continue`, `reset` or an import during a run of this session. Steer, follow up, or wait. */
+  | 'run_active'
+  /** `continue` on a session without messages. */
+  | 'nothing_to_continue'
+  /** `continue` on a history whose last message is the assistant's. */
+  | 'ends_with_assistant'
+  /** A prompt without content. */
+  | 'empty_prompt'
+  /** Another drive holds the session. The message names its owner. */
+  | 'session_busy'
+  /** A newer drive took the session over; this one may write nothing any more. */
+  | 'fenced'
+  /** No session with that id. */
+  | 'session_not_found'
+  /** A session with that id exists already. */
+  | 'session_exists'
+  /** A definition (agent, tool, limit) that can't work. */
+  | 'invalid_definition'
+  /** Imported or posted messages that don't have the shape of messages. */
+  | 'invalid_messages'
+  /** A tool result, or another answer, for a call that isn't waiting for it. */
+  | 'not_awaiting'
+  /** A journal written by a newer version of Treadle. It is left untouched. */
+  | 'journal_too_new'
+  /** Stored bytes that fail their check. */
+  | 'journal_corrupt'
+  /** The journal could not write. Nothing after the last acknowledged event happened. */
+  | 'journal_failed'
+  /** Something inside Treadle that should be impossible. Please report it. */
+  | 'internal';
+
+/**
+ * The error class of Treadle's public edge. Inside the loop errors are data; this is thrown only to callers.
+ *
+ * @example
+ * ```ts
+ * import { TreadleError } from '@treadle/core';
+ *
+ * const error = new TreadleError('run_active', 'A run is active. Use steer() or followUp().');
+ * console.log(error.code); // run_active
+ * ```
+ */
+export class TreadleError extends Error {
+  readonly code: TreadleErrorCode;
+  /** Machine-readable facts about the failure, safe to log. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: TreadleErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TreadleError';
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+/** The text of anything that was thrown: an `Error`, a string, an object, even `undefined`. Never throws itself. */
+export function errorText(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  if (typeof thrown === 'string') return thrown;
+  if (thrown === undefined) return 'undefined was thrown';
+  try {
+    return JSON.stringify(thrown) ?? String(thrown);
+  } catch {
+    return 'a value that can not be printed was thrown';
+  }
+}

@@ -1,0 +1,327 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { FileBlock, ToolResultContent, UserContent } from '../messages/content.ts';
+import type { Message } from '../messages/message.ts';
+import type { ModelError, StopReason, Usage } from '../model/model.ts';
+import type { ReplayPolicy } from '../tools/tool.ts';
+
+/** Version of the event union. A log written by a higher one is refused, untouched. */
+export const EVENT_VERSION = 1;
+
+/** How a run relates to what was before it in its session. */
+export type Continuation =
+  | { readonly kind: 'initial' }
+  | { readonly kind: 'default' }
+  | { readonly kind: 'rerun'; readonly tag: string }
+  | { readonly kind: 'branch'; readonly tag: string };
+
+/** What made a turn begin. */
+export type TurnTrigger = 'user' | 'subAgent' | 'continuation' | 'branch';
+
+/** What anyone may put into a session's inbox. */
+export type SessionInput =
+  | {
+      readonly type: 'prompt';
+      readonly messages: readonly InputMessage[];
+      readonly continuation?: Continuation;
+      readonly metadata?: JsonObject;
+    }
+  | { readonly type: 'continue'; readonly continuation: Continuation; readonly metadata?: JsonObject }
+  | { readonly type: 'steering'; readonly message: InputMessage }
+  | { readonly type: 'follow_up'; readonly message: InputMessage }
+  | { readonly type: 'cancel'; readonly reason?: string }
+  | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
+  | {
+      readonly type: 'approval_answer';
+      readonly approvalId: string;
+      readonly decision: 'approve' | 'deny';
+      readonly message?: string;
+    }
+  /** Replaces the conversation: an empty list is a reset. */
+  | { readonly type: 'import'; readonly messages: readonly Message[] };
+
+/** A user message on its way in. */
+export interface InputMessage {
+  readonly content: readonly UserContent[];
+}
+
+export interface ClientToolResult {
+  readonly callId: string;
+  readonly content: string | readonly ToolResultContent[];
+  readonly isError?: boolean;
+}
+
+/** The configuration a run started with, as data. */
+export interface ConfigSnapshot {
+  readonly provider: string;
+  readonly model: string;
+  readonly configId: string;
+  readonly thinking?: string;
+  readonly temperature?: number;
+  readonly maxTokens?: number;
+  readonly contextWindow?: number;
+  readonly tools: readonly string[];
+  readonly limits: JsonObject;
+}
+
+/** Why a run ended. Everything but `completed` is not a success. */
+export type RunEnd =
+  | 'completed'
+  /** The model's call failed. */
+  | 'model_error'
+  | 'aborted'
+  | 'turn_limit'
+  | 'token_limit'
+  | 'time_limit'
+  /** The model refused, or its output was filtered. */
+  | 'refused'
+  /** The output limit cut a reply off. */
+  | 'length'
+  | 'input_rejected';
+
+interface InRun {
+  readonly runId: string;
+}
+interface InTurn extends InRun {
+  /** From 0 in each run. */
+  readonly turnIndex: number;
+}
+
+/** A durable event before it has a place in a log. */
+export type DurableEventBody =
+  | {
+      readonly type: 'session_created';
+      readonly at: number;
+      readonly eventVersion: number;
+      readonly sessionId: string;
+      readonly agentId?: string;
+      readonly metadata?: JsonObject;
+      readonly fork?: { readonly sessionId: string; readonly seq: number };
+    }
+  | { readonly type: 'drive_started'; readonly at: number; readonly epoch: number; readonly owner: string }
+  | { readonly type: 'input_received'; readonly at: number; readonly key: string; readonly input: SessionInput }
+  | {
+      readonly type: 'input_rejected';
+      readonly at: number;
+      readonly inputSeq: number;
+      readonly reason: string;
+      readonly runId?: string;
+    }
+  | (InRun & {
+      readonly type: 'run_started';
+      readonly at: number;
+      readonly agentId: string;
+      readonly parentRunId?: string;
+      readonly continuation: Continuation;
+      readonly configSegment: string;
+      /** N of the run id. */
+      readonly ordinal: number;
+      readonly config: ConfigSnapshot;
+      /** What kind of caller: decides the trigger of the first turn. */
+      readonly startedBy: 'user' | 'subAgent';
+      readonly metadata?: JsonObject;
+      /** The input it answers. */
+      readonly inputSeq: number;
+    })
+  | (InTurn & {
+      readonly type: 'turn_started';
+      readonly at: number;
+      readonly triggeredBy: TurnTrigger;
+      readonly attempt: number;
+    })
+  | (InRun & {
+      readonly type: 'message_added';
+      readonly at: number;
+      readonly message: Message;
+      /** The input it came from. */
+      readonly inputSeq?: number;
+      /** False for what happened but is not sent to a model: a partial reply whose call failed. */
+      readonly inView: boolean;
+    })
+  | (InTurn & {
+      readonly type: 'attempt_failed';
+      readonly at: number;
+      readonly attempt: number;
+      readonly error: ModelError;
+      readonly delayMs?: number;
+    })
+  /** Deltas of this message that observers have seen are void. */
+  | (InTurn & {
+      readonly type: 'message_discarded';
+      readonly at: number;
+      readonly attempt: number;
+      readonly reason: 'attempt_failed' | 'interrupted';
+    })
+  | (InTurn & {
+      readonly type: 'tool_call_rejected';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly reason:
+        | 'unknown_tool'
+        | 'invalid_json'
+        | 'not_an_object'
+        | 'cut_off'
+        | 'invalid_arguments'
+        | 'in_doubt'
+        | 'cancelled'
+        | 'denied';
+      readonly content: readonly ToolResultContent[];
+    })
+  | (InRun & {
+      readonly type: 'decision_made';
+      readonly at: number;
+      readonly kind: 'hook' | 'permission' | 'memory' | 'check' | 'routing';
+      readonly key: string;
+      readonly decision: JsonValue;
+    })
+  | (InTurn & {
+      readonly type: 'tool_started';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly arguments: JsonObject;
+      readonly idempotencyKey: string;
+      readonly replay: ReplayPolicy;
+      readonly runs: 'server' | 'client';
+      readonly attempt: number;
+    })
+  | (InTurn & {
+      readonly type: 'tool_ended';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly content: readonly ToolResultContent[];
+      readonly isError: boolean;
+      /** Never sent to a model. */
+      readonly details?: JsonValue;
+      readonly files?: readonly FileBlock[];
+      readonly durationMs: number;
+      /** The run a sub-agent's call started. */
+      readonly childRunId?: string;
+    })
+  | (InTurn & {
+      readonly type: 'approval_requested';
+      readonly at: number;
+      readonly approvalId: string;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly arguments: JsonObject;
+      readonly question: string;
+    })
+  | (InRun & {
+      readonly type: 'approval_answered';
+      readonly at: number;
+      readonly approvalId: string;
+      readonly decision: 'approve' | 'deny';
+      readonly message?: string;
+      readonly inputSeq: number;
+    })
+  | (InRun & {
+      readonly type: 'run_paused';
+      readonly at: number;
+      readonly reason: 'client_tools' | 'approval';
+      readonly pending: readonly PendingCall[];
+    })
+  | (InRun & {
+      readonly type: 'compacted';
+      readonly at: number;
+      readonly view: readonly Message[];
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+    })
+  | (InTurn & { readonly type: 'turn_ended'; readonly at: number; readonly usage: Usage; readonly cost: number | null })
+  | (InRun & {
+      readonly type: 'branches_started';
+      readonly at: number;
+      readonly branches: readonly { readonly sessionId: string; readonly configId: string }[];
+    })
+  | (InRun & {
+      readonly type: 'branches_ended';
+      readonly at: number;
+      readonly selectedSessionId: string;
+      readonly selectedIndex: number;
+      readonly evaluationUsage: Usage;
+    })
+  | {
+      readonly type: 'task_updated';
+      readonly at: number;
+      readonly taskId: string;
+      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'killed';
+      readonly runId?: string;
+      readonly message?: string;
+    }
+  | (InRun & {
+      readonly type: 'run_ended';
+      readonly at: number;
+      readonly end: RunEnd;
+      /** The last model stop reason, or why there is none. */
+      readonly stopReason: StopReason | null;
+      readonly error?: ModelError;
+      /** In words, when `end` is not `completed`. */
+      readonly message?: string;
+      readonly usage: Usage;
+      readonly cost: number | null;
+      readonly turns: number;
+    });
+
+/** A call the run waits for: a client tool to run, or an approval to give. */
+export interface PendingCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonObject;
+  readonly approvalId?: string;
+}
+
+/** A durable event with its place in the log: `seq` counts from 1 without gaps. */
+export type DurableEvent = DurableEventBody & { readonly seq: number };
+
+interface Live extends InTurn {
+  /** The last durable event before it. */
+  readonly afterSeq: number;
+}
+
+/** What only watchers see. Nothing in the loop depends on it. */
+export type LiveEvent =
+  | (Live & { readonly type: 'message_started'; readonly messageId: string; readonly attempt: number })
+  | (Live & {
+      readonly type: 'message_delta';
+      readonly messageId: string;
+      readonly attempt: number;
+      readonly kind: 'text' | 'thinking' | 'tool_arguments';
+      /** The block of the message. */
+      readonly index: number;
+      /** Characters of this block before this delta. */
+      readonly offset: number;
+      readonly text: string;
+      /** On `tool_arguments`: the call's tool. */
+      readonly toolName?: string;
+      readonly callId?: string;
+      /**
+       * On `tool_arguments`: the value parsed so far, by reference. It grows in place with each delta, at no cost to
+       * those who don't read it; copy what you keep.
+       */
+      readonly partial?: JsonValue;
+    })
+  | (Live & {
+      readonly type: 'tool_progress';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly text?: string;
+      readonly elapsedMs: number;
+    })
+  | (Live & {
+      readonly type: 'tool_update';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly content: readonly ToolResultContent[];
+      readonly details?: JsonValue;
+    })
+  | (Live & { readonly type: 'status'; readonly status: string });
+
+/** Everything an observer may be told. */
+export type TreadleEvent = DurableEvent | LiveEvent;
+
+/** True for events that are in the log. */
+export function isDurable(event: TreadleEvent): event is DurableEvent {
+  return 'seq' in event;
+}

@@ -1,0 +1,63 @@
+import type { JsonValue } from '../json.ts';
+import type { StopReason, Usage } from '../model/model.ts';
+import type { AssistantContent, ToolResultContent, UserContent } from './content.ts';
+
+/** Where a user message came from. `reminder` and `limit` messages are written by the runtime. */
+export type UserMessageOrigin = 'prompt' | 'steering' | 'follow_up' | 'reminder' | 'limit' | 'import';
+
+export interface UserMessage {
+  readonly role: 'user';
+  readonly id: string;
+  /** Milliseconds since 1970-01-01 UTC. */
+  readonly at: number;
+  readonly origin: UserMessageOrigin;
+  readonly content: readonly UserContent[];
+}
+
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  readonly id: string;
+  readonly at: number;
+  /** Who made it: opaque parts return only to the same provider. */
+  readonly provider: string;
+  readonly model: string;
+  readonly content: readonly AssistantContent[];
+  readonly stopReason: StopReason;
+  /** The provider's own word for why it stopped. */
+  readonly rawStopReason?: string;
+  readonly usage: Usage;
+  /** US dollars, or null when the price is unknown. */
+  readonly cost: number | null;
+  /** Set when `stopReason` is `error`: what went wrong, redacted. */
+  readonly errorMessage?: string;
+  /** The provider's container, to be sent again with the next request. */
+  readonly containerId?: string;
+  /** The provider's id of this response. */
+  readonly responseId?: string;
+}
+
+export interface ToolResultMessage {
+  readonly role: 'tool';
+  readonly id: string;
+  readonly at: number;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly content: readonly ToolResultContent[];
+  readonly isError: boolean;
+}
+
+/** Data of the application's own inside the history. It never reaches a model. */
+export interface ExtensionMessage {
+  readonly role: 'extension';
+  readonly id: string;
+  readonly at: number;
+  /** The application's word for what this is, such as `ui_update`. */
+  readonly kind: string;
+  readonly data: JsonValue;
+}
+
+/** What a model is sent. */
+export type ModelMessage = UserMessage | AssistantMessage | ToolResultMessage;
+
+/** What a history holds. */
+export type Message = ModelMessage | ExtensionMessage;

@@ -1,0 +1,156 @@
+import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
+import type { AssistantContent } from '../messages/content.ts';
+import type { ModelMessage } from '../messages/message.ts';
+
+/**
+ * Why a model stopped. `stop`: it was done. `length`: its output limit. `tool_use`: it wants tools. `pause`: the provider
+ * asks to be called again as it is. `refusal` and `content_filter` are not successes. `other`: a word we don't know.
+ */
+export type StopReason =
+  'stop' | 'length' | 'tool_use' | 'pause' | 'refusal' | 'content_filter' | 'error' | 'aborted' | 'other';
+
+/** Token counts. `null` means the provider didn't say: unknown is not zero. `input` excludes cached tokens. */
+export interface Usage {
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly cacheRead: number | null;
+  readonly cacheWrite: number | null;
+  /** Part of `output` spent on reasoning. */
+  readonly reasoning: number | null;
+}
+
+/** A tool as a model is told of it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments: always `type: "object"`. */
+  readonly parameters: JsonSchema;
+}
+
+/** A tool the provider executes itself, in the provider's own shape, passed through. */
+export interface ProviderToolDefinition {
+  readonly name: string;
+  readonly provider: string;
+  readonly definition: JsonObject;
+}
+
+export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high';
+
+/** One model call. Arrays are append-only between the calls of a run and must not be changed by a model. */
+export interface ModelRequest {
+  readonly system: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolDefinition[];
+  readonly providerTools?: readonly ProviderToolDefinition[];
+  /** `none` declares the tools and forbids their use, which keeps a provider's prompt cache. */
+  readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly name: string };
+  /** Output tokens at most. */
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly stopSequences?: readonly string[];
+  readonly thinking?: ThinkingLevel;
+  /** The container of an earlier response of this provider. */
+  readonly containerId?: string;
+  /** Merged into the body as it is, last. */
+  readonly extraBody?: JsonObject;
+  /** The session, for caches keyed by conversation. */
+  readonly sessionId?: string;
+}
+
+/** The kinds of model failure, as data. See `docs/models.md` for which are retried. */
+export type ModelErrorKind = 'rate_limited' | 'network' | 'auth' | 'api' | 'context_overflow' | 'cancelled' | 'other';
+
+/** A failed model call, as data. `message` and `excerpt` are redacted. */
+export interface ModelError {
+  readonly kind: ModelErrorKind;
+  readonly message: string;
+  /** Whether trying again may help. */
+  readonly retryable: boolean;
+  /** HTTP status, when there was one. */
+  readonly status?: number;
+  /** The provider's own code or type, such as `overloaded_error`. */
+  readonly code?: string;
+  readonly requestId?: string;
+  /** Milliseconds the provider asked to wait. */
+  readonly retryAfterMs?: number;
+  /** The beginning of the response body. */
+  readonly excerpt?: string;
+}
+
+/**
+ * What a model streams. Every block has an `index` of its own, in the order of the message; deltas of different blocks
+ * may interleave. `block_end` carries the finished block; a block without a `block_end` was cut off.
+ * A stream ends with exactly one `finish` or one `error`.
+ */
+export type ModelEvent =
+  | { readonly type: 'start'; readonly model?: string; readonly responseId?: string; readonly containerId?: string }
+  | { readonly type: 'text_delta'; readonly index: number; readonly text: string }
+  | { readonly type: 'thinking_delta'; readonly index: number; readonly text: string }
+  | { readonly type: 'tool_call_start'; readonly index: number; readonly providerCallId: string; readonly name: string }
+  | { readonly type: 'tool_arguments_delta'; readonly index: number; readonly text: string }
+  | { readonly type: 'block_end'; readonly index: number; readonly block: ModelBlock }
+  | {
+      readonly type: 'finish';
+      readonly stopReason: Exclude<StopReason, 'error' | 'aborted'>;
+      readonly rawStopReason?: string;
+      readonly usage: Usage;
+      /** The provider's usage object as received, last value of each field. */
+      readonly rawUsage?: JsonValue;
+      readonly containerId?: string;
+    }
+  | { readonly type: 'error'; readonly error: ModelError; readonly usage?: Usage };
+
+/** A finished tool call as the wire gave it: the loop parses `argumentsText` and adds an id of its own. */
+export interface ModelToolCall {
+  readonly type: 'tool_call';
+  readonly providerCallId: string;
+  readonly name: string;
+  readonly argumentsText: string;
+  readonly opaque?: JsonObject;
+}
+
+/** A finished block of a stream. */
+export type ModelBlock = Exclude<AssistantContent, { readonly type: 'tool_call' }> | ModelToolCall;
+
+/**
+ * The model port. `stream` never throws after its first event: failures are `error` events. The signal aborts the
+ * request; the stream then ends with an `error` of kind `cancelled`, or simply ends.
+ */
+export interface Model {
+  /** Stable lowercase name of the provider, such as `anthropic`. Opaque blocks return only to the same one. */
+  readonly provider: string;
+  /** The provider's name of the model. */
+  readonly id: string;
+  /** Context window in tokens, when known. */
+  readonly contextWindow?: number;
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** US dollars for this usage, or null when the price or a count is unknown. */
+  cost?(usage: Usage): number | null;
+}
+
+/** Usage of which nothing is known. */
+export const UNKNOWN_USAGE: Usage = Object.freeze({
+  input: null,
+  output: null,
+  cacheRead: null,
+  cacheWrite: null,
+  reasoning: null,
+});
+
+const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
+
+/** The sum of two usages; an unknown count doesn't erase a known one. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input: add(a.input, b.input),
+    output: add(a.output, b.output),
+    cacheRead: add(a.cacheRead, b.cacheRead),
+    cacheWrite: add(a.cacheWrite, b.cacheWrite),
+    reasoning: add(a.reasoning, b.reasoning),
+  };
+}
+
+/** All tokens of a usage; unknown counts as nothing. `reasoning` is part of `output`. */
+export function totalTokens(usage: Usage): number {
+  return (usage.input ?? 0) + (usage.output ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
+}

@@ -1,0 +1,73 @@
+import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
+import type { FileBlock, ToolResultContent } from '../messages/content.ts';
+
+/**
+ * What may happen to a call that an earlier process started and didn't end. `safe`: it runs again, under the same
+ * idempotency key. `never`: it is answered with an error that says its effect is unknown. `ask`: a person decides.
+ */
+export type ReplayPolicy = 'safe' | 'never' | 'ask';
+
+/** What a tool returns: text, blocks, or a result with details for programs and user interfaces. */
+export type ToolOutput = string | readonly ToolResultContent[] | ToolResult;
+
+export interface ToolResult {
+  readonly content: string | readonly ToolResultContent[];
+  /** True when the call failed in a way the model should read and react to. */
+  readonly isError?: boolean;
+  /** Structured facts for programs, such as an exit code. Never sent to a model. */
+  readonly details?: JsonValue;
+  /** Files the call produced, reported in the run's result. */
+  readonly files?: readonly FileBlock[];
+}
+
+/** What a running tool is given. */
+export interface ToolContext {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  /** The same for every attempt at this call, in any process. Pass it on to services that know such keys. */
+  readonly idempotencyKey: string;
+  /** Aborted by cancellation, by the tool's timeout and by the run's time limit. */
+  readonly signal: AbortSignal;
+  /** Streams a partial result. The final result replaces it; a model never sees it. */
+  update(partial: ToolOutput): void;
+  /** Says in words what is going on, for a person. */
+  progress(text: string): void;
+}
+
+/** Checks a tool call's arguments. Returns the value for `execute`, or what is wrong and where. */
+export type ArgumentsCheck = (args: JsonObject) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
+
+export type ArgumentsOutcome =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: readonly ArgumentsIssue[] };
+
+/** One thing wrong with the arguments. `path` is a JSON pointer; the empty string is the whole object. */
+export interface ArgumentsIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A tool. Made by `defineTool`; adapters (MCP, OpenAPI) may build it directly. */
+export interface Tool {
+  readonly name: string;
+  /** For people; the name when none is given. */
+  readonly label: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, `type: "object"`, as the model is told. */
+  readonly parameters: JsonSchema;
+  /** `server`: `execute` runs here. `client`: the connected client runs it and posts the result. */
+  readonly runs: 'server' | 'client';
+  readonly replay: ReplayPolicy;
+  /** True when the tool changes nothing anywhere. */
+  readonly readOnly: boolean;
+  /** `sequential` calls never overlap another call of their turn. */
+  readonly execution: 'parallel' | 'sequential';
+  /** A call of a terminal tool ends the run, after its turn's results are recorded. */
+  readonly terminal: boolean;
+  /** Milliseconds after which a call is aborted; the agent's `toolTimeoutMs` when absent. */
+  readonly timeoutMs?: number;
+  readonly check: ArgumentsCheck;
+  /** `args` is what `check` returned. Absent on client tools. */
+  readonly execute?: (args: unknown, context: ToolContext) => Promise<ToolOutput> | ToolOutput;
+}
