@@ -5,6 +5,8 @@ export * from './messages/message.ts';
 export * from './model/model.ts';
 export * from './events/events.ts';
 export * from './journal/journal.ts';
+export * from './journal/memory.ts';
+export * from './journal/support.ts';
 export * from './tools/tool.ts';
 export * from './ports/http.ts';
 export * from './ports/clock.ts';

@@ -64,35 +64,66 @@ export interface SessionPage {
 /**
  * The journal port: an append-only log per session, with one writer at a time and an inbox for everyone.
  * Every method rejects with a `TreadleError`: `session_not_found`, `session_exists`, `session_busy`, `fenced`,
- * `journal_failed`, `journal_corrupt`, `journal_too_new`.
+ * `journal_failed` (also after `close`), `journal_corrupt`, `journal_too_new`. `journalContract` of `@treadle/testing`
+ * checks an implementation.
  *
- * What `append` and `post` have acknowledged survives the death of the process.
+ * What `append` and `post` have acknowledged survives the death of the process (in the memory journal, whose contents
+ * die with it, there is nothing to survive).
+ *
+ * Events given to a journal and got from it are shared: nobody may change them.
  */
 export interface Journal {
-  /** Starts a log with `session_created` as its event 1; as a fork, the log goes on after the parent's event `seq`. */
+  /**
+   * Starts a log with `session_created` as its event 1. As a fork, the log begins with the parent's events `1 … seq`, by
+   * reference, and `first` is event `seq + 1`. `session_not_found` when the parent has no such event.
+   */
   create(
     sessionId: string,
     first: DurableEventBody,
     fork?: { readonly sessionId: string; readonly seq: number },
   ): Promise<void>;
-  /** Takes the session for one drive, with a new epoch. `session_busy` while another owner's claim is alive. */
+  /**
+   * Takes the session for one drive, with an epoch higher than all before. `session_busy`, naming the owner, while
+   * another owner's claim is alive. An owner that claims again replaces its own claim.
+   */
   claim(sessionId: string, owner: Owner): Promise<Claim>;
-  /** Writes all events or none. Rejects with `fenced` when a higher epoch exists. */
+  /**
+   * Writes all events or none. `ok: false` when the log is ahead of `expectedSeq` through posts only. Rejects with
+   * `fenced` when a higher epoch exists, the claim was released, or the log is otherwise not where the drive thinks it
+   * is: that drive may write nothing any more. A claim whose lease lapsed may write until someone takes the session.
+   */
   append(
     sessionId: string,
     epoch: number,
     expectedSeq: number,
     events: readonly DurableEventBody[],
   ): Promise<AppendOutcome>;
-  /** Writes an `input_received`, from anyone, without a claim. The same key again changes nothing. */
+  /**
+   * Writes an `input_received`, from anyone, without a claim. The same key again in the same session writes nothing and
+   * returns the number of the first. A fork doesn't inherit its parent's keys.
+   */
   post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome>;
-  /** The events from number `from` on (1 is the first), a fork's prefix included, to the end of the log as it is now. */
+  /**
+   * The events from number `from` on (1 is the first), a fork's prefix included, to the end of the log as it is when the
+   * first one is asked for. What is written meanwhile is left to the next `read`.
+   */
   read(sessionId: string, from: number): AsyncIterable<DurableEvent>;
-  /** Calls `changed` after each append or post it hears of, from this process at once and from others soon. */
-  watch(sessionId: string, changed: () => void): () => void;
+  /**
+   * Calls `changed` with the log's last sequence number after each append or post, and after the session's removal: at once, before the writer is
+   * acknowledged, for writes of this process; soon for those of others. A listener that throws is ignored. Returns a
+   * function that ends the watch.
+   */
+  watch(sessionId: string, changed: (seq: number) => void): () => void;
+  /**
+   * Sessions by their last event's time, newest first. A session written to while someone pages moves to the front: it is
+   * never listed twice, but may be missed by the later pages.
+   */
   list(options?: ListOptions): Promise<SessionPage>;
-  /** Deletes a session. What forks still use of it stays readable through them. */
+  /**
+   * Deletes a session; its id is free again. What forks still use of it stays readable through them. `session_busy` while
+   * a claim on it is alive.
+   */
   remove(sessionId: string): Promise<void>;
-  /** Lets go of files, connections and timers. */
+  /** Lets go of files, connections, timers and watchers. Calls after it reject with `journal_failed`. */
   close(): Promise<void>;
 }

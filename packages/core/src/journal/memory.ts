@@ -1,0 +1,275 @@
+import type { DurableEvent, DurableEventBody, SessionInput } from '../events/events.ts';
+import type {
+  AppendOutcome,
+  Claim,
+  Journal,
+  ListOptions,
+  Owner,
+  PostOutcome,
+  SessionPage,
+  SessionSummary,
+} from './journal.ts';
+import { agentIdOf, firstPromptOf, journalErrors } from './support.ts';
+
+/** One log. A fork points at its parent's log, which outlives the parent's removal from the index. */
+interface Log {
+  readonly sessionId: string;
+  /** Place in the order of creation. */
+  readonly ordinal: number;
+  readonly parent: { readonly log: Log; readonly seq: number } | undefined;
+  /** Events after the parent's part: `own[0]` has the number `base + 1`. */
+  readonly own: DurableEvent[];
+  readonly base: number;
+  readonly createdAt: number;
+  readonly agentId: string | undefined;
+  updatedAt: number;
+  firstPrompt: { readonly seq: number; readonly text: string } | undefined;
+  /** The last event that `create` or `append` wrote: everything after it was posted. */
+  lastAppended: number;
+  epoch: number;
+  holder: Owner | undefined;
+  readonly keys: Map<string, number>;
+}
+
+const seqOf = (log: Log): number => log.base + log.own.length;
+
+function addEvent(log: Log, body: DurableEventBody): DurableEvent {
+  const event: DurableEvent = { ...body, seq: seqOf(log) + 1 };
+  log.own.push(event);
+  if (event.type === 'input_received') {
+    log.keys.set(event.key, event.seq);
+    if (log.firstPrompt === undefined) {
+      const text = firstPromptOf(event.input);
+      if (text !== undefined) log.firstPrompt = { seq: event.seq, text };
+    }
+  }
+  log.updatedAt = event.at;
+  return event;
+}
+
+function summaryOf(log: Log): SessionSummary {
+  return {
+    sessionId: log.sessionId,
+    seq: seqOf(log),
+    createdAt: log.createdAt,
+    updatedAt: log.updatedAt,
+    ...(log.agentId !== undefined && { agentId: log.agentId }),
+    ...(log.firstPrompt && { firstPrompt: log.firstPrompt.text }),
+    ...(log.parent && { parent: { sessionId: log.parent.log.sessionId, seq: log.parent.seq } }),
+  };
+}
+
+/** The stretches of event arrays that make up events `from` to the end, oldest first. */
+function stretches(log: Log, from: number): { events: DurableEvent[]; at: number; end: number }[] {
+  const parts: { events: DurableEvent[]; at: number; end: number }[] = [];
+  let current: Log | undefined = log;
+  let last = seqOf(log);
+  while (current && last >= from) {
+    parts.push({ events: current.own, at: Math.max(0, from - 1 - current.base), end: last - current.base });
+    last = Math.min(last, current.base);
+    current = current.parent?.log;
+  }
+  return parts.reverse();
+}
+
+function readEvents(find: () => Log, from: number): AsyncIterator<DurableEvent> {
+  let parts: ReturnType<typeof stretches> | undefined;
+  let index = 0;
+  return {
+    // Async, so that an unknown session rejects instead of throwing.
+    async next() {
+      parts ??= stretches(find(), Math.max(1, from));
+      for (let part = parts[index]; part; part = parts[++index]) {
+        const event = part.at < part.end ? part.events[part.at++] : undefined;
+        if (event) return { done: false, value: event };
+      }
+      return { done: true, value: undefined };
+    },
+    async return() {
+      parts = [];
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+/** The last event of `log` that any of `live` reads through its ancestry; 0 for none. */
+function lastUsedByForks(log: Log, live: Iterable<Log>): number {
+  let last = 0;
+  for (const other of live) {
+    let seq = Number.POSITIVE_INFINITY;
+    for (let fork = other.parent; fork; fork = fork.log.parent) {
+      seq = Math.min(seq, fork.seq);
+      if (fork.log === log) last = Math.max(last, seq);
+    }
+  }
+  return last;
+}
+
+/** Most recently written first; the later created first among equals. */
+const newestFirst = (a: Log, b: Log): number => b.updatedAt - a.updatedAt || b.ordinal - a.ordinal;
+
+/** A cursor names the last row shown; the next page holds what sorts after it. */
+function afterCursor(cursor: string): (log: Log) => boolean {
+  const [updatedAt = Number.NaN, ordinal = Number.NaN] = cursor.split('.').map(Number);
+  return (log) => log.updatedAt < updatedAt || (log.updatedAt === updatedAt && log.ordinal < ordinal);
+}
+
+/**
+ * A journal in this process's memory: for tests, for agents whose sessions needn't outlive them, and as the reference
+ * of the port. A claim is exclusive and never lapses, for it dies with the process.
+ *
+ * Events are kept as the objects they are, so nothing is copied or serialised: an event handed to `append`, returned by
+ * it or yielded by `read` is shared by everyone who reads the session. Treat it as frozen.
+ *
+ * @example
+ * ```ts
+ * import { memoryJournal } from '@treadle/core';
+ *
+ * const journal = memoryJournal();
+ * await journal.create('s1', { type: 'session_created', at: Date.now(), eventVersion: 1, sessionId: 's1' });
+ * const prompt = { type: 'prompt', messages: [{ content: [{ type: 'text', text: 'Hello' }] }] } as const;
+ * const { seq } = await journal.post('s1', prompt, 'key-1', Date.now());
+ * console.log(seq); // 2
+ * ```
+ */
+export function memoryJournal(): Journal {
+  const logs = new Map<string, Log>();
+  const watchers = new Map<string, Set<{ readonly changed: (seq: number) => void }>>();
+  let created = 0;
+  let closed = false;
+
+  function find(sessionId: string): Log {
+    if (closed) throw journalErrors.closed();
+    const log = logs.get(sessionId);
+    if (!log) throw journalErrors.notFound(sessionId);
+    return log;
+  }
+
+  function tell(sessionId: string, seq: number): void {
+    const listeners = watchers.get(sessionId);
+    if (!listeners) return;
+    for (const listener of listeners) {
+      try {
+        listener.changed(seq);
+      } catch {
+        // A watcher only observes: the write is done, and its failure is its own.
+      }
+    }
+  }
+
+  function addLog(sessionId: string, first: DurableEventBody, fork: { sessionId: string; seq: number } | undefined) {
+    if (closed) throw journalErrors.closed();
+    if (logs.has(sessionId)) throw journalErrors.exists(sessionId);
+    const agentId = agentIdOf(first);
+    const parent = fork && { log: find(fork.sessionId), seq: fork.seq };
+    if (parent && !(Number.isInteger(parent.seq) && parent.seq >= 1 && parent.seq <= seqOf(parent.log))) {
+      throw journalErrors.noSuchEvent(parent.log.sessionId, parent.seq, seqOf(parent.log));
+    }
+    const inherited = parent?.log.firstPrompt;
+    const log: Log = {
+      sessionId,
+      ordinal: ++created,
+      parent,
+      own: [],
+      base: parent?.seq ?? 0,
+      createdAt: first.at,
+      agentId,
+      updatedAt: first.at,
+      firstPrompt: parent && inherited && inherited.seq <= parent.seq ? inherited : undefined,
+      lastAppended: 0,
+      epoch: 0,
+      holder: undefined,
+      keys: new Map(),
+    };
+    log.lastAppended = addEvent(log, first).seq;
+    logs.set(sessionId, log);
+  }
+
+  function take(log: Log, owner: Owner): Claim {
+    if (log.holder && log.holder.id !== owner.id) throw journalErrors.busy(log.sessionId, log.holder);
+    const epoch = ++log.epoch;
+    log.holder = owner;
+    return {
+      sessionId: log.sessionId,
+      epoch,
+      seq: seqOf(log),
+      leaseMs: Number.POSITIVE_INFINITY,
+      renew: async () => log.epoch === epoch && log.holder !== undefined,
+      release: async () => {
+        if (log.epoch === epoch) log.holder = undefined;
+      },
+    };
+  }
+
+  function write(log: Log, epoch: number, expectedSeq: number, bodies: readonly DurableEventBody[]): AppendOutcome {
+    if (epoch !== log.epoch) throw journalErrors.fenced(log.sessionId, epoch, `epoch ${log.epoch} took it over`);
+    if (!log.holder) throw journalErrors.fenced(log.sessionId, epoch, 'its claim was released');
+    const seq = seqOf(log);
+    if (expectedSeq !== seq) {
+      if (expectedSeq >= log.lastAppended && expectedSeq < seq) return { ok: false, seq };
+      throw journalErrors.fenced(log.sessionId, epoch, `it expects event ${expectedSeq + 1}, the log ends at ${seq}`);
+    }
+    const events = bodies.map((body) => addEvent(log, body));
+    log.lastAppended = seqOf(log);
+    return { ok: true, events };
+  }
+
+  function drop(log: Log): void {
+    if (log.holder) throw journalErrors.busy(log.sessionId, log.holder);
+    logs.delete(log.sessionId);
+    log.own.length = Math.max(0, lastUsedByForks(log, logs.values()) - log.base);
+  }
+
+  function page({ limit = 50, cursor, agentId }: ListOptions): SessionPage {
+    if (closed) throw journalErrors.closed();
+    let rows = [...logs.values()];
+    if (agentId !== undefined) rows = rows.filter((log) => log.agentId === agentId);
+    if (cursor !== undefined) rows = rows.filter(afterCursor(cursor));
+    rows.sort(newestFirst);
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    const more = last !== undefined && rows.length > shown.length;
+    return { sessions: shown.map(summaryOf), ...(more && { cursor: `${last.updatedAt}.${last.ordinal}` }) };
+  }
+
+  return {
+    async create(sessionId, first, fork) {
+      addLog(sessionId, first, fork);
+    },
+    claim: async (sessionId, owner) => take(find(sessionId), owner),
+    async append(sessionId, epoch, expectedSeq, events) {
+      const outcome = write(find(sessionId), epoch, expectedSeq, events);
+      if (outcome.ok && events.length > 0) tell(sessionId, expectedSeq + events.length);
+      return outcome;
+    },
+    async post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome> {
+      const log = find(sessionId);
+      const before = log.keys.get(key);
+      if (before !== undefined) return { seq: before, duplicate: true };
+      const { seq } = addEvent(log, { type: 'input_received', at, key, input });
+      tell(sessionId, seq);
+      return { seq, duplicate: false };
+    },
+    read: (sessionId, from) => ({ [Symbol.asyncIterator]: () => readEvents(() => find(sessionId), from) }),
+    watch(sessionId, changed) {
+      const listener = { changed };
+      const listeners = watchers.get(sessionId) ?? new Set();
+      watchers.set(sessionId, listeners.add(listener));
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0 && watchers.get(sessionId) === listeners) watchers.delete(sessionId);
+      };
+    },
+    list: async (options = {}) => page(options),
+    async remove(sessionId) {
+      const log = find(sessionId);
+      drop(log);
+      tell(sessionId, seqOf(log));
+    },
+    async close() {
+      closed = true;
+      logs.clear();
+      watchers.clear();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { DurableEventBody, SessionInput } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
+import type { Owner } from './journal.ts';
+
+const FIRST_PROMPT_LENGTH = 120;
+
+/**
+ * What `list` shows of a prompt: the text of its first message on one line, at most 120 characters and never half a
+ * surrogate pair. Undefined for any other input and for a prompt without text. For authors of journals.
+ */
+export function firstPromptOf(input: SessionInput): string | undefined {
+  if (input.type !== 'prompt') return undefined;
+  let text = '';
+  for (const block of input.messages[0]?.content ?? []) {
+    if (block.type === 'text') text += `${text === '' ? '' : ' '}${block.text.slice(0, 4 * FIRST_PROMPT_LENGTH)}`;
+    if (text.length > 4 * FIRST_PROMPT_LENGTH) break;
+  }
+  const line = text.replace(/\s+/gu, ' ').trim();
+  if (line.length <= FIRST_PROMPT_LENGTH) return line === '' ? undefined : line;
+  const cut = line.slice(0, FIRST_PROMPT_LENGTH);
+  const last = cut.charCodeAt(cut.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? cut.slice(0, -1) : cut;
+}
+
+/** The agent a session's first event names. A log that starts with anything else is a defect of the caller. */
+export function agentIdOf(first: DurableEventBody): string | undefined {
+  if (first.type !== 'session_created') {
+    throw new TreadleError('internal', `A log starts with session_created, not with ${first.type}.`);
+  }
+  return first.agentId;
+}
+
+/** The errors every journal throws, in the same words. For authors of journals. */
+export const journalErrors = {
+  notFound: (sessionId: string): TreadleError =>
+    new TreadleError('session_not_found', `There is no session ${sessionId}.`, { details: { sessionId } }),
+  exists: (sessionId: string): TreadleError =>
+    new TreadleError('session_exists', `There is a session ${sessionId} already.`, { details: { sessionId } }),
+  busy: (sessionId: string, owner: Owner): TreadleError =>
+    new TreadleError('session_busy', `Session ${sessionId} is being worked on by ${owner.label}.`, {
+      details: { sessionId, ownerId: owner.id, ownerLabel: owner.label },
+    }),
+  fenced: (sessionId: string, epoch: number, why: string): TreadleError =>
+    new TreadleError('fenced', `This drive (epoch ${epoch}) may not write to session ${sessionId}: ${why}.`, {
+      details: { sessionId, epoch },
+    }),
+  noSuchEvent: (sessionId: string, seq: number, last: number): TreadleError =>
+    new TreadleError('session_not_found', `Session ${sessionId} has events 1 to ${last}; there is no event ${seq}.`, {
+      details: { sessionId, seq },
+    }),
+  closed: (): TreadleError => new TreadleError('journal_failed', 'The journal is closed.'),
+};
