@@ -67,7 +67,8 @@ export function errorText(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   if (thrown === undefined) return 'undefined was thrown';
   try {
-    return JSON.stringify(thrown) ?? String(thrown);
+    // Functions and symbols have no JSON.
+    return JSON.stringify(thrown) ?? `a ${typeof thrown} was thrown`;
   } catch {
     return 'a value that can not be printed was thrown';
   }

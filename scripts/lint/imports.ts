@@ -1,0 +1,149 @@
+// The arrows of the house as a lint rule: which package may import which, and inside core, which room.
+// `docs/architecture.md` says why each arrow is there; this table is what holds.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join, posix } from 'node:path';
+
+interface Arrows {
+  /** Workspace packages that sources of this one may import. */
+  readonly packages: readonly string[];
+  /** Whether sources may import Node's own modules. */
+  readonly node: boolean;
+}
+
+const CORE = '@treadle/core';
+
+/** Per folder of `packages/`. A package that isn't listed here fails the lint, so that nobody adds one without arrows. */
+const ARROWS: Readonly<Record<string, Arrows>> = {
+  core: { packages: [], node: false },
+  models: { packages: [CORE], node: true },
+  tools: { packages: [CORE], node: true },
+  store: { packages: [CORE], node: true },
+  testing: { packages: [CORE], node: true },
+  treadle: { packages: [CORE, '@treadle/models', '@treadle/tools', '@treadle/store'], node: true },
+};
+
+/** What test files may import on top: never what ships. */
+const TESTING = '@treadle/testing';
+
+/** Rooms of core that may import the loop: none. The front door's files, directly in `src`, may. */
+const LOOP = 'loop';
+
+/** Where a source file lives: its package's folder, and its path below that package's `src`. */
+interface Place {
+  readonly folder: string;
+  /** With forward slashes, such as `loop/plan.ts`. */
+  readonly path: string;
+  readonly isTest: boolean;
+}
+
+/** The place of a file given relative to the repository's root, or null when it isn't a source of a package. */
+export function placeOf(file: string): Place | null {
+  const match = /^packages\/([^/]+)\/src\/(.+)$/.exec(file);
+  if (match?.[1] === undefined || match[2] === undefined) return null;
+  return { folder: match[1], path: match[2], isTest: match[2].endsWith('.test.ts') };
+}
+
+function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function refuseRelative(place: Place, specifier: string): string | null {
+  const target = posix.join(posix.dirname(place.path), specifier);
+  if (target.startsWith('..')) {
+    return `'${specifier}' leaves the sources of packages/${place.folder}. Import a package by its name.`;
+  }
+  const room = place.path.includes('/') ? posix.dirname(place.path).split('/')[0] : null;
+  if (place.folder !== 'core' || room === null || room === LOOP || place.isTest) return null;
+  return target.startsWith(`${LOOP}/`)
+    ? `The room '${room}' of core must not import the loop, which imports it. Take a function as an argument instead.`
+    : null;
+}
+
+/**
+ * Why a file may not import something, or null when it may.
+ *
+ * @param declared names of the packages that the importing package's manifest depends on
+ */
+export function refuseImport(place: Place, specifier: string, declared: ReadonlySet<string>): string | null {
+  if (specifier.startsWith('.')) return refuseRelative(place, specifier);
+  const arrows = ARROWS[place.folder];
+  if (arrows === undefined) return `packages/${place.folder} has no arrows: add it to scripts/lint/imports.ts.`;
+  const name = packageName(specifier);
+  const isWorkspace = name === 'treadle' || name.startsWith('@treadle/');
+  if (isWorkspace) {
+    if (arrows.packages.includes(name) || (place.isTest && name === TESTING)) return null;
+    const allowed = arrows.packages.length === 0 ? 'no other package' : arrows.packages.join(', ');
+    return `packages/${place.folder} may import ${allowed}, not '${name}'.`;
+  }
+  if (place.isTest) return null;
+  if (isBuiltin(specifier)) {
+    return arrows.node
+      ? null
+      : `packages/${place.folder} runs anywhere: it must not import '${specifier}'. Use a port.`;
+  }
+  return declared.has(name) ? null : `'${name}' is not a dependency in packages/${place.folder}/package.json.`;
+}
+
+const manifests = new Map<string, ReadonlySet<string>>();
+
+function declaredBy(root: string, folder: string): ReadonlySet<string> {
+  const known = manifests.get(folder);
+  if (known !== undefined) return known;
+  const file = join(root, 'packages', folder, 'package.json');
+  const names = new Set<string>();
+  if (existsSync(file)) {
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Record<string, string> | undefined>;
+    for (const field of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
+      for (const name of Object.keys(manifest[field] ?? {})) names.add(name);
+    }
+  }
+  manifests.set(folder, names);
+  return names;
+}
+
+/** As much of a syntax node as the rule reads. */
+interface Node {
+  readonly type: string;
+  readonly value?: unknown;
+}
+interface Importing extends Node {
+  readonly source: Node | null;
+}
+interface Context {
+  readonly cwd: string;
+  readonly filename: string;
+  report(problem: { readonly node: Node; readonly message: string }): void;
+}
+
+const rule = {
+  meta: { type: 'problem', docs: { description: 'Only the arrows of the house are imported.' } },
+  create(context: Context) {
+    const file = posix.relative(context.cwd.replaceAll('\\', '/'), context.filename.replaceAll('\\', '/'));
+    const place = placeOf(file);
+    if (place === null) return {};
+    const check = (node: Importing): void => {
+      if (node.source === null) return;
+      const problem =
+        typeof node.source.value === 'string'
+          ? refuseImport(place, node.source.value, declaredBy(context.cwd, place.folder))
+          : place.isTest
+            ? null
+            : 'An import that is computed can not be checked.';
+      if (problem !== null) context.report({ node: node.source, message: problem });
+    };
+    return {
+      ImportDeclaration: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      ImportExpression: check,
+      TSImportType: check,
+    };
+  },
+};
+
+export default { meta: { name: 'house' }, rules: { imports: rule } };
