@@ -1,5 +1,5 @@
 import type { JsonValue } from '../json.ts';
-import type { StopReason, Usage } from '../model/model.ts';
+import type { StopReason, Usage } from '../model/usage.ts';
 import type { AssistantContent, ToolResultContent, UserContent } from './content.ts';
 
 /** Where a user message came from. `reminder` and `limit` messages are written by the runtime. */

@@ -1,23 +1,9 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { ModelMessage } from '../messages/message.ts';
+import type { StopReason, Usage } from './usage.ts';
 
-/**
- * Why a model stopped. `stop`: it was done. `length`: its output limit. `tool_use`: it wants tools. `pause`: the provider
- * asks to be called again as it is. `refusal` and `content_filter` are not successes. `other`: a word we don't know.
- */
-export type StopReason =
-  'stop' | 'length' | 'tool_use' | 'pause' | 'refusal' | 'content_filter' | 'error' | 'aborted' | 'other';
-
-/** Token counts. `null` means the provider didn't say: unknown is not zero. `input` excludes cached tokens. */
-export interface Usage {
-  readonly input: number | null;
-  readonly output: number | null;
-  readonly cacheRead: number | null;
-  readonly cacheWrite: number | null;
-  /** Part of `output` spent on reasoning. */
-  readonly reasoning: number | null;
-}
+export * from './usage.ts';
 
 /** A tool as a model is told of it. */
 export interface ToolDefinition {
@@ -126,31 +112,4 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
   /** US dollars for this usage, or null when the price or a count is unknown. */
   cost?(usage: Usage): number | null;
-}
-
-/** Usage of which nothing is known. */
-export const UNKNOWN_USAGE: Usage = Object.freeze({
-  input: null,
-  output: null,
-  cacheRead: null,
-  cacheWrite: null,
-  reasoning: null,
-});
-
-const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
-
-/** The sum of two usages; an unknown count doesn't erase a known one. */
-export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    input: add(a.input, b.input),
-    output: add(a.output, b.output),
-    cacheRead: add(a.cacheRead, b.cacheRead),
-    cacheWrite: add(a.cacheWrite, b.cacheWrite),
-    reasoning: add(a.reasoning, b.reasoning),
-  };
-}
-
-/** All tokens of a usage; unknown counts as nothing. `reasoning` is part of `output`. */
-export function totalTokens(usage: Usage): number {
-  return (usage.input ?? 0) + (usage.output ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
 }
