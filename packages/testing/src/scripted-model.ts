@@ -1,0 +1,140 @@
+import type { Clock, Model, ModelError, ModelEvent, ModelRequest, Usage } from '@treadle/core';
+import { errorText, systemClock } from '@treadle/core';
+import { passPauses } from './pause.ts';
+import type { Script } from './script.ts';
+import { outOfTurns, takeTurn } from './script.ts';
+import type { TurnPlayer } from './turns.ts';
+import { DEFAULT_CHUNK_SIZE, playTurn } from './turns.ts';
+
+export interface ScriptedModelOptions {
+  /** Default `scripted`. */
+  readonly provider?: string;
+  /** Default `scripted`. */
+  readonly id?: string;
+  readonly contextWindow?: number;
+  /** UTF-16 code units per delta. Default 16; `Infinity` streams each block as one delta. */
+  readonly chunkSize?: number;
+  /** The clock of the turns' delays. Default: the machine's. */
+  readonly clock?: Clock;
+  /** US dollars of a usage. Default: unknown. */
+  readonly cost?: (usage: Usage) => number | null;
+  /** False keeps no requests, for long runs. Default true. */
+  readonly record?: boolean;
+}
+
+/** A model that answers from a script. */
+export interface ScriptedModel extends Model {
+  /** The requests so far, oldest first, each with the messages as they were then. */
+  readonly requests: readonly ModelRequest[];
+}
+
+const failure = (kind: ModelError['kind'], message: string): ModelEvent => ({
+  type: 'error',
+  error: { kind, message, retryable: false },
+});
+
+const DONE: IteratorResult<ModelEvent> = { done: true, value: undefined };
+
+function failingPlayer(message: string): TurnPlayer {
+  let event: ModelEvent | undefined = failure('other', message);
+  return {
+    next() {
+      const now = event;
+      event = undefined;
+      return now;
+    },
+    pause: () => undefined,
+  };
+}
+
+function streamEvents(
+  open: () => TurnPlayer | Promise<TurnPlayer>,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncIterator<ModelEvent> {
+  let player: TurnPlayer | undefined;
+  let ended = false;
+
+  function take(from: TurnPlayer): IteratorResult<ModelEvent> {
+    if (ended) return DONE;
+    if (signal.aborted) {
+      ended = true;
+      return { done: false, value: failure('cancelled', 'The request was aborted.') };
+    }
+    const event = from.next();
+    if (event) return { done: false, value: event };
+    ended = true;
+    return DONE;
+  }
+
+  async function begin(): Promise<IteratorResult<ModelEvent>> {
+    const opened = await open();
+    player = opened;
+    await passPauses(opened, clock, signal);
+    return take(opened);
+  }
+
+  return {
+    next() {
+      if (!player) return begin();
+      const current = player;
+      const paused = ended ? undefined : passPauses(current, clock, signal);
+      return paused ? paused.then(() => take(current)) : Promise.resolve(take(current));
+    },
+    return() {
+      ended = true;
+      return Promise.resolve(DONE);
+    },
+  };
+}
+
+/**
+ * A model whose replies are written down beforehand. It streams them in deltas as a real one does, records the requests
+ * it gets, honours the abort signal, and fails with a clear message when the script has no turn left. Each call of
+ * `stream` uses up one turn, retries too. A turn function that throws is reported as an error event.
+ *
+ * @example
+ * ```ts
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const model = scriptedModel([
+ *   { text: 'I look it up.', toolCalls: [{ name: 'weather', arguments: { city: 'Oslo' } }] },
+ *   'It rains in Oslo.',
+ * ]);
+ * const request = { system: '', messages: [], tools: [] };
+ * let text = '';
+ * for await (const event of model.stream(request, new AbortController().signal)) {
+ *   if (event.type === 'text_delta') text += event.text;
+ * }
+ * console.log(text, model.requests.length); // I look it up. 1
+ * ```
+ */
+export function scriptedModel(script: Script<ModelRequest>, options: ScriptedModelOptions = {}): ScriptedModel {
+  const { chunkSize = DEFAULT_CHUNK_SIZE, clock = systemClock, record = true, contextWindow, cost } = options;
+  const requests: ModelRequest[] = [];
+  let calls = 0;
+
+  async function open(request: ModelRequest, index: number): Promise<TurnPlayer> {
+    try {
+      const turn = await takeTurn(script, request, index);
+      if (turn === undefined) return failingPlayer(outOfTurns(script.length, index));
+      return playTurn(turn, index + 1, chunkSize);
+    } catch (thrown) {
+      return failingPlayer(`Turn ${index + 1} of the script threw: ${errorText(thrown)}`);
+    }
+  }
+
+  return {
+    provider: options.provider ?? 'scripted',
+    id: options.id ?? 'scripted',
+    ...(contextWindow !== undefined && { contextWindow }),
+    ...(cost && { cost }),
+    requests,
+    stream(request, signal) {
+      const index = calls++;
+      // A run appends to the same array from call to call, so the record needs its own.
+      if (record) requests.push({ ...request, messages: [...request.messages] });
+      return { [Symbol.asyncIterator]: () => streamEvents(() => open(request, index), clock, signal) };
+    },
+  };
+}
