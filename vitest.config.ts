@@ -1,10 +1,12 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   // Tests run the sources, not `dist`: the condition resolves each workspace package to its `src/index.ts`.
   ssr: { resolve: { conditions: ['treadle-source', 'module', 'node', 'development|production'] } },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'examples/**/*.test.ts', 'docs/**/*.test.ts'],
+    include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts', 'examples/**/*.test.ts'],
+    // Those need programs that npm doesn't bring: vitest.system.config.ts runs them.
+    exclude: [...configDefaults.exclude, '**/*.system.test.ts'],
     testTimeout: 30_000,
     restoreMocks: true,
   },
