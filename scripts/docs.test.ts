@@ -61,8 +61,6 @@ describe('all TypeScript in the docs', () => {
         noEmit: true,
         composite: false,
         declaration: false,
-        declarationMap: false,
-        sourceMap: false,
         // An example may name what it doesn't go on to use.
         noUnusedLocals: false,
       };

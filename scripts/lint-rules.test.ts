@@ -1,7 +1,7 @@
 // The linter's configuration, proved: each rule the project relies on is shown a snippet that breaks it.
 
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,24 @@ const CASES: readonly Case[] = [
     file: 'packages/tools/src/floating.ts',
     text: 'async function save(): Promise<void> {}\nexport function run(): void {\n  save();\n}\n',
     rule: 'typescript(no-floating-promises)',
+  },
+  {
+    breaks: 'a promise that nobody waits for, in a test',
+    file: 'packages/tools/src/floating.test.ts',
+    text: "import { readFile } from 'node:fs/promises';\n\nimport { expect, it } from 'vitest';\n\nit('reads', () => {\n  readFile('a');\n  expect(1).toBe(1);\n});\n",
+    rule: 'typescript(no-floating-promises)',
+  },
+  {
+    breaks: 'a promise that nobody waits for, in a script',
+    file: 'scripts/floating.ts',
+    text: "import { readFile } from 'node:fs/promises';\n\nreadFile('a');\n",
+    rule: 'typescript(no-floating-promises)',
+  },
+  {
+    breaks: 'a test that checks nothing',
+    file: 'packages/store/src/nothing.test.ts',
+    text: "import { it } from 'vitest';\n\nit('works', () => {\n  void 1;\n});\n",
+    rule: 'vitest(expect-expect)',
   },
   {
     breaks: 'a promise as a condition',
@@ -236,8 +254,10 @@ const FINE: Readonly<Record<string, string>> = {
     "import { agreed } from '../tools/fine.ts';\n\nexport const fine = (): boolean => agreed;\n",
   'packages/core/src/tools/fine.ts': 'export const agreed = true;\n',
   'packages/core/src/session-fine.ts': "export { fine } from './loop/fine.ts';\n",
+  // A test may import what a test needs. That it and the script know Node's types shows that a project covers them.
   'packages/core/src/fine.test.ts':
-    "import { readFileSync } from 'node:fs';\n\nimport { scriptedModel } from '@treadle/testing';\nimport { expect, it } from 'vitest';\n\nit('imports what a test may', () => {\n  expect([readFileSync, scriptedModel]).toHaveLength(2);\n});\n",
+    "import process from 'node:process';\n\nimport { expect, it } from 'vitest';\n\nexport { scriptedModel } from '@treadle/testing';\n\nit('has a home', () => {\n  const home = process.env.HOME;\n  expect(home?.length).toBeGreaterThan(0);\n});\n",
+  'scripts/fine.ts': "const home = process.env.HOME ?? '/';\nconsole.log(home.length);\n",
   'packages/tools/src/fine.ts':
     "import { readFileSync } from 'node:fs';\n\nimport type { Tool } from '@treadle/core';\n\nexport const name = (tool: Tool): string => tool.name + readFileSync('/etc/hostname', 'utf8');\n",
   'packages/tools/src/declared.ts': "export { parse } from 'declared-library';\n",
@@ -245,20 +265,11 @@ const FINE: Readonly<Record<string, string>> = {
     "export * from '@treadle/core';\nexport * from '@treadle/models';\nexport * from '@treadle/store';\nexport * from '@treadle/tools';\n\nconsole.log('the command prints');\n",
 };
 
-/** Types for the workspace packages that snippets import, so that a type-aware rule sees what it would see. */
+/** Types for the workspace packages that snippets import: the real ones may not be built. */
 const STUBS: Readonly<Record<string, string>> = {
-  'stubs.d.ts': [
-    "declare module '@treadle/core' { export interface Tool { readonly name: string } }",
-    "declare module '@treadle/models' {}",
-    "declare module '@treadle/store' { export interface SqliteJournal { readonly path: string } }",
-    "declare module '@treadle/tools' { export const readFileTool: string }",
-    "declare module '@treadle/testing' { export const scriptedModel: string }",
-    "declare module 'declared-library' { export const parse: string }",
-    '',
-  ].join('\n'),
+  'packages/tools/src/stubs.d.ts':
+    "declare module '@treadle/core' {\n  export interface Tool {\n    readonly name: string;\n  }\n}\n",
   'packages/tools/package.json': '{ "name": "@treadle/tools", "dependencies": { "declared-library": "1" } }\n',
-  'tsconfig.json':
-    '{ "extends": "./tsconfig.base.json", "compilerOptions": { "noEmit": true, "composite": false }, "include": ["**/*.ts"] }\n',
 };
 
 interface Diagnostic {
@@ -288,9 +299,8 @@ describe("the linter's configuration", () => {
     const files: Record<string, string> = { ...STUBS, ...FINE };
     for (const { file, text, beside } of CASES) Object.assign(files, beside, { [file]: text });
     await cp(join(root, 'scripts/lint'), join(folder, 'scripts/lint'), { recursive: true });
-    for (const name of ['.oxlintrc.json', 'tsconfig.base.json']) {
-      await writeFile(join(folder, name), await readFile(join(root, name)));
-    }
+    const configuration = ['.oxlintrc.json', 'tsconfig*.json', 'packages/*/tsconfig.json', 'packages/*/package.json'];
+    for await (const name of glob(configuration, { cwd: root })) await cp(join(root, name), join(folder, name));
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     for (const [name, text] of Object.entries(files)) {
       await mkdir(dirname(join(folder, name)), { recursive: true });

@@ -12,7 +12,7 @@ const home = await temporaryFolder();
 let failed: string | null = null;
 try {
   const KEY = /_API_KEY$|_AUTH_TOKEN$|_BASE_URL$/;
-  const kept = Object.entries(process.env).filter(([name]) => !KEY.test(name) && !name.startsWith('npm_'));
+  const kept = Object.entries(process.env).filter(([name]) => !KEY.test(name));
   // The machine's own programs, as a newcomer has them: not this repository's Node.
   const path = (process.env.PATH ?? '').split(':').filter((entry) => !entry.includes('node_modules'));
   const env = { ...Object.fromEntries(kept), HOME: home.path, PATH: path.join(':') };
