@@ -23,6 +23,8 @@ export type SessionInput =
       readonly type: 'prompt';
       readonly messages: readonly InputMessage[];
       readonly continuation?: Continuation;
+      /** Who calls; decides the trigger of the first turn. Default `user`. */
+      readonly startedBy?: 'user' | 'subAgent';
       readonly metadata?: JsonObject;
     }
   | { readonly type: 'continue'; readonly continuation: Continuation; readonly metadata?: JsonObject }
@@ -198,6 +200,8 @@ export type DurableEventBody =
       readonly durationMs: number;
       /** The run a sub-agent's call started. */
       readonly childRunId?: string;
+      /** The input that brought a client tool's result. */
+      readonly inputSeq?: number;
     })
   | (InTurn & {
       readonly type: 'approval_requested';

@@ -1,0 +1,171 @@
+import type { ConfigSnapshot } from './events/events.ts';
+import { TreadleError } from './errors.ts';
+import type { JsonObject } from './json.ts';
+import { DEFAULT_LIMITS, limitsAsData, type Limits } from './limits/limits.ts';
+import type { Model, ProviderToolDefinition, ThinkingLevel, ToolDefinition } from './model/model.ts';
+import type { Tool } from './tools/tool.ts';
+
+/** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
+export type ToolExecution =
+  /** All at once, at most `concurrency` (default 64) at a time. */
+  | { readonly mode: 'parallel'; readonly concurrency?: number }
+  | { readonly mode: 'sequential' }
+  /** `size` at a time; the next batch starts when the last has ended. */
+  | { readonly mode: 'batched'; readonly size: number };
+
+/** Calls of one turn that run at the same time unless the agent says otherwise. */
+export const DEFAULT_CONCURRENCY = 64;
+
+/** What `defineAgent` takes. */
+export interface AgentDefinition {
+  /** Stable name of the agent. Default `agent`. */
+  readonly id?: string;
+  readonly model: Model;
+  /** The system prompt. */
+  readonly instructions?: string;
+  readonly tools?: readonly Tool[];
+  readonly providerTools?: readonly ProviderToolDefinition[];
+  readonly limits?: Partial<Limits>;
+  readonly toolExecution?: ToolExecution;
+  /** Milliseconds for a call of a tool that has no timeout of its own. Default: none. */
+  readonly toolTimeoutMs?: number;
+  /** How often a running tool's elapsed time is reported, in milliseconds. Default 10,000. */
+  readonly toolProgressMs?: number;
+  /** Characters of text a tool result may bring into the view; the middle of longer ones is cut out. Default 400,000. */
+  readonly maxToolResultLength?: number;
+  /** Output tokens per model call. */
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly stopSequences?: readonly string[];
+  readonly thinking?: ThinkingLevel;
+  /** Merged into each request's body. */
+  readonly extraBody?: JsonObject;
+  /** The middle part of run ids. Default: made of provider, model and thinking level. */
+  readonly configId?: string;
+}
+
+/** An immutable, checked definition. Sessions share it freely. */
+export interface Agent {
+  readonly id: string;
+  readonly model: Model;
+  readonly instructions: string;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The same array for the agent's life, so that a wire can serialise it once. */
+  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly providerTools: readonly ProviderToolDefinition[];
+  readonly limits: Limits;
+  readonly toolExecution: ToolExecution;
+  readonly toolTimeoutMs: number | undefined;
+  readonly toolProgressMs: number;
+  readonly maxToolResultLength: number;
+  readonly maxTokens: number | undefined;
+  readonly temperature: number | undefined;
+  readonly stopSequences: readonly string[] | undefined;
+  readonly thinking: ThinkingLevel | undefined;
+  readonly extraBody: JsonObject | undefined;
+  readonly configSegment: string;
+  readonly snapshot: ConfigSnapshot;
+}
+
+const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '') || 'x';
+
+/**
+ * Checks a definition and makes it an agent. Cheap: no I/O, nothing is loaded.
+ *
+ * @throws TreadleError `invalid_definition` when two tools share a name or a number makes no sense.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent } from '@treadle/core';
+ * import { offlineModel } from '@treadle/models/offline';
+ *
+ * const agent = defineAgent({ model: offlineModel(), instructions: 'Answer briefly.' });
+ * console.log(agent.limits.maxTurns); // 50
+ * ```
+ */
+export function defineAgent(definition: AgentDefinition): Agent {
+  const tools = toolMap(definition.tools ?? []);
+  const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
+  for (const [name, value] of Object.entries(limits)) mustBePositive(`limits.${name}`, value);
+  const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
+  if (toolExecution.mode === 'parallel')
+    mustBeCount('toolExecution.concurrency', toolExecution.concurrency ?? DEFAULT_CONCURRENCY);
+  if (toolExecution.mode === 'batched') mustBeCount('toolExecution.size', toolExecution.size);
+  const toolProgressMs = definition.toolProgressMs ?? 10_000;
+  const maxToolResultLength = definition.maxToolResultLength ?? 400_000;
+  mustBePositive('toolProgressMs', toolProgressMs);
+  mustBeCount('maxToolResultLength', maxToolResultLength);
+  if (definition.toolTimeoutMs !== undefined) mustBePositive('toolTimeoutMs', definition.toolTimeoutMs);
+  if (definition.maxTokens !== undefined) mustBeCount('maxTokens', definition.maxTokens);
+  const configSegment = slugSegment(definition);
+  return Object.freeze({
+    id: definition.id ?? 'agent',
+    model: definition.model,
+    instructions: definition.instructions ?? '',
+    tools,
+    toolDefinitions: Object.freeze(
+      [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters })),
+    ),
+    providerTools: Object.freeze([...(definition.providerTools ?? [])]),
+    limits,
+    toolExecution,
+    toolTimeoutMs: definition.toolTimeoutMs,
+    toolProgressMs,
+    maxToolResultLength,
+    maxTokens: definition.maxTokens,
+    temperature: definition.temperature,
+    stopSequences: definition.stopSequences,
+    thinking: definition.thinking,
+    extraBody: definition.extraBody,
+    configSegment,
+    snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
+  });
+}
+
+function toolMap(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const map = new Map<string, Tool>();
+  for (const tool of tools) {
+    if (map.has(tool.name)) {
+      throw new TreadleError('invalid_definition', `Two tools are named "${tool.name}". Rename one of them.`);
+    }
+    map.set(tool.name, tool);
+  }
+  return map;
+}
+
+function slugSegment(definition: AgentDefinition): string {
+  if (definition.configId !== undefined) return slug(definition.configId);
+  const { provider, id } = definition.model;
+  const thinking = definition.thinking === undefined || definition.thinking === 'off' ? '' : `.${definition.thinking}`;
+  return `${slug(provider)}.${slug(id)}${thinking}`;
+}
+
+function snapshotOf(
+  definition: AgentDefinition,
+  tools: readonly string[],
+  limits: Limits,
+  configId: string,
+): ConfigSnapshot {
+  const { model } = definition;
+  return Object.freeze({
+    provider: model.provider,
+    model: model.id,
+    configId,
+    ...(definition.thinking === undefined ? {} : { thinking: definition.thinking }),
+    ...(definition.temperature === undefined ? {} : { temperature: definition.temperature }),
+    ...(definition.maxTokens === undefined ? {} : { maxTokens: definition.maxTokens }),
+    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    tools,
+    limits: limitsAsData(limits),
+  });
+}
+
+function mustBePositive(name: string, value: number): void {
+  if (!(value > 0)) throw new TreadleError('invalid_definition', `${name} must be greater than 0, and it is ${value}.`);
+}
+
+function mustBeCount(name: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 1, and it is ${value}.`);
+  }
+}

@@ -1,0 +1,37 @@
+import type { InputMessage } from './events/events.ts';
+import { TreadleError } from './errors.ts';
+import type { UserContent } from './messages/content.ts';
+
+/** One user message as a caller may write it. */
+export type UserInput = string | readonly UserContent[] | { readonly content: string | readonly UserContent[] };
+
+/**
+ * What `prompt` takes: a text, blocks, a list of messages, or a stream of messages. The first message of a stream starts
+ * the run; later ones are delivered as follow-ups, and the run stays open until the stream ends.
+ */
+export type PromptInput =
+  UserInput | readonly { readonly content: string | readonly UserContent[] }[] | AsyncIterable<UserInput>;
+
+/** True for a stream of messages. */
+export function isStream(input: PromptInput): input is AsyncIterable<UserInput> {
+  return typeof input === 'object' && Symbol.asyncIterator in input;
+}
+
+/** @throws TreadleError `empty_prompt` when nothing is said. */
+export function userMessages(input: Exclude<PromptInput, AsyncIterable<UserInput>>): InputMessage[] {
+  if (Array.isArray(input) && input.some((part: object) => 'content' in part)) {
+    return (input as readonly { readonly content: string | readonly UserContent[] }[]).map((part) => userMessage(part));
+  }
+  return [userMessage(input as UserInput)];
+}
+
+/** @throws TreadleError `empty_prompt` when nothing is said. */
+export function userMessage(input: UserInput): InputMessage {
+  const content = typeof input === 'object' && 'content' in input ? input.content : input;
+  const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  const said = blocks.filter((block) => block.type !== 'text' || block.text.trim() !== '');
+  if (said.length === 0) {
+    throw new TreadleError('empty_prompt', 'The message is empty. Give a text, an image or a file.');
+  }
+  return { content: said };
+}

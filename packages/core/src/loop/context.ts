@@ -1,0 +1,30 @@
+import type { Agent } from '../agent.ts';
+import type { LiveEvent } from '../events/events.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Interrupt } from './interrupt.ts';
+import type { DriveLog } from './log.ts';
+import type { OpenMessage } from './open-message.ts';
+import type { RunState, SessionState } from './state.ts';
+
+/** What performing a step may use: the ports, the log and the state of the drive. */
+export interface PerformContext {
+  readonly agent: Agent;
+  readonly state: SessionState;
+  readonly log: DriveLog;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly interrupt: Interrupt;
+  /** Tells watchers; never throws. */
+  readonly emit: (event: LiveEvent) => void;
+  /** False when nobody watches, so that live events needn't be made. */
+  readonly observed: () => boolean;
+  /** The message being streamed is kept here, for watchers who join late. */
+  readonly setOpenMessage: (message: OpenMessage | null) => void;
+}
+
+/** The open run; performing anything without one is a defect. */
+export function runOf(state: SessionState): RunState {
+  if (state.run === null) throw new Error('A step was performed without an open run.');
+  return state.run;
+}

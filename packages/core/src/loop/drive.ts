@@ -1,0 +1,136 @@
+import type { Agent } from '../agent.ts';
+import type { DurableEvent, LiveEvent } from '../events/events.ts';
+import type { Claim, Journal, Owner } from '../journal/journal.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import { callModel } from './call-model.ts';
+import type { PerformContext } from './context.ts';
+import { createInterrupt, type Interrupt } from './interrupt.ts';
+import { openLog, type DriveLog } from './log.ts';
+import type { OpenMessage } from './open-message.ts';
+import { plan, type Step } from './plan.ts';
+import { activeTime } from './plan-limits.ts';
+import { runTools } from './run-tools.ts';
+import type { SessionState } from './state.ts';
+
+/** Input that is still arriving: while it is open, a run that would end waits for what comes. */
+export interface OpenInput {
+  readonly isOpen: boolean;
+  /** Calls `listener` when the input closes. */
+  onClose(listener: () => void): void;
+}
+
+export interface DriveOptions {
+  readonly journal: Journal;
+  /** Folded up to some event; the drive folds the rest. */
+  readonly state: SessionState;
+  readonly agent: Agent;
+  readonly owner: Owner;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly observe: (event: DurableEvent | LiveEvent) => void;
+  readonly observed: () => boolean;
+  readonly setOpenMessage: (message: OpenMessage | null) => void;
+  /** Called once the session is ours and its state is current, before anything is planned: the place to post. */
+  readonly begin: () => Promise<void>;
+  readonly input: OpenInput;
+}
+
+/**
+ * Works on a session until there is nothing left to do: claim, fold, then plan and perform in turns. It resolves when the
+ * session is idle or paused, and rejects when the session can't be claimed or the journal fails; what was acknowledged
+ * until then stays, and the next drive goes on from there.
+ */
+export async function drive(options: DriveOptions): Promise<void> {
+  const { journal, state, owner, clock } = options;
+  const claim = await journal.claim(state.sessionId, owner);
+  const interrupt = createInterrupt();
+  const log = openLog({
+    journal,
+    state,
+    epoch: claim.epoch,
+    applied: (event) => {
+      if (event.type === 'run_started') interrupt.reset();
+      options.observe(event);
+      if (event.type === 'input_received' && state.run?.cancel) interrupt.fire('cancelled');
+    },
+    failed: () => interrupt.fire('lost'),
+  });
+  const stopRenewing = keepClaim(claim, clock, interrupt);
+  try {
+    if (state.seq < claim.seq) await log.catchUp();
+    await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label }]);
+    await options.begin();
+    options.input.onClose(() => log.wake());
+    await log.catchUp();
+    await work(options, log, interrupt);
+  } finally {
+    stopRenewing();
+    log.close();
+    await claim.release();
+  }
+}
+
+async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt): Promise<void> {
+  const { state, agent, clock, ids, observe: emit, observed, setOpenMessage, input } = options;
+  const context: PerformContext = { agent, state, log, clock, ids, interrupt, emit, observed, setOpenMessage };
+  let stopDeadline = (): void => {};
+  try {
+    for (;;) {
+      const step = plan(state, agent, clock.now());
+      if (step.type === 'idle') return;
+      if (step.type === 'record') {
+        // A run that would end well waits while its prompt is still arriving.
+        if (input.isOpen && endsWell(step)) await log.change();
+        else await log.tryRecord(step.events);
+        continue;
+      }
+      stopDeadline();
+      stopDeadline = armDeadline(options, interrupt);
+      if (step.type === 'call_model') await callModel(context, step);
+      else await runTools(context, step);
+    }
+  } finally {
+    stopDeadline();
+  }
+}
+
+const endsWell = (step: Extract<Step, { type: 'record' }>): boolean =>
+  step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
+
+/** Cuts effects short when the run's time is up: the limit holds inside a turn too. */
+function armDeadline({ state, agent, clock }: DriveOptions, interrupt: Interrupt): () => void {
+  const { maxDurationMs } = agent.limits;
+  if (!Number.isFinite(maxDurationMs)) return () => {};
+  let cancel = (): void => {};
+  const arm = (): void => {
+    const left = state.run ? maxDurationMs - activeTime(state.run, clock.now()) : 0;
+    // Timers may fire a little early; the plan must see the time as up.
+    if (left <= 0) interrupt.fire('time_limit');
+    else cancel = clock.after(left, arm, { background: true });
+  };
+  arm();
+  return () => cancel();
+}
+
+/** Renews the claim while the drive lives; when it was taken over, everything in flight stops. */
+function keepClaim(claim: Claim, clock: Clock, interrupt: Interrupt): () => void {
+  if (!Number.isFinite(claim.leaseMs)) return () => {};
+  let stopped = false;
+  let cancel = (): void => {};
+  const renew = async (): Promise<void> => {
+    // A renewal that fails once may succeed next time; the fence, not the lease, keeps the log safe.
+    const held = await claim.renew().catch(() => true);
+    if (stopped) return;
+    if (held) schedule();
+    else interrupt.fire('lost');
+  };
+  const schedule = (): void => {
+    cancel = clock.after(claim.leaseMs / 3, () => void renew(), { background: true });
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,69 @@
+/** Why the effects of a drive are being cut short. */
+export type InterruptReason = 'cancelled' | 'time_limit' | 'lost';
+
+/**
+ * One switch for everything a drive has in flight. Cheaper than one `AbortSignal` with a listener per call, and the
+ * reason is typed.
+ */
+export interface Interrupt {
+  readonly reason: InterruptReason | null;
+  fire(reason: InterruptReason): void;
+  /** Calls `listener` when fired, at once if it was; returns a function that forgets it. */
+  on(listener: (reason: InterruptReason) => void): () => void;
+  /** Ready for the next run of the same drive. A lost drive stays lost. */
+  reset(): void;
+}
+
+export function createInterrupt(): Interrupt {
+  const listeners = new Set<(reason: InterruptReason) => void>();
+  let reason: InterruptReason | null = null;
+  return {
+    get reason() {
+      return reason;
+    },
+    fire(why) {
+      if (reason !== null && why !== 'lost') return;
+      reason = why;
+      for (const listener of [...listeners]) listener(why);
+    },
+    on(listener) {
+      if (reason !== null) {
+        listener(reason);
+        return () => {};
+      }
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+    reset() {
+      if (reason !== 'lost') reason = null;
+    },
+  };
+}
+
+/** Waits for the work, but not beyond `grace` milliseconds after the interrupt: then the answer is `late`. */
+export function untilInterrupted<Value>(
+  interrupt: Interrupt,
+  work: Promise<Value>,
+  late: Value,
+  wait: (fn: () => void) => void,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const forget = interrupt.on(() => {
+      wait(() => {
+        resolve(late);
+      });
+    });
+    work.then(
+      (value) => {
+        forget();
+        resolve(value);
+      },
+      (error: unknown) => {
+        forget();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+  });
+}

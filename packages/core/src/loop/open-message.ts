@@ -1,0 +1,157 @@
+import type { LiveEvent } from '../events/events.ts';
+import type { AssistantContent } from '../messages/content.ts';
+import type { ModelBlock, ModelEvent, StopReason } from '../model/model.ts';
+import { createPartialJson, type PartialJson } from '../model/partial-json.ts';
+import type { Ids } from '../ports/ids.ts';
+import { parseArguments } from '../tools/arguments.ts';
+
+type Delta = Extract<LiveEvent, { type: 'message_delta' }>;
+
+interface OpenBlock {
+  readonly index: number;
+  readonly kind: Delta['kind'];
+  text: string;
+  /** On tool calls. */
+  readonly call: { readonly name: string; readonly callId: string; readonly providerCallId: string } | null;
+  partial: PartialJson | null;
+  final: ModelBlock | null;
+}
+
+/** The facts every live event of one model call shares. */
+export interface MessagePlace {
+  readonly afterSeq: number;
+  readonly runId: string;
+  readonly turnIndex: number;
+  readonly messageId: string;
+  readonly attempt: number;
+}
+
+/** A message being streamed. Work per delta is constant, whatever has come before. */
+export interface OpenMessage {
+  readonly place: MessagePlace;
+  /** Takes one model event in; returns the live event it makes when `observed`, else null. */
+  take(event: ModelEvent, observed: boolean): Delta | null;
+  /** The whole message so far, as a watcher needs it who joins now. */
+  replay(): LiveEvent[];
+  /** The content of a message that came to its end. */
+  finished(stopReason: StopReason): AssistantContent[];
+  /** What may be kept of a message that didn't: readable text, and reasoning when `withThinking`. */
+  salvaged(withThinking: boolean): AssistantContent[];
+  /** True once watchers may have seen a delta. */
+  readonly begun: boolean;
+}
+
+export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
+  const blocks = new Map<number, OpenBlock>();
+  let begun = false;
+
+  function block(index: number, kind: OpenBlock['kind'], call: OpenBlock['call'] = null): OpenBlock {
+    let found = blocks.get(index);
+    if (!found) blocks.set(index, (found = { index, kind, text: '', call, partial: null, final: null }));
+    return found;
+  }
+
+  const newCall = (name: string, providerCallId: string): NonNullable<OpenBlock['call']> => ({
+    name,
+    callId: ids.create('call'),
+    providerCallId,
+  });
+
+  function delta(open: OpenBlock, text: string, offset: number): Delta {
+    const base = { type: 'message_delta' as const, ...place, kind: open.kind, index: open.index, offset, text };
+    const { call } = open;
+    if (!call) return base;
+    if (!open.partial) {
+      open.partial = createPartialJson();
+      open.partial.push(open.text);
+    } else open.partial.push(text);
+    const { value } = open.partial;
+    const named = { ...base, toolName: call.name, callId: call.callId };
+    return value === undefined ? named : { ...named, partial: value };
+  }
+
+  function grow(open: OpenBlock, text: string, observed: boolean): Delta | null {
+    const offset = open.text.length;
+    open.text += text;
+    begun = true;
+    return observed ? delta(open, text, offset) : null;
+  }
+
+  const ordered = (): OpenBlock[] => [...blocks.values()].sort((a, b) => a.index - b.index);
+
+  return {
+    place,
+    get begun() {
+      return begun;
+    },
+    take(event, observed) {
+      switch (event.type) {
+        case 'text_delta':
+          return grow(block(event.index, 'text'), event.text, observed);
+        case 'thinking_delta':
+          return grow(block(event.index, 'thinking'), event.text, observed);
+        case 'tool_call_start': {
+          const open = block(event.index, 'tool_arguments', newCall(event.name, event.providerCallId));
+          return grow(open, '', observed);
+        }
+        case 'tool_arguments_delta':
+          return grow(block(event.index, 'tool_arguments', newCall('', '')), event.text, observed);
+        case 'block_end': {
+          const kind = event.block.type === 'tool_call' ? 'tool_arguments' : 'text';
+          const call = event.block.type === 'tool_call' ? newCall(event.block.name, event.block.providerCallId) : null;
+          block(event.index, kind, call).final = event.block;
+          return null;
+        }
+        default:
+          return null;
+      }
+    },
+    replay() {
+      const started: LiveEvent = { type: 'message_started', ...place };
+      return [
+        started,
+        ...ordered()
+          .filter(({ text }) => text !== '')
+          .map((open) => snapshot(open, place)),
+      ];
+    },
+    finished: (stopReason) => ordered().flatMap((open) => finishedBlock(open, stopReason)),
+    salvaged: (withThinking) => ordered().flatMap((open) => salvagedBlock(open, withThinking)),
+  };
+}
+
+/** Everything a block has so far, as one delta from its beginning. */
+function snapshot(open: OpenBlock, place: MessagePlace): Delta {
+  const named = open.call ? { toolName: open.call.name, callId: open.call.callId } : {};
+  const value = open.partial?.value;
+  const partial = value === undefined ? {} : { partial: value };
+  const { kind, index, text } = open;
+  return { type: 'message_delta', ...place, kind, index, offset: 0, text, ...named, ...partial };
+}
+
+function finishedBlock(open: OpenBlock, stopReason: StopReason): AssistantContent[] {
+  const { final, call } = open;
+  // A wire closes every block of a message that finished; one it didn't close has nothing that may be relied on.
+  if (!final) return [];
+  if (final.type === 'text' && final.text === '' && !final.citations) return [];
+  if (final.type !== 'tool_call') return [final];
+  const cut = stopReason === 'length' || stopReason === 'refusal' || stopReason === 'content_filter';
+  return [
+    {
+      type: 'tool_call',
+      callId: call?.callId ?? '',
+      ...(final.providerCallId === '' ? {} : { providerCallId: final.providerCallId }),
+      name: final.name,
+      ...parseArguments(final.argumentsText, cut),
+      ...(final.opaque === undefined ? {} : { opaque: final.opaque }),
+    },
+  ];
+}
+
+function salvagedBlock(open: OpenBlock, withThinking: boolean): AssistantContent[] {
+  const { final } = open;
+  if (final?.type === 'text' || (final?.type === 'thinking' && withThinking)) return [final];
+  if (final || open.text === '') return [];
+  if (open.kind === 'text') return [{ type: 'text', text: open.text }];
+  return open.kind === 'thinking' && withThinking ? [{ type: 'thinking', text: open.text }] : [];
+}

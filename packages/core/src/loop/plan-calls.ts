@@ -1,0 +1,238 @@
+import type { Agent, ToolExecution } from '../agent.ts';
+import type { ClientToolResult, DurableEventBody, PendingCall } from '../events/events.ts';
+import type { ToolResultContent } from '../messages/content.ts';
+import { argumentsProblem } from '../tools/arguments.ts';
+import type { Step } from './plan.ts';
+import { rejectInput } from './plan-runs.ts';
+import type { CallState, InboxEntry, RunState, SessionState, TurnState } from './state.ts';
+
+type Rejection = Extract<DurableEventBody, { type: 'tool_call_rejected' }>['reason'];
+
+/** What happens next with the calls of a turn; null when all have ended. */
+export function planCalls(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step | null {
+  const answers = takeAnswers(state, run, turn, now);
+  if (answers.length > 0) return { type: 'record', events: answers };
+  const rejected = turn.calls.flatMap((call) => rejection(state, run, turn, agent, call, now));
+  if (rejected.length > 0) return { type: 'record', events: rejected };
+  const runnable = turn.calls.filter((call) => mayRun(state, agent, call));
+  if (runnable.length > 0) {
+    return { type: 'run_tools', turnIndex: turn.index, calls: nextGroup(runnable, agent) };
+  }
+  const open = turn.calls.filter(({ status }) => status !== 'ended');
+  if (open.length === 0) return null;
+  if (run.paused) return { type: 'idle' };
+  return { type: 'record', events: pause(state, run, turn, agent, open, now) };
+}
+
+/** Results of client tools and answers of people: each is recorded, or rejected with the reason. */
+function takeAnswers(state: SessionState, run: RunState, turn: TurnState, now: number): DurableEventBody[] {
+  for (const entry of state.inbox) {
+    const { input } = entry;
+    if (input.type === 'client_tool_results') return takeResults(run, turn, entry, input.results, now);
+    if (input.type === 'approval_answer') {
+      const { approvalId, decision, message } = input;
+      const asked = turn.calls.some((call) => call.approvalId === approvalId && call.decision === null);
+      if (!asked) return [rejectInput(entry, now, `No question ${approvalId} is open.`, run.runId)];
+      const said = message === undefined ? {} : { message };
+      return [
+        { type: 'approval_answered', at: now, runId: run.runId, approvalId, decision, ...said, inputSeq: entry.seq },
+      ];
+    }
+  }
+  return [];
+}
+
+const isPending = (call: CallState): boolean => call.status === 'started' && call.runs === 'client';
+
+function takeResults(
+  run: RunState,
+  turn: TurnState,
+  entry: InboxEntry,
+  results: readonly ClientToolResult[],
+  now: number,
+): DurableEventBody[] {
+  const problem = resultsProblem(turn.calls.filter(isPending), results);
+  if (problem !== null) return [rejectInput(entry, now, problem, run.runId)];
+  const byId = new Map(results.map((result) => [result.callId, result]));
+  return turn.calls.filter(isPending).flatMap((call): DurableEventBody[] => {
+    const result = byId.get(call.callId);
+    if (!result) return [];
+    return [
+      {
+        type: 'tool_ended',
+        at: now,
+        runId: run.runId,
+        turnIndex: turn.index,
+        callId: call.callId,
+        toolName: call.name,
+        content: typeof result.content === 'string' ? text(result.content) : result.content,
+        isError: result.isError ?? false,
+        durationMs: Math.max(0, now - run.lastAt),
+        inputSeq: entry.seq,
+      },
+    ];
+  });
+}
+
+/** Why results don't answer exactly the calls that wait, or null when they do. */
+export function resultsProblem(
+  pending: readonly { readonly callId: string }[],
+  results: readonly { readonly callId: string }[],
+): string | null {
+  if (pending.length === 0) return 'No client tool call is waiting for a result.';
+  const waiting = new Set(pending.map(({ callId }) => callId));
+  const given = new Set(results.map(({ callId }) => callId));
+  if (given.size !== results.length) return 'The same call is answered twice.';
+  const missing = [...waiting].filter((callId) => !given.has(callId));
+  const foreign = [...given].filter((callId) => !waiting.has(callId));
+  if (foreign.length > 0) return `These calls are not waiting: ${foreign.join(', ')}.`;
+  return missing.length > 0 ? `Results are missing for: ${missing.join(', ')}.` : null;
+}
+
+/** True for a call that a client or a person has to answer. */
+export const waitsForOthers = (call: CallState): boolean =>
+  isPending(call) || (call.status !== 'ended' && call.approvalId !== null && call.decision === null);
+
+const inDoubt = (state: SessionState, call: CallState): boolean =>
+  call.status === 'started' && call.runs === 'server' && call.epoch < state.epoch;
+
+/** A call that can't or mustn't run gets its result here, without a start. */
+function rejection(
+  state: SessionState,
+  run: RunState,
+  turn: TurnState,
+  agent: Agent,
+  call: CallState,
+  now: number,
+): DurableEventBody[] {
+  const reject = (reason: Rejection, words: string): DurableEventBody[] => [
+    rejectCall(run, turn, call, now, reason, words),
+  ];
+  const tool = agent.tools.get(call.name);
+  if (call.status === 'requested') {
+    if (call.problem) return reject(call.problem, problemWords(turn, call));
+    if (!tool) return reject('unknown_tool', unknownTool(call.name, agent));
+    return [];
+  }
+  if (!inDoubt(state, call)) return [];
+  if (!tool || call.replay === 'never' || call.decision === 'deny') return reject('in_doubt', IN_DOUBT);
+  return [];
+}
+
+const IN_DOUBT =
+  'The process running this call died before its result was recorded. Whether it took effect is unknown. ' +
+  'It was not run again. Check the state of things before you repeat it.';
+
+const unknownTool = (name: string, agent: Agent): string =>
+  agent.tools.size === 0
+    ? `There is no tool named "${name}". There are no tools.`
+    : `There is no tool named "${name}". The tools are: ${[...agent.tools.keys()].join(', ')}.`;
+
+function problemWords(turn: TurnState, call: CallState): string {
+  const block = turn.message?.content.find((part) => part.type === 'tool_call' && part.callId === call.callId);
+  const written = block?.type === 'tool_call' ? (block.argumentsText ?? '') : '';
+  return argumentsProblem(call.problem, written);
+}
+
+function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {
+  if (agent.tools.get(call.name)?.runs !== 'server') return false;
+  if (call.status === 'requested') return true;
+  return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
+}
+
+/** The calls that start now: in call order, as many as the mode allows, a sequential tool always alone. */
+function nextGroup(runnable: readonly CallState[], agent: Agent): CallState[] {
+  const most = groupSize(agent.toolExecution);
+  const group: CallState[] = [];
+  for (const call of runnable) {
+    if (group.length === most) break;
+    const alone = agent.tools.get(call.name)?.execution === 'sequential';
+    if (alone && group.length > 0) break;
+    group.push(call);
+    if (alone) break;
+  }
+  return group;
+}
+
+function groupSize(execution: ToolExecution): number {
+  if (execution.mode === 'sequential') return 1;
+  return execution.mode === 'batched' ? execution.size : Number.POSITIVE_INFINITY;
+}
+
+/** Everything we can do is done: hand the client its calls, ask what is to be asked, and wait. */
+function pause(
+  state: SessionState,
+  run: RunState,
+  turn: TurnState,
+  agent: Agent,
+  open: readonly CallState[],
+  at: number,
+): DurableEventBody[] {
+  const place = { at, runId: run.runId, turnIndex: turn.index };
+  const events: DurableEventBody[] = [];
+  const pending: PendingCall[] = [];
+  for (const call of open) {
+    const named = { callId: call.callId, toolName: call.name, arguments: call.arguments };
+    if (inDoubt(state, call)) {
+      const approvalId = call.approvalId ?? `approval_${call.callId}_${call.attempt}`;
+      pending.push({ ...named, approvalId });
+      if (call.approvalId === null) {
+        events.push({ type: 'approval_requested', ...place, ...named, approvalId, question: IN_DOUBT_QUESTION });
+      }
+      continue;
+    }
+    pending.push(named);
+    if (call.status === 'requested') {
+      const idempotencyKey = callKey(state, call);
+      const replay = agent.tools.get(call.name)?.replay ?? 'never';
+      events.push({ type: 'tool_started', ...place, ...named, idempotencyKey, replay, runs: 'client', attempt: 1 });
+    }
+  }
+  const reason = pending.some(({ approvalId }) => approvalId !== undefined) ? 'approval' : 'client_tools';
+  return [...events, { type: 'run_paused', at, runId: run.runId, reason, pending }];
+}
+
+const IN_DOUBT_QUESTION = 'This call was started and may have taken effect. Run it again?';
+
+/** The same for every attempt at a call, in any process; different in every session, forks included. */
+export const callKey = (state: SessionState, call: Pick<CallState, 'callId'>): string =>
+  `${state.sessionId}/${call.callId}`;
+
+/** Ends every call of a turn that is being closed early, so that none is left without a result. */
+export function endOpenCalls(
+  state: SessionState,
+  run: RunState,
+  turn: TurnState,
+  now: number,
+  why: string,
+): DurableEventBody[] {
+  return turn.calls
+    .filter(({ status }) => status !== 'ended')
+    .map((call) =>
+      inDoubt(state, call)
+        ? rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT)
+        : rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`),
+    );
+}
+
+function rejectCall(
+  run: RunState,
+  turn: TurnState,
+  call: CallState,
+  at: number,
+  reason: Rejection,
+  words: string,
+): DurableEventBody {
+  return {
+    type: 'tool_call_rejected',
+    at,
+    runId: run.runId,
+    turnIndex: turn.index,
+    callId: call.callId,
+    toolName: call.name,
+    reason,
+    content: text(words),
+  };
+}
+
+const text = (words: string): readonly ToolResultContent[] => [{ type: 'text', text: words }];

@@ -1,0 +1,91 @@
+import type { Agent } from '../agent.ts';
+import type { Continuation, DurableEventBody, InputMessage, RunEnd } from '../events/events.ts';
+import type { ModelError, StopReason } from '../model/model.ts';
+import type { InboxEntry, RunState, SessionState } from './state.ts';
+
+/** A run about to start: its events, and what its first turn needs to know of it. */
+export interface StartedRun {
+  readonly runId: string;
+  readonly run: Pick<RunState, 'continuation' | 'startedBy'>;
+  readonly turnIndex: 0;
+  readonly events: readonly DurableEventBody[];
+}
+
+/** The events that start a run from a prompt or a continuation, up to its first turn. */
+export function startRun(state: SessionState, agent: Agent, { seq, input }: InboxEntry, at: number): StartedRun {
+  const { configSegment, id: agentId, snapshot: config } = agent;
+  const ordinal = (state.ordinals.get(configSegment) ?? 0) + 1;
+  const runId = `${state.sessionId}.${configSegment}.${ordinal}`;
+  const asked = input.type === 'prompt' || input.type === 'continue' ? input : null;
+  const continuation: Continuation = asked?.continuation ?? { kind: 'initial' };
+  const messages = input.type === 'prompt' ? input.messages : [];
+  const startedBy = (input.type === 'prompt' && input.startedBy) || 'user';
+  return {
+    runId,
+    run: { continuation, startedBy },
+    turnIndex: 0,
+    events: [
+      {
+        type: 'run_started',
+        at,
+        runId,
+        agentId,
+        ...(continuation.kind !== 'initial' && state.lastRunId !== null ? { parentRunId: state.lastRunId } : {}),
+        continuation,
+        configSegment,
+        ordinal,
+        config,
+        startedBy,
+        ...(asked?.metadata === undefined ? {} : { metadata: asked.metadata }),
+        inputSeq: seq,
+      },
+      ...messages.map((message, index) => inputMessage(runId, at, seq, 'prompt', message, index)),
+    ],
+  };
+}
+
+/** An input as a user message of the history. Its id is derived, so that planning stays free of randomness. */
+export function inputMessage(
+  runId: string,
+  at: number,
+  inputSeq: number,
+  origin: 'prompt' | 'steering' | 'follow_up',
+  { content }: InputMessage,
+  index: number,
+): DurableEventBody {
+  const id = `input_${inputSeq}${index === 0 ? '' : `_${index}`}`;
+  return {
+    type: 'message_added',
+    at,
+    runId,
+    inView: true,
+    inputSeq,
+    message: { role: 'user', id, at, origin, content },
+  };
+}
+
+export function rejectInput(entry: InboxEntry, at: number, reason: string, runId?: string): DurableEventBody {
+  return { type: 'input_rejected', at, inputSeq: entry.seq, reason, ...(runId === undefined ? {} : { runId }) };
+}
+
+export function endRun(
+  run: RunState,
+  at: number,
+  end: RunEnd,
+  stopReason: StopReason | null,
+  message?: string,
+  error?: ModelError,
+): DurableEventBody {
+  return {
+    type: 'run_ended',
+    at,
+    runId: run.runId,
+    end,
+    stopReason,
+    ...(message === undefined ? {} : { message }),
+    ...(error === undefined ? {} : { error }),
+    usage: run.usage,
+    cost: run.cost,
+    turns: run.turns,
+  };
+}

@@ -1,0 +1,168 @@
+import type { Agent } from '../agent.ts';
+import type { DurableEventBody, RunEnd, TurnTrigger } from '../events/events.ts';
+import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
+import { endOpenCalls, planCalls } from './plan-calls.ts';
+import { exceededLimit, type LimitHit } from './plan-limits.ts';
+import { endRun, inputMessage, rejectInput, startRun } from './plan-runs.ts';
+import { turnOutcome, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
+
+/** What happens next. Only `call_model` and `run_tools` have effects outside the log. */
+export type Step =
+  /** Write these events: all or none, and only if no input came in meanwhile. */
+  | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
+  | { readonly type: 'call_model'; readonly turnIndex: number; readonly attempt: number }
+  | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
+  /** Nothing to do until someone posts an input: the drive lets go. */
+  | { readonly type: 'idle' };
+
+/**
+ * Says what happens next in a session. Pure: the same state, agent and time give the same step.
+ *
+ * @param now Milliseconds since 1970, the time the events it plans are stamped with.
+ */
+export function plan(state: SessionState, agent: Agent, now: number): Step {
+  const { run } = state;
+  if (run === null) return planIdle(state, agent, now);
+  const misplaced = rejectMisplaced(state, run, now);
+  if (misplaced.length > 0) return { type: 'record', events: misplaced };
+  if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? 'The run was cancelled.');
+  const { turn } = run;
+  if (turn === null) return record(nextTurn(state, run, agent, now, run.last));
+  const hit = exceededLimit(run, agent.limits, now, { turnOpen: true });
+  if (hit) return stop(state, run, now, hit.end, hit.message, hit);
+  if (turn.message === null || turn.failure) return planModelCall(state, run, turn, now);
+  const calls = planCalls(state, run, turn, agent, now);
+  if (calls) return calls;
+  return record([turnEnded(run, turn, now), ...nextTurn(state, run, agent, now, turnOutcome(turn))]);
+}
+
+const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
+
+function planIdle(state: SessionState, agent: Agent, now: number): Step {
+  const entry = state.inbox.find(({ input }) => input.type !== 'steering' && input.type !== 'follow_up');
+  if (!entry) return { type: 'idle' };
+  const { input } = entry;
+  if (input.type !== 'prompt' && input.type !== 'continue') {
+    return record([rejectInput(entry, now, 'There is no run this belongs to.')]);
+  }
+  const last = state.view.findLast(({ role }) => role !== 'extension');
+  if (input.type === 'continue' && (last === undefined || last.role === 'assistant')) {
+    const reason = last === undefined ? 'The history is empty.' : "The history ends with the assistant's message.";
+    return record([rejectInput(entry, now, reason)]);
+  }
+  const started = startRun(state, agent, entry, now);
+  return record([...started.events, ...deliver(state, 'steering', started.runId, now), turnStarted(started, now)]);
+}
+
+/** A run is open: prompts and imports don't fit, and must not wait unseen for its end. */
+function rejectMisplaced(state: SessionState, run: RunState, now: number): DurableEventBody[] {
+  return state.inbox
+    .filter(({ input }) => input.type === 'prompt' || input.type === 'continue' || input.type === 'import')
+    .filter(() => run.cancel === null)
+    .map((entry) => rejectInput(entry, now, 'A run is active. Steer it, follow up, or wait for its end.', run.runId));
+}
+
+function planModelCall(state: SessionState, run: RunState, turn: TurnState, now: number): Step {
+  if (turn.failure) {
+    const { failure } = turn;
+    return record([turnEnded(run, turn, now), endRun(run, now, 'model_error', 'error', failure.message, failure)]);
+  }
+  if (turn.epoch === state.epoch) return { type: 'call_model', turnIndex: turn.index, attempt: turn.attempt };
+  // The drive that made this call is gone, and what it had streamed with it.
+  const { runId } = run;
+  const { index: turnIndex, attempt } = turn;
+  return record([
+    { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
+    { type: 'turn_started', at: now, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: attempt + 1 },
+  ]);
+}
+
+/** Closes what is open, in order, and ends the run. */
+function stop(state: SessionState, run: RunState, now: number, end: RunEnd, message: string, limit?: LimitHit): Step {
+  const { turn } = run;
+  const lastStop: StopReason | null = turn?.message?.stopReason ?? run.last?.stopReason ?? null;
+  return record([
+    ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, now)] : []),
+    ...(limit ? [limitMessage(run, now, limit)] : []),
+    endRun(run, now, end, end === 'aborted' ? 'aborted' : lastStop, message),
+  ]);
+}
+
+function limitMessage(run: RunState, at: number, limit: LimitHit): DurableEventBody {
+  const text = `[Agent stopped: ${limit.message}]`;
+  return {
+    type: 'message_added',
+    at,
+    runId: run.runId,
+    inView: true,
+    message: { role: 'user', id: `${run.runId}.limit`, at, origin: 'limit', content: [{ type: 'text', text }] },
+  };
+}
+
+/** What follows a finished turn (or, with no outcome, a run's start): another turn, or the end. */
+function nextTurn(
+  state: SessionState,
+  run: RunState,
+  agent: Agent,
+  now: number,
+  last: RunState['last'],
+): DurableEventBody[] {
+  const ended = last && terminalTool(agent, last.succeeded);
+  if (ended) return [endRun(run, now, 'completed', last.stopReason)];
+  if (last && isRefusal(last.stopReason)) return [finish(run, now, last.stopReason)];
+  const steering = deliver(state, 'steering', run.runId, now);
+  const goesOn = last === null || last.hadCalls || last.stopReason === 'pause' || steering.length > 0;
+  const messages = goesOn ? steering : deliver(state, 'follow_up', run.runId, now);
+  if (!goesOn && messages.length === 0) return [finish(run, now, last.stopReason)];
+  const hit = exceededLimit(run, agent.limits, now, { turnOpen: false });
+  if (hit) return [limitMessage(run, now, hit), endRun(run, now, hit.end, last?.stopReason ?? null, hit.message)];
+  return [...messages, turnStarted({ runId: run.runId, run, turnIndex: run.turns }, now)];
+}
+
+const terminalTool = (agent: Agent, names: readonly string[]): boolean =>
+  names.some((name) => agent.tools.get(name)?.terminal === true);
+
+const isRefusal = (stopReason: StopReason | null): boolean =>
+  stopReason === 'refusal' || stopReason === 'content_filter';
+
+function finish(run: RunState, now: number, stopReason: StopReason | null): DurableEventBody {
+  if (isRefusal(stopReason)) {
+    return endRun(run, now, 'refused', stopReason, 'The model refused, or its provider filtered the reply.');
+  }
+  if (stopReason === 'length') {
+    return endRun(run, now, 'length', stopReason, 'The output limit cut the reply off. Raise maxTokens.');
+  }
+  return endRun(run, now, 'completed', stopReason);
+}
+
+/** Takes the oldest queued message of a kind: one at a time, so that each gets an answer of its own. */
+function deliver(state: SessionState, kind: 'steering' | 'follow_up', runId: string, now: number): DurableEventBody[] {
+  const entry = state.inbox.find(({ input }) => input.type === kind);
+  if (entry?.input.type !== 'steering' && entry?.input.type !== 'follow_up') return [];
+  const { message } = entry.input;
+  return [inputMessage(runId, now, entry.seq, kind, message, 0)];
+}
+
+function turnEnded(run: RunState, turn: TurnState, at: number): DurableEventBody {
+  const usage = turn.message?.usage ?? UNKNOWN_USAGE;
+  return { type: 'turn_ended', at, runId: run.runId, turnIndex: turn.index, usage, cost: turn.message?.cost ?? null };
+}
+
+function turnStarted(
+  place: {
+    readonly runId: string;
+    readonly run: Pick<RunState, 'continuation' | 'startedBy'>;
+    readonly turnIndex: number;
+  },
+  at: number,
+): DurableEventBody {
+  const { runId, run, turnIndex } = place;
+  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1 };
+}
+
+/** The priority of the first turn: a branch, then any other continuation, then who called. */
+function triggerOf(run: Pick<RunState, 'continuation' | 'startedBy'>, turnIndex: number): TurnTrigger {
+  if (turnIndex > 0) return 'continuation';
+  if (run.continuation.kind === 'branch') return 'branch';
+  return run.continuation.kind === 'initial' ? run.startedBy : 'continuation';
+}

@@ -1,0 +1,261 @@
+import type { DurableEvent } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
+import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
+import type { AssistantMessage } from '../messages/message.ts';
+import { addUsage, UNKNOWN_USAGE } from '../model/model.ts';
+import { turnOutcome, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
+
+type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
+
+/**
+ * Folds one event into the state, in place: no I/O, no clock, no randomness. The same events give the same state in any
+ * process. Returns the state it was given.
+ *
+ * @throws TreadleError `journal_corrupt` when the event doesn't follow the last one folded in.
+ */
+export function reduce(state: SessionState, event: DurableEvent): SessionState {
+  if (event.seq !== state.seq + 1) {
+    throw new TreadleError(
+      'journal_corrupt',
+      `Session ${state.sessionId}: event ${event.seq} follows event ${state.seq}. The log has a gap or a repeat.`,
+    );
+  }
+  state.seq = event.seq;
+  countTime(state, event);
+  fold(state, event);
+  return state;
+}
+
+/** Driven time goes from event to event; a `drive_started` ends a stretch in which nobody was at work. */
+function countTime(state: SessionState, event: DurableEvent): void {
+  const { run } = state;
+  if (run === null) return;
+  if (event.type !== 'drive_started' && !run.paused && event.at > run.lastAt) run.activeMs += event.at - run.lastAt;
+  run.lastAt = Math.max(run.lastAt, event.at);
+}
+
+function fold(state: SessionState, event: DurableEvent): void {
+  switch (event.type) {
+    case 'drive_started':
+      state.epoch = event.epoch;
+      if (state.run) state.run.paused = false;
+      return;
+    case 'input_received':
+      return inputReceived(state, event);
+    case 'input_rejected':
+      return consume(state, event.inputSeq);
+    case 'run_started':
+      return runStarted(state, event);
+    case 'turn_started':
+      return turnStarted(state, event);
+    case 'message_added':
+      return messageAdded(state, event);
+    case 'attempt_failed':
+      openTurn(state, event).failure = event.error;
+      return;
+    case 'tool_call_rejected':
+      return endCall(state, event, event.content, true);
+    case 'tool_started':
+      return toolStarted(state, event);
+    case 'tool_ended':
+      if (event.inputSeq !== undefined) consume(state, event.inputSeq);
+      return endCall(state, event, event.content, event.isError);
+    case 'approval_requested':
+      callOf(state, event).approvalId = event.approvalId;
+      return;
+    case 'approval_answered':
+      return approvalAnswered(state, event);
+    case 'run_paused':
+      openRun(state, event).paused = true;
+      return;
+    case 'compacted':
+      state.view = [...event.view];
+      return;
+    case 'turn_ended':
+      return turnEnded(state, event);
+    case 'run_ended':
+      state.lastRunId = event.runId;
+      state.run = null;
+      return;
+    // Facts for readers of the log: nothing the loop decides depends on them.
+    case 'session_created':
+    case 'message_discarded':
+    case 'decision_made':
+    case 'branches_started':
+    case 'branches_ended':
+    case 'task_updated':
+      return;
+    default:
+      return unknownEvent(event);
+  }
+}
+
+function unknownEvent(event: never): never {
+  const { type, seq } = event as DurableEvent;
+  throw new TreadleError('journal_too_new', `Event ${seq} is of the unknown type "${type}". Use a newer Treadle.`);
+}
+
+function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
+  if (input.type === 'cancel') {
+    // Without a run there is nothing to cancel, and a later run must not be hit by it.
+    if (state.run) state.run.cancel = { reason: input.reason ?? null };
+    return;
+  }
+  if (input.type === 'import' && state.run === null) {
+    state.view = [...input.messages];
+    state.container = null;
+    state.inbox = [];
+    return;
+  }
+  state.inbox.push({ seq, at, input });
+}
+
+function consume(state: SessionState, inputSeq: number): void {
+  state.inbox = state.inbox.filter((entry) => entry.seq !== inputSeq);
+}
+
+function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
+  consume(state, event.inputSeq);
+  state.ordinals.set(event.configSegment, event.ordinal);
+  state.run = {
+    runId: event.runId,
+    continuation: event.continuation,
+    startedBy: event.startedBy,
+    startedSeq: event.seq,
+    activeMs: 0,
+    lastAt: event.at,
+    turns: 0,
+    usage: UNKNOWN_USAGE,
+    cost: 0,
+    turn: null,
+    last: null,
+    cancel: null,
+    paused: false,
+  };
+}
+
+function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void {
+  const run = openRun(state, event);
+  if (run.turn === null) run.turns += 1;
+  run.turn = {
+    index: event.turnIndex,
+    attempt: event.attempt,
+    epoch: state.epoch,
+    message: null,
+    failure: null,
+    calls: [],
+  };
+}
+
+function messageAdded(state: SessionState, event: EventOf<'message_added'>): void {
+  const run = openRun(state, event);
+  const { message } = event;
+  if (event.inputSeq !== undefined) consume(state, event.inputSeq);
+  if (event.inView) state.view.push(message);
+  if (message.role !== 'assistant') return;
+  run.usage = addUsage(run.usage, message.usage);
+  run.cost = run.cost === null || message.cost === null ? null : run.cost + message.cost;
+  if (message.containerId !== undefined) state.container = { provider: message.provider, id: message.containerId };
+  if (run.turn === null) return;
+  run.turn.message = message;
+  if (event.inView) run.turn.calls = callsOf(message);
+}
+
+function callsOf(message: AssistantMessage): CallState[] {
+  return message.content
+    .filter((block): block is ToolCallBlock => block.type === 'tool_call')
+    .map((block) => ({
+      callId: block.callId,
+      name: block.name,
+      arguments: block.arguments,
+      problem: block.problem,
+      status: 'requested',
+      epoch: 0,
+      attempt: 0,
+      runs: 'server',
+      replay: 'never',
+      approvalId: null,
+      decision: null,
+      result: null,
+    }));
+}
+
+function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void {
+  const call = callOf(state, event);
+  call.status = 'started';
+  call.epoch = state.epoch;
+  call.attempt = event.attempt;
+  call.runs = event.runs;
+  call.replay = event.replay;
+  call.decision = null;
+  call.approvalId = null;
+}
+
+function endCall(
+  state: SessionState,
+  event: EventOf<'tool_ended'> | EventOf<'tool_call_rejected'>,
+  content: readonly ToolResultContent[],
+  isError: boolean,
+): void {
+  const call = callOf(state, event);
+  call.status = 'ended';
+  call.result = {
+    role: 'tool',
+    id: `result_${event.callId}`,
+    at: event.at,
+    callId: event.callId,
+    toolName: event.toolName,
+    content,
+    isError,
+  };
+}
+
+function approvalAnswered(state: SessionState, event: EventOf<'approval_answered'>): void {
+  consume(state, event.inputSeq);
+  const call = state.run?.turn?.calls.find(({ approvalId }) => approvalId === event.approvalId);
+  if (call) call.decision = event.decision;
+}
+
+/** Results enter the view here, in the order of the calls, whatever order they finished in. */
+function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
+  const run = openRun(state, event);
+  const turn = openTurn(state, event);
+  for (const { result } of turn.calls) if (result) state.view.push(result);
+  run.last = turnOutcome(turn);
+  run.turn = null;
+}
+
+function openRun(
+  state: SessionState,
+  event: { readonly runId: string; readonly type: string; readonly seq: number },
+): RunState {
+  if (state.run?.runId === event.runId) return state.run;
+  throw new TreadleError(
+    'journal_corrupt',
+    `Session ${state.sessionId}: event ${event.seq} (${event.type}) is of run ${event.runId}, which isn't open.`,
+  );
+}
+
+function openTurn(
+  state: SessionState,
+  event: { readonly runId: string; readonly type: string; readonly seq: number },
+): TurnState {
+  const { turn } = openRun(state, event);
+  if (turn) return turn;
+  throw new TreadleError(
+    'journal_corrupt',
+    `Session ${state.sessionId}: event ${event.seq} (${event.type}) belongs to a turn, and none is open.`,
+  );
+}
+
+function callOf(
+  state: SessionState,
+  event: { readonly runId: string; readonly type: string; readonly seq: number; readonly callId: string },
+): CallState {
+  const call = openTurn(state, event).calls.find(({ callId }) => callId === event.callId);
+  if (call) return call;
+  throw new TreadleError(
+    'journal_corrupt',
+    `Session ${state.sessionId}: event ${event.seq} (${event.type}) names the call ${event.callId}, which isn't in the turn.`,
+  );
+}

@@ -1,0 +1,146 @@
+import { DEFAULT_CONCURRENCY } from '../agent.ts';
+import type { DurableEventBody } from '../events/events.ts';
+import { checkArguments, executeTool, issuesText } from '../tools/execute.ts';
+import type { NormalOutput } from '../tools/output.ts';
+import type { Tool } from '../tools/tool.ts';
+import { runOf, type PerformContext } from './context.ts';
+import { callKey } from './plan-calls.ts';
+import type { Step } from './plan.ts';
+import type { CallState } from './state.ts';
+
+interface ToolJob {
+  readonly call: CallState;
+  readonly tool: Tool;
+  readonly args: unknown;
+}
+
+interface TurnPlace {
+  readonly runId: string;
+  readonly turnIndex: number;
+}
+
+/** Runs a group of calls, so many at a time, and records each one's start before it runs and its end after. */
+export async function runTools(context: PerformContext, step: Extract<Step, { type: 'run_tools' }>): Promise<void> {
+  const place: TurnPlace = { runId: runOf(context.state).runId, turnIndex: step.turnIndex };
+  const jobs = await checkedJobs(context, place, step.calls);
+  const running = new Map<string, { readonly call: CallState; readonly since: number }>();
+  const stopReports = reportElapsed(context, place, running);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let job = jobs[next++]; job; job = jobs[next++]) {
+      // A call that wasn't started when the run was interrupted never is: the plan answers it.
+      if (context.interrupt.reason !== null) return;
+      running.set(job.call.callId, { call: job.call, since: context.clock.now() });
+      await runJob(context, place, job);
+      running.delete(job.call.callId);
+    }
+  };
+  const { toolExecution } = context.agent;
+  const most = toolExecution.mode === 'parallel' ? (toolExecution.concurrency ?? DEFAULT_CONCURRENCY) : jobs.length;
+  try {
+    await Promise.all(Array.from({ length: Math.min(most, jobs.length) }, work));
+  } finally {
+    stopReports();
+  }
+}
+
+/** Checks all arguments first; calls that fail are answered together, and never start. */
+async function checkedJobs(context: PerformContext, place: TurnPlace, calls: readonly CallState[]): Promise<ToolJob[]> {
+  const jobs: ToolJob[] = [];
+  const rejected: DurableEventBody[] = [];
+  for (const call of calls) {
+    const tool = context.agent.tools.get(call.name);
+    if (!tool) continue;
+    const outcome = await checkArguments(tool, call.arguments);
+    if (outcome.ok) {
+      jobs.push({ call, tool, args: outcome.value });
+      continue;
+    }
+    const at = context.clock.now();
+    const named = { callId: call.callId, toolName: call.name };
+    const content = [{ type: 'text' as const, text: issuesText(tool, outcome.issues) }];
+    rejected.push({ type: 'tool_call_rejected', at, ...place, ...named, reason: 'invalid_arguments', content });
+  }
+  if (rejected.length > 0) await context.log.record(rejected);
+  return jobs;
+}
+
+async function runJob(context: PerformContext, place: TurnPlace, { call, tool, args }: ToolJob): Promise<void> {
+  const { state, clock, log, agent } = context;
+  const named = { callId: call.callId, toolName: call.name };
+  const idempotencyKey = callKey(state, call);
+  const startedAt = clock.now();
+  await log.record([
+    {
+      type: 'tool_started',
+      at: startedAt,
+      ...place,
+      ...named,
+      arguments: call.arguments,
+      idempotencyKey,
+      replay: tool.replay,
+      runs: 'server',
+      attempt: call.attempt + 1,
+    },
+  ]);
+  const output = await executeTool({
+    tool,
+    args,
+    facts: { sessionId: state.sessionId, runId: place.runId, ...named, idempotencyKey },
+    timeoutMs: tool.timeoutMs ?? agent.toolTimeoutMs,
+    maxLength: agent.maxToolResultLength,
+    clock,
+    onInterrupt: (stop) => context.interrupt.on(stop),
+    update: ({ content, details }) => {
+      const more = details === undefined ? {} : { details };
+      context.emit({ type: 'tool_update', afterSeq: state.seq, ...place, ...named, content, ...more });
+    },
+    progress: (text) => {
+      const elapsedMs = clock.now() - startedAt;
+      context.emit({ type: 'tool_progress', afterSeq: state.seq, ...place, ...named, text, elapsedMs });
+    },
+  });
+  await log.record([endedEvent(place, named, output, startedAt, clock.now())]);
+}
+
+function endedEvent(
+  place: TurnPlace,
+  named: { readonly callId: string; readonly toolName: string },
+  output: NormalOutput,
+  startedAt: number,
+  at: number,
+): DurableEventBody {
+  const { content, isError, details, files } = output;
+  return {
+    type: 'tool_ended',
+    at,
+    ...place,
+    ...named,
+    content,
+    isError,
+    ...(details === undefined ? {} : { details }),
+    ...(files === undefined ? {} : { files }),
+    durationMs: at - startedAt,
+  };
+}
+
+/** Says how long slow calls have been running, at the agent's interval. Returns a function that stops it. */
+function reportElapsed(
+  { clock, agent, state, emit, observed }: PerformContext,
+  place: TurnPlace,
+  running: ReadonlyMap<string, { readonly call: CallState; readonly since: number }>,
+): () => void {
+  let cancel = (): void => {};
+  const report = (): void => {
+    for (const { call, since } of observed() ? running.values() : []) {
+      const named = { callId: call.callId, toolName: call.name };
+      emit({ type: 'tool_progress', afterSeq: state.seq, ...place, ...named, elapsedMs: clock.now() - since });
+    }
+    schedule();
+  };
+  const schedule = (): void => {
+    cancel = clock.after(agent.toolProgressMs, report, { background: true });
+  };
+  schedule();
+  return () => cancel();
+}

@@ -1,0 +1,117 @@
+import type { Continuation, SessionInput } from '../events/events.ts';
+import type { JsonObject } from '../json.ts';
+import type { ToolCallBlock } from '../messages/content.ts';
+import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
+import type { ReplayPolicy } from '../tools/tool.ts';
+import type { ModelError, StopReason, Usage } from '../model/model.ts';
+
+/** An input that nothing has consumed yet. */
+export interface InboxEntry {
+  readonly seq: number;
+  readonly at: number;
+  readonly input: SessionInput;
+}
+
+/** One tool call of the open turn. */
+export interface CallState {
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+  readonly problem: ToolCallBlock['problem'];
+  status: 'requested' | 'started' | 'ended';
+  /** The drive that started it last. */
+  epoch: number;
+  attempt: number;
+  runs: 'server' | 'client';
+  /** What its `tool_started` said; `never` before. */
+  replay: ReplayPolicy;
+  /** Set while, and after, a person is asked whether a call in doubt may run again. */
+  approvalId: string | null;
+  decision: 'approve' | 'deny' | null;
+  result: ToolResultMessage | null;
+}
+
+/** The open turn: one model call and the calls it asked for. */
+export interface TurnState {
+  readonly index: number;
+  attempt: number;
+  /** The drive whose model call this is. */
+  epoch: number;
+  message: AssistantMessage | null;
+  failure: ModelError | null;
+  calls: CallState[];
+}
+
+/** How the last finished turn came out: what the decision about the next one needs. */
+export interface TurnOutcome {
+  readonly stopReason: StopReason | null;
+  /** The model asked for tools and must be told their results. */
+  readonly hadCalls: boolean;
+  /** The tools whose calls succeeded: a terminal one among them ends the run. */
+  readonly succeeded: readonly string[];
+}
+
+/** The open run. */
+export interface RunState {
+  readonly runId: string;
+  readonly continuation: Continuation;
+  readonly startedBy: 'user' | 'subAgent';
+  /** Sequence number of its `run_started`. */
+  readonly startedSeq: number;
+  /** Milliseconds drives were at work on it, up to `lastAt`. */
+  activeMs: number;
+  lastAt: number;
+  /** Model calls begun, attempts at the same turn counted once. */
+  turns: number;
+  usage: Usage;
+  /** Null once any part of it is unknown. */
+  cost: number | null;
+  turn: TurnState | null;
+  /** Null before the first turn has ended. */
+  last: TurnOutcome | null;
+  cancel: { readonly reason: string | null } | null;
+  /** True between `run_paused` and the next drive. */
+  paused: boolean;
+}
+
+/** What a drive knows of its session, folded from the log. One owner at a time; `reduce` changes it in place. */
+export interface SessionState {
+  readonly sessionId: string;
+  /** The last event folded in; 0 for none. */
+  seq: number;
+  epoch: number;
+  /** The conversation as models see it, extension messages included, oldest first. */
+  view: Message[];
+  inbox: InboxEntry[];
+  run: RunState | null;
+  /** How many runs each configuration has had. */
+  readonly ordinals: Map<string, number>;
+  lastRunId: string | null;
+  /** The provider's container of the newest reply that had one. */
+  container: { readonly provider: string; readonly id: string } | null;
+}
+
+/** The state before any event. */
+export function initialState(sessionId: string): SessionState {
+  return {
+    sessionId,
+    seq: 0,
+    epoch: 0,
+    view: [],
+    inbox: [],
+    run: null,
+    ordinals: new Map(),
+    lastRunId: null,
+    container: null,
+  };
+}
+
+/** How a turn comes out, once all its calls have ended. */
+export function turnOutcome(turn: TurnState): TurnOutcome {
+  const results = turn.calls.flatMap(({ result }) => (result ? [result] : []));
+  return {
+    stopReason: turn.message?.stopReason ?? null,
+    hadCalls: results.length > 0,
+    succeeded: results.filter(({ isError }) => !isError).map(({ toolName }) => toolName),
+  };
+}

@@ -1,0 +1,127 @@
+import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
+import type { FileBlock } from '../messages/content.ts';
+import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
+import type { ModelError } from '../model/model.ts';
+import { addUsage, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
+
+/** What a run came to. Failing is a result too: read `end` before you rely on the answer. */
+export interface RunResult {
+  readonly runId: string;
+  /** `paused` when the run waits for a client tool or an answer, listed in `pending`. */
+  readonly end: RunEnd | 'paused';
+  readonly stopReason: StopReason | null;
+  /** The last message of the model, if there was one. */
+  readonly finalMessage: AssistantMessage | null;
+  /** The text after the last tool block of the final message; the result of a terminal tool when one ended the run. */
+  readonly finalAnswer: string;
+  /** This run's messages, its prompt first, as they happened. */
+  readonly messages: readonly Message[];
+  readonly usage: Usage;
+  /** US dollars, null when any part is unknown. */
+  readonly cost: number | null;
+  /** Model calls. */
+  readonly turns: number;
+  /** Files that tools and the model produced. */
+  readonly files: readonly FileBlock[];
+  /** The provider's container, when it used one. */
+  readonly containerId: string | null;
+  /** Calls that wait for a client or a person. */
+  readonly pending: readonly PendingCall[];
+  /** Why, in words, when `end` is not `completed`. */
+  readonly message: string | null;
+  readonly error: ModelError | null;
+}
+
+/** Folds a run's durable events into its result; events of other runs are passed over. */
+export interface RunResultFold {
+  take(event: DurableEvent): void;
+  /** True after `run_ended`, or `run_paused` and nothing since. */
+  readonly isSettled: boolean;
+  result(): RunResult;
+}
+
+/** Starts the fold of a run's result. Feed it the run's events from `run_started` on. */
+export function runResultFold(runId: string): RunResultFold {
+  const messages: Message[] = [];
+  const files: FileBlock[] = [];
+  let usage: Usage = UNKNOWN_USAGE;
+  let cost: number | null = 0;
+  let turns = 0;
+  let results = new Map<string, ToolResultMessage>();
+  let order: string[] = [];
+  let finalMessage: AssistantMessage | null = null;
+  let lastResults: readonly ToolResultMessage[] = [];
+  let containerId: string | null = null;
+  let paused: Extract<DurableEvent, { type: 'run_paused' }> | null = null;
+  let ended: Extract<DurableEvent, { type: 'run_ended' }> | null = null;
+
+  function addMessage(message: Message, inView: boolean): void {
+    messages.push(message);
+    if (message.role !== 'assistant') return;
+    usage = addUsage(usage, message.usage);
+    cost = cost === null || message.cost === null ? null : cost + message.cost;
+    containerId = message.containerId ?? containerId;
+    finalMessage = message;
+    lastResults = [];
+    order = inView ? message.content.flatMap((block) => (block.type === 'tool_call' ? [block.callId] : [])) : [];
+    for (const block of message.content) if (block.type === 'file') files.push(block);
+  }
+
+  function addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
+    const { callId, toolName, at, content } = event;
+    const isError = event.type === 'tool_call_rejected' || event.isError;
+    results.set(callId, { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError });
+    if (event.type === 'tool_ended' && event.files) files.push(...event.files);
+  }
+
+  function endTurn(): void {
+    lastResults = order.flatMap((callId) => results.get(callId) ?? []);
+    messages.push(...lastResults);
+    results = new Map();
+  }
+
+  return {
+    get isSettled() {
+      return ended !== null || paused !== null;
+    },
+    take(event) {
+      if (!('runId' in event) || event.runId !== runId) return;
+      paused = event.type === 'run_paused' ? event : null;
+      if (event.type === 'turn_started' && event.attempt === 1) turns += 1;
+      else if (event.type === 'message_added') addMessage(event.message, event.inView);
+      else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
+      else if (event.type === 'turn_ended') endTurn();
+      else if (event.type === 'run_ended') ended = event;
+    },
+    result: () => ({
+      runId,
+      end: ended?.end ?? 'paused',
+      stopReason: ended ? ended.stopReason : (finalMessage?.stopReason ?? null),
+      finalMessage,
+      finalAnswer: finalAnswer(finalMessage, ended?.end === 'completed' ? lastResults : []),
+      messages,
+      usage,
+      cost,
+      turns,
+      files,
+      containerId,
+      pending: paused?.pending ?? [],
+      message: ended?.message ?? null,
+      error: ended?.error ?? null,
+    }),
+  };
+}
+
+/** A run that completed with tool results was ended by a terminal tool, whose result is its answer. */
+function finalAnswer(message: AssistantMessage | null, results: readonly ToolResultMessage[]): string {
+  if (message === null) return '';
+  const terminal = results.findLast(({ isError }) => !isError);
+  if (terminal) return textOf(terminal.content);
+  const lastTool = message.content.findLastIndex(({ type }) => TOOL_BLOCKS.has(type));
+  return textOf(message.content.slice(lastTool + 1));
+}
+
+const TOOL_BLOCKS = new Set(['tool_call', 'provider_tool_call', 'provider_tool_result']);
+
+const textOf = (blocks: readonly { readonly type: string; readonly text?: string }[]): string =>
+  blocks.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('');

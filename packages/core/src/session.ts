@@ -1,0 +1,203 @@
+import type { Agent } from './agent.ts';
+import { EVENT_VERSION, type ClientToolResult, type Continuation } from './events/events.ts';
+import { isStream, userMessage, userMessages, type PromptInput, type UserInput } from './input.ts';
+import type { Journal } from './journal/journal.ts';
+import { memoryJournal } from './journal/memory.ts';
+import type { JsonObject } from './json.ts';
+import { createHub, type Observer } from './loop/hub.ts';
+import { initialState } from './loop/state.ts';
+import { checkMessages } from './messages/check.ts';
+import type { Message } from './messages/message.ts';
+import { systemClock, type Clock } from './ports/clock.ts';
+import { randomIds, type Ids } from './ports/ids.ts';
+import type { Run } from './run.ts';
+import * as runs from './session-runs.ts';
+
+export interface SessionOptions {
+  /** Where the log is kept. Default: this process's memory. */
+  readonly journal?: Journal;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** Who drives, shown to the next process that wants the session. */
+  readonly owner?: string;
+  /** Hears of observers that threw. Default: a warning on the console. */
+  readonly onObserverError?: (error: unknown) => void;
+}
+
+export interface CreateSessionOptions extends SessionOptions {
+  /** Default: a new random id. */
+  readonly id?: string;
+  readonly metadata?: JsonObject;
+}
+
+export interface RunOptions {
+  /** Data of the caller's, kept in `run_started`. */
+  readonly metadata?: JsonObject;
+}
+
+/** One log, and the runs on it. */
+export interface Session {
+  readonly id: string;
+  readonly agent: Agent;
+  /** The conversation as models see it, oldest first. */
+  readonly messages: readonly Message[];
+  /** The run this process is driving. */
+  readonly activeRun: Run | null;
+  /** True when the log has a run that has not ended: paused, or cut off by the death of its process. */
+  readonly hasOpenRun: boolean;
+  /**
+   * Starts a run. A run whose process died is ended first, as aborted.
+   *
+   * @throws TreadleError `run_active` during a run or while one is paused; `empty_prompt`.
+   */
+  prompt(input: PromptInput, options?: RunOptions): Run;
+  /**
+   * Starts a run on the history as it is, to try again or go on.
+   *
+   * @throws TreadleError `run_active`, `nothing_to_continue`, `ends_with_assistant`.
+   */
+  continue(options?: RunOptions & { readonly continuation?: Continuation }): Run;
+  /**
+   * Goes on with a run that was cut off or paused.
+   *
+   * @throws TreadleError `nothing_to_continue` when no run is open, `run_active` when it is being driven here.
+   */
+  resume(): Run;
+  /** Queues a message for the model's next call, or for the next run when there is none. Acknowledged once it is in the log. */
+  steer(input: UserInput): Promise<void>;
+  /** Queues a message for when the run would end. Acknowledged once it is in the log. */
+  followUp(input: UserInput): Promise<void>;
+  /**
+   * Gives a paused run the results of its client tools: exactly those it waits for.
+   *
+   * @throws TreadleError `not_awaiting` when the ids don't match.
+   */
+  submitToolResults(results: readonly ClientToolResult[]): Run;
+  /** Answers a question a paused run asks (`run_paused` names its `approvalId`). */
+  answerApproval(approvalId: string, decision: 'approve' | 'deny', message?: string): Run;
+  /** Ends the open run as aborted. Acknowledged once it is in the log; without an open run it does nothing. */
+  abort(reason?: string): Promise<void>;
+  /** Forgets the conversation. The log keeps what happened. */
+  reset(): Promise<void>;
+  exportMessages(): Message[];
+  /** Replaces the conversation, with messages from `exportMessages` or written by hand. */
+  importMessages(messages: unknown): Promise<void>;
+  /** Every event of this session's runs in this process. Returns a function that ends it. */
+  subscribe(observer: Observer): () => void;
+  /** Resolves when no run is being driven here. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Starts a new session.
+ *
+ * @throws TreadleError `session_exists` when the id is taken.
+ *
+ * @example
+ * ```ts
+ * import { createSession, defineAgent } from '@treadle/core';
+ * import { offlineModel } from '@treadle/models/offline';
+ *
+ * const session = await createSession(defineAgent({ model: offlineModel() }));
+ * const { finalAnswer } = await session.prompt('What can you do?').result;
+ * console.log(finalAnswer.length > 0); // true
+ * ```
+ */
+export async function createSession(agent: Agent, options: CreateSessionOptions = {}): Promise<Session> {
+  const { clock = systemClock, ids = randomIds, journal = memoryJournal() } = options;
+  const sessionId = options.id ?? ids.create('session');
+  await journal.create(sessionId, {
+    type: 'session_created',
+    at: clock.now(),
+    eventVersion: EVENT_VERSION,
+    sessionId,
+    agentId: agent.id,
+    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+  });
+  return loadSession(agent, sessionId, { ...options, journal });
+}
+
+/**
+ * Opens a session that exists, in this or any other process.
+ *
+ * @throws TreadleError `session_not_found`, `journal_too_new`, `journal_corrupt`.
+ */
+export function openSession(
+  agent: Agent,
+  sessionId: string,
+  options: SessionOptions & { readonly journal: Journal },
+): Promise<Session> {
+  return loadSession(agent, sessionId, options);
+}
+
+async function loadSession(
+  agent: Agent,
+  sessionId: string,
+  options: SessionOptions & { readonly journal: Journal },
+): Promise<Session> {
+  const { journal, clock = systemClock, ids = randomIds, owner = 'this process' } = options;
+  const parts: runs.SessionParts = {
+    agent,
+    journal,
+    clock,
+    ids,
+    owner,
+    state: initialState(sessionId),
+    hub: createHub(options.onObserverError ?? warn),
+    post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),
+    active: null,
+  };
+  await runs.refresh(parts);
+  return sessionOf(parts);
+}
+
+function warn(error: unknown): void {
+  // The one place core speaks: an observer's failure must not be silent, and must not reach the loop.
+  // oxlint-disable-next-line no-console
+  console.warn('A Treadle observer failed:', error);
+}
+
+function sessionOf(parts: runs.SessionParts): Session {
+  const { agent, state, hub, post } = parts;
+  return {
+    id: state.sessionId,
+    agent,
+    get messages() {
+      return state.view.slice();
+    },
+    get activeRun() {
+      return parts.active?.control.run ?? null;
+    },
+    get hasOpenRun() {
+      return state.run !== null;
+    },
+    prompt(input, options = {}) {
+      return isStream(input)
+        ? runs.promptStream(parts, input, options)
+        : runs.prompt(parts, userMessages(input), options);
+    },
+    continue: ({ continuation, ...options } = {}) =>
+      runs.continueRun(parts, continuation ?? { kind: 'default' }, options),
+    resume: () => runs.goOn(parts, async () => {}),
+    async steer(input) {
+      await post({ type: 'steering', message: userMessage(input) });
+    },
+    async followUp(input) {
+      await post({ type: 'follow_up', message: userMessage(input) });
+    },
+    submitToolResults: (results) => runs.submitToolResults(parts, results),
+    answerApproval: (approvalId, decision, message) => runs.answerApproval(parts, approvalId, decision, message),
+    abort: (reason) => runs.abort(parts, reason),
+    reset: () => runs.replaceMessages(parts, []),
+    exportMessages: () => structuredClone(state.view),
+    importMessages: (messages) =>
+      runs.replaceMessages(
+        parts,
+        checkMessages(messages, { at: parts.clock.now(), id: () => parts.ids.create('msg') }),
+      ),
+    subscribe: (observer) => hub.subscribe(observer),
+    async idle() {
+      while (parts.active) await parts.active.ended;
+    },
+  };
+}

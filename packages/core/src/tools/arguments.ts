@@ -1,0 +1,45 @@
+import { errorText } from '../errors.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import type { ToolCallBlock } from '../messages/content.ts';
+
+/** What a model's argument text came to. */
+export type ParsedArguments = Pick<ToolCallBlock, 'arguments' | 'argumentsText' | 'problem'>;
+
+const NO_ARGUMENTS: JsonObject = Object.freeze({});
+
+/**
+ * Parses the arguments of a finished call. Empty text is an empty object, as models write it for tools without
+ * parameters. `cut` says that the message was cut short: text that isn't a whole object was then cut off.
+ */
+export function parseArguments(argumentsText: string, cut: boolean): ParsedArguments {
+  if (argumentsText.trim() === '') {
+    return cut ? { arguments: NO_ARGUMENTS, argumentsText, problem: 'cut_off' } : { arguments: NO_ARGUMENTS };
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(argumentsText);
+  } catch {
+    return { arguments: NO_ARGUMENTS, argumentsText, problem: cut ? 'cut_off' : 'invalid_json' };
+  }
+  if (isJsonObject(value)) return { arguments: value };
+  return { arguments: NO_ARGUMENTS, argumentsText, problem: 'not_an_object' };
+}
+
+/** Says to the model what was wrong with its arguments, so that it can send better ones. */
+export function argumentsProblem(problem: ToolCallBlock['problem'], argumentsText: string): string {
+  if (problem === 'cut_off') {
+    return 'Not executed: the reply was cut off before the call was complete. Send it again, with shorter arguments.';
+  }
+  if (problem === 'not_an_object')
+    return 'Not executed: the arguments must be one JSON object, such as {"path": "a.txt"}.';
+  return `Not executed: the arguments are not valid JSON (${jsonError(argumentsText)}). Send one JSON object.`;
+}
+
+function jsonError(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'they could not be parsed';
+  } catch (error) {
+    return errorText(error).slice(0, 200);
+  }
+}

@@ -1,0 +1,98 @@
+import type { JsonObject } from '../json.ts';
+import { errorText } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
+import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext, ToolOutput } from './tool.ts';
+
+/** Milliseconds a tool has, after its signal was aborted, to clean up and say what it had done. */
+export const ABORT_GRACE_MS = 100;
+
+/** What one call needs besides its tool. */
+export interface Execution {
+  readonly tool: Tool;
+  /** What the tool's `check` returned. */
+  readonly args: unknown;
+  readonly facts: Pick<ToolContext, 'sessionId' | 'runId' | 'callId' | 'toolName' | 'idempotencyKey'>;
+  readonly timeoutMs: number | undefined;
+  readonly maxLength: number;
+  readonly clock: Clock;
+  /** Registers what is to be called when the call is to stop; returns a function that forgets it. */
+  readonly onInterrupt: (stop: () => void) => () => void;
+  readonly update: (partial: NormalOutput) => void;
+  readonly progress: (text: string) => void;
+}
+
+/**
+ * Executes one call and always comes back with a result: throwing, hanging and ignoring the signal are all results of
+ * their own. What a tool does after its result was settled changes nothing any more.
+ */
+export function executeTool(execution: Execution): Promise<NormalOutput> {
+  const { tool, timeoutMs, maxLength, clock } = execution;
+  const { execute } = tool;
+  if (!execute) return Promise.resolve(errorOutput(`${tool.name} can't be executed here: it is a client tool.`));
+  return new Promise((resolve) => {
+    const abort = new AbortController();
+    const cancels: (() => void)[] = [];
+    let settled = false;
+    let stopping: string | null = null;
+
+    const settle = (output: NormalOutput): void => {
+      if (settled) return;
+      settled = true;
+      for (const cancel of cancels) cancel();
+      resolve(output);
+    };
+    const stop = (why: string): void => {
+      if (settled || stopping !== null) return;
+      stopping = why;
+      cancels.push(clock.after(ABORT_GRACE_MS, () => settle(errorOutput(why))));
+      abort.abort();
+    };
+    if (timeoutMs !== undefined) {
+      const why = `${tool.name} timed out after ${timeoutMs} ms and was stopped.`;
+      cancels.push(clock.after(timeoutMs, () => stop(why)));
+    }
+    cancels.push(execution.onInterrupt(() => stop(`${tool.name} was cancelled before it finished.`)));
+
+    const context: ToolContext = {
+      ...execution.facts,
+      signal: abort.signal,
+      update: (partial) => {
+        if (!settled) execution.update(normalOutput(partial, maxLength));
+      },
+      progress: (text) => {
+        if (!settled) execution.progress(text);
+      },
+    };
+    run(execute, execution.args, context).then(
+      (output) => settle(stopping === null ? normalOutput(output, maxLength) : stopped(stopping, output, maxLength)),
+      (thrown: unknown) => settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`)),
+    );
+  });
+}
+
+/** Async, so that a tool that throws at once is no different from one that rejects. */
+async function run(execute: NonNullable<Tool['execute']>, args: unknown, context: ToolContext): Promise<ToolOutput> {
+  return execute(args, context);
+}
+
+/** A stopped call is an error, and what it could still say is worth reading. */
+function stopped(why: string, output: ToolOutput, maxLength: number): NormalOutput {
+  const said = normalOutput(output, maxLength);
+  return { ...said, isError: true, content: [{ type: 'text', text: why }, ...said.content] };
+}
+
+/** Tells a model what is wrong with its arguments, and where. */
+export function issuesText(tool: Tool, issues: readonly ArgumentsIssue[]): string {
+  const lines = issues.map(({ path, message }) => `- ${path === '' ? 'the arguments' : path}: ${message}`);
+  return `Not executed: the arguments of ${tool.name} don't fit its schema.\n${lines.join('\n')}`;
+}
+
+/** A call's arguments checked; a check that fails in itself is a failed check. */
+export async function checkArguments(tool: Tool, args: JsonObject): Promise<ArgumentsOutcome> {
+  try {
+    return await tool.check(args);
+  } catch (thrown) {
+    return { ok: false, issues: [{ path: '', message: `they could not be checked: ${errorText(thrown)}` }] };
+  }
+}
