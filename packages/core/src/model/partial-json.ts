@@ -33,6 +33,8 @@ const MAX_DEPTH = 1000;
  *
  * @example
  * ```ts
+ * import { createPartialJson } from '@treadle/core';
+ *
  * const json = createPartialJson();
  * json.push('{"path":"a.txt","content":"Hel');
  * console.log(json.value); // { path: 'a.txt', content: 'Hel' }

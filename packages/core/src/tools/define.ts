@@ -59,6 +59,8 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
  * @throws TreadleError `invalid_definition` when the definition can't work. The message says what to change.
  * @example
  * ```ts
+ * import { defineTool } from '@treadle/core';
+ *
  * const add = defineTool({
  *   name: 'add',
  *   description: 'Adds two numbers.',

@@ -43,6 +43,8 @@ const MAX_SCHEMA_DEPTH = 150;
  *
  * @example
  * ```ts
+ * import { compileSchema } from '@treadle/core';
+ *
  * const check = compileSchema({ type: 'object', properties: { path: { type: 'string' } }, required: ['path'] });
  * check({ path: 3 }); // [{ path: '/path', message: 'must be string, got number 3' }]
  * ```
