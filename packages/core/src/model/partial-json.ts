@@ -250,10 +250,13 @@ function startValue(scanner: Scanner, text: string, at: number): void {
       return startWord(scanner, 'false');
     case 'n':
       return startWord(scanner, 'null');
+    case undefined:
+      return;
+    default:
+      if (!isNumberPart(character.charCodeAt(0))) return fail(scanner);
+      scanner.text = character;
+      scanner.mode = IN_NUMBER;
   }
-  if (character === undefined || !isNumberPart(character.charCodeAt(0))) return fail(scanner);
-  scanner.text = character;
-  scanner.mode = IN_NUMBER;
 }
 
 function startWord(scanner: Scanner, word: string): void {

@@ -78,9 +78,13 @@ export function compileString(context: KeywordContext, { string: checks }: Check
     });
   const pattern = own(context, 'pattern');
   if (pattern === undefined) return;
-  const compiled = typeof pattern === 'string' ? compilePattern(pattern) : undefined;
-  if (compiled?.ok !== true) {
-    checks.push(context.broken(compiled?.reason ?? 'must be a string', 'pattern'));
+  if (typeof pattern !== 'string') {
+    checks.push(context.broken('must be a string', 'pattern'));
+    return;
+  }
+  const compiled = compilePattern(pattern);
+  if (!compiled.ok) {
+    checks.push(context.broken(compiled.reason, 'pattern'));
     return;
   }
   checks.push((value, run) => {
@@ -88,7 +92,7 @@ export function compileString(context: KeywordContext, { string: checks }: Check
     if (text.length > compiled.maxLength) {
       stop(run, `is too long to check against its pattern (at most ${compiled.maxLength} characters)`);
     } else if (!compiled.test(text)) {
-      fail(run, () => `must match the pattern ${String(pattern)}, got ${describe(value)}`);
+      fail(run, () => `must match the pattern ${pattern}, got ${describe(value)}`);
     }
   });
 }

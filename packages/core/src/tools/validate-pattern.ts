@@ -1,3 +1,6 @@
+import { compileAutomaton } from './validate-pattern-automaton.ts';
+import { parsePattern, type PatternNode } from './validate-pattern-syntax.ts';
+
 /** A `pattern` made ready to run, or the reason why it can't be. */
 export type CompiledPattern =
   | {
@@ -8,97 +11,106 @@ export type CompiledPattern =
     }
   | { readonly ok: false; readonly reason: string };
 
-/** Steps of backtracking a pattern may take at worst. */
+/** Steps a pattern may take on one text at worst: below a second or so. */
 const STEP_BUDGET = 1e8;
+/** Ways an expression may branch, outside of repetitions, and still be left to JavaScript's engine. */
+const FEW_BRANCHES = 6;
+/** A fixed number of one character up to this is as cheap as writing it out. */
+const SHORT_COUNT = 64;
 
 /**
- * Compiles a JSON Schema `pattern` (a JavaScript regular expression, not anchored). JavaScript's engine backtracks, so a
- * schema from elsewhere could stop the process: a repetition inside a repetition is refused, and every open repetition
- * lowers the length of text the pattern is run on.
+ * Compiles a JSON Schema `pattern`: a JavaScript regular expression, not anchored, with the `u` flag where it allows it.
+ *
+ * JavaScript's engine backtracks, so a pattern from elsewhere could stop the process for years. Therefore:
+ * - plain expressions that have little to backtrack over (`^[a-z]+$`, `^\d{4}-\d{2}$`) run on JavaScript's engine;
+ * - all other regular ones run on an automaton, in time proportional to the text;
+ * - look-around and back-references need JavaScript's engine. They are refused when a repeated group repeats or branches
+ *   inside, and otherwise limited to texts short enough that the worst case is bearable.
  */
 export function compilePattern(source: string): CompiledPattern {
-  let expression: RegExp;
-  try {
-    expression = toExpression(source);
-  } catch {
-    return { ok: false, reason: 'is not a valid regular expression' };
+  const compiled = toExpression(source);
+  if (compiled === undefined) return { ok: false, reason: 'is not a valid regular expression' };
+  const { expression, unicode } = compiled;
+  const node = parsePattern(source, unicode);
+  if (node === undefined) return { ok: false, reason: 'uses syntax of regular expressions that is not supported here' };
+  const shape = measure(node);
+  const test = (text: string): boolean => expression.test(text);
+  const power = shape.repeats + (startsAtStart(node) ? 0 : 1);
+  const isPlain = !shape.nested && shape.branches <= FEW_BRANCHES;
+  if (isPlain && !shape.irregular && power <= 1) return { ok: true, maxLength: Infinity, test };
+  if (!shape.irregular) {
+    const automaton = compileAutomaton(node, unicode);
+    if (automaton === undefined) return { ok: false, reason: 'is a regular expression too big to run' };
+    return { ok: true, maxLength: Math.floor(STEP_BUDGET / automaton.size), test: automaton.test };
   }
-  const shape = measure(source);
-  if (shape.nested) {
+  if (!isPlain) {
     return {
       ok: false,
-      reason: 'repeats a group that itself repeats or branches, which can take exponential time; write it without that',
+      reason:
+        'combines look-around or back-references with groups that repeat or branch inside a repetition, which can ' +
+        'take exponential time; write it without one or the other',
     };
   }
-  const power = shape.open + (source.startsWith('^') ? 0 : 1);
-  const maxLength = power <= 1 ? Infinity : Math.floor(STEP_BUDGET ** (1 / power));
-  return { ok: true, maxLength, test: (text) => expression.test(text) };
+  const budget = STEP_BUDGET / 2 ** shape.branches;
+  return { ok: true, maxLength: Math.floor(budget ** (1 / Math.max(1, power))), test };
 }
 
-/** With the `u` flag as the standard asks; without it for sources only the old grammar accepts, such as `\-`. */
-function toExpression(source: string): RegExp {
-  try {
-    return new RegExp(source, 'u');
-  } catch {
-    return new RegExp(source);
-  }
-}
-
-/** Counts open repetitions, and finds groups repeated that repeat or branch inside. */
-function measure(source: string): { open: number; nested: boolean } {
-  const groups: { repeats: boolean }[] = [{ repeats: false }];
-  let open = 0;
-  let nested = false;
-  let closed: { repeats: boolean } | undefined;
-  for (let at = 0; at < source.length; at += 1) {
-    const character = source[at];
-    const group = groups.at(-1);
-    if (group === undefined) break;
-    const repeat = repetition(source, at);
-    if (repeat !== undefined) {
-      if (repeat.most > 1) {
-        if (closed?.repeats === true) nested = true;
-        group.repeats = true;
-        if (repeat.most === Infinity) open += 1;
-      }
-      at += repeat.length - 1;
-      closed = undefined;
-      continue;
-    }
-    closed = undefined;
-    if (character === '\\') at += 1;
-    else if (character === '[') at = endOfClass(source, at);
-    else if (character === '|') group.repeats = true;
-    else if (character === '(') groups.push({ repeats: false });
-    else if (character === ')' && groups.length > 1) {
-      closed = groups.pop();
-      const parent = groups.at(-1);
-      if (parent !== undefined && closed?.repeats === true) parent.repeats = true;
+/** Without the `u` flag for sources only the old grammar accepts, such as `\-`. */
+function toExpression(source: string): { expression: RegExp; unicode: boolean } | undefined {
+  for (const unicode of [true, false]) {
+    try {
+      return { expression: new RegExp(source, unicode ? 'u' : ''), unicode };
+    } catch {
+      // Not an expression of this grammar; the other one is tried next, and then the answer is no.
     }
   }
-  return { open, nested };
+  return undefined;
 }
 
-const COUNTED = /\{(\d+)(,(\d*))?\}\??/y;
-
-/** The repetition written at `at`: its length in the source and how often it repeats at most. */
-function repetition(source: string, at: number): { length: number; most: number } | undefined {
-  const character = source[at];
-  const lazy = source[at + 1] === '?' ? 2 : 1;
-  if (character === '*' || character === '+') return { length: lazy, most: Infinity };
-  if (character === '?') return source[at - 1] === '(' ? undefined : { length: lazy, most: 1 };
-  if (character !== '{') return undefined;
-  COUNTED.lastIndex = at;
-  const match = COUNTED.exec(source);
-  if (match === null) return undefined;
-  const most = match[2] === undefined ? Number(match[1]) : match[3] === '' ? Infinity : Number(match[3]);
-  return { length: match[0].length, most };
+interface Shape {
+  /** Repetitions, short fixed ones left out. Each may multiply the work by the length of the text. */
+  readonly repeats: number;
+  /** Options and alternatives outside of repetitions. Each may double the work. */
+  readonly branches: number;
+  /** Whether a repeated group itself repeats or branches. */
+  readonly nested: boolean;
+  readonly irregular: boolean;
 }
 
-function endOfClass(source: string, start: number): number {
-  for (let at = start + 1; at < source.length; at += 1) {
-    if (source[at] === '\\') at += 1;
-    else if (source[at] === ']') return at;
+const FLAT: Shape = { repeats: 0, branches: 0, nested: false, irregular: false };
+
+function measure(node: PatternNode): Shape {
+  switch (node.type) {
+    case 'atom':
+    case 'assertion':
+      return FLAT;
+    case 'sequence':
+      return node.parts.map(measure).reduce(together, FLAT);
+    case 'choice':
+      return node.options.map(measure).reduce(together, { ...FLAT, branches: node.options.length - 1 });
+    case 'irregular':
+      return { ...measure(node.body), irregular: true };
+    case 'repeat': {
+      const body = measure(node.body);
+      if (node.most <= 1) return { ...body, branches: body.branches + 1 };
+      const nested = body.nested || body.repeats + body.branches > 0;
+      const isShort = node.most === node.least && node.most <= SHORT_COUNT && node.body.type === 'atom';
+      return { ...body, nested, repeats: body.repeats + (isShort ? 0 : 1) };
+    }
   }
-  return source.length;
+}
+
+function together(a: Shape, b: Shape): Shape {
+  return {
+    repeats: a.repeats + b.repeats,
+    branches: a.branches + b.branches,
+    nested: a.nested || b.nested,
+    irregular: a.irregular || b.irregular,
+  };
+}
+
+function startsAtStart(node: PatternNode): boolean {
+  if (node.type !== 'sequence') return false;
+  const [first] = node.parts;
+  return first?.type === 'assertion' && first.kind === 'start';
 }
