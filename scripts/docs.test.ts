@@ -129,6 +129,7 @@ describe('the reader of code blocks', () => {
     expect(matchesOutput('took … ms (done)\n', 'took 12 ms (done)')).toBe(true);
     expect(matchesOutput('took … ms (done)\n', 'took 12 ms, done')).toBe(false);
     expect(matchesOutput('a+b\n', 'aab')).toBe(false);
+    expect(matchesOutput('a\nb\n', 'a \nb\n\n')).toBe(true);
   });
 
   it('finds the examples of doc comments', () => {

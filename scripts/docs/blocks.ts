@@ -90,12 +90,16 @@ export function runnables(blocks: readonly Block[]): readonly Runnable[] {
   return result;
 }
 
-/** Whether a text is the output that the docs show. `…` there stands for anything: an id, a time, more lines. */
+const withoutTrailingSpace = (text: string): string => text.replaceAll(/[ \t]+$/gm, '').trim();
+
+/**
+ * Whether a text is the output that the docs show, but for space at the ends of lines. `…` there stands for anything: an
+ * id, a time, more lines.
+ */
 export function matchesOutput(shown: string, printed: string): boolean {
-  const pattern = shown
-    .trim()
+  const pattern = withoutTrailingSpace(shown)
     .split('…')
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
     .join(String.raw`[\s\S]*?`);
-  return new RegExp(`^${pattern}$`).test(printed.trim());
+  return new RegExp(`^${pattern}$`).test(withoutTrailingSpace(printed));
 }
