@@ -86,7 +86,7 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
 export function defineAgent(definition: AgentDefinition): Agent {
   const tools = toolMap(definition.tools ?? []);
   const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
-  for (const [name, value] of Object.entries(limits)) mustBePositive(`limits.${name}`, value);
+  for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
   if (toolExecution.mode === 'parallel')
     mustBeCount('toolExecution.concurrency', toolExecution.concurrency ?? DEFAULT_CONCURRENCY);

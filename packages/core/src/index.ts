@@ -24,5 +24,6 @@ export { type Run } from './run.ts';
 export * from './session.ts';
 export { initialState, type SessionState } from './loop/state.ts';
 export { reduce } from './loop/reduce.ts';
-export { plan, type Step } from './loop/plan.ts';
+export { plan } from './loop/plan.ts';
+export type { Step } from './loop/step.ts';
 export type { Observer } from './loop/hub.ts';

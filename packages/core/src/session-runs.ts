@@ -267,8 +267,8 @@ async function forwardFollowUps(parts: SessionParts, iterator: AsyncIterator<Use
       await parts.post({ type: 'follow_up', message: userMessage(next.value) });
     }
   } catch (error) {
-    const reason = `The stream of prompts failed: ${errorText(error)}`;
-    if (parts.active) await parts.post({ type: 'cancel', reason }).catch(() => {});
+    // Only fails when the journal does, and then the run's own result says so.
+    await abort(parts, `The stream of prompts failed: ${errorText(error)}`).catch(() => {});
   }
 }
 

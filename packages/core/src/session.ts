@@ -190,11 +190,10 @@ function sessionOf(parts: runs.SessionParts): Session {
     abort: (reason) => runs.abort(parts, reason),
     reset: () => runs.replaceMessages(parts, []),
     exportMessages: () => structuredClone(state.view),
-    importMessages: (messages) =>
-      runs.replaceMessages(
-        parts,
-        checkMessages(messages, { at: parts.clock.now(), id: () => parts.ids.create('msg') }),
-      ),
+    async importMessages(messages) {
+      const fill = { at: parts.clock.now(), id: () => parts.ids.create('msg') };
+      await runs.replaceMessages(parts, checkMessages(messages, fill));
+    },
     subscribe: (observer) => hub.subscribe(observer),
     async idle() {
       while (parts.active) await parts.active.ended;

@@ -7,7 +7,7 @@ import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { openMessage, type OpenMessage } from './open-message.ts';
-import type { Step } from './plan.ts';
+import type { Step } from './step.ts';
 import { modelRequest } from './request.ts';
 
 type Finish = Extract<ModelEvent, { type: 'finish' }>;

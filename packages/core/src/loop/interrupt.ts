@@ -24,7 +24,7 @@ export function createInterrupt(): Interrupt {
     fire(why) {
       if (reason !== null && why !== 'lost') return;
       reason = why;
-      for (const listener of [...listeners]) listener(why);
+      for (const listener of listeners) listener(why);
     },
     on(listener) {
       if (reason !== null) {

@@ -71,7 +71,7 @@ export function openLog(options: {
     let batch: readonly Job[] = [];
     try {
       // Everything recorded in this tick shares the first append.
-      await undefined;
+      await Promise.resolve();
       while (jobs.length > 0 || heard > state.seq) {
         if (heard > state.seq) await catchUp();
         batch = jobs;

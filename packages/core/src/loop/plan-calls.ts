@@ -2,7 +2,7 @@ import type { Agent, ToolExecution } from '../agent.ts';
 import type { ClientToolResult, DurableEventBody, PendingCall } from '../events/events.ts';
 import type { ToolResultContent } from '../messages/content.ts';
 import { argumentsProblem } from '../tools/arguments.ts';
-import type { Step } from './plan.ts';
+import type { Step } from './step.ts';
 import { rejectInput } from './plan-runs.ts';
 import type { CallState, InboxEntry, RunState, SessionState, TurnState } from './state.ts';
 

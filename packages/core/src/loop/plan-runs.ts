@@ -8,10 +8,12 @@ export interface StartedRun {
   readonly runId: string;
   readonly run: Pick<RunState, 'continuation' | 'startedBy'>;
   readonly turnIndex: 0;
-  readonly events: readonly DurableEventBody[];
+  readonly event: DurableEventBody;
+  /** What the prompt says, to follow the start of the first turn. */
+  readonly messages: readonly DurableEventBody[];
 }
 
-/** The events that start a run from a prompt or a continuation, up to its first turn. */
+/** The events that start a run from a prompt or a continuation. */
 export function startRun(state: SessionState, agent: Agent, { seq, input }: InboxEntry, at: number): StartedRun {
   const { configSegment, id: agentId, snapshot: config } = agent;
   const ordinal = (state.ordinals.get(configSegment) ?? 0) + 1;
@@ -24,23 +26,21 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
     runId,
     run: { continuation, startedBy },
     turnIndex: 0,
-    events: [
-      {
-        type: 'run_started',
-        at,
-        runId,
-        agentId,
-        ...(continuation.kind !== 'initial' && state.lastRunId !== null ? { parentRunId: state.lastRunId } : {}),
-        continuation,
-        configSegment,
-        ordinal,
-        config,
-        startedBy,
-        ...(asked?.metadata === undefined ? {} : { metadata: asked.metadata }),
-        inputSeq: seq,
-      },
-      ...messages.map((message, index) => inputMessage(runId, at, seq, 'prompt', message, index)),
-    ],
+    event: {
+      type: 'run_started',
+      at,
+      runId,
+      agentId,
+      ...(continuation.kind !== 'initial' && state.lastRunId !== null ? { parentRunId: state.lastRunId } : {}),
+      continuation,
+      configSegment,
+      ordinal,
+      config,
+      startedBy,
+      ...(asked?.metadata === undefined ? {} : { metadata: asked.metadata }),
+      inputSeq: seq,
+    },
+    messages: messages.map((message, index) => inputMessage(runId, at, seq, 'prompt', message, index)),
   };
 }
 

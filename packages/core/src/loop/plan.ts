@@ -4,16 +4,8 @@ import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { exceededLimit, type LimitHit } from './plan-limits.ts';
 import { endRun, inputMessage, rejectInput, startRun } from './plan-runs.ts';
-import { turnOutcome, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
-
-/** What happens next. Only `call_model` and `run_tools` have effects outside the log. */
-export type Step =
-  /** Write these events: all or none, and only if no input came in meanwhile. */
-  | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
-  | { readonly type: 'call_model'; readonly turnIndex: number; readonly attempt: number }
-  | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
-  /** Nothing to do until someone posts an input: the drive lets go. */
-  | { readonly type: 'idle' };
+import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
+import type { Step } from './step.ts';
 
 /**
  * Says what happens next in a session. Pure: the same state, agent and time give the same step.
@@ -51,7 +43,8 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
     return record([rejectInput(entry, now, reason)]);
   }
   const started = startRun(state, agent, entry, now);
-  return record([...started.events, ...deliver(state, 'steering', started.runId, now), turnStarted(started, now)]);
+  const steering = deliver(state, 'steering', started.runId, now);
+  return record([started.event, turnStarted(started, now), ...started.messages, ...steering]);
 }
 
 /** A run is open: prompts and imports don't fit, and must not wait unseen for its end. */
@@ -116,7 +109,7 @@ function nextTurn(
   if (!goesOn && messages.length === 0) return [finish(run, now, last.stopReason)];
   const hit = exceededLimit(run, agent.limits, now, { turnOpen: false });
   if (hit) return [limitMessage(run, now, hit), endRun(run, now, hit.end, last?.stopReason ?? null, hit.message)];
-  return [...messages, turnStarted({ runId: run.runId, run, turnIndex: run.turns }, now)];
+  return [turnStarted({ runId: run.runId, run, turnIndex: run.turns }, now), ...messages];
 }
 
 const terminalTool = (agent: Agent, names: readonly string[]): boolean =>

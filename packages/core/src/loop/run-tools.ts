@@ -5,7 +5,7 @@ import type { NormalOutput } from '../tools/output.ts';
 import type { Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { callKey } from './plan-calls.ts';
-import type { Step } from './plan.ts';
+import type { Step } from './step.ts';
 import type { CallState } from './state.ts';
 
 interface ToolJob {

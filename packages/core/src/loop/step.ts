@@ -1,0 +1,11 @@
+import type { DurableEventBody } from '../events/events.ts';
+import type { CallState } from './state.ts';
+
+/** What happens next. Only `call_model` and `run_tools` have effects outside the log. */
+export type Step =
+  /** Write these events: all or none, and only if no input came in meanwhile. */
+  | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
+  | { readonly type: 'call_model'; readonly turnIndex: number; readonly attempt: number }
+  | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
+  /** Nothing to do until someone posts an input: the drive lets go. */
+  | { readonly type: 'idle' };
