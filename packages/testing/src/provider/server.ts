@@ -1,0 +1,385 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock, JsonObject, JsonValue } from '@treadle/core';
+import { errorText, isJsonObject, systemClock } from '@treadle/core';
+import { passPauses } from '../pause.ts';
+import type { Script } from '../script.ts';
+import { outOfTurns, takeTurn } from '../script.ts';
+import type { ScriptedError, Turn } from '../turns.ts';
+import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
+import { anthropicWire } from './anthropic.ts';
+import { openAIChatWire } from './openai.ts';
+import type { Chunking } from './sink.ts';
+import { cutConnection, sink } from './sink.ts';
+import type { ReplyContext, Wire } from './wire.ts';
+import { statusOfError } from './wire.ts';
+
+/** What the network, or a broken server, does to a reply. */
+export interface WireFaults {
+  /** An HTTP response of this status, with `body`, instead of the turn. */
+  readonly status?: number;
+  /** Headers on top of the usual ones, or in their place. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** These bytes, or this JSON value, instead of the turn's. Status 200 unless `status` says otherwise. */
+  readonly body?: string | Uint8Array | JsonObject;
+  /** Breaks the connection after so many bytes of the body. */
+  readonly cutAfterBytes?: number;
+  /** Breaks the connection after so many of the reply's writes of events; 0 right after the headers. */
+  readonly cutAfterEvents?: number;
+  /** How the connection breaks: ended in the middle of the body (`close`, the default), or by a TCP reset. */
+  readonly cutBy?: 'close' | 'reset';
+  /** How the bytes are cut into writes. Default `events`. */
+  readonly chunking?: Chunking;
+}
+
+/** A turn of the fake provider: a turn, and what happens to it on the way. */
+export interface ProviderTurn extends Turn {
+  readonly faults?: WireFaults;
+}
+
+/** A request as it came in. */
+export interface ProviderRequest {
+  /** Undefined for an unknown path. */
+  readonly wire: Wire['name'] | undefined;
+  readonly method: string;
+  readonly path: string;
+  /** Names in lowercase. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rawBody: string;
+  /** Undefined when it isn't JSON. */
+  readonly body: JsonValue | undefined;
+  /** Why it was refused; empty for a valid one. */
+  readonly problems: readonly string[];
+  /** `open` while it is answered; `done` after a complete answer; `cut` by a fault; `left` by the client. */
+  readonly outcome: 'open' | 'done' | 'cut' | 'left';
+}
+
+type Logged = { -readonly [Key in keyof ProviderRequest]: ProviderRequest[Key] };
+
+export interface FakeProviderOptions {
+  /** UTF-16 code units per delta. Default 16. */
+  readonly chunkSize?: number;
+  /** How bytes are cut into writes, unless a turn says otherwise. Default `events`. */
+  readonly chunking?: Chunking;
+  /** The clock of the turns' delays. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Requests with another key get a 401. Default: any key, or none, will do. */
+  readonly apiKey?: string;
+  /** False answers requests that the real service would refuse. Default true. */
+  readonly validate?: boolean;
+}
+
+/** A running fake provider. */
+export interface FakeProvider {
+  /** Such as `http://127.0.0.1:40123`. */
+  readonly url: string;
+  /** What `ANTHROPIC_BASE_URL` wants. */
+  readonly anthropicBaseUrl: string;
+  /** What `OPENAI_BASE_URL` wants. */
+  readonly openaiBaseUrl: string;
+  /** All requests so far, oldest first. */
+  readonly requests: readonly ProviderRequest[];
+  /** The request number `count` (from 1), as soon as it is there. Rejects when the provider closes first. */
+  waitForRequest(count: number): Promise<ProviderRequest>;
+  /** Resolves once no request is being answered any more. */
+  idle(): Promise<void>;
+  /** Ends every connection, delay and the server itself. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const WIRES: readonly Wire[] = [anthropicWire, openAIChatWire];
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function headersOf(request: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}
+
+interface Exchange {
+  readonly wire: Wire;
+  readonly response: ServerResponse;
+  readonly request: Logged;
+  readonly body: JsonObject;
+  /** The script's turn, counted from 1. */
+  readonly number: number;
+  readonly requestId: string;
+  /** Aborted when the client leaves or the provider closes. */
+  readonly gone: AbortSignal;
+}
+
+function sendJson(response: ServerResponse, status: number, headers: Record<string, string>, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    ...headers,
+  });
+  response.end(text);
+}
+
+async function sendError(exchange: Exchange, error: ScriptedError, extra: Record<string, string>): Promise<void> {
+  const { wire, response, requestId } = exchange;
+  const status = statusOfError(error);
+  if (status === undefined) {
+    exchange.request.outcome = 'cut';
+    return cutConnection(response, 'reset');
+  }
+  const overflow = error.kind === 'context_overflow' ? wire.overflow : undefined;
+  const message = error.message ?? overflow?.message ?? 'The script says that this call fails.';
+  const code = error.code ?? overflow?.code;
+  const { retryAfterMs } = error;
+  const retry = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
+  sendJson(
+    response,
+    status,
+    { [wire.requestIdHeader]: requestId, ...retry, ...extra },
+    wire.errorBody(status, message, code, requestId),
+  );
+}
+
+function sinkFor(exchange: Exchange, faults: WireFaults, chunking: Chunking) {
+  return sink(exchange.response, {
+    chunking: faults.chunking ?? chunking,
+    cutAfterBytes: faults.cutAfterBytes ?? Number.POSITIVE_INFINITY,
+    cutAfterEvents: faults.cutAfterEvents ?? Number.POSITIVE_INFINITY,
+    cutBy: faults.cutBy ?? 'close',
+  });
+}
+
+/** Answers with the bytes a fault names. */
+async function sendFault(exchange: Exchange, faults: WireFaults, chunking: Chunking): Promise<void> {
+  const { body = '', status = 200 } = faults;
+  const isJson = typeof body !== 'string' && !(body instanceof Uint8Array);
+  const type = isJson ? 'application/json' : status === 200 ? 'text/event-stream; charset=utf-8' : 'text/plain';
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(isJson ? JSON.stringify(body) : body);
+  exchange.response.writeHead(status, {
+    'content-type': type,
+    [exchange.wire.requestIdHeader]: exchange.requestId,
+    ...faults.headers,
+  });
+  exchange.response.flushHeaders();
+  const out = sinkFor(exchange, faults, chunking);
+  const whole = (await out.event(bytes)) && (await out.end());
+  if (!whole) exchange.request.outcome = 'cut';
+}
+
+async function stream(exchange: Exchange, turn: ProviderTurn, options: FakeProviderOptions): Promise<void> {
+  const { wire, response, gone } = exchange;
+  const { chunkSize = DEFAULT_CHUNK_SIZE, chunking = 'events', clock = systemClock } = options;
+  const faults = turn.faults ?? {};
+  const player = playTurn(turn, exchange.number, chunkSize);
+  await passPauses(player, clock, gone);
+  if (gone.aborted) return;
+  if (faults.status !== undefined || faults.body !== undefined) return sendFault(exchange, faults, chunking);
+  if (turn.error && (turn.error.afterDeltas ?? 0) <= 0) return sendError(exchange, turn.error, { ...faults.headers });
+  const context = contextOf(exchange, turn, clock);
+  if (exchange.body['stream'] !== true) {
+    if (turn.error) return sendError(exchange, turn.error, { ...faults.headers });
+    const headers = { [wire.requestIdHeader]: exchange.requestId, ...faults.headers };
+    return sendJson(response, 200, headers, wire.whole(context));
+  }
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    [wire.requestIdHeader]: exchange.requestId,
+    ...faults.headers,
+  });
+  response.flushHeaders();
+  const out = sinkFor(exchange, faults, chunking);
+  const encode = wire.encoder(context);
+  let open = await out.event(new Uint8Array());
+  for (let event = player.next(); event && open; event = player.next()) {
+    if (event.type === 'error' && statusOfError(turn.error ?? {}) === undefined) {
+      exchange.request.outcome = 'cut';
+      await out.flush();
+      await new Promise((resolve) => setImmediate(resolve));
+      return cutConnection(response, 'reset');
+    }
+    open = await out.event(Buffer.from(encode(event)));
+    const paused = passPauses(player, clock, gone);
+    if (paused) {
+      await out.flush();
+      await paused;
+    }
+    if (gone.aborted) return;
+  }
+  if (!(open && (await out.end()))) exchange.request.outcome = 'cut';
+}
+
+function contextOf(exchange: Exchange, turn: Turn, clock: Clock): ReplyContext {
+  const { model, stream_options: streamOptions } = exchange.body;
+  return {
+    number: exchange.number,
+    model: typeof model === 'string' ? model : 'unknown',
+    turn,
+    created: Math.floor(clock.now() / 1000),
+    includeUsage: isJsonObject(streamOptions) && streamOptions['include_usage'] === true,
+  };
+}
+
+/** Why a request is refused before it gets a turn: its status and what is wrong. */
+function refusal(request: ProviderRequest, wire: Wire, options: FakeProviderOptions): [number, string[]] | undefined {
+  if (options.apiKey !== undefined && wire.apiKey(request.headers) !== options.apiKey)
+    return [401, ['The API key is not the right one.']];
+  if (!isJsonObject(request.body)) return [400, ['The request body is not a JSON object.']];
+  if (options.validate === false) return undefined;
+  const type = request.headers['content-type'] ?? '';
+  const wrong = /^application\/json\b/i.test(type) ? [] : ['content-type: must be application/json'];
+  wrong.push(...wire.checkHeaders(request.headers), ...wire.checkBody(request.body));
+  return wrong.length > 0 ? [400, wrong] : undefined;
+}
+
+function listen(server: Server): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  });
+}
+
+/**
+ * Starts a provider on a socket of this machine that speaks Anthropic Messages (`POST /v1/messages`) and OpenAI Chat
+ * Completions (`POST /v1/chat/completions`), streamed and whole, and answers from a script. It refuses what the real
+ * services refuse, with their status and error shape, logs every request, and breaks in all the ways a network does.
+ * A refused request uses up no turn; a request beyond the script's last turn gets a 400 that says so.
+ *
+ * @example
+ * ```ts
+ * import { fakeProvider } from '@treadle/testing';
+ *
+ * const provider = await fakeProvider(['Hello!', { text: 'never whole', faults: { cutAfterEvents: 2 } }]);
+ * const response = await fetch(`${provider.openaiBaseUrl}/chat/completions`, {
+ *   method: 'POST',
+ *   headers: { 'content-type': 'application/json' },
+ *   body: JSON.stringify({ model: 'any', messages: [{ role: 'user', content: 'Hi' }] }),
+ * });
+ * console.log((await response.json()).choices[0].message.content, provider.requests.length); // Hello! 1
+ * await provider.close();
+ * ```
+ */
+export async function fakeProvider(
+  script: Script<ProviderRequest, ProviderTurn>,
+  options: FakeProviderOptions = {},
+): Promise<FakeProvider> {
+  const requests: Logged[] = [];
+  const waiting = new Set<{ count: number; resolve: (request: ProviderRequest) => void; reject: (e: Error) => void }>();
+  const closing = new AbortController();
+  const active = new Set<Promise<void>>();
+  let turns = 0;
+  let received = 0;
+
+  function log(request: Logged): void {
+    requests.push(request);
+    for (const waiter of waiting) {
+      const found = requests[waiter.count - 1];
+      if (!found) continue;
+      waiting.delete(waiter);
+      waiter.resolve(found);
+    }
+  }
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const left = new AbortController();
+    const requestId = `req_fake${++received}`;
+    const rawBody = await readBody(incoming);
+    const path = (incoming.url ?? '/').split('?')[0] ?? '/';
+    const wire = WIRES.find((candidate) => candidate.path === path);
+    const request: Logged = {
+      wire: wire?.name,
+      method: incoming.method ?? '',
+      path,
+      headers: headersOf(incoming),
+      rawBody,
+      body: parse(rawBody),
+      problems: [],
+      outcome: 'open',
+    };
+    response.on('close', () => {
+      if (request.outcome === 'open') request.outcome = response.writableFinished ? 'done' : 'left';
+      left.abort();
+    });
+    if (!wire || request.method !== 'POST') {
+      log(request);
+      const speaks = wire ?? openAIChatWire;
+      const message = `There is no ${request.method} ${path} here.`;
+      return sendJson(response, wire ? 405 : 404, {}, speaks.errorBody(404, message, undefined, requestId));
+    }
+    const refused = refusal(request, wire, options);
+    const refuse = (status: number, wrong: readonly string[]): void =>
+      sendJson(
+        response,
+        status,
+        { [wire.requestIdHeader]: requestId },
+        wire.errorBody(status, wrong.join('; '), undefined, requestId),
+      );
+    if (refused) request.problems = refused[1];
+    log(request);
+    if (refused) return refuse(...refused);
+    const index = turns++;
+    const turn = await takeTurn<ProviderRequest, ProviderTurn>(script, request, index);
+    if (!turn) return refuse(400, [outOfTurns(script.length, index)]);
+    const unspeakable = wire.unspeakable(turn);
+    if (unspeakable !== undefined) return refuse(400, [unspeakable]);
+    const gone = AbortSignal.any([left.signal, closing.signal]);
+    const body = isJsonObject(request.body) ? request.body : {};
+    await stream({ wire, response, request, body, number: index + 1, requestId, gone }, turn, options);
+  }
+
+  const server = createServer((incoming, response) => {
+    const work = answer(incoming, response).catch((thrown: unknown) => {
+      // A turn function that throws is the test's defect: it must not look like a slow network.
+      if (response.headersSent || response.destroyed) response.destroy();
+      else sendJson(response, 400, {}, { error: { message: `The script failed: ${errorText(thrown)}` } });
+    });
+    active.add(work);
+    void work.finally(() => active.delete(work));
+  });
+  // A pooled connection must not close under a client that is about to reuse it.
+  server.keepAliveTimeout = 0;
+  const url = await listen(server);
+
+  async function close(): Promise<void> {
+    closing.abort();
+    for (const waiter of waiting) waiter.reject(new Error('The fake provider was closed.'));
+    waiting.clear();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await Promise.all(active);
+    await closed;
+  }
+
+  return {
+    url,
+    anthropicBaseUrl: url,
+    openaiBaseUrl: `${url}/v1`,
+    requests,
+    waitForRequest(count) {
+      const found = requests[count - 1];
+      if (found) return Promise.resolve(found);
+      if (closing.signal.aborted) return Promise.reject(new Error('The fake provider was closed.'));
+      return new Promise((resolve, reject) => void waiting.add({ count, resolve, reject }));
+    },
+    async idle() {
+      while (active.size > 0) await Promise.all(active);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

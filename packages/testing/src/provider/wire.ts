@@ -1,0 +1,55 @@
+import type { ModelEvent } from '@treadle/core';
+import type { ScriptedError, Turn } from '../turns.ts';
+
+/** What an encoder knows of the reply it writes. */
+export interface ReplyContext {
+  /** The script's turn, counted from 1. */
+  readonly number: number;
+  readonly model: string;
+  readonly turn: Turn;
+  /** Seconds since 1970-01-01 UTC. */
+  readonly created: number;
+  /** The client asked for a usage chunk (Chat Completions only). */
+  readonly includeUsage: boolean;
+}
+
+/** One of the two protocols the fake provider speaks. */
+export interface Wire {
+  readonly name: 'anthropic-messages' | 'openai-chat';
+  readonly path: string;
+  /** The header in which this service gives its id of a request. */
+  readonly requestIdHeader: string;
+  /** What is wrong with a request's headers. */
+  checkHeaders(headers: Readonly<Record<string, string>>): string[];
+  checkBody(body: unknown): string[];
+  /** The key a client sent, or undefined. */
+  apiKey(headers: Readonly<Record<string, string>>): string | undefined;
+  /** Why a turn can't be spoken on this wire, or undefined. */
+  unspeakable(turn: Turn): string | undefined;
+  /** Server-sent events for model events: for each event its bytes as text, often none. */
+  encoder(context: ReplyContext): (event: ModelEvent) => string;
+  /** The whole reply as one JSON body, for a request that doesn't stream. */
+  whole(context: ReplyContext): object;
+  /** The body of an HTTP error response. */
+  errorBody(status: number, message: string, code: string | undefined, requestId: string): object;
+  /** What the service says when a prompt doesn't fit. */
+  readonly overflow: { readonly message: string; readonly code?: string };
+}
+
+/** The status of an error response that a turn's failure asks for; undefined where the connection just breaks. */
+export function statusOfError(error: ScriptedError): number | undefined {
+  if (error.status !== undefined) return error.status;
+  switch (error.kind) {
+    case 'network':
+    case 'cancelled':
+      return undefined;
+    case 'rate_limited':
+      return 429;
+    case 'auth':
+      return 401;
+    case 'context_overflow':
+      return 400;
+    default:
+      return 500;
+  }
+}
