@@ -77,7 +77,8 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
 export function defineTool<const P extends ToolParameters = JsonSchema>(definition: ToolOptions<P>): Tool {
   checkBasics(definition);
   const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
-  const { parameters, check } = compileParameters(name, definition.parameters ?? {}, definition.jsonSchema);
+  const given = definition.parameters === undefined ? {} : definition.parameters;
+  const { parameters, check } = compileParameters(name, given, definition.jsonSchema);
   return Object.freeze({
     name,
     label,

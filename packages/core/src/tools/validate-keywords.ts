@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { isJsonObject } from '../json.ts';
 import { compilePattern, type CompiledPattern } from './validate-pattern.ts';
 import { type Check, checkAt, fail, failuresOf, isDecided, passes, stop } from './validate-run.ts';
-import { canonical, codePoints, describe, equals, has, kindOf, listOf, quote } from './validate-values.ts';
+import { canonical, codePoints, describe, equals, has, kindOf, listOf } from './validate-values.ts';
 
 /** What a keyword is compiled with: the schema it stands in, and the way to its subschemas. */
 export interface KeywordContext {
@@ -330,7 +330,7 @@ export function compileType(
   const tests: ((value: unknown) => boolean)[] = [];
   for (const name of names) {
     const test = TYPES.get(name);
-    if (test === undefined) return context.broken(`names an unknown type: ${quote(String(name))}`, 'type');
+    if (test === undefined) return context.broken(`names an unknown type: ${describe(name)}`, 'type');
     tests.push(test);
   }
   const words = names.join(' or ');

