@@ -1,0 +1,43 @@
+import type { ContractCase, JournalContractOptions, JournalUnderTest } from './journal-case.ts';
+import { claims } from './journal-claims.ts';
+import { concurrency } from './journal-concurrency.ts';
+import { forks } from './journal-forks.ts';
+import { listing } from './journal-listing.ts';
+import { logs } from './journal-logs.ts';
+import { secondHandle } from './journal-second-handle.ts';
+
+/**
+ * What every `Journal` must do, as a list of cases for any test runner. `make` is called for each case.
+ *
+ * @example
+ * ```ts
+ * import { memoryJournal } from '@treadle/core';
+ * import { journalContract } from '@treadle/testing';
+ *
+ * // With any runner: for (const { name, run } of journalContract(make)) it(name, run);
+ * for (const { run } of journalContract(() => ({ journal: memoryJournal() }))) await run();
+ * ```
+ */
+export function journalContract(
+  make: () => JournalUnderTest | Promise<JournalUnderTest>,
+  options: JournalContractOptions = {},
+): ContractCase[] {
+  const settings = {
+    shared: options.shared ?? false,
+    seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
+    runs: options.runs ?? 25,
+  };
+  const cases = [...logs, ...claims, ...concurrency, ...forks, ...listing, ...(settings.shared ? secondHandle : [])];
+  return cases.map(({ name, run }) => ({
+    name,
+    async run() {
+      const under = await make();
+      try {
+        await run(under, settings);
+      } finally {
+        await under.journal.close();
+        await under.dispose?.();
+      }
+    },
+  }));
+}
