@@ -1,0 +1,35 @@
+import { TreadleError } from '@treadle/core';
+import type { Model } from '@treadle/core';
+import { ANTHROPIC } from './deployments/anthropic.ts';
+import { deploymentModel } from './deployments/deployment.ts';
+import type { Deployment, ModelOptions } from './deployments/deployment.ts';
+import { OPENAI } from './deployments/openai.ts';
+
+/** Every deployment that `resolveModel` knows. */
+export const DEPLOYMENTS: readonly Deployment[] = [ANTHROPIC, OPENAI];
+
+/**
+ * The model of a name such as `anthropic/claude-sonnet-4-5`: a provider, a slash, and the provider's name of the model,
+ * which may have slashes of its own.
+ *
+ * @throws TreadleError `invalid_definition` for an unknown provider, a missing key or an unusable base URL.
+ * @example
+ * ```ts
+ * import { resolveModel } from '@treadle/models';
+ *
+ * const model = resolveModel('openai/gpt-5-mini', { baseUrl: 'http://localhost:8000/v1' });
+ * ```
+ */
+export function resolveModel(name: string, options: ModelOptions = {}): Model {
+  const slash = name.indexOf('/');
+  const provider = slash === -1 ? name : name.slice(0, slash);
+  const deployment = DEPLOYMENTS.find((row) => row.name === provider);
+  if (deployment === undefined) {
+    const known = DEPLOYMENTS.map((row) => row.name).join(', ');
+    throw new TreadleError(
+      'invalid_definition',
+      `No provider is called \`${provider}\`. A model's name is \`provider/model\`, with one of these providers: ${known}.`,
+    );
+  }
+  return deploymentModel(deployment, slash === -1 ? '' : name.slice(slash + 1), options);
+}

@@ -1,0 +1,133 @@
+import { TreadleError } from '@treadle/core';
+import type { Clock, Http, Model } from '@treadle/core';
+import { defaultHttp } from '../http/default-http.ts';
+import type { Environment } from '../http/proxy.ts';
+import { wireModel } from '../model.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+
+/** A place where a wire protocol is spoken. A row of data: everything a provider needs besides its protocol's code. */
+export interface Deployment {
+  /** The `provider` of its models and the first part of their names. */
+  readonly name: string;
+  /** The protocol, with this deployment's quirks. */
+  readonly protocol: Protocol;
+  readonly baseUrl: string;
+  /** The version segment that a base URL may or may not end with; `''` when the wire has none. */
+  readonly version: string;
+  /** Environment variables that may hold the key, the first that is set wins. */
+  readonly keyVariables: readonly string[];
+  /** The environment variable that may hold another base URL. */
+  readonly baseUrlVariable: string;
+  /** The header that carries the key, and what comes before the key in it. */
+  readonly auth: { readonly header: string; readonly prefix: string };
+}
+
+/** Options of every model. */
+export interface ModelOptions {
+  /** Default: the provider's environment variable. */
+  readonly apiKey?: string;
+  /** Default: the provider's environment variable, else its public address. With or without the version at its end. */
+  readonly baseUrl?: string;
+  /** Default: Node's `http`, or `fetch` elsewhere. */
+  readonly http?: Http;
+  /** Sent with every request, last: they win over Treadle's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: `process.env`. Read for keys, base URLs and proxies. */
+  readonly env?: Environment;
+  /** Tokens the model can take in all, when you know. */
+  readonly contextWindow?: number;
+  readonly clock?: Clock;
+}
+
+/** What a server on this machine that wants no key gets instead of one. */
+const PLACEHOLDER_KEY = 'none';
+
+const NO_ENVIRONMENT: Environment = {};
+
+const invalid = (message: string): TreadleError => new TreadleError('invalid_definition', message);
+
+const firstSet = (env: Environment, names: readonly string[]): string | undefined => {
+  for (const name of names) {
+    const value = env[name]?.trim();
+    if (value !== undefined && value !== '') return value;
+  }
+  return undefined;
+};
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' ||
+  hostname.endsWith('.localhost') ||
+  hostname === '[::1]' ||
+  /^127(?:\.\d{1,3}){3}$/.test(hostname);
+
+/** A version anywhere in the path is somebody's decision; without one, the deployment's is added. */
+const withVersion = (url: URL, version: string): void => {
+  const path = url.pathname.replace(/\/+$/, '');
+  url.pathname = version === '' || /\/v\d+[a-z0-9]*(?:\/|$)/i.test(path) ? path : `${path}/${version}`;
+};
+
+const readBaseUrl = (deployment: Deployment, options: ModelOptions, env: Environment): URL => {
+  const fromOption = options.baseUrl !== undefined;
+  const text = options.baseUrl ?? firstSet(env, [deployment.baseUrlVariable]) ?? deployment.baseUrl;
+  const source = fromOption ? 'The base URL' : deployment.baseUrlVariable;
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw invalid(`${source} is not a URL. Give one such as ${deployment.baseUrl}.`);
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw invalid(`${source} must begin with http:// or https://, as ${deployment.baseUrl} does.`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(
+      `${source} contains a user name or a password. Pass them as a header: options.headers.authorization.`,
+    );
+  }
+  withVersion(url, deployment.version);
+  return url;
+};
+
+const readKey = (deployment: Deployment, options: ModelOptions, env: Environment, url: URL): string => {
+  const key = options.apiKey?.trim() ?? firstSet(env, deployment.keyVariables);
+  if (key === undefined || key === '') {
+    if (isLoopback(url.hostname)) return PLACEHOLDER_KEY;
+    throw invalid(
+      `No key for ${deployment.name}. Set ${deployment.keyVariables.join(' or ')}, or pass \`apiKey\`. ` +
+        `(A server on this machine needs none: set ${deployment.baseUrlVariable} to its address.)`,
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw invalid(`The key for ${deployment.name} has characters that no header can carry. Was it copied whole?`);
+  }
+  return key;
+};
+
+const lowercased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/**
+ * A model of a deployment.
+ *
+ * @throws TreadleError `invalid_definition` when the model's name is empty, the base URL is unusable or there is no key.
+ */
+export function deploymentModel(deployment: Deployment, modelId: string, options: ModelOptions = {}): Model {
+  if (modelId === '') throw invalid(`The name of a model is missing after \`${deployment.name}/\`.`);
+  const env = options.env ?? (typeof process === 'object' ? process.env : NO_ENVIRONMENT);
+  const url = readBaseUrl(deployment, options, env);
+  const headers = lowercased(options.headers ?? {});
+  const { header, prefix } = deployment.auth;
+  // Whoever brings the credentials as a header needs no key.
+  const credentials =
+    headers[header] === undefined ? { [header]: prefix + readKey(deployment, options, env, url) } : {};
+  return wireModel({
+    protocol: deployment.protocol,
+    provider: deployment.name,
+    modelId,
+    baseUrl: url.href,
+    headers: { ...credentials, ...headers },
+    http: options.http ?? defaultHttp(env),
+    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '@treadle/core';
+
+/** How long a transport waits before it gives a request up. */
+export interface HttpTimeouts {
+  /** Milliseconds until the response's headers, connecting included. Default 120,000. */
+  readonly firstByteTimeoutMs?: number;
+  /** Milliseconds without a byte of the body, counted only while somebody waits for one. Default 120,000. */
+  readonly idleTimeoutMs?: number;
+  readonly clock?: Clock;
+}
+
+export const DEFAULT_FIRST_BYTE_TIMEOUT_MS = 120_000;
+export const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
+
+/** A transport's own failure. `code` follows Node's error codes. */
+export function transportError(code: string, message: string, cause?: unknown): Error {
+  const error = new Error(message, cause === undefined ? undefined : { cause });
+  return Object.assign(error, { code });
+}
+
+/** Watches one body: fires when somebody has waited for `ms` without a byte. */
+export interface IdleWatch {
+  /** Somebody waits from now on. */
+  wait(): void;
+  /** A byte came, or nobody waits any more. */
+  rest(): void;
+  stop(): void;
+}
+
+/**
+ * One timer for the whole body: it is not moved at every chunk but looks, when it fires, how long the wait has been
+ * and sleeps for what is left of it. Nothing happens per chunk but a look at the clock.
+ */
+export function watchIdle(clock: Clock, ms: number, onIdle: () => void): IdleWatch {
+  let waitingSince = -1;
+  let cancel: (() => void) | undefined;
+  const look = (): void => {
+    cancel = undefined;
+    if (waitingSince === -1) return;
+    const left = waitingSince + ms - clock.now();
+    if (left <= 0) return onIdle();
+    cancel = clock.after(left, look);
+  };
+  return {
+    wait() {
+      waitingSince = clock.now();
+      cancel ??= clock.after(ms, look);
+    },
+    rest() {
+      waitingSince = -1;
+    },
+    stop() {
+      waitingSince = -1;
+      cancel?.();
+      cancel = undefined;
+    },
+  };
+}

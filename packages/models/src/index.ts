@@ -1,0 +1,29 @@
+export { anthropic, ANTHROPIC } from './deployments/anthropic.ts';
+export { deploymentModel } from './deployments/deployment.ts';
+export type { Deployment, ModelOptions } from './deployments/deployment.ts';
+export { openai, OPENAI } from './deployments/openai.ts';
+export { DEPLOYMENTS, resolveModel } from './deployments.ts';
+export { fetchHttp } from './http/fetch-http.ts';
+export type { FetchLike } from './http/fetch-http.ts';
+export { nodeHttp } from './http/node-http.ts';
+export type { NodeHttpOptions } from './http/node-http.ts';
+export type { Environment } from './http/proxy.ts';
+export type { HttpTimeouts } from './http/timeouts.ts';
+export { wireModel } from './model.ts';
+export type { WireModelOptions } from './model.ts';
+export { anthropicMessages } from './protocols/anthropic-messages.ts';
+export type { AnthropicQuirks } from './protocols/anthropic-quirks.ts';
+export { openaiChat } from './protocols/openai-chat.ts';
+export type { OpenAIChatQuirks } from './protocols/openai-chat-quirks.ts';
+export type {
+  Decoder,
+  DecoderSink,
+  FrameHandler,
+  Framing,
+  FrameScanner,
+  Protocol,
+  WireError,
+  WireRequest,
+  WireTarget,
+} from './protocols/protocol.ts';
+export { createSseScanner } from './sse/scanner.ts';

@@ -1,0 +1,72 @@
+import { systemClock } from '@treadle/core';
+import type { Clock, Http, Model, ModelEvent, ModelRequest } from '@treadle/core';
+import { createRedact } from './errors/redact.ts';
+import { createModelStream } from './model-stream.ts';
+import type { StreamSetup } from './model-stream.ts';
+import type { Protocol } from './protocols/protocol.ts';
+
+/** Everything a {@link Model} of a wire is made of. */
+export interface WireModelOptions {
+  readonly protocol: Protocol;
+  /** Stable lowercase name; opaque blocks return only to the same one. */
+  readonly provider: string;
+  readonly modelId: string;
+  /** For example `https://api.example.com/v1`; the protocol adds its path. Credentials don't belong in it. */
+  readonly baseUrl: string;
+  /** Headers of every request, credentials included, with lowercase names. Credentials never appear in an error. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly http: Http;
+  readonly contextWindow?: number;
+  readonly clock?: Clock;
+}
+
+const withPath = (baseUrl: string, path: string): string => {
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/+$/, '') + path;
+  return url.href;
+};
+
+/** Header names that carry credentials. */
+const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
+
+const secretsOf = (headers: Readonly<Record<string, string>>, baseUrl: string): string[] => {
+  const values = Object.entries(headers)
+    .filter(([name]) => SECRET_HEADER.test(name))
+    // `Bearer …` with its scheme and without.
+    .flatMap(([, value]) => [value, value.replace(/^\w+\s+/, '')]);
+  return [...values, ...new URL(baseUrl).searchParams.values()];
+};
+
+/**
+ * A model that speaks a wire protocol over HTTP. One request per `stream`, sent when its first event is asked for;
+ * whatever goes wrong is an `error` event. Retrying is the caller's.
+ */
+export function wireModel(options: WireModelOptions): Model {
+  const { protocol, provider, modelId, http } = options;
+  const encode = protocol.createEncoder({ provider, modelId });
+  let url = '';
+  let path: string | undefined;
+
+  const setup: StreamSetup = {
+    protocol,
+    http,
+    clock: options.clock ?? systemClock,
+    redact: createRedact(secretsOf(options.headers, options.baseUrl)),
+    prepare(request: ModelRequest) {
+      const wire = encode(request);
+      if (wire.path !== path) {
+        path = wire.path;
+        url = withPath(options.baseUrl, path);
+      }
+      return { url, headers: { ...wire.headers, ...options.headers }, body: wire.body };
+    },
+  };
+  return {
+    provider,
+    id: modelId,
+    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
+    stream: (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> => ({
+      [Symbol.asyncIterator]: () => createModelStream(setup, request, signal),
+    }),
+  };
+}

@@ -1,0 +1,4 @@
+export { OPENAI, openai } from './deployments/openai.ts';
+export type { Deployment, ModelOptions } from './deployments/deployment.ts';
+export { openaiChat } from './protocols/openai-chat.ts';
+export type { OpenAIChatQuirks } from './protocols/openai-chat-quirks.ts';

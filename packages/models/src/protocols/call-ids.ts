@@ -1,0 +1,80 @@
+import type { ToolCallBlock } from '@treadle/core';
+
+/** What a wire accepts as the id of a tool call. */
+export interface CallIdRules {
+  readonly pattern: RegExp;
+  readonly maxLength: number;
+}
+
+/** The ids that tool calls and their results carry on the wire, and which calls still have no result. */
+export interface CallIds {
+  /** Gives a call its id. `own`: the provider that made the call is the one the request goes to. */
+  assign(call: ToolCallBlock, own: boolean): string;
+  /** The wire id of the call this result answers; undefined when no call waits for it. */
+  take(callId: string): string | undefined;
+  /** Wire ids of the calls without a result, in call order. */
+  waiting(): readonly string[];
+  forgetWaiting(): void;
+}
+
+/** Nine letters and digits made of `text`, always the same: the form the strictest server asks for. */
+const shortId = (text: string): string => {
+  let high = 0x811c9dc5;
+  let low = 0x01000193;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    high = Math.imul(high ^ code, 0x01000193) >>> 0;
+    low = Math.imul(low ^ high ^ (code << 8), 0x85ebca6b) >>> 0;
+  }
+  return (high.toString(36) + low.toString(36)).padStart(9, '0').slice(-9);
+};
+
+/**
+ * Chooses wire ids: the provider's own id where the call goes back to that provider, else Treadle's, made legal for the
+ * wire. No two calls of a request share one. An id depends only on the calls before it, so it stays when history grows.
+ */
+export function createCallIds(rules: CallIdRules): CallIds {
+  const used = new Set<string>();
+  const open = new Map<string, string>();
+
+  const legal = (id: string): boolean => id.length <= rules.maxLength && rules.pattern.test(id);
+  const free = (id: string | undefined): id is string => id !== undefined && legal(id) && !used.has(id);
+
+  const choose = (call: ToolCallBlock, own: boolean): string => {
+    if (own && free(call.providerCallId)) return call.providerCallId;
+    const cleaned = call.callId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(-rules.maxLength);
+    if (free(cleaned)) return cleaned;
+    for (let attempt = 0; ; attempt++) {
+      const id = shortId(`${call.callId}#${attempt}`);
+      if (!used.has(id)) return id;
+    }
+  };
+
+  return {
+    assign(call, own) {
+      const id = choose(call, own);
+      used.add(id);
+      open.set(call.callId, id);
+      return id;
+    },
+    take(callId) {
+      const id = open.get(callId);
+      open.delete(callId);
+      return id;
+    },
+    waiting: () => [...open.values()],
+    forgetWaiting() {
+      open.clear();
+    },
+  };
+}
+
+/** A tool name every server accepts; a model may have called a tool by a name that no request could carry. */
+export function legalToolName(name: string, maxLength: number): string {
+  if (name.length <= maxLength && /^[a-zA-Z0-9_-]+$/.test(name)) return name;
+  return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxLength) || 'unnamed_tool';
+}
+
+/** What a call without a result is answered with. */
+export const INTERRUPTED_RESULT =
+  'The call was interrupted: there is no result, and whether it had an effect is unknown.';

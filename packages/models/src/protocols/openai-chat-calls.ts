@@ -1,0 +1,133 @@
+import type { JsonValue } from '@treadle/core';
+import { asObject, asText } from './json-text.ts';
+import type { DecoderSink } from './protocol.ts';
+import { createTextRun } from './text-run.ts';
+import type { TextRun } from './text-run.ts';
+
+interface OpenCall {
+  readonly index: number;
+  readonly wireIndex: number | undefined;
+  id: string;
+  name: string;
+  /** Arguments received before the name was known. */
+  early: string;
+  readonly run: TextRun;
+  opaque: Record<string, JsonValue> | undefined;
+}
+
+/** The tool calls of one response while their parts arrive. */
+export interface CallAssembler {
+  /** One element of `delta.tool_calls`. */
+  add(part: unknown): void;
+  /** Finishes every call, in the order they began. */
+  end(): void;
+  readonly count: number;
+}
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
+
+/** Two complete calls may come without anything that tells them apart but this: the first one's JSON is whole. */
+const isWholeObject = (text: string): boolean => {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    return asObject(JSON.parse(text)) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Puts tool calls together from their parts, for all the ways servers number them: by index from 0 or from 1, without
+ * an index, with index 0 for every call (told apart by id), with the id in the first part only or in each, with the
+ * name repeated in each.
+ *
+ * @param takeIndex Gives a new block its place in the message.
+ */
+export function createCallAssembler(sink: DecoderSink, takeIndex: () => number): CallAssembler {
+  const calls: OpenCall[] = [];
+
+  const startsAnother = (call: OpenCall, id: string, name: string, args: string): boolean => {
+    if (id !== '') return call.id !== '' && call.id !== id;
+    // Without an id, a new name after a complete call is a new call; the same name may just be repeated.
+    if (name === '' || call.name === '') return false;
+    return name !== call.name || (args.trimStart().startsWith('{') && isWholeObject(call.early + call.run.text));
+  };
+
+  const find = (wireIndex: number | undefined, id: string, name: string, args: string): OpenCall | undefined => {
+    for (let at = calls.length - 1; at >= 0; at--) {
+      const call = calls[at];
+      if (call === undefined) continue;
+      if (wireIndex === undefined) {
+        // No index: the id decides, and without an id it is the latest call.
+        if (id === '') return startsAnother(call, id, name, args) ? undefined : call;
+        if (call.id === id) return call;
+      } else if (call.wireIndex === wireIndex && !startsAnother(call, id, name, args)) return call;
+      else if (call.wireIndex === wireIndex && id === '') return undefined;
+    }
+    return undefined;
+  };
+
+  const emitArguments = (call: OpenCall, piece: string): void => {
+    if (piece === '') return;
+    const shown = call.run.add(piece);
+    if (shown !== '') sink.event({ type: 'tool_arguments_delta', index: call.index, text: shown });
+  };
+
+  const announce = (call: OpenCall): void => {
+    sink.event({ type: 'tool_call_start', index: call.index, providerCallId: call.id, name: call.name });
+    emitArguments(call, call.early);
+    call.early = '';
+  };
+
+  return {
+    add(value) {
+      const part = asObject(value);
+      if (part === undefined) return;
+      const fn = asObject(part['function']);
+      const id = asText(part['id']) ?? '';
+      const name = asText(fn?.['name']) ?? '';
+      const given = fn?.['arguments'];
+      // Some servers send the arguments as an object instead of its text.
+      const args =
+        typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given);
+      const wireIndex = typeof part['index'] === 'number' ? part['index'] : undefined;
+      let call = find(wireIndex, id, name, args);
+      if (call === undefined) {
+        if (id === '' && name === '' && args === '') return;
+        call = { index: takeIndex(), wireIndex, id, name: '', early: '', run: createTextRun(), opaque: undefined };
+        calls.push(call);
+      }
+      for (const key in part) {
+        if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
+      }
+      if (call.name !== '') return emitArguments(call, args);
+      if (call.id === '') call.id = id;
+      call.early += args;
+      if (name === '') return;
+      call.name = name;
+      announce(call);
+    },
+    end() {
+      for (const call of calls) {
+        if (call.name === '') announce(call);
+        const rest = call.run.rest();
+        if (rest !== '') sink.event({ type: 'tool_arguments_delta', index: call.index, text: rest });
+        sink.event({
+          type: 'block_end',
+          index: call.index,
+          block: {
+            type: 'tool_call',
+            providerCallId: call.id,
+            name: call.name,
+            argumentsText: call.run.text,
+            ...(call.opaque === undefined ? {} : { opaque: call.opaque }),
+          },
+        });
+      }
+      calls.length = 0;
+    },
+    get count() {
+      return calls.length;
+    },
+  };
+}

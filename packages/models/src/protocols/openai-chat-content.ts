@@ -1,0 +1,132 @@
+import type {
+  AssistantMessage,
+  FileBlock,
+  ImageBlock,
+  JsonObject,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserContent,
+} from '@treadle/core';
+import { base64Text } from './base64.ts';
+import { INTERRUPTED_RESULT, legalToolName } from './call-ids.ts';
+import { toJson } from './json-text.ts';
+import type { OpenAIChatQuirks } from './openai-chat-quirks.ts';
+
+const TOOL_NAME_LENGTH = 64;
+const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+]);
+
+const text = (value: string): object => ({ type: 'text', text: value });
+const dataUrl = (mediaType: string, data: string): string => `data:${mediaType};base64,${data}`;
+
+const imagePart = (block: ImageBlock): object => ({
+  type: 'image_url',
+  image_url: { url: block.url ?? dataUrl(block.mediaType, block.data ?? '') },
+});
+
+const filePart = (block: FileBlock, provider: string): object => {
+  const { mediaType, data, url, name } = block;
+  if (mediaType.startsWith('image/') && (data !== undefined || url !== undefined)) {
+    return imagePart({ type: 'image', mediaType, ...(url === undefined ? { data: data ?? '' } : { url }) });
+  }
+  if (block.fileId !== undefined && block.provider === provider)
+    return { type: 'file', file: { file_id: block.fileId } };
+  const format = AUDIO_FORMATS.get(mediaType);
+  if (data !== undefined && format !== undefined) return { type: 'input_audio', input_audio: { data, format } };
+  if (data !== undefined && mediaType === 'application/pdf') {
+    return { type: 'file', file: { filename: name ?? 'file.pdf', file_data: dataUrl(mediaType, data) } };
+  }
+  const content = data === undefined ? undefined : base64Text(data);
+  if (content !== undefined) return text(name === undefined ? content : `${name}:\n${content}`);
+  return text(`[The file ${name ?? url ?? 'without a name'} of type ${mediaType} can not be shown to this model]`);
+};
+
+const part = (block: UserContent, provider: string): object => {
+  if (block.type === 'text') return text(block.text);
+  return block.type === 'image' ? imagePart(block) : filePart(block, provider);
+};
+
+const isEmptyText = (block: UserContent): boolean => block.type === 'text' && block.text === '';
+
+/** A user message with a comma before it; `''` when nothing is left of it. */
+export function chatUserMessage(content: readonly UserContent[], provider: string): string {
+  const blocks = content.filter((block) => !isEmptyText(block));
+  const [first] = blocks;
+  if (first === undefined) return '';
+  const only = blocks.length === 1 && first.type === 'text' ? first.text : undefined;
+  return `,${toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider)) })}`;
+}
+
+/** What a tool message can't carry: its images and files, for a user message after it. */
+export function toolResultAttachments(message: ToolResultMessage): readonly UserContent[] {
+  const attached = message.content.filter((block) => block.type !== 'text');
+  if (attached.length === 0) return attached;
+  return [{ type: 'text', text: `Attached to the result of ${message.toolName}:` }, ...attached];
+}
+
+/** A tool message with a comma before it. The wire has no mark for errors, so the text carries it. */
+export function chatToolMessage(message: ToolResultMessage, wireId: string): string {
+  const texts: string[] = [];
+  let attachments = 0;
+  for (const block of message.content) {
+    if (block.type === 'text') texts.push(block.text);
+    else attachments++;
+  }
+  if (attachments > 0) texts.push(`[${attachments} attached in the next message]`);
+  const content = texts.join('\n');
+  return `,${toJson({ role: 'tool', tool_call_id: wireId, content: message.isError && content === '' ? 'The tool failed.' : content })}`;
+}
+
+/** The answer to a call that has none. */
+export function chatInterruptedResult(wireId: string): string {
+  return `,${toJson({ role: 'tool', tool_call_id: wireId, content: INTERRUPTED_RESULT })}`;
+}
+
+const callPart = (call: ToolCallBlock, own: boolean, wireId: string): object => ({
+  ...(own ? call.opaque : undefined),
+  id: wireId,
+  type: 'function',
+  function: {
+    name: legalToolName(call.name, TOOL_NAME_LENGTH),
+    arguments: call.problem === undefined ? toJson(call.arguments) : (call.argumentsText ?? '{}'),
+  },
+});
+
+const reasoningFields = (blocks: readonly ThinkingBlock[], field: string): JsonObject => {
+  const details = blocks.flatMap((block) => {
+    const list = block.opaque?.['reasoning_details'];
+    return Array.isArray(list) ? (list as JsonObject[]) : [];
+  });
+  if (details.length > 0) return { reasoning_details: details };
+  if (field === 'none' || blocks.length === 0) return {};
+  return { [field]: blocks.map((block) => block.text).join('') };
+};
+
+/** An assistant message with a comma before it; `''` when nothing of it can be sent. */
+export function chatAssistantMessage(
+  message: AssistantMessage,
+  own: boolean,
+  wireIds: ReadonlyMap<string, string>,
+  quirks: Required<OpenAIChatQuirks>,
+): string {
+  let content = '';
+  const calls: object[] = [];
+  const thinking: ThinkingBlock[] = [];
+  for (const block of message.content) {
+    if (block.type === 'text') content += block.text;
+    else if (block.type === 'tool_call') calls.push(callPart(block, own, wireIds.get(block.callId) ?? block.callId));
+    else if (block.type === 'thinking' && own) thinking.push(block);
+  }
+  if (content === '' && calls.length === 0) return '';
+  return `,${toJson({
+    role: 'assistant',
+    content: content === '' ? quirks.emptyContent : content,
+    ...reasoningFields(thinking, quirks.reasoningField),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  })}`;
+}

@@ -1,0 +1,73 @@
+import type { JsonObject, ModelEvent, ModelRequest } from '@treadle/core';
+
+/** Whose model a request is for. `provider` decides which opaque blocks may return. */
+export interface WireTarget {
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** A request as this wire writes it, without the deployment's base URL and credentials. */
+export interface WireRequest {
+  /** Path below the base URL, with a leading slash. */
+  readonly path: string;
+  /** Headers of the wire itself; the deployment adds its credentials. Names are lowercase. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What an error says on this wire, before it is classified. Nothing in it is redacted yet. */
+export interface WireError {
+  readonly message: string;
+  /** The provider's own code or type. */
+  readonly code?: string;
+  /** The HTTP status this error would have had, when it came inside a stream that began with 200. */
+  readonly status?: number;
+}
+
+/** Where a decoder puts what it read. */
+export interface DecoderSink {
+  event(event: Exclude<ModelEvent, { readonly type: 'error' }>): void;
+  /** An error inside the stream. Nothing follows it. */
+  error(error: WireError): void;
+  /** The bytes are not this wire. Nothing follows it. */
+  malformed(message: string): void;
+}
+
+/** Reads the frames of one response. Never throws: what can't be read goes to the sink. */
+export interface Decoder {
+  /** One frame: its name (`''` when it has none) and its text. `whole` is false for a frame the end of the body cut. */
+  frame(name: string, data: string, whole: boolean): void;
+  /** The body ended. Emits the finish if the wire was only waiting for that; otherwise does nothing. */
+  end(): void;
+  /** A response that was not streamed, as one JSON object. False when it isn't one of this wire. */
+  whole(body: JsonObject): boolean;
+}
+
+/** Called with each frame a body holds. */
+export type FrameHandler = (name: string, data: string, whole: boolean) => void;
+
+/** Cuts a body into frames. */
+export interface FrameScanner {
+  push(chunk: Uint8Array): void;
+  /** The body ended: delivers what was still open. */
+  end(): void;
+}
+
+/** How a wire's body is cut into frames. `onProblem` is called at most once; nothing is delivered after it. */
+export type Framing = (onFrame: FrameHandler, onProblem: (message: string) => void) => FrameScanner;
+
+/**
+ * A wire protocol: how a request is written and a response is read. It knows no host, no key and no provider's name;
+ * what differs between deployments of one wire is in the quirks it was made with.
+ */
+export interface Protocol {
+  readonly name: string;
+  readonly framing: Framing;
+  /** The content type of a streamed response. */
+  readonly contentType: string;
+  /** A function that writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */
+  createEncoder(target: WireTarget): (request: ModelRequest) => WireRequest;
+  createDecoder(sink: DecoderSink): Decoder;
+  /** The error in a response body of this wire, if there is one. */
+  readError(body: JsonObject): WireError | undefined;
+}

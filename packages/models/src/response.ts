@@ -1,0 +1,97 @@
+import type { HttpResponse, JsonObject, ModelError } from '@treadle/core';
+import { excerptOf, reportedError } from './errors/classify.ts';
+import type { FailureFacts } from './errors/classify.ts';
+import { parseObject } from './protocols/json-text.ts';
+import type { Protocol } from './protocols/protocol.ts';
+
+/** Bytes of a body that is not a stream. More is cut off: it is an error page, or no answer anybody wants. */
+const BODY_LIMIT = 16 * 1024 * 1024;
+
+/** Characters of a page that an error shows. */
+const PAGE_EXCERPT_LENGTH = 200;
+
+/** What a body without a helpful content type looks like, by its first bytes. */
+export function sniff(chunk: Uint8Array): 'stream' | 'other' {
+  const text = new TextDecoder().decode(chunk.subarray(0, 64)).trimStart();
+  return /^(?::|(?:data|event|id|retry)\b)/.test(text) ? 'stream' : 'other';
+}
+
+/**
+ * The rest of a body as text, from a first result on.
+ *
+ * @param tolerant Whether a body that breaks off is taken as far as it came: an error page needn't be whole.
+ */
+export async function readWholeBody(
+  first: IteratorResult<Uint8Array>,
+  body: AsyncIterator<Uint8Array>,
+  tolerant: boolean,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for (let result = first; result.done !== true; result = await body.next()) {
+      text += decoder.decode(result.value, { stream: true });
+      bytes += result.value.length;
+      if (bytes > BODY_LIMIT) {
+        await body.return?.();
+        break;
+      }
+    }
+  } catch (error) {
+    if (!tolerant) throw error;
+  }
+  return text + decoder.decode();
+}
+
+const hostOf = (location: string): string => {
+  try {
+    return new URL(location).host;
+  } catch {
+    return 'another path of the same host';
+  }
+};
+
+const redirected = (response: HttpResponse): ModelError => {
+  const location = response.headers['location'];
+  const where = location === undefined ? 'an address it does not name' : hostOf(location);
+  return {
+    kind: 'other',
+    message: `The server redirects to ${where}. Redirects are not followed, so that credentials stay with the host they are for; set the base URL to the right address.`,
+    retryable: false,
+    status: response.status,
+  };
+};
+
+/** What a response that isn't a stream means: an error, or a body to be read as a whole. */
+export function responseProblem(
+  response: HttpResponse,
+  text: string,
+  protocol: Protocol,
+  facts: FailureFacts,
+): { readonly error: ModelError } | { readonly body: JsonObject } {
+  const { status } = response;
+  if (status >= 300 && status < 400) return { error: redirected(response) };
+  const body = parseObject(text) as JsonObject | undefined;
+  const wireError = body === undefined ? undefined : protocol.readError(body);
+  if (status < 200 || status >= 300) {
+    const plain = text.trim();
+    const shown = excerptOf(plain, facts.redact, PAGE_EXCERPT_LENGTH);
+    const message = shown === '' ? `HTTP ${status}` : `HTTP ${status}: ${shown}`;
+    return { error: reportedError(wireError ?? { message }, status, { ...facts, body: plain }) };
+  }
+  if (wireError !== undefined) return { error: reportedError(wireError, wireError.status, { ...facts, body: text }) };
+  if (body !== undefined) return { body };
+  const type = response.headers['content-type'] ?? 'no content type';
+  return {
+    error: {
+      kind: 'other',
+      message:
+        `The server answered with ${text === '' ? 'an empty body' : type} instead of ${protocol.contentType}. Check the base ` +
+        `URL, and whether a proxy or a login page answers in its place.`,
+      retryable: false,
+      status,
+      ...(text === '' ? {} : { excerpt: excerptOf(text, facts.redact, PAGE_EXCERPT_LENGTH) }),
+    },
+  };
+}
