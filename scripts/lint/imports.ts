@@ -38,11 +38,14 @@ interface Place {
   readonly isTest: boolean;
 }
 
+/** What tests share lies in `test-support/` and is neither built nor shipped. */
+const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.startsWith('test-support/');
+
 /** The place of a file given relative to the repository's root, or null when it isn't a source of a package. */
 export function placeOf(file: string): Place | null {
   const match = /^packages\/([^/]+)\/src\/(.+)$/.exec(file);
   if (match?.[1] === undefined || match[2] === undefined) return null;
-  return { folder: match[1], path: match[2], isTest: match[2].endsWith('.test.ts') };
+  return { folder: match[1], path: match[2], isTest: isTest(match[2]) };
 }
 
 function packageName(specifier: string): string {
