@@ -6,6 +6,7 @@ export interface Automaton {
   readonly test: (text: string) => boolean;
 }
 
+/** ASCII is told by its code alone, for the rest the character is given too. */
 type Matcher = (character: string, code: number) => boolean;
 
 /** One state: a character to match, a way on without a character, or the end. */
@@ -27,7 +28,7 @@ export function compileAutomaton(node: PatternNode, unicode: boolean): Automaton
   const matchers = new Map<string, Matcher>();
   if (!emit(node, { states, matchers, unicode }) || states.length >= MAX_STATES) return undefined;
   states.push({ type: 'match' });
-  return { size: states.length, test: (text) => run(states, unicode ? Array.from(text) : text.split('')) };
+  return { size: states.length, test: (text) => run(states, text, unicode) };
 }
 
 interface Output {
@@ -117,57 +118,60 @@ function matcherOf(source: string, { matchers, unicode }: Output): Matcher {
   return matcher;
 }
 
-function run(states: readonly State[], characters: readonly string[]): boolean {
+function run(states: readonly State[], text: string, unicode: boolean): boolean {
   let current: number[] = [];
   let next: number[] = [];
-  /** When each state was last reached, as a position: a state is followed once per position. */
-  const reached = new Int32Array(states.length).fill(-1);
-  for (let position = 0; position <= characters.length; position += 1) {
+  const walk: Walk = { states, text, at: 0, reached: new Int32Array(states.length).fill(-1), open: [] };
+  for (;;) {
     // The expression may start anywhere.
-    if (follow(states, 0, { characters, position, reached, into: current })) return true;
-    const character = characters[position];
-    if (character === undefined) return false;
-    const code = character.charCodeAt(0);
-    const ahead = { characters, position: position + 1, reached, into: next };
+    if (follow(walk, 0, current)) return true;
+    const { at } = walk;
+    if (at >= text.length) return false;
+    const code = (unicode ? text.codePointAt(at) : text.charCodeAt(at)) ?? 0;
+    const character = code < 128 ? '' : String.fromCodePoint(code);
+    walk.at = at + (code > 0xffff ? 2 : 1);
     for (const index of current) {
       const state = states[index];
       if (state?.type !== 'character' || !state.matches(character, code)) continue;
-      if (follow(states, index + 1, ahead)) return true;
+      if (follow(walk, index + 1, next)) return true;
     }
     current.length = 0;
     [current, next] = [next, current];
   }
-  return false;
 }
 
-interface Frontier {
-  readonly characters: readonly string[];
-  readonly position: number;
+interface Walk {
+  readonly states: readonly State[];
+  readonly text: string;
+  at: number;
+  /** Where in the text each state was last reached: a state is followed once per place. */
   readonly reached: Int32Array;
-  readonly into: number[];
+  /** Working space, empty between uses. */
+  readonly open: number[];
 }
 
 /** Adds every character state that can be reached without a character. True when the match is among them. */
-function follow(states: readonly State[], start: number, frontier: Frontier): boolean {
-  const { reached, position, into } = frontier;
-  const open = [start];
+function follow(walk: Walk, start: number, into: number[]): boolean {
+  const { states, reached, at, open } = walk;
+  open.push(start);
   for (let index = open.pop(); index !== undefined; index = open.pop()) {
-    if (reached[index] === position) continue;
-    reached[index] = position;
+    if (reached[index] === at) continue;
+    reached[index] = at;
     const state = states[index];
     if (state?.type === 'match') return true;
     if (state?.type === 'character') into.push(index);
-    else if (state?.type === 'fork') open.push(...state.to);
-    else if (state?.type === 'assertion' && holds(state.kind, frontier)) open.push(index + 1);
+    else if (state?.type === 'fork') for (const way of state.to) open.push(way);
+    else if (state?.type === 'assertion' && holds(state.kind, walk)) open.push(index + 1);
   }
   return false;
 }
 
-const isWord = (character: string | undefined): boolean => character !== undefined && /^[A-Za-z0-9_]$/.test(character);
+/** Word characters are ASCII, so a code unit is enough to tell. */
+const isWord = (text: string, at: number): boolean => /^[A-Za-z0-9_]$/.test(text.charAt(at));
 
-function holds(kind: 'start' | 'end' | 'word' | 'not_word', { characters, position }: Frontier): boolean {
-  if (kind === 'start') return position === 0;
-  if (kind === 'end') return position === characters.length;
-  const boundary = isWord(characters[position - 1]) !== isWord(characters[position]);
-  return boundary === (kind === 'word');
+function holds(kind: 'start' | 'end' | 'word' | 'not_word', { text, at }: Walk): boolean {
+  if (kind === 'start') return at === 0;
+  if (kind === 'end') return at === text.length;
+  const isBoundary = isWord(text, at - 1) !== isWord(text, at);
+  return isBoundary === (kind === 'word');
 }

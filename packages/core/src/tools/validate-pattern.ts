@@ -11,8 +11,10 @@ export type CompiledPattern =
     }
   | { readonly ok: false; readonly reason: string };
 
-/** Steps a pattern may take on one text at worst: below a second or so. */
+/** Steps of backtracking a pattern may take on one text at worst: below a second. */
 const STEP_BUDGET = 1e8;
+/** Steps of the automaton, which are slower: a few seconds at the very worst. Twenty characters of pattern read a million of text. */
+const AUTOMATON_BUDGET = 3e7;
 /** Ways an expression may branch, outside of repetitions, and still be left to JavaScript's engine. */
 const FEW_BRANCHES = 6;
 /** A fixed number of one character up to this is as cheap as writing it out. */
@@ -41,7 +43,7 @@ export function compilePattern(source: string): CompiledPattern {
   if (!shape.irregular) {
     const automaton = compileAutomaton(node, unicode);
     if (automaton === undefined) return { ok: false, reason: 'is a regular expression too big to run' };
-    return { ok: true, maxLength: Math.floor(STEP_BUDGET / automaton.size), test: automaton.test };
+    return { ok: true, maxLength: Math.floor(AUTOMATON_BUDGET / automaton.size), test: automaton.test };
   }
   if (!isPlain) {
     return {
