@@ -40,7 +40,7 @@ export function describe(value: unknown): string {
 }
 
 /** A string as JSON, cut when long. */
-export function quote(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text);
 }
 
