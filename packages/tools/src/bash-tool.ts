@@ -1,0 +1,100 @@
+import { defineTool, systemClock } from '@treadle/core';
+import type { Tool } from '@treadle/core';
+import { bash } from './bash/bash.ts';
+import type { BashSettings } from './bash/bash.ts';
+import { defaultDenyPatterns } from './bash/deny.ts';
+import type { DenyPattern } from './bash/deny.ts';
+import { commandVariables, withoutSecrets } from './bash/environment.ts';
+import { findExecutable } from './bash/find-executable.ts';
+import { KB, MB } from './options.ts';
+import type { CommonToolOptions } from './options.ts';
+import { asRoot } from './root/root.ts';
+import type { Root } from './root/root.ts';
+
+/** Settings of {@link bashTool}. Times are milliseconds, sizes bytes. */
+export interface BashToolOptions extends CommonToolOptions {
+  /** When the call doesn't say. Default 120 s. */
+  readonly timeoutMs?: number;
+  /** The longest a call may ask for. Default 600 s. */
+  readonly maxTimeoutMs?: number;
+  /** Between SIGTERM and SIGKILL. Default 500. */
+  readonly graceMs?: number;
+  /** Of each stream, shown to the model: half from its beginning, half from its end. Default 256 KB. */
+  readonly keepBytes?: number;
+  /** Of each stream, kept in the spill file; a command that prints more is killed. Default 50 MB. */
+  readonly maxOutputBytes?: number;
+  /** Where long outputs go, relative to the root. Default `.treadle/output`. */
+  readonly spillFolder?: string;
+  /** Commands that are refused; replaces {@link defaultDenyPatterns}. Advice to the model, not a boundary. */
+  readonly denyPatterns?: readonly DenyPattern[];
+  /**
+   * The whole environment of commands. Default: this process's, without the variables that look like secrets
+   * ({@link withoutSecrets}), and with pagers, prompts and colours turned off.
+   */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The absolute path of the shell, called with `-c`. Default: bash, else sh, from `PATH`. */
+  readonly shell?: string;
+  /** `sequential` (the default) keeps a command from overlapping the other calls of its turn. */
+  readonly execution?: 'parallel' | 'sequential';
+}
+
+/**
+ * The tool `bash`: runs a shell command in the root folder, standard input closed, and ends every process it started.
+ *
+ * The root is where commands start, not a wall around them: a command can do what its user can. Result `details`:
+ * `{ exitCode, signal, timedOut, durationMs, stdoutBytes, stderrBytes, spillFiles, outputLimitReached }`.
+ *
+ * @throws TreadleError `invalid_definition` when the root is not a folder.
+ */
+export function bashTool(options: BashToolOptions): Tool {
+  const root = asRoot(options.root, options);
+  const environment = options.env ?? { ...withoutSecrets(process.env), ...commandVariables };
+  const settings: BashSettings = {
+    root,
+    timeoutMs: options.timeoutMs ?? 120_000,
+    maxTimeoutMs: Math.max(options.maxTimeoutMs ?? 600_000, options.timeoutMs ?? 0),
+    graceMs: options.graceMs ?? 500,
+    keepBytes: options.keepBytes ?? 256 * KB,
+    maxBytes: options.maxOutputBytes ?? 50 * MB,
+    spillFolder: root.relative(options.spillFolder ?? '.treadle/output'),
+    denyPatterns: options.denyPatterns ?? defaultDenyPatterns,
+    environment,
+    shell: shellFinder(options.shell, environment['PATH'], root),
+    clock: options.clock ?? systemClock,
+  };
+  return defineTool({
+    name: 'bash',
+    label: 'Run a command',
+    description:
+      'Runs a shell command in the root folder and returns its exit code, stdout and stderr. Standard input is closed, ' +
+      'and each call is a new shell: cd and variables do not last. Background processes end with the command. ' +
+      `Stopped after ${settings.timeoutMs / 1000} s unless timeout_ms says otherwise (at most ${settings.maxTimeoutMs}). ` +
+      'Long output is shortened, and the rest is in a file that read_file can read.',
+    parameters: {
+      type: 'object',
+      properties: {
+        command: { type: 'string', description: 'The command, as typed into bash.' },
+        timeout_ms: { type: 'integer', minimum: 1, description: 'Milliseconds after which it is killed.' },
+      },
+      required: ['command'],
+      additionalProperties: false,
+    },
+    replay: 'never',
+    readOnly: false,
+    execution: options.execution ?? 'sequential',
+    execute: (args, context) => bash(args, context, settings),
+  });
+}
+
+/** Looks for the shell once, when it is first needed. */
+function shellFinder(given: string | undefined, searchPath: string | undefined, root: Root): () => Promise<string> {
+  let found: Promise<string> | undefined;
+  const find = async (): Promise<string> => {
+    const path = searchPath ?? '/usr/local/bin:/usr/bin:/bin';
+    const shell =
+      given ?? (await findExecutable('bash', path, root.path)) ?? (await findExecutable('sh', path, root.path));
+    if (shell === undefined) throw new Error('there is neither bash nor sh on PATH');
+    return shell;
+  };
+  return () => (found ??= find());
+}

@@ -1,0 +1,121 @@
+import type { Clock, ToolContext, ToolResult } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import { randomBytes } from 'node:crypto';
+import { stopIfAborted, withProblems } from '../files/outcome.ts';
+import { FileProblem } from '../root/problem.ts';
+import type { Root } from '../root/root.ts';
+import { safeText } from '../text/safe-text.ts';
+import { capture } from './capture.ts';
+import type { Capture, Captured } from './capture.ts';
+import { runCommand } from './command.ts';
+import type { CommandEnd } from './command.ts';
+import { deniedBy } from './deny.ts';
+import type { DenyPattern } from './deny.ts';
+import { report } from './report.ts';
+import { openSpill } from './spill.ts';
+
+export interface BashArguments {
+  readonly command: string;
+  readonly timeout_ms?: number;
+}
+
+/** The settings of a bash tool, every default filled in. */
+export interface BashSettings {
+  readonly root: Root;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly graceMs: number;
+  readonly keepBytes: number;
+  readonly maxBytes: number;
+  /** Relative to the root. */
+  readonly spillFolder: string;
+  readonly denyPatterns: readonly DenyPattern[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** The absolute path of the shell; rejects when there is none. */
+  readonly shell: () => Promise<string>;
+  readonly clock: Clock;
+}
+
+const updateEveryMs = 500;
+const updateBytes = 4096;
+
+export function bash(args: BashArguments, context: ToolContext, settings: BashSettings): Promise<ToolResult> {
+  return withProblems(async () => {
+    check(args.command, settings.denyPatterns);
+    stopIfAborted(context.signal, 'The command');
+    const captures = captureStreams(settings);
+    const update = updater(context, captures.stdout, captures.stderr, settings.clock);
+    const timeoutMs = Math.min(args.timeout_ms ?? settings.timeoutMs, settings.maxTimeoutMs);
+    let end: CommandEnd;
+    let stdout: Captured;
+    let stderr: Captured;
+    let stop = (): void => {};
+    captures.onLimit = () => {
+      stop();
+    };
+    try {
+      end = await runCommand({
+        file: await settings.shell(),
+        args: ['-c', args.command],
+        folder: settings.root.path,
+        environment: settings.environment,
+        timeoutMs,
+        graceMs: settings.graceMs,
+        signal: context.signal,
+        clock: settings.clock,
+        async onOutput(stream, bytes, stopCommand) {
+          stop = stopCommand;
+          await captures[stream].push(bytes);
+          update();
+        },
+      });
+    } catch (error) {
+      throw new FileProblem('io', `The command could not be started: ${errorText(error)}`, error);
+    } finally {
+      [stdout, stderr] = await Promise.all([captures.stdout.finish(), captures.stderr.finish()]);
+    }
+    const shortened = args.timeout_ms !== undefined && args.timeout_ms > timeoutMs;
+    return report(end, stdout, stderr, { timeoutMs, shortened, maxBytes: settings.maxBytes });
+  });
+}
+
+function check(command: string, patterns: readonly DenyPattern[]): void {
+  if (command.trim() === '') throw new FileProblem('bad_request', 'The command is empty.');
+  if (command.includes('\0')) throw new FileProblem('bad_request', 'The command contains a NUL character.');
+  const denied = deniedBy(command, patterns);
+  if (denied !== undefined) throw new FileProblem('denied', `The command was refused, not run: ${denied.reason}.`);
+}
+
+interface Captures {
+  readonly stdout: Capture;
+  readonly stderr: Capture;
+  /** Called when either stream has printed more than it may. */
+  onLimit: () => void;
+}
+
+function captureStreams(settings: BashSettings): Captures {
+  const id = randomBytes(6).toString('hex');
+  const captureOne = (stream: 'stdout' | 'stderr'): Capture =>
+    capture({
+      keepBytes: settings.keepBytes,
+      maxBytes: settings.maxBytes,
+      openSpill: () => openSpill(settings.root, settings.spillFolder, `bash-${id}-${stream}.txt`),
+      onLimit: () => {
+        captures.onLimit();
+      },
+    });
+  const captures: Captures = { stdout: captureOne('stdout'), stderr: captureOne('stderr'), onLimit: () => {} };
+  return captures;
+}
+
+/** Streams the latest output as a partial result, a few times a second at most. */
+function updater(context: ToolContext, stdout: Capture, stderr: Capture, clock: Clock): () => void {
+  let last = clock.now();
+  return () => {
+    const now = clock.now();
+    if (now - last < updateEveryMs) return;
+    last = now;
+    const parts = [stdout, stderr].map((one) => safeText(one.recent(updateBytes).toString('utf8')));
+    context.update(parts.filter((part) => part !== '').join('\n'));
+  };
+}

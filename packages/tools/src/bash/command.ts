@@ -1,0 +1,188 @@
+import type { Clock } from '@treadle/core';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { outputsOf, processTree, tagVariable } from './processes.ts';
+import type { ProcessTree } from './processes.ts';
+
+export interface CommandRequest {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** Between asking processes to end and killing them. */
+  readonly graceMs: number;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Awaited before more is read. `stop` ends the command because of what it printed. */
+  readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer, stop: () => void) => Promise<void> | void;
+}
+
+export interface CommandEnd {
+  /** Null when a signal ended it, or when it never started. */
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why it was stopped; undefined when it ended by itself. */
+  readonly stopped: 'timeout' | 'aborted' | 'output' | undefined;
+  readonly durationMs: number;
+  /** Processes it had left running, which were ended. */
+  readonly leftBehind: number;
+}
+
+/** Output that is on its way when a program ends normally arrives within this time. */
+const drainMs = 200;
+/** With every writer gone, only a slow disk under the spill file takes longer than an instant. */
+const lastDrainMs = 2000;
+const pollMs = 10;
+/** A process that survives SIGKILL hangs in the kernel; it is not waited for any longer than this. */
+const giveUpMs = 5000;
+const killRounds = 100;
+const nothing: ReadonlySet<string> = new Set();
+
+/**
+ * Runs a program to its end, or until it is stopped, with standard input closed. When it returns, no process that the
+ * program started (and that can be found, see `processTree`) is alive. Rejects when the program can't be started.
+ */
+export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
+  const { clock, signal, graceMs } = request;
+  const startedAt = clock.now();
+  const tag = randomUUID();
+  const child = await start(request, tag);
+  const streams = [child.stdout, child.stderr];
+  // Looking through all open files of all processes is only worth it while somebody keeps a stream open.
+  const outputs = (): ReadonlySet<string> => (streams.every((one) => one.readableEnded) ? nothing : child.outputs);
+  const tree = processTree({ leader: child.pid, tag, outputs });
+  const exited = exitOf(child.process);
+  let stopped: CommandEnd['stopped'];
+  let cancelKill = (): void => {};
+  const unkillable = Promise.withResolvers<Exit>();
+  const stop = (reason: NonNullable<CommandEnd['stopped']>): void => {
+    if (stopped !== undefined) return;
+    stopped = reason;
+    void tree.signal('SIGTERM');
+    cancelKill = clock.after(graceMs, () => {
+      void tree.signal('SIGKILL');
+      cancelKill = clock.after(giveUpMs, () => {
+        unkillable.resolve({ exitCode: null, exitSignal: null });
+      });
+    });
+  };
+  const cancelTimeout = clock.after(request.timeoutMs, () => {
+    stop('timeout');
+  });
+  const onAbort = (): void => {
+    stop('aborted');
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const drained = Promise.all([
+    drain(child.stdout, (bytes) =>
+      request.onOutput('stdout', bytes, () => {
+        stop('output');
+      }),
+    ),
+    drain(child.stderr, (bytes) =>
+      request.onOutput('stderr', bytes, () => {
+        stop('output');
+      }),
+    ),
+  ]);
+  // Looked at below; until then a failure must not count as unhandled.
+  drained.catch(() => {});
+  try {
+    const { exitCode, exitSignal } = await Promise.race([exited, unkillable.promise]);
+    cancelTimeout();
+    signal.removeEventListener('abort', onAbort);
+    await within(clock, drainMs, drained);
+    const leftBehind = await endLeftovers(tree, clock, graceMs);
+    await within(clock, lastDrainMs, drained);
+    for (const stream of streams) stream.destroy();
+    await drained;
+    return { exitCode, signal: exitSignal, stopped, durationMs: clock.now() - startedAt, leftBehind };
+  } finally {
+    cancelTimeout();
+    cancelKill();
+    signal.removeEventListener('abort', onAbort);
+    for (const stream of streams) stream.destroy();
+  }
+}
+
+interface Started {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  readonly outputs: ReadonlySet<string>;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+function start(request: CommandRequest, tag: string): Promise<Started> {
+  const outer = request.environment[tagVariable];
+  return new Promise((resolve, reject) => {
+    const child = spawn(request.file, request.args, {
+      cwd: request.folder,
+      // A command inside a command keeps the outer tag too, so that either can find its processes.
+      env: { ...request.environment, [tagVariable]: outer === undefined ? tag : `${outer},${tag}` },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const { pid, stdout, stderr } = child;
+    // At once, while it is certain to be there.
+    const outputs = pid === undefined ? nothing : outputsOf(pid);
+    child.once('error', reject);
+    child.once('spawn', () => {
+      if (pid === undefined) reject(new Error(`${request.file} was started without a process id`));
+      else resolve({ process: child, pid, outputs, stdout, stderr });
+    });
+  });
+}
+
+interface Exit {
+  readonly exitCode: number | null;
+  readonly exitSignal: NodeJS.Signals | null;
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (exitCode, exitSignal) => {
+      resolve({ exitCode, exitSignal });
+    });
+  });
+}
+
+async function drain(stream: Readable, take: (bytes: Buffer) => Promise<void> | void): Promise<void> {
+  try {
+    for await (const chunk of stream) if (Buffer.isBuffer(chunk)) await take(chunk);
+  } catch (error) {
+    // Destroyed by us, when something that could not be ended kept the pipe open.
+    if (!stream.destroyed) throw error;
+  }
+}
+
+/** Waits for `work` for at most `ms` milliseconds. */
+async function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, timer.resolve);
+  try {
+    await Promise.race([work, timer.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Ends what still runs: politely for `graceMs`, then by SIGKILL, again and again until nothing new turns up. */
+async function endLeftovers(tree: ProcessTree, clock: Clock, graceMs: number): Promise<number> {
+  const found = await tree.count();
+  if (found === 0) return 0;
+  await tree.signal('SIGTERM');
+  const killAt = clock.now() + graceMs;
+  for (let round = 0; round < killRounds && (await tree.count()) > 0;) {
+    if (clock.now() >= killAt) {
+      await tree.signal('SIGKILL');
+      round += 1;
+    }
+    await within(clock, pollMs, new Promise(() => {}));
+  }
+  return found;
+}

@@ -1,0 +1,131 @@
+import { readlinkSync } from 'node:fs';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { errnoOf } from '../root/problem.ts';
+
+/** Names one command to the processes it starts: inherited by all of them, whatever group or session they move to. */
+export const tagVariable = 'TREADLE_COMMAND_ID';
+
+/** Finds and signals the processes that belong to one command. */
+export interface ProcessTree {
+  /** Sends `signal` to all of them; returns how many were found alive. */
+  signal(signal: 'SIGTERM' | 'SIGKILL'): Promise<number>;
+  /** How many are alive. */
+  count(): Promise<number>;
+}
+
+/** What tells that a process belongs to a command. */
+export interface ProcessMarks {
+  /** The command's first process, which leads a session and a process group. */
+  readonly leader: number;
+  /** Part of the value of `tagVariable`. */
+  readonly tag: string;
+  /** The command's output sockets, as `/proc` names them: whoever holds one is one of its processes. */
+  readonly outputs: () => ReadonlySet<string>;
+}
+
+/**
+ * The processes of a command: its process group and, where `/proc` exists, every process that is in its session, has
+ * its tag in the environment, holds one of its outputs, or descends from one of these. A daemon that left the session,
+ * cleared its environment, closed its outputs and lost its parent can't be found.
+ */
+export function processTree(marks: ProcessMarks): ProcessTree {
+  const { leader } = marks;
+  return {
+    async signal(signal) {
+      // The group first, and in one call: its members can't multiply in between.
+      const group = kill(-leader, signal);
+      const members = await findMembers(marks);
+      if (members === undefined) return group ? 1 : 0;
+      for (const pid of members) kill(pid, signal);
+      return members.length;
+    },
+    async count() {
+      const members = await findMembers(marks);
+      return members?.length ?? (kill(-leader, 0) ? 1 : 0);
+    },
+  };
+}
+
+function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    // Gone already, or (a set-uid program) not ours to signal.
+    if (errnoOf(error) === 'ESRCH' || errnoOf(error) === 'EPERM') return false;
+    throw error;
+  }
+}
+
+interface ProcessFacts {
+  readonly pid: number;
+  readonly parent: number;
+  readonly member: boolean;
+}
+
+async function findMembers(marks: ProcessMarks): Promise<number[] | undefined> {
+  let names: string[];
+  try {
+    names = await readdir('/proc');
+  } catch {
+    return undefined;
+  }
+  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  if (pids.length === 0) return undefined;
+  const outputs = marks.outputs();
+  const found = await Promise.all(pids.filter((pid) => pid !== process.pid).map((pid) => factsOf(pid, marks, outputs)));
+  const processes = found.filter((facts) => facts !== undefined);
+  const members = new Set(processes.filter((facts) => facts.member).map((facts) => facts.pid));
+  for (let before = -1; before !== members.size;) {
+    before = members.size;
+    for (const { pid, parent } of processes) if (members.has(parent)) members.add(pid);
+  }
+  return [...members];
+}
+
+async function factsOf(
+  pid: number,
+  marks: ProcessMarks,
+  outputs: ReadonlySet<string>,
+): Promise<ProcessFacts | undefined> {
+  let stat: string;
+  try {
+    stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return undefined;
+  }
+  // The name in parentheses may itself contain parentheses and spaces.
+  const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (state === 'Z' || state === 'X') return undefined;
+  const inSession = Number(group) === marks.leader || Number(session) === marks.leader;
+  const member = inSession || (await hasTag(pid, marks.tag)) || (await holds(pid, outputs));
+  return { pid, parent: Number(parent), member };
+}
+
+async function hasTag(pid: number, tag: string): Promise<boolean> {
+  try {
+    return (await readFile(`/proc/${pid}/environ`)).includes(tag);
+  } catch {
+    // Another user's process, or one that is gone.
+    return false;
+  }
+}
+
+async function holds(pid: number, outputs: ReadonlySet<string>): Promise<boolean> {
+  if (outputs.size === 0) return false;
+  try {
+    const descriptors = await readdir(`/proc/${pid}/fd`);
+    const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
+    return targets.some((target) => outputs.has(target));
+  } catch {
+    return false;
+  }
+}
+
+/** The names that `/proc` gives a process's standard output and error; empty when it can't be told. */
+export function outputsOf(pid: number): ReadonlySet<string> {
+  try {
+    return new Set([readlinkSync(`/proc/${pid}/fd/1`), readlinkSync(`/proc/${pid}/fd/2`)]);
+  } catch {
+    return new Set();
+  }
+}

@@ -1,0 +1,110 @@
+import type { ToolResult } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import { safeText } from '../text/safe-text.ts';
+import type { Captured } from './capture.ts';
+import type { CommandEnd } from './command.ts';
+
+export interface ReportFacts {
+  readonly timeoutMs: number;
+  /** The caller asked for a longer timeout than allowed. */
+  readonly shortened: boolean;
+  readonly maxBytes: number;
+}
+
+/** What the model reads about a command that ran: exit code, what stopped it, both streams; facts in `details`. */
+export function report(end: CommandEnd, stdout: Captured, stderr: Captured, facts: ReportFacts): ToolResult {
+  const code =
+    end.exitCode === null
+      ? `exit code none${end.signal === null ? '' : ` (${end.signal})`}`
+      : `exit code ${end.exitCode}`;
+  const notes = notesOn(end, facts).map((note) => `[${note}]`);
+  const spills = [stdout.spill, stderr.spill].filter((spill) => spill !== undefined);
+  return {
+    content: [code, ...notes, section('stdout', stdout), section('stderr', stderr)].join('\n'),
+    // A command that fails has run: its exit code is the news. Only an aborted one has no outcome to speak of.
+    isError: end.stopped === 'aborted',
+    details: {
+      exitCode: end.exitCode,
+      signal: end.signal,
+      timedOut: end.stopped === 'timeout',
+      durationMs: end.durationMs,
+      stdoutBytes: stdout.bytes,
+      stderrBytes: stderr.bytes,
+      spillFiles: spills.map((spill) => spill.path),
+      outputLimitReached: end.stopped === 'output',
+    },
+  };
+}
+
+function notesOn(end: CommandEnd, facts: ReportFacts): string[] {
+  const notes: string[] = [];
+  if (end.stopped === 'timeout') {
+    notes.push(`timed out after ${facts.timeoutMs / 1000} s: the command and the processes it started were killed`);
+  }
+  if (end.stopped === 'aborted') notes.push('aborted: the command and the processes it started were killed');
+  if (end.stopped === 'output') notes.push(`killed: it printed more than ${facts.maxBytes} bytes`);
+  if (facts.shortened) notes.push(`timeout_ms was lowered to the maximum, ${facts.timeoutMs}`);
+  if (end.stopped === undefined && end.leftBehind > 0) {
+    notes.push(
+      end.leftBehind === 1 ? '1 background process was ended' : `${end.leftBehind} background processes were ended`,
+    );
+  }
+  return notes;
+}
+
+function section(name: string, output: Captured): string {
+  if (output.bytes === 0) return `${name}: (empty)`;
+  const { head, tail, omitted } = output;
+  if (omitted === 0) return `${name}:\n${trimEnd(decode(Buffer.concat([head, tail])))}`;
+  const start = decode(head.subarray(0, lastBoundary(head)));
+  const end = decode(tail.subarray(firstBoundary(tail)));
+  return `${name}:\n${start}\n[… ${omitted} bytes left out: ${whereabouts(output)} …]\n${trimEnd(end)}`;
+}
+
+function whereabouts({ spill, spillError, bytes }: Captured): string {
+  if (spill === undefined) return `they could not be kept (${errorText(spillError)})`;
+  const part = spill.bytes < bytes ? `the first ${spill.bytes} bytes are` : 'the whole output is';
+  return `${part} in ${spill.path}, which read_file can read`;
+}
+
+function decode(bytes: Uint8Array): string {
+  return safeText(new TextDecoder().decode(bytes));
+}
+
+function trimEnd(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
+}
+
+const escape = 0x1b;
+const longestSequence = 64;
+
+/** Where to end the bytes so that no character and no terminal sequence is cut in two. */
+function lastBoundary(bytes: Uint8Array): number {
+  const end = bytes.length;
+  const sequence = bytes.lastIndexOf(escape);
+  if (sequence >= 0 && end - sequence < longestSequence) {
+    const rest = Buffer.from(bytes.subarray(sequence)).toString('latin1');
+    // eslint-disable-next-line no-control-regex
+    if (/^\u001b(?:\[[0-?]*[ -/]*|\][^\u0007]*)?$/.test(rest)) return sequence;
+  }
+  let start = end - 1;
+  while (start > 0 && end - start < 4 && isContinuation(bytes[start])) start -= 1;
+  return lengthOf(bytes[start]) > end - start ? start : end;
+}
+
+/** Where to begin: past the rest of a character that was cut in two. */
+function firstBoundary(bytes: Uint8Array): number {
+  let start = 0;
+  while (start < 3 && isContinuation(bytes[start])) start += 1;
+  return start;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+function lengthOf(byte: number | undefined): number {
+  if (byte === undefined || byte < 0xc0) return 1;
+  if (byte < 0xe0) return 2;
+  return byte < 0xf0 ? 3 : 4;
+}

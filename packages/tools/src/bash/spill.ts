@@ -1,0 +1,34 @@
+import { createFile } from '../root/create.ts';
+import { errnoOf, FileProblem } from '../root/problem.ts';
+import type { Root } from '../root/root.ts';
+import type { Spill } from './capture.ts';
+
+/** Makes the spill file `name` in a folder of the root that version control ignores. */
+export async function openSpill(root: Root, folder: string, name: string): Promise<Spill> {
+  await ignoreFolder(root, folder);
+  const path = `${folder}/${name}`;
+  const handle = await createFile(root, path);
+  return {
+    path,
+    async write(bytes) {
+      for (let written = 0; written < bytes.length;) {
+        written += (await handle.write(bytes, written, bytes.length - written)).bytesWritten;
+      }
+    },
+    close: () => handle.close(),
+  };
+}
+
+async function ignoreFolder(root: Root, folder: string): Promise<void> {
+  try {
+    const handle = await createFile(root, `${folder}/.gitignore`);
+    try {
+      await handle.writeFile('*\n');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const exists = error instanceof FileProblem && errnoOf(error.cause) === 'EEXIST';
+    if (!exists) throw error;
+  }
+}

@@ -1,0 +1,192 @@
+import { defineTool, systemClock } from '@treadle/core';
+import type { Tool } from '@treadle/core';
+import { editFile } from './files/edit-file.ts';
+import { listFiles } from './files/list-files.ts';
+import { readFile } from './files/read-file.ts';
+import { writeFile } from './files/write-file.ts';
+import { defaultSkippedFolders, MB } from './options.ts';
+import type { CommonToolOptions } from './options.ts';
+import { asRoot } from './root/root.ts';
+
+const pathDescription = 'Path of the file, relative to the root folder.';
+
+/** Settings of {@link readFileTool}. */
+export interface ReadFileToolOptions extends CommonToolOptions {
+  /** Characters of text in one result. Default 1 MB. */
+  readonly maxCharacters?: number;
+  /** Bytes of an image. Default 20 MB. */
+  readonly maxImageBytes?: number;
+  /** Characters of a line; longer ones are cut. Default 2000. */
+  readonly maxLineCharacters?: number;
+}
+
+/**
+ * The tool `read_file`: a text file's lines with their numbers, or an image. Memory is bounded by the limits, whatever
+ * the file's size. Result `details`: `{ path, bytes, totalLines, firstLine, lastLine, truncated }`; `totalLines` is null
+ * when counting a huge file was given up.
+ *
+ * @throws TreadleError `invalid_definition` when the root is not a folder.
+ */
+export function readFileTool(options: ReadFileToolOptions): Tool {
+  const root = asRoot(options.root, options);
+  const limits = {
+    maxCharacters: options.maxCharacters ?? MB,
+    maxImageBytes: options.maxImageBytes ?? 20 * MB,
+    maxLineCharacters: options.maxLineCharacters ?? 2000,
+  };
+  return defineTool({
+    name: 'read_file',
+    label: 'Read a file',
+    description:
+      'Reads a text file with line numbers, or shows an image (PNG, JPEG, GIF, WebP). Give offset and limit to read ' +
+      'part of a long file. The numbers and the tab after them are not part of the file.',
+    parameters: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: pathDescription },
+        offset: { type: 'integer', minimum: 1, description: 'First line to read, from 1.' },
+        limit: { type: 'integer', minimum: 1, description: 'Number of lines to read.' },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    replay: 'safe',
+    readOnly: true,
+    execute: (args, context) => readFile(root, args, context, limits),
+  });
+}
+
+/**
+ * The tool `write_file`: creates or replaces a file atomically, with the folders above it. Result `details`:
+ * `{ path, bytes, created }`.
+ *
+ * @throws TreadleError `invalid_definition` when the root is not a folder.
+ */
+export function writeFileTool(options: CommonToolOptions): Tool {
+  const root = asRoot(options.root, options);
+  return defineTool({
+    name: 'write_file',
+    label: 'Write a file',
+    description:
+      'Creates a file with the given content, or replaces the whole of an existing one. Missing folders are made. ' +
+      'To change part of a file, use edit_file.',
+    parameters: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: pathDescription },
+        content: { type: 'string', description: 'The whole content of the file.' },
+      },
+      required: ['path', 'content'],
+      additionalProperties: false,
+    },
+    // Writing the same bytes twice is idempotent only while nobody else writes: between a crash and the replay a person
+    // or a later command may have changed the file, and replaying would silently undo that.
+    replay: 'never',
+    readOnly: false,
+    execution: 'sequential',
+    execute: (args, context) => writeFile(root, args, context),
+  });
+}
+
+/** Settings of {@link editFileTool}. */
+export interface EditFileToolOptions extends CommonToolOptions {
+  /** Larger files are refused. Default 10 MB. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * The tool `edit_file`: replaces the one exact occurrence of a text, atomically, keeping byte order mark, line ends,
+ * final newline and mode. Result `details`: `{ path, bytes, firstChangedLine, addedLines, removedLines, diff }`.
+ *
+ * @throws TreadleError `invalid_definition` when the root is not a folder.
+ */
+export function editFileTool(options: EditFileToolOptions): Tool {
+  const root = asRoot(options.root, options);
+  const maxBytes = options.maxBytes ?? 10 * MB;
+  return defineTool({
+    name: 'edit_file',
+    label: 'Edit a file',
+    description:
+      'Replaces old_text by new_text in a UTF-8 file. old_text must occur exactly once, character for character, ' +
+      'indentation included: give enough lines around the change to make it unique. Line ends are kept as they are.',
+    parameters: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: pathDescription },
+        old_text: { type: 'string', description: 'The text to replace, without line numbers.' },
+        new_text: { type: 'string', description: 'What to put in its place; empty to delete.' },
+      },
+      required: ['path', 'old_text', 'new_text'],
+      additionalProperties: false,
+    },
+    replay: 'never',
+    readOnly: false,
+    execution: 'sequential',
+    execute: (args, context) => editFile(root, args, context, maxBytes),
+  });
+}
+
+/** Settings of {@link listFilesTool}. */
+export interface ListFilesToolOptions extends CommonToolOptions {
+  /** Names of folders passed over. Default {@link defaultSkippedFolders}. */
+  readonly skipFolders?: readonly string[];
+  /** When the call doesn't say. Default 3. */
+  readonly maxDepth?: number;
+  /** Entries, when the call doesn't say. Default 200. */
+  readonly limit?: number;
+  /** Milliseconds after which the list ends as it is. Default 10 s. */
+  readonly timeLimitMs?: number;
+}
+
+/**
+ * The tool `list_files`: files and folders with their sizes, sorted. Result `details`:
+ * `{ entries: [{ path, bytes, type }], total, truncated }`, with paths relative to the root and `type` one of `file`,
+ * `directory`, `link`, `other`.
+ *
+ * @throws TreadleError `invalid_definition` when the root is not a folder.
+ */
+export function listFilesTool(options: ListFilesToolOptions): Tool {
+  const root = asRoot(options.root, options);
+  const skipped = options.skipFolders ?? defaultSkippedFolders;
+  const limits = {
+    skip: new Set(skipped),
+    maxDepth: options.maxDepth ?? 3,
+    limit: options.limit ?? 200,
+    timeLimitMs: options.timeLimitMs ?? 10_000,
+  };
+  return defineTool({
+    name: 'list_files',
+    label: 'List files',
+    description:
+      'Lists files and folders with sizes in bytes and paths relative to the root folder; folders end with /. ' +
+      `Passes over ${skipped.join(', ')}.`,
+    parameters: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'Folder to list, relative to the root folder. Default: the root folder.' },
+        pattern: { type: 'string', description: 'Glob, such as *.ts (any folder) or src/**/*.{ts,tsx}.' },
+        max_depth: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 30,
+          description: `How deep to go. Default ${limits.maxDepth}.`,
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 5000,
+          description: `Most entries to list. Default ${limits.limit}.`,
+        },
+        sort: {
+          type: 'string',
+          enum: ['path', 'size', 'modified'],
+          description: 'path (default); size: files only, largest first; modified: newest first.',
+        },
+      },
+      additionalProperties: false,
+    },
+    replay: 'safe',
+    readOnly: true,
+    execute: (args, context) => listFiles(root, args, context, options.clock ?? systemClock, limits),
+  });
+}

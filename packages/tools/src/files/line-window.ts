@@ -1,0 +1,92 @@
+import { cutLine, safeLine } from '../text/safe-text.ts';
+
+export interface WindowOptions {
+  /** The first line wanted, from 1. */
+  readonly offset: number;
+  /** At most so many lines. */
+  readonly limit: number;
+  /** At most so many characters of text in all; the line that would exceed it is left out. */
+  readonly maxCharacters: number;
+  /** Longer lines are cut. */
+  readonly maxLineCharacters: number;
+}
+
+/** A window on the lines of a text that arrives in pieces. Holds only the window, whatever the text's size. */
+export interface LineWindow {
+  push(text: string): void;
+  /** Call once, after the last piece. */
+  end(): void;
+  /** The lines of the window, made safe and cut. */
+  readonly lines: readonly string[];
+  /** Lines seen so far; all of the text's after `end`. */
+  readonly total: number;
+  /** True when the size limit, not `limit`, ended the window. */
+  readonly full: boolean;
+  /** True when nothing more can enter the window. */
+  readonly done: boolean;
+}
+
+export function lineWindow(options: WindowOptions): LineWindow {
+  const lines: string[] = [];
+  let total = 0;
+  let size = 0;
+  let full = false;
+  // The open line: its beginning, as far as it may be shown, and its whole length.
+  let open = '';
+  let openLength = 0;
+  let endsWithReturn = false;
+
+  const wanted = (): boolean => !full && total + 1 >= options.offset && lines.length < options.limit;
+  const extend = (piece: string): void => {
+    if (piece === '') return;
+    if (wanted() && open.length <= options.maxLineCharacters) {
+      open += piece.slice(0, options.maxLineCharacters + 1 - open.length);
+    }
+    openLength += piece.length;
+    endsWithReturn = piece.endsWith('\r');
+  };
+  const close = (): void => {
+    if (wanted()) {
+      const length = openLength - (endsWithReturn ? 1 : 0);
+      const whole = openLength === open.length && endsWithReturn ? open.slice(0, -1) : open;
+      const line = cutLine(safeLine(whole), options.maxLineCharacters, length);
+      if (size + line.length > options.maxCharacters) {
+        full = true;
+      } else {
+        lines.push(line);
+        size += line.length;
+      }
+    }
+    total += 1;
+    open = '';
+    openLength = 0;
+    endsWithReturn = false;
+  };
+
+  return {
+    push(text) {
+      let from = 0;
+      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+        extend(text.slice(from, end));
+        close();
+        from = end + 1;
+      }
+      extend(from === 0 ? text : text.slice(from));
+    },
+    end() {
+      if (openLength > 0) close();
+    },
+    get lines() {
+      return lines;
+    },
+    get total() {
+      return total;
+    },
+    get full() {
+      return full;
+    },
+    get done() {
+      return full || (lines.length >= options.limit && total >= options.offset);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+export { builtInTools } from './built-in-tools.ts';
+export type { BuiltInToolsOptions } from './built-in-tools.ts';
+export { bashTool } from './bash-tool.ts';
+export type { BashToolOptions } from './bash-tool.ts';
+export { editFileTool, listFilesTool, readFileTool, writeFileTool } from './file-tools.ts';
+export type { EditFileToolOptions, ListFilesToolOptions, ReadFileToolOptions } from './file-tools.ts';
+export { searchTool } from './search-tool.ts';
+export type { SearchToolOptions } from './search-tool.ts';
+export { defaultSkippedFolders } from './options.ts';
+export type { CommonToolOptions } from './options.ts';
+export { defaultDenyPatterns } from './bash/deny.ts';
+export type { DenyPattern } from './bash/deny.ts';
+export { withoutSecrets } from './bash/environment.ts';
+export { openRoot } from './root/root.ts';
+export type { FileChange, Root, RootOptions, UpdateOptions } from './root/root.ts';

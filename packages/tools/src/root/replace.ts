@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { access, lstat, open, rename, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import type { Directory } from './directory.ts';
+import type { OpenPolicy } from './open.ts';
+import { requireInside } from './open.ts';
+import { errnoOf, FileProblem } from './problem.ts';
+
+export interface Replacement {
+  readonly directory: Directory;
+  readonly name: string;
+  /** For messages. */
+  readonly path: string;
+  readonly content: Uint8Array;
+  /** The file that is replaced; undefined when there is none. Its mode and owner are kept. */
+  readonly existing: Stats | undefined;
+  /** Refuse when the file is no longer `existing`, as its reader saw it. */
+  readonly onlyIfUnchanged: boolean;
+  readonly signal: AbortSignal;
+  readonly policy: OpenPolicy;
+}
+
+// 0o666 is narrowed by the process's umask, like any new file.
+const newFileMode = 0o666;
+const temporaryFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/**
+ * Puts `content` in the file's place: a temporary file beside it, synced, then renamed over it. A crash at any moment
+ * leaves the old content or the new, never a mixture; a reader sees one or the other.
+ */
+export async function replaceFile(replacement: Replacement): Promise<void> {
+  const { directory, name, existing } = replacement;
+  if (existing !== undefined) await access(directory.at(name), constants.W_OK);
+  const temporary = `.treadle-${randomBytes(9).toString('hex')}.tmp`;
+  const handle = await open(directory.at(temporary), temporaryFlags, newFileMode);
+  try {
+    try {
+      await requireInside(handle, directory.at(temporary), replacement.path, replacement.policy);
+      await fill(handle, replacement.content, existing);
+    } finally {
+      await handle.close();
+    }
+    if (replacement.signal.aborted) throw new FileProblem('aborted', `${replacement.path} was not written: aborted.`);
+    if (replacement.onlyIfUnchanged) await requireUnchanged(replacement);
+    await rename(directory.at(temporary), directory.at(name));
+  } catch (error) {
+    await unlink(directory.at(temporary)).catch(ignoreMissing);
+    throw error;
+  }
+  await directory.sync();
+}
+
+async function fill(handle: FileHandle, content: Uint8Array, existing: Stats | undefined): Promise<void> {
+  await handle.writeFile(content);
+  if (existing !== undefined) {
+    // The owner first: changing it clears set-id bits. Only root may give files away; others keep their own.
+    await handle.chown(existing.uid, existing.gid).catch(ignoreNotPermitted);
+    await handle.chmod(existing.mode & 0o7777);
+  }
+  await handle.sync();
+}
+
+async function requireUnchanged(replacement: Replacement): Promise<void> {
+  const { directory, name, existing, path } = replacement;
+  const now = await lstat(directory.at(name)).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  const same =
+    now?.ino === existing?.ino &&
+    now?.dev === existing?.dev &&
+    now?.size === existing?.size &&
+    now?.mtimeMs === existing?.mtimeMs;
+  if (!same)
+    throw new FileProblem('changed', `${path} was changed by someone else meanwhile. Read it again, then retry.`);
+}
+
+function ignoreMissing(error: unknown): void {
+  if (errnoOf(error) !== 'ENOENT') throw error;
+}
+
+function ignoreNotPermitted(error: unknown): void {
+  if (errnoOf(error) !== 'EPERM') throw error;
+}

@@ -1,0 +1,180 @@
+import { TreadleError } from '@treadle/core';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { resolve } from 'node:path';
+import { componentsOf } from './components.ts';
+import { openDirectory } from './directory.ts';
+import type { Directory, Holding } from './directory.ts';
+import { exclusively } from './locks.ts';
+import { locate } from './locate.ts';
+import type { Location } from './locate.ts';
+import { openRegular, requireRegular } from './open.ts';
+import type { OpenedFile, OpenPolicy } from './open.ts';
+import { FileProblem, problemFrom } from './problem.ts';
+import { replaceFile } from './replace.ts';
+
+export interface RootOptions {
+  /**
+   * A file with several hard links may lie outside the root under another name, so it is refused. `allow` opens it;
+   * for trees that share files by hard links on purpose.
+   */
+  readonly hardLinks?: 'refuse' | 'allow';
+  /** How directories are held while a path is walked; what the system offers when absent. */
+  readonly holding?: Holding;
+}
+
+/** A change to a file: given what is there now (or nothing), its new bytes. */
+export type FileChange = (current: OpenedFile | undefined) => Promise<Uint8Array> | Uint8Array;
+
+export interface UpdateOptions {
+  /** Make the file, and the folders above it, when missing. */
+  readonly create: boolean;
+  /** Refuse when the file changed between being read and being replaced. */
+  readonly onlyIfUnchanged: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A folder that file tools can't leave. Every file the tools touch is opened here. */
+export interface Root {
+  /** The folder's real path. */
+  readonly path: string;
+  readonly policy: OpenPolicy;
+  /** `input` relative to the root with `/`, `.` for the root itself; refuses what isn't a path inside it. */
+  relative(input: string): string;
+  /** Walks to `input` without leaving the root. Close the location. */
+  locate(input: string, options?: { readonly createParents?: boolean }): Promise<Location>;
+  /** Opens a regular file for reading. Close its handle. */
+  open(input: string): Promise<OpenedFile>;
+  /** Replaces a file atomically by what `change` makes of it, one update of a file at a time. True when created. */
+  update(input: string, change: FileChange, options: UpdateOptions): Promise<{ path: string; created: boolean }>;
+}
+
+/**
+ * Opens `folder` as a root. Throws `invalid_definition` when it is not a directory.
+ *
+ * The confinement is by real path: absolute paths outside, `..`, `~`, NUL characters, symbolic links that lead out
+ * (also ones put in place between check and use), files with hard links elsewhere, devices, sockets and pipes are
+ * refused. Symbolic links that stay inside, and absolute paths inside, work.
+ */
+export function openRoot(folder: string, options: RootOptions = {}): Root {
+  const given = resolve(folder);
+  const path = realDirectory(folder, given);
+  const roots = given === path ? [path] : [given, path];
+  const holding = options.holding ?? (existsSync('/proc/self/fd') ? 'descriptor' : 'path');
+  const policy: OpenPolicy = { root: path, holding, hardLinks: options.hardLinks ?? 'refuse' };
+
+  const relative = (input: string): string => componentsOf(input, roots).join('/') || '.';
+  const walk = async (input: string, createParents: boolean): Promise<Location> => {
+    const components = componentsOf(input, roots);
+    try {
+      return await locate(components, { root: path, roots, holding, createParents });
+    } catch (error) {
+      throw problemFrom(error, relative(input));
+    }
+  };
+
+  return {
+    path,
+    policy,
+    relative,
+    locate: (input, locateOptions) => walk(input, locateOptions?.createParents ?? false),
+    async open(input) {
+      const location = await walk(input, false);
+      try {
+        const { directory, name, stats } = existing(location, relative(input));
+        return await openRegular(directory, name, relative(input), stats, policy);
+      } finally {
+        await location.close();
+      }
+    },
+    async update(input, change, updateOptions) {
+      const shown = relative(input);
+      const location = await walk(input, updateOptions.create);
+      try {
+        return await exclusively(`${path}\0${location.real}`, () =>
+          updateAt(location, shown, change, updateOptions, policy),
+        );
+      } catch (error) {
+        throw problemFrom(error, shown);
+      } finally {
+        await location.close();
+      }
+    },
+  };
+}
+
+/** A root as tools take it: a folder's path, or a root that is shared with other tools. */
+export function asRoot(root: string | Root, options: RootOptions = {}): Root {
+  return typeof root === 'string' ? openRoot(root, options) : root;
+}
+
+function realDirectory(folder: string, given: string): string {
+  const problem = (reason: string, cause?: unknown): TreadleError =>
+    new TreadleError('invalid_definition', `The root folder ${JSON.stringify(folder)} ${reason}.`, { cause });
+  if (folder === '') throw problem('is an empty path; name a folder');
+  let path: string;
+  try {
+    path = realpathSync(given);
+  } catch (error) {
+    throw problem('does not exist or can not be read', error);
+  }
+  if (!statSync(path).isDirectory()) throw problem('is not a directory');
+  return path;
+}
+
+function existing(location: Location, shown: string): { directory: Directory; name: string; stats: Stats } {
+  const { directory, name, stats } = location;
+  if (name === undefined) {
+    throw new FileProblem('is_directory', `${shown} is a directory. Use list_files to see what is in it.`);
+  }
+  if (stats === undefined) throw new FileProblem('not_found', `${shown} does not exist.`);
+  return { directory, name, stats };
+}
+
+async function updateAt(
+  location: Location,
+  shown: string,
+  change: FileChange,
+  options: UpdateOptions,
+  policy: OpenPolicy,
+): Promise<{ path: string; created: boolean }> {
+  const { directory, name } = location;
+  if (name === undefined) throw new FileProblem('is_directory', `${shown} is a directory, not a file.`);
+  // Located before its turn came: what is there now may be what an earlier update left.
+  const current = await openIfThere(location, name, shown, policy);
+  if (current === undefined && !options.create) throw new FileProblem('not_found', `${shown} does not exist.`);
+  try {
+    const content = await change(current);
+    const replaced = current?.stats;
+    const { onlyIfUnchanged, signal } = options;
+    await replaceFile({ directory, name, path: shown, content, existing: replaced, onlyIfUnchanged, signal, policy });
+    return { path: shown, created: current === undefined };
+  } finally {
+    await current?.handle.close();
+  }
+}
+
+async function openIfThere(
+  location: Location,
+  name: string,
+  shown: string,
+  policy: OpenPolicy,
+): Promise<OpenedFile | undefined> {
+  if (location.stats !== undefined) requireRegular(location.stats, shown, policy);
+  try {
+    return await openRegular(location.directory, name, shown, undefined, policy);
+  } catch (error) {
+    if (error instanceof FileProblem && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+/** Opens the folder at `location` for walking. Close it. */
+export async function openFolder(root: Root, location: Location): Promise<Directory> {
+  try {
+    if (location.name === undefined) return await openDirectory(`${location.directory.self}/.`, root.policy.holding);
+    return await location.directory.enter(location.name);
+  } catch (error) {
+    throw problemFrom(error, location.real);
+  }
+}

@@ -1,0 +1,49 @@
+/** Whole lines of a file. */
+export interface Piece {
+  readonly text: string;
+  /** The number of its first line, from 1. */
+  readonly firstLine: number;
+}
+
+export interface LineMatch {
+  readonly line: number;
+  readonly text: string;
+  /** Where in the whole line the match begins. */
+  readonly at: number;
+}
+
+export interface PieceMatches {
+  readonly matches: readonly LineMatch[];
+  /** How many lines the piece has. */
+  readonly lines: number;
+}
+
+/** Kept of a line on each side of the match, before it is cut for showing. */
+const aroundMatch = 1000;
+
+/** The lines of `piece` that `pattern` matches, at most `limit` of them. `pattern` must not be global or sticky. */
+export function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceMatches {
+  const { text } = piece;
+  const matches: LineMatch[] = [];
+  let lines = 0;
+  for (let from = 0; from < text.length; lines += 1) {
+    const newline = text.indexOf('\n', from);
+    const next = newline < 0 ? text.length : newline + 1;
+    if (matches.length < limit) {
+      const content = newline < 0 ? text.length : newline;
+      const line = text.slice(from, content > from && text[content - 1] === '\r' ? content - 1 : content);
+      const at = pattern.exec(line)?.index;
+      if (at !== undefined) matches.push({ line: piece.firstLine + lines, ...excerpt(line, at) });
+    }
+    from = next;
+  }
+  return { matches, lines };
+}
+
+/** The part of a line around position `at`, marked with … where it was cut. */
+export function excerpt(line: string, at: number): { readonly text: string; readonly at: number } {
+  const from = at > aroundMatch ? at - aroundMatch / 2 : 0;
+  const to = from + aroundMatch;
+  if (from === 0 && line.length <= to) return { text: line, at };
+  return { text: `${from > 0 ? '…' : ''}${line.slice(from, to)}${line.length > to ? '…' : ''}`, at };
+}

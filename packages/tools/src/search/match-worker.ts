@@ -1,0 +1,31 @@
+// Runs in a worker thread, so that a pattern that backtracks for ever can be ended by ending the thread. Imports only
+// what resolves by file name: a worker does not get the import conditions of the process that starts it.
+import { parentPort, workerData } from 'node:worker_threads';
+import { matchLines } from './match-lines.ts';
+import type { Piece, PieceMatches } from './match-lines.ts';
+
+/** What the worker is started with. */
+export interface WorkerPattern {
+  readonly source: string;
+  readonly flags: string;
+}
+
+/** A question to the worker; the answer is one `PieceMatches` for each piece. */
+export interface WorkerBatch {
+  readonly pieces: readonly Piece[];
+  readonly limit: number;
+}
+
+const { source, flags } = workerData as WorkerPattern;
+const pattern = new RegExp(source, flags);
+
+parentPort?.on('message', ({ pieces, limit }: WorkerBatch) => {
+  const answers: PieceMatches[] = [];
+  let left = limit;
+  for (const piece of pieces) {
+    const answer = matchLines(pattern, piece, left);
+    left -= answer.matches.length;
+    answers.push(answer);
+  }
+  parentPort?.postMessage(answers);
+});

@@ -1,0 +1,191 @@
+import type { Clock } from '@treadle/core';
+import { runCommand } from '../bash/command.ts';
+import { FileProblem } from '../root/problem.ts';
+import type { Root } from '../root/root.ts';
+import { excerpt } from './match-lines.ts';
+import type { Found, FoundLine, Scope, SearchQuery } from './query.ts';
+import { readText } from './read-text.ts';
+
+/** A line that ripgrep says matches. */
+export interface Hit {
+  /** As ripgrep printed it. */
+  readonly path: string;
+  readonly line: number;
+}
+
+const graceMs = 500;
+/** Hits that turn out not to be readable here are left out, so a few more than wanted are asked for. */
+const spareHits = 100;
+
+/**
+ * The arguments for ripgrep: no configuration files, no ignore files, symbolic links not followed, the pattern and the
+ * target never taken for options. Lines themselves are not printed (`--max-columns 1`): only where they are.
+ */
+export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder' | 'file'>): string[] {
+  const target = scope.file?.path ?? scope.folder;
+  const globs = query.glob === undefined ? [] : globArguments(query.glob, scope.folder);
+  const skips = [...query.skip].flatMap((name) => ['--glob', `!${escapeGlob(name)}/`]);
+  return [
+    '--no-config',
+    '--no-ignore',
+    '--hidden',
+    '--no-follow',
+    '--no-messages',
+    '--color=never',
+    '--no-heading',
+    '--with-filename',
+    '--line-number',
+    '--null',
+    '--max-columns=1',
+    '--sort=path',
+    query.caseSensitive ? '--case-sensitive' : '--ignore-case',
+    // The last glob that matches decides, so what is skipped comes after what is wanted.
+    ...globs,
+    ...skips,
+    '-e',
+    query.pattern,
+    '--',
+    target === '.' ? './' : `./${target}`,
+  ];
+}
+
+/** A glob means the path from the searched folder or from the root. */
+function globArguments(glob: string, folder: string): string[] {
+  if (!glob.includes('/')) return ['--glob', glob];
+  const anchored = `/${glob.replace(/^\.?\//, '')}`;
+  const below = folder === '.' ? [] : ['--glob', `/${escapeGlob(folder)}${anchored}`];
+  return ['--glob', anchored, ...below];
+}
+
+function escapeGlob(text: string): string {
+  return text.replace(/[\\*?[\]{}!]/g, '\\$&');
+}
+
+/** Reads ripgrep's output as it comes: each record is a path, NUL, a line number, `:`, a text, a line feed. */
+export function hitParser(onHit: (hit: Hit) => void): { push(bytes: Buffer): void } {
+  const decoder = new TextDecoder();
+  let open = '';
+  return {
+    push(bytes) {
+      open += decoder.decode(bytes, { stream: true });
+      let from = 0;
+      for (;;) {
+        const nul = open.indexOf('\0', from);
+        const end = nul < 0 ? -1 : open.indexOf('\n', nul);
+        if (end < 0) break;
+        const line = Number.parseInt(open.slice(nul + 1, end), 10);
+        if (line > 0) onHit({ path: open.slice(from, nul).replace(/^\.\//, ''), line });
+        from = end + 1;
+      }
+      open = open.slice(from);
+    },
+  };
+}
+
+export interface RipgrepRun {
+  readonly program: string;
+  readonly root: Root;
+  readonly scope: Scope;
+  readonly query: SearchQuery;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly timeLimitMs: number;
+}
+
+/**
+ * Searches with ripgrep, which only says where: the lines shown are read here, through the root, so that a file swapped
+ * for a link in the meantime shows nothing. Undefined when ripgrep can't do it, for example because its regular
+ * expressions don't know the pattern's syntax.
+ */
+export async function searchRipgrep(run: RipgrepRun): Promise<Found | undefined> {
+  const { query, scope, root, signal } = run;
+  const hits: Hit[] = [];
+  const wanted = query.limit + 1 + spareHits;
+  let full = false;
+  const parser = hitParser((hit) => {
+    if (hits.length < wanted) hits.push(hit);
+    else full = true;
+  });
+  const end = await runCommand({
+    file: run.program,
+    args: ripgrepArguments(query, scope),
+    folder: root.path,
+    environment: {},
+    timeoutMs: run.timeLimitMs,
+    graceMs,
+    signal,
+    clock: run.clock,
+    onOutput(stream, bytes, stop) {
+      if (stream === 'stdout') parser.push(bytes);
+      if (full) stop();
+    },
+  });
+  if (hits.length === 0 && end.exitCode !== 0 && end.exitCode !== 1 && end.stopped === undefined) return undefined;
+  const { lines, hardLinks, unreadable } = await readHits(root, scope, hits, query.limit + 1, signal);
+  return {
+    matches: lines.slice(0, query.limit),
+    more: full || lines.length > query.limit,
+    engine: 'ripgrep',
+    hardLinks,
+    unreadable,
+  };
+}
+
+async function readHits(
+  root: Root,
+  scope: Scope,
+  hits: readonly Hit[],
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ lines: FoundLine[]; hardLinks: number; unreadable: number }> {
+  const byPath = Map.groupBy(hits, (hit) => hit.path);
+  const lines: FoundLine[] = [];
+  let hardLinks = 0;
+  let unreadable = 0;
+  for (const [path, group] of byPath) {
+    if (lines.length >= limit || signal.aborted) break;
+    if (scope.file === undefined && !scope.includes(scope.folder === '.' ? path : path.slice(scope.folder.length + 1)))
+      continue;
+    try {
+      for (const line of await readLines(root, path, new Set(group.map((hit) => hit.line)), signal)) lines.push(line);
+    } catch (error) {
+      if (!(error instanceof FileProblem)) throw error;
+      if (error.code === 'hard_link') hardLinks += 1;
+      else unreadable += 1;
+    }
+  }
+  return { lines: lines.slice(0, limit), hardLinks, unreadable };
+}
+
+/** The lines of a file with these numbers, in order, read through the root. */
+async function readLines(
+  root: Root,
+  path: string,
+  numbers: ReadonlySet<number>,
+  signal: AbortSignal,
+): Promise<FoundLine[]> {
+  const found: FoundLine[] = [];
+  const last = Math.max(...numbers);
+  const file = await root.open(path);
+  let line = 0;
+  try {
+    await readText(
+      file,
+      (text) => {
+        for (let from = 0; from < text.length && line < last;) {
+          const newline = text.indexOf('\n', from);
+          const end = newline < 0 ? text.length : newline;
+          line += 1;
+          if (numbers.has(line))
+            found.push({ path, line, text: excerpt(text.slice(from, end).replace(/\r$/, ''), 0).text });
+          from = end + 1;
+        }
+        return Promise.resolve(line < last);
+      },
+      signal,
+    );
+  } finally {
+    await file.handle.close();
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+import type { JsonObject, Tool, ToolOutput, ToolResult } from '@treadle/core';
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A fresh folder with a root folder `root` and, beside it, a folder `outside`. Removed when the test ends. */
+export interface Workspace {
+  readonly root: string;
+  readonly outside: string;
+  /** Writes a file below the workspace's folder and returns its absolute path. */
+  put(path: string, content: string | Uint8Array, mode?: number): Promise<string>;
+}
+
+export async function workspace(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<Workspace> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'treadle-tools-')));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const put: Workspace['put'] = async (path, content, mode) => {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    if (mode !== undefined) await chmod(file, mode);
+    return file;
+  };
+  await mkdir(join(folder, 'root'));
+  await put('outside/secret.txt', 'SECRET outside\n');
+  for (const [path, content] of Object.entries(files)) await put(`root/${path}`, content);
+  return { root: join(folder, 'root'), outside: join(folder, 'outside'), put };
+}
+
+/** What a tool answered, with its text in one piece. */
+export interface Answer {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly details: JsonObject;
+  readonly content: ToolResult['content'];
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly onUpdate?: (partial: ToolOutput) => void;
+}
+
+/** Checks the arguments as the loop does, then calls the tool. */
+export async function call(tool: Tool, args: JsonObject, options: CallOptions = {}): Promise<Answer> {
+  const checked = await tool.check(args);
+  if (!checked.ok) throw new Error(`arguments refused: ${JSON.stringify(checked.issues)}`);
+  if (tool.execute === undefined) throw new Error('not a server tool');
+  const output = await tool.execute(checked.value, {
+    sessionId: 'session',
+    runId: 'run',
+    callId: 'call',
+    toolName: tool.name,
+    idempotencyKey: 'key',
+    signal: options.signal ?? new AbortController().signal,
+    update: (partial) => options.onUpdate?.(partial),
+    progress: () => {},
+  });
+  if (typeof output === 'string' || !('content' in output)) throw new Error('a built-in tool answers with a result');
+  const { content, isError = false, details } = output;
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+  if (typeof details !== 'object' || details === null || !isObject(details))
+    throw new Error('every result has details');
+  // The next request must be valid JSON, whatever the tool met.
+  JSON.parse(JSON.stringify(output));
+  return { text, isError, details, content };
+}
+
+function isObject(value: object): value is JsonObject {
+  return !Array.isArray(value);
+}

@@ -1,0 +1,59 @@
+import { cutLine, safeLine } from './safe-text.ts';
+
+const contextLines = 3;
+const mostLines = 200;
+const longestLine = 500;
+
+export interface LineChange {
+  /** The first line that differs, from 1, in the new text. */
+  readonly firstChangedLine: number;
+  readonly addedLines: number;
+  readonly removedLines: number;
+  /** A unified diff with one hunk and three lines of context; empty when nothing differs. */
+  readonly diff: string;
+}
+
+/** The one region in which `before` and `after` differ, as a unified diff. Line ends do not count as content. */
+export function describeChange(path: string, before: string, after: string): LineChange {
+  const old = splitLines(before);
+  const now = splitLines(after);
+  let start = 0;
+  while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
+  let end = 0;
+  const shorter = Math.min(old.length, now.length) - start;
+  while (end < shorter && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+  const removed = old.slice(start, old.length - end);
+  const added = now.slice(start, now.length - end);
+  const change = { firstChangedLine: start + 1, addedLines: added.length, removedLines: removed.length };
+  if (removed.length === 0 && added.length === 0) return { ...change, firstChangedLine: Math.max(1, start), diff: '' };
+
+  const from = Math.max(0, start - contextLines);
+  const above = now.slice(from, start);
+  const below = now.slice(now.length - end, now.length - end + contextLines);
+  const body = [
+    ...above.map(marked(' ')),
+    ...removed.map(marked('-')),
+    ...added.map(marked('+')),
+    ...below.map(marked(' ')),
+  ];
+  const context = above.length + below.length;
+  const range = (count: number): string => `${count === 0 ? from : from + 1},${count}`;
+  const hunk = `@@ -${range(removed.length + context)} +${range(added.length + context)} @@`;
+  return { ...change, diff: [`--- ${path}`, `+++ ${path}`, hunk, ...shortened(body)].join('\n') };
+}
+
+function splitLines(text: string): string[] {
+  const lines = text.split(/\r\n|\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+function marked(mark: string): (line: string) => string {
+  return (line) => mark + cutLine(safeLine(line), longestLine);
+}
+
+function shortened(lines: readonly string[]): readonly string[] {
+  if (lines.length <= mostLines) return lines;
+  const half = mostLines / 2;
+  return [...lines.slice(0, half), `… ${lines.length - mostLines} lines of the diff left out …`, ...lines.slice(-half)];
+}

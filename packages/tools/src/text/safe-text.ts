@@ -1,0 +1,41 @@
+// Each alternative ends at the next escape character at the latest, so the whole replacement is linear in the text.
+// eslint-disable-next-line no-control-regex
+const terminalSequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g;
+const lineEnds = /\r\n?/g;
+// Everything a terminal would act on, but tab and line feed; C1 controls too.
+// eslint-disable-next-line no-control-regex
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu;
+const longRuns = /([\u2400-\u2421\ufffd])\1{7,}/g;
+
+/**
+ * Text that is safe to send, store and show: terminal escape sequences removed, other control characters shown as
+ * their pictures (NUL as ␀), lone surrogates replaced, line ends as `\n`, long runs of one such character counted.
+ */
+export function safeText(text: string): string {
+  return text
+    .replace(terminalSequences, '')
+    .replace(lineEnds, '\n')
+    .replace(controls, pictureOf)
+    .replace(longRuns, (run, character: string) => `${character}(×${run.length})`);
+}
+
+/** One line made safe: like `safeText`, but a carriage return inside it is shown, not turned into a line end. */
+export function safeLine(line: string): string {
+  return line
+    .replace(controls, pictureOf)
+    .replace(longRuns, (run, character: string) => `${character}(×${run.length})`);
+}
+
+function pictureOf(control: string): string {
+  const code = control.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? '\u2421' : '\ufffd';
+}
+
+/** At most `limit` UTF-16 units of a line, never half a character, with a note of how long it was. */
+export function cutLine(line: string, limit: number, fullLength = line.length): string {
+  if (line.length <= limit && fullLength <= limit) return line;
+  const last = line.charCodeAt(limit - 1);
+  const end = last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit;
+  return `${line.slice(0, end)}… [line cut: ${fullLength} characters]`;
+}
