@@ -77,8 +77,7 @@ export type RunEnd =
   /** The model refused, or its output was filtered. */
   | 'refused'
   /** The output limit cut a reply off. */
-  | 'length'
-  | 'input_rejected';
+  | 'length';
 
 interface InRun {
   readonly runId: string;
@@ -159,14 +158,7 @@ export type DurableEventBody =
       readonly callId: string;
       readonly toolName: string;
       readonly reason:
-        | 'unknown_tool'
-        | 'invalid_json'
-        | 'not_an_object'
-        | 'cut_off'
-        | 'invalid_arguments'
-        | 'in_doubt'
-        | 'cancelled'
-        | 'denied';
+        'unknown_tool' | 'invalid_json' | 'not_an_object' | 'cut_off' | 'invalid_arguments' | 'in_doubt' | 'cancelled';
       readonly content: readonly ToolResultContent[];
     })
   | (InRun & {
