@@ -1,0 +1,28 @@
+/** The model that is used when the key of its provider is what decides. */
+const DEFAULTS = [
+  { key: 'ANTHROPIC_API_KEY', model: 'anthropic/claude-sonnet-4-5' },
+  { key: 'OPENAI_API_KEY', model: 'openai/gpt-5' },
+] as const;
+
+/** The model that needs neither a key nor a network. */
+export const OFFLINE_MODEL = 'offline/rules';
+
+export interface ModelChoice {
+  /** `provider/model`. */
+  readonly name: string;
+  /** Why, in words for the user; null when the user named the model on this command line. */
+  readonly reason: string | null;
+}
+
+/** `--model`, else `TREADLE_MODEL`, else the model of the first provider whose key there is, else the offline one. */
+export function chooseModel(flag: string | undefined, env: Readonly<Record<string, string | undefined>>): ModelChoice {
+  if (flag !== undefined) return { name: flag, reason: null };
+  const fromEnvironment = env['TREADLE_MODEL'];
+  if (fromEnvironment) return { name: fromEnvironment, reason: 'from TREADLE_MODEL' };
+  const found = DEFAULTS.find(({ key }) => env[key]);
+  if (found) return { name: found.model, reason: `there is an ${found.key}; --model chooses another` };
+  return {
+    name: OFFLINE_MODEL,
+    reason: `a rule-based stand-in, because there is no ${DEFAULTS.map(({ key }) => key).join(' or ')}; --model chooses another`,
+  };
+}

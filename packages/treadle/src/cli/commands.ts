@@ -1,0 +1,67 @@
+import type { OptionTable } from './options.ts';
+
+const COMMON = {
+  help: { short: 'h', help: 'Say what there is, and exit.' },
+  version: { short: 'v', help: 'Say which version this is, and exit.' },
+} as const satisfies OptionTable;
+
+/** The flags of `treadle run`. */
+export const RUN_OPTIONS = {
+  prompt: { short: 'p', value: 'TEXT', help: 'The prompt, for those who rather name it.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline/rules.' },
+  cwd: { value: 'FOLDER', help: 'Work in this folder, and let the tools change files in it.' },
+  'output-format': { value: 'FORMAT', help: 'text (default), json (one object at the end) or events (JSON lines).' },
+  'max-turns': { value: 'N', help: 'At most so many calls of the model (default 50).' },
+  continue: { short: 'c', help: "Go on with this folder's latest session." },
+  resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },
+  tools: { value: 'LIST', help: 'Only these tools, or none: --tools read_file,search.' },
+  system: { value: 'TEXT', help: 'Use this system prompt instead of the default one.' },
+  allow: {
+    value: 'LIST',
+    repeatable: true,
+    help: 'Let tools act: write (write_file and edit_file), bash, a tool by name, or all.',
+  },
+  stdin: { help: 'Wait for standard input to its end, however long it takes to begin.' },
+  'no-stdin': { help: 'Leave standard input alone.' },
+  'no-save': { help: 'Keep the session in memory only.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions list`. */
+export const LIST_OPTIONS = {
+  limit: { value: 'N', help: 'At most so many (default 20).' },
+  cursor: { value: 'CURSOR', help: 'The page after an earlier one, which named this cursor.' },
+  cwd: { value: 'FOLDER', help: 'Only sessions of this folder.' },
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions show`. */
+export const SHOW_OPTIONS = {
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const COMMANDS: readonly string[] = ['run', 'sessions', 'help'];
+export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show'];
+
+/** How the arguments are to be read. */
+export type Command =
+  | { readonly name: 'run'; readonly args: readonly string[] }
+  | { readonly name: 'sessions'; readonly args: readonly string[] }
+  | { readonly name: 'help'; readonly args: readonly string[] };
+
+/** A command word is one lowercase word; everything else is a prompt. */
+const COMMAND_WORD = /^[a-z][a-z-]*$/;
+
+/**
+ * The command that comes first, or a bare prompt, which is `run`'s.
+ *
+ * @returns the unknown word when it can only be meant as a command
+ */
+export function findCommand(argv: readonly string[]): Command | { readonly name: 'unknown'; readonly word: string } {
+  const [first, ...rest] = argv;
+  if (first === 'run' || first === 'sessions' || first === 'help') return { name: first, args: rest };
+  if (first !== undefined && COMMAND_WORD.test(first)) return { name: 'unknown', word: first };
+  return { name: 'run', args: argv };
+}

@@ -1,0 +1,37 @@
+import type { RunResult } from '@treadle/core';
+
+import type { InterruptSignal } from './io.ts';
+
+/** How the command ends. The help and `docs/command-line.md` list these. */
+export const EXIT = {
+  done: 0,
+  error: 1,
+  usage: 2,
+  limit: 3,
+  permission: 4,
+  /** 128 and the number of SIGPIPE, as for any program whose reader left. */
+  closedPipe: 141,
+} as const;
+
+/** 128 and the signal's number, as shells have it. */
+export const SIGNAL_EXIT: Readonly<Record<InterruptSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
+/** The exit code of a run that was not interrupted from outside. */
+export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
+  switch (end) {
+    case 'completed':
+      return wasRefused ? EXIT.permission : EXIT.done;
+    case 'turn_limit':
+    case 'token_limit':
+    case 'time_limit':
+      return EXIT.limit;
+    case 'paused':
+      return EXIT.permission;
+    case 'model_error':
+    case 'aborted':
+    case 'refused':
+    case 'length':
+    case 'input_rejected':
+      return EXIT.error;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Journal, SessionSummary } from '@treadle/core';
+
+import { realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+
+import { UsageError } from './usage-error.ts';
+
+/** The agent of a folder: sessions are found by it. */
+export const agentIdOf = (folder: string): string => `${PREFIX}${folder}`;
+
+const PREFIX = 'cli:';
+
+/** The folder a session works in; undefined for a session that the command line didn't start. */
+export function folderOf({ agentId }: Pick<SessionSummary, 'agentId'>): string | undefined {
+  return agentId?.startsWith(PREFIX) === true ? agentId.slice(PREFIX.length) : undefined;
+}
+
+/**
+ * The real path of a folder, so that it is the same folder by whatever name.
+ *
+ * @throws UsageError when it isn't one.
+ */
+export async function realFolder(base: string, path: string): Promise<string> {
+  const absolute = resolve(base, path);
+  const facts = await stat(absolute).catch(() => null);
+  if (facts === null) throw new UsageError(`There is no folder ${absolute}.`);
+  if (!facts.isDirectory()) throw new UsageError(`${absolute} is not a folder.`);
+  return realpath(absolute);
+}
+
+/** The session of this folder that was written to last. */
+export async function latestSession(journal: Journal, folder: string): Promise<string> {
+  const { sessions } = await journal.list({ agentId: agentIdOf(folder), limit: 1 });
+  const [latest] = sessions;
+  if (!latest) throw new UsageError(`There is no session of ${folder} to continue. Start one with a prompt.`);
+  return latest.sessionId;
+}
+
+/** The folder that a session was started in. */
+export async function folderOfSession(journal: Journal, sessionId: string): Promise<string | undefined> {
+  for await (const event of journal.read(sessionId, 1)) {
+    return event.type === 'session_created' && event.agentId !== undefined
+      ? folderOf({ agentId: event.agentId })
+      : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,67 @@
+import { LIST_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
+import type { OptionTable } from './options.ts';
+
+/** The help of a command; of all of it when the word is no command. */
+export function helpText(command: string | undefined): string {
+  if (command === 'sessions') return SESSIONS_HELP;
+  return RUN_HELP;
+}
+
+function optionLines(table: OptionTable): string {
+  const rows = Object.entries(table).map(([name, { short, value, help }]) => {
+    const flag = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+    return { flag, help };
+  });
+  const width = Math.max(...rows.map(({ flag }) => flag.length));
+  return rows.map(({ flag, help }) => `  ${flag.padEnd(width)}  ${help}`).join('\n');
+}
+
+const EXIT_CODES = `  0    done
+  1    error: the model failed, refused, or was cut off by its output limit
+  2    usage: an argument, folder, model or session that can't be used
+  3    limit reached: turns, tokens or time
+  4    permission needed: done, but a tool was refused (the result is printed all the same)
+  129  interrupted by SIGHUP; 130 by SIGINT (Ctrl-C); 143 by SIGTERM
+  141  the reader of the output went away`;
+
+const RUN_HELP = `treadle: an agent that works in a folder, and keeps what it did
+
+Usage:
+  treadle "prompt" [options]
+  treadle run "prompt" [options]
+  command | treadle "prompt" [options]     standard input goes after the prompt
+  treadle -c ["prompt"]                    go on with the latest session of this folder
+  treadle sessions list                    sessions that were kept
+  treadle sessions show ID                 what happened in one
+
+Options of run:
+${optionLines(RUN_OPTIONS)}
+
+Permissions:
+  Reading tools (list_files, search, read_file) always run. write_file and edit_file
+  run in a folder that --cwd names, or with --allow write. bash runs with --allow bash.
+  What is refused is said on standard error, and to the model.
+
+Environment:
+  ANTHROPIC_API_KEY, OPENAI_API_KEY       keys; the first one found decides the default model
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL     other servers that speak the same protocol
+  TREADLE_MODEL                           the default model, as for --model
+  TREADLE_HOME                            where sessions are kept (default ~/.treadle)
+  NO_COLOR                                no colours
+
+Exit codes:
+${EXIT_CODES}
+`;
+
+const SESSIONS_HELP = `treadle sessions: the sessions that were kept
+
+Usage:
+  treadle sessions list [options]          the latest first
+  treadle sessions show ID [options]       the transcript of one
+
+Options of list:
+${optionLines(LIST_OPTIONS)}
+
+Options of show:
+${optionLines(SHOW_OPTIONS)}
+`;

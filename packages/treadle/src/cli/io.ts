@@ -1,0 +1,90 @@
+import type { Writable } from 'node:stream';
+
+/** Standard output or standard error. */
+export type OutputStream = Writable & { readonly isTTY?: boolean };
+
+/** Standard input: its bytes, and whether a person is typing. */
+export type InputStream = AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean };
+
+/** The signals the command line answers to. */
+export type InterruptSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+/** Everything outside that the command line touches, so that a test can be its outside. */
+export interface CliIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** An absolute path. */
+  readonly cwd: string;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Calls `listener` for each signal; returns a function that ends it. */
+  onSignal(listener: (signal: InterruptSignal) => void): () => void;
+  /** Milliseconds since 1970-01-01 UTC. */
+  now(): number;
+  /** Calls `fn` after so many milliseconds, without keeping the process alive; returns a function that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+/** A stream to print to. What is printed is plain text in order; nothing is ever printed over. */
+export interface Printer {
+  readonly isTTY: boolean;
+  print(text: string): void;
+  /** Resolves when what was printed has left, or the reader is gone; at once while the stream keeps up. */
+  flowing(): Promise<void>;
+  /** Resolves when everything printed has left the process, or the reader is gone. */
+  flushed(): Promise<void>;
+  /** True when the reader closed its end (`EPIPE`) or the stream failed otherwise: what is printed goes nowhere. */
+  readonly isClosed: boolean;
+  /** Calls `listener` once when that happens, at once if it has. */
+  onClosed(listener: () => void): void;
+}
+
+export function createPrinter(stream: OutputStream): Printer {
+  const closedListeners: (() => void)[] = [];
+  let isClosed = false;
+  let clogged = false;
+  let waiting: (() => void)[] = [];
+
+  const release = (): void => {
+    clogged = false;
+    const released = waiting;
+    waiting = [];
+    for (const resolve of released) resolve();
+  };
+  const close = (): void => {
+    const wasClosed = isClosed;
+    isClosed = true;
+    release();
+    if (!wasClosed) for (const listener of closedListeners) listener();
+  };
+  stream.on('error', close);
+  stream.on('close', close);
+  stream.on('drain', release);
+
+  return {
+    get isTTY() {
+      return stream.isTTY === true;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    print(text) {
+      if (!isClosed) clogged = !stream.write(text);
+    },
+    onClosed(listener) {
+      if (isClosed) listener();
+      else closedListeners.push(listener);
+    },
+    flowing: () => (clogged && !isClosed ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+    flushed() {
+      if (isClosed) return Promise.resolve();
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        // An empty write is called back after all that was written before it, also with an error.
+        stream.write('', () => resolve());
+      });
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { errorText, TreadleError } from '@treadle/core';
+
+import { COMMANDS, findCommand } from './commands.ts';
+import { EXIT, SIGNAL_EXIT } from './exit-codes.ts';
+import { helpText } from './help.ts';
+import { Interrupted, watchSignals } from './interruptions.ts';
+import { createPrinter, type CliIo, type Printer } from './io.ts';
+import { DEFAULT_PARTS, type CliParts } from './parts.ts';
+import { plainText } from './plain-text.ts';
+import { readRunRequest } from './run-request.ts';
+import { runCommand, type CommandContext } from './run.ts';
+import { sessionsCommand } from './sessions.ts';
+import { suggestion, UsageError } from './usage-error.ts';
+import { version } from './version.ts';
+
+/**
+ * The command line, from arguments to exit code. Everything printed has left the process when it resolves, and nothing
+ * is thrown: what goes wrong is said on standard error.
+ *
+ * @param argv the arguments after the program's name
+ */
+export async function main(argv: readonly string[], io: CliIo, parts: CliParts = DEFAULT_PARTS): Promise<number> {
+  const out = createPrinter(io.stdout);
+  const err = createPrinter(io.stderr);
+  const note = (text: string): void => err.print(`treadle: ${plainText(text)}\n`);
+  const interruptions = watchSignals(io);
+  try {
+    return await dispatch(argv, { io, parts, out, note, interruptions });
+  } catch (error) {
+    return explain(error, out, note);
+  } finally {
+    await Promise.all([out.flushed(), err.flushed()]);
+    interruptions.stop();
+  }
+}
+
+async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {
+  const command = findCommand(argv);
+  switch (command.name) {
+    case 'unknown':
+      throw new UsageError(
+        `Unknown command '${command.word}'.${suggestion(command.word, COMMANDS)} ` +
+          `If it is a prompt, write: treadle run "${[command.word, ...argv.slice(1)].join(' ')}"`,
+      );
+    case 'help':
+      context.out.print(helpText(command.args[0]));
+      return EXIT.done;
+    case 'sessions':
+      return sessionsCommand(context, command.args);
+    case 'run': {
+      const request = readRunRequest(command.args);
+      if (request.help || request.version) {
+        context.out.print(request.help ? helpText('run') : `${version()}\n`);
+        return EXIT.done;
+      }
+      return runCommand(context, request);
+    }
+  }
+}
+
+/** What the user did wrong, or asked for in vain, is theirs to mend: it exits as usage. */
+const USERS_OWN: ReadonlySet<string> = new Set(['invalid_definition', 'session_not_found', 'empty_prompt']);
+
+function explain(error: unknown, out: Printer, note: (text: string) => void): number {
+  if (error instanceof Interrupted) return SIGNAL_EXIT[error.signal];
+  if (error instanceof UsageError) {
+    note(error.message);
+    return EXIT.usage;
+  }
+  if (out.isClosed) return EXIT.closedPipe;
+  if (error instanceof TreadleError) {
+    note(error.message);
+    return USERS_OWN.has(error.code) ? EXIT.usage : EXIT.error;
+  }
+  // The system's own errors (no space, no permission) say enough; anything else is a defect, and its place helps.
+  const isSystems = error instanceof Error && 'code' in error;
+  note(isSystems || !(error instanceof Error) ? errorText(error) : (error.stack ?? errorText(error)));
+  return EXIT.error;
+}

@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util';
+
+import { suggestion, UsageError } from './usage-error.ts';
+
+/** One flag of a command. Without `value` it is a switch. */
+export interface OptionSpec {
+  readonly short?: string;
+  /** What the value is called in the help, such as `FOLDER`. */
+  readonly value?: string;
+  /** The flag may be given several times. */
+  readonly repeatable?: boolean;
+  readonly help: string;
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>;
+
+/** The arguments of one command, read. */
+export interface ParsedOptions<Name extends string> {
+  /** The value of a flag, the last one when it was given twice. */
+  text(name: Name): string | undefined;
+  flag(name: Name): boolean;
+  /** The parts of a list: the flag may be repeated, and each value may have commas. Undefined when not given. */
+  list(name: Name): readonly string[] | undefined;
+  /** @throws UsageError unless it is a whole number of at least 1. */
+  count(name: Name): number | undefined;
+  readonly positionals: readonly string[];
+}
+
+/** @throws UsageError for a flag that the table doesn't have, with the closest one, and for values missing or too many. */
+export function parseOptions<Table extends OptionTable>(
+  args: readonly string[],
+  table: Table,
+): ParsedOptions<Extract<keyof Table, string>> {
+  const specs: OptionTable = table;
+  const options = Object.fromEntries(
+    Object.entries(specs).map(([name, { short, value }]) => {
+      const type: 'string' | 'boolean' = value === undefined ? 'boolean' : 'string';
+      return [name, { type, multiple: true, ...(short === undefined ? {} : { short }) }];
+    }),
+  );
+  const { tokens } = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
+  const given = new Map<string, (string | undefined)[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    checkOption(token, specs);
+    const values = given.get(token.name) ?? [];
+    values.push(token.value);
+    given.set(token.name, values);
+  }
+
+  const text = (name: string): string | undefined => given.get(name)?.at(-1);
+  return {
+    text,
+    flag: (name) => given.has(name),
+    list: (name) =>
+      given
+        .get(name)
+        ?.flatMap((value = '') => value.split(','))
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    count(name) {
+      const value = text(name);
+      if (value === undefined) return undefined;
+      if (!/^[1-9]\d{0,8}$/.test(value)) {
+        throw new UsageError(`--${name} takes a whole number of at least 1, and not '${value}'.`);
+      }
+      return Number(value);
+    },
+    positionals,
+  };
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+function checkOption({ name, rawName, value, inlineValue }: OptionToken, table: OptionTable): void {
+  const spec = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (spec === undefined) {
+    const hint = rawName.startsWith('--') ? suggestion(name, Object.keys(table), '--') : '';
+    throw new UsageError(`Unknown option '${rawName}'.${hint}`);
+  }
+  if (spec.value === undefined) {
+    if (value !== undefined) throw new UsageError(`${rawName} takes no value.`);
+    return;
+  }
+  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${spec.value}.`);
+  // `--model --cwd x` forgot the model; a value that begins with a dash is written `--model=-x`.
+  if (inlineValue !== true && value.length > 1 && value.startsWith('-')) {
+    throw new UsageError(
+      `${rawName} needs a value: ${rawName} ${spec.value}. For a value that begins with '-', write --${name}=${value}`,
+    );
+  }
+}

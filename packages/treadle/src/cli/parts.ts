@@ -1,0 +1,44 @@
+import { memoryJournal, type Journal, type Model } from '@treadle/core';
+
+import { mkdir } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+
+import type { CliIo } from './io.ts';
+
+/** Where the command line gets its big parts. A test may bring its own. */
+export interface CliParts {
+  /** @throws TreadleError `invalid_definition` for a name that can't be used. */
+  readonly model: (name: string, env: CliIo['env']) => Promise<Model>;
+  readonly journal: (io: CliIo) => Promise<Journal>;
+}
+
+/** The parts of the real command line. They are loaded on use: `--help` needs none of them. */
+export const DEFAULT_PARTS: CliParts = { model: loadModel, journal: openJournal };
+
+async function loadModel(name: string, env: CliIo['env']): Promise<Model> {
+  if (name === 'offline' || name.startsWith('offline/')) {
+    const { offlineModel } = await import('@treadle/models/offline');
+    return offlineModel();
+  }
+  const { resolveModel } = await import('@treadle/models');
+  return resolveModel(name, { env });
+}
+
+/** The folder of what the command line keeps: `TREADLE_HOME`, else `.treadle` in the home folder. */
+function homeFolder({ env, cwd }: CliIo): string {
+  const { TREADLE_HOME: own, HOME: home } = env;
+  if (own) return resolve(cwd, own);
+  return join(home ? resolve(cwd, home) : userInfo().homedir, '.treadle');
+}
+
+async function openJournal(io: CliIo): Promise<Journal> {
+  const folder = homeFolder(io);
+  const { sqliteJournal } = await import('@treadle/store');
+  // Sessions hold what was read and written: they are nobody else's business.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return sqliteJournal({ path: join(folder, 'sessions.db') });
+}
+
+/** A journal that forgets when the process ends. */
+export const unsavedJournal = async (): Promise<Journal> => memoryJournal();

@@ -1,0 +1,36 @@
+import process from 'node:process';
+
+import type { CliIo, InterruptSignal } from './io.ts';
+import { main } from './main.ts';
+
+const SIGNALS: readonly InterruptSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/** This process as the outside of the command line. */
+function processIo(): CliIo {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    onSignal(listener) {
+      for (const signal of SIGNALS) process.on(signal, listener);
+      return () => {
+        for (const signal of SIGNALS) process.off(signal, listener);
+      };
+    },
+    now: () => Date.now(),
+    after(ms, fn) {
+      const timer = setTimeout(fn, ms);
+      return () => clearTimeout(timer);
+    },
+    exit: (code) => process.exit(code),
+  };
+}
+
+/** Runs the command line with this process's arguments, then ends the process. */
+export async function runProcess(): Promise<void> {
+  const code = await main(process.argv.slice(2), processIo());
+  // Not left to itself: an open standard input or a kept connection would hold the process.
+  process.exit(code);
+}

@@ -1,0 +1,100 @@
+import { RUN_OPTIONS } from './commands.ts';
+import type { CliIo } from './io.ts';
+import { parseOptions } from './options.ts';
+import { readStandardInput } from './standard-input.ts';
+import { suggestion, UsageError } from './usage-error.ts';
+
+const FORMATS = ['text', 'json', 'events'] as const;
+
+export type OutputFormat = (typeof FORMATS)[number];
+
+/** What `treadle run` was asked for. */
+export interface RunRequest {
+  readonly prompt: string | null;
+  readonly model: string | undefined;
+  readonly cwd: string | undefined;
+  readonly format: OutputFormat;
+  readonly maxTurns: number | undefined;
+  readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
+  readonly tools: readonly string[] | undefined;
+  readonly system: string | undefined;
+  readonly allow: readonly string[];
+  readonly save: boolean;
+  /** Whether standard input is read: `auto` when it isn't a terminal. */
+  readonly stdin: 'auto' | 'always' | 'never';
+  readonly help: boolean;
+  readonly version: boolean;
+}
+
+/** @throws UsageError for arguments that can't be used. */
+export function readRunRequest(args: readonly string[]): RunRequest {
+  const options = parseOptions(args, RUN_OPTIONS);
+  const resume = options.text('resume');
+  if (resume !== undefined && options.flag('continue')) {
+    throw new UsageError('--continue and --resume name two sessions. Give one of them.');
+  }
+  if (options.flag('stdin') && options.flag('no-stdin')) throw new UsageError('Give --stdin or --no-stdin, not both.');
+  const isOld = resume !== undefined || options.flag('continue');
+  if (isOld && options.flag('no-save'))
+    throw new UsageError('--no-save starts a session that is not kept: it continues none.');
+  return {
+    prompt: promptOf(options.positionals, options.text('prompt')),
+    model: options.text('model'),
+    cwd: options.text('cwd'),
+    format: formatOf(options.text('output-format')),
+    maxTurns: options.count('max-turns'),
+    session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
+    tools: options.list('tools'),
+    system: options.text('system'),
+    allow: options.list('allow') ?? [],
+    save: !options.flag('no-save'),
+    stdin: options.flag('stdin') ? 'always' : options.flag('no-stdin') ? 'never' : 'auto',
+    help: options.flag('help'),
+    version: options.flag('version'),
+  };
+}
+
+function promptOf(positionals: readonly string[], named: string | undefined): string | null {
+  const all = named === undefined ? positionals : [named, ...positionals];
+  if (all.length > 1) {
+    throw new UsageError(
+      `There is one prompt, and these are ${all.length}. Put it in quotes: treadle run "${all.join(' ')}"`,
+    );
+  }
+  const [prompt = null] = all;
+  if (prompt !== null && prompt.trim() === '') throw new UsageError('The prompt is empty.');
+  return prompt;
+}
+
+function formatOf(word: string | undefined): OutputFormat {
+  if (word === undefined) return 'text';
+  const format = FORMATS.find((known) => known === word);
+  if (format) return format;
+  throw new UsageError(
+    `--output-format doesn't know '${word}'.${suggestion(word, FORMATS)} It takes: ${FORMATS.join(', ')}.`,
+  );
+}
+
+/**
+ * The texts of the prompt: what was said, and what was piped in. Empty when a session is to go on by itself.
+ *
+ * @throws UsageError when there is nothing to do.
+ */
+export async function promptTexts(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string[]> {
+  const { prompt, session } = request;
+  const piped = await pipedText(io, request, say);
+  const texts = [prompt, prompt !== null && piped !== null ? `Standard input:\n\n${piped}` : piped];
+  const said = texts.filter((text) => text !== null);
+  if (said.length === 0 && session.kind === 'new') {
+    throw new UsageError(
+      'There is no prompt. Give one: treadle run "What is in this folder?" (treadle --help says more.)',
+    );
+  }
+  return said;
+}
+
+async function pipedText(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string | null> {
+  if (request.stdin === 'never' || (request.stdin === 'auto' && io.stdin.isTTY === true)) return null;
+  const isNeeded = request.stdin === 'always' || (request.prompt === null && request.session.kind === 'new');
+  return readStandardInput(io, isNeeded ? 'patient' : 'brief', say);
+}

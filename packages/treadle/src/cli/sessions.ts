@@ -1,0 +1,136 @@
+import { initialState, reduce, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
+
+import { LIST_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
+import { EXIT } from './exit-codes.ts';
+import { folderOf, agentIdOf, realFolder } from './folder-sessions.ts';
+import { helpText } from './help.ts';
+import { parseOptions } from './options.ts';
+import { plainLine } from './plain-text.ts';
+import type { CommandContext } from './run.ts';
+import { styleFor } from './style.ts';
+import { createTextOutput } from './text-output.ts';
+import { suggestion, UsageError } from './usage-error.ts';
+import { version } from './version.ts';
+
+const PAGE = 20;
+
+/** `treadle sessions list|show`. Returns the exit code. */
+export async function sessionsCommand(context: CommandContext, args: readonly string[]): Promise<number> {
+  const [command, ...rest] = args;
+  if (command === 'list') return list(context, rest);
+  if (command === 'show') return show(context, rest);
+  if (command === '--help' || command === '-h') {
+    context.out.print(helpText('sessions'));
+    return EXIT.done;
+  }
+  const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
+  const hint = command === undefined ? '' : suggestion(command, SESSIONS_COMMANDS, 'sessions ');
+  throw new UsageError(`${given}.${hint} There are: sessions list, sessions show ID.`);
+}
+
+async function withJournal(context: CommandContext, use: (journal: Journal) => Promise<void>): Promise<number> {
+  const journal = await context.parts.journal(context.io);
+  try {
+    await context.interruptions.unless(use(journal));
+    return context.out.isClosed ? EXIT.closedPipe : EXIT.done;
+  } finally {
+    await journal.close();
+  }
+}
+
+async function list(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, LIST_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  refuseMore(options.positionals, 0, 'sessions list');
+  const limit = options.count('limit') ?? PAGE;
+  const [cwd, cursor] = [options.text('cwd'), options.text('cursor')];
+  const agentId = cwd === undefined ? undefined : agentIdOf(await realFolder(context.io.cwd, cwd));
+  return withJournal(context, async (journal) => {
+    const page = await journal.list({
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(agentId === undefined ? {} : { agentId }),
+    });
+    const { out, note } = context;
+    if (options.flag('json')) {
+      const rows = page.sessions.map((session) => ({ ...session, folder: folderOf(session) ?? null }));
+      out.print(`${JSON.stringify({ sessions: rows, cursor: page.cursor ?? null })}\n`);
+      return;
+    }
+    for (const session of page.sessions) out.print(`${row(session)}\n`);
+    if (page.sessions.length === 0) note('There are no sessions here.');
+    if (page.cursor !== undefined) note(`There are more: treadle sessions list --cursor ${page.cursor}`);
+  });
+}
+
+/** Tab-separated, so that other programs can cut it: id, last change, folder, first prompt. */
+function row(session: SessionSummary): string {
+  const { sessionId, updatedAt, firstPrompt = '' } = session;
+  const folder = folderOf(session) ?? '-';
+  return [sessionId, minutes(updatedAt), plainLine(folder), plainLine(firstPrompt, 80)].join('\t');
+}
+
+/** UTC to the minute, which sorts: `2026-03-01 09:30Z`. */
+const minutes = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+
+async function show(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, SHOW_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [sessionId] = options.positionals;
+  if (sessionId === undefined) throw new UsageError('treadle sessions show needs the id of a session.');
+  refuseMore(options.positionals, 1, 'sessions show ID');
+  const print = options.flag('json') ? printJson : printTranscript;
+  return withJournal(context, (journal) => print(context, journal, sessionId));
+}
+
+async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
+  const { io, out, note } = context;
+  const style = styleFor(out.isTTY, io.env);
+  const text = createTextOutput({ out, note, style, label: (name) => name, showPrompts: true });
+  let open: string | null = null;
+  for await (const event of journal.read(sessionId, 1)) {
+    text.take(event);
+    if (event.type === 'run_started') open = event.runId;
+    if (event.type === 'run_ended') {
+      open = null;
+      if (event.end !== 'completed') text.remark(`[${event.end}: ${plainLine(event.message ?? '', 300)}]`);
+    }
+    await out.flowing();
+    if (out.isClosed) return;
+  }
+  if (open !== null) text.remark('[this run has not ended: it is being driven now, or was cut off]');
+}
+
+type RunFacts = Pick<Extract<DurableEvent, { type: 'run_ended' }>, 'runId' | 'turns' | 'usage' | 'cost'> & {
+  readonly end: string;
+};
+
+async function printJson({ out }: CommandContext, journal: Journal, sessionId: string): Promise<void> {
+  const state = initialState(sessionId);
+  const runs: RunFacts[] = [];
+  const facts = { folder: null as string | null, createdAt: 0, updatedAt: 0 };
+  for await (const event of journal.read(sessionId, 1)) {
+    reduce(state, event);
+    facts.updatedAt = event.at;
+    if (event.type === 'session_created') {
+      facts.createdAt = event.at;
+      facts.folder = (event.agentId === undefined ? undefined : folderOf({ agentId: event.agentId })) ?? null;
+    }
+    if (event.type === 'run_ended') {
+      const { runId, end, turns, usage, cost } = event;
+      runs.push({ runId, end, turns, usage, cost });
+    }
+  }
+  const openRunId = state.run?.runId ?? null;
+  out.print(`${JSON.stringify({ sessionId, ...facts, seq: state.seq, openRunId, runs, messages: state.view })}\n`);
+}
+
+function info({ out }: CommandContext, isHelp: boolean): number {
+  out.print(isHelp ? helpText('sessions') : `${version()}\n`);
+  return EXIT.done;
+}
+
+function refuseMore(positionals: readonly string[], most: number, usage: string): void {
+  const extra = positionals[most];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is too much: it is treadle ${usage}.`);
+}

@@ -1,0 +1,123 @@
+import type { JsonObject, TreadleEvent } from '@treadle/core';
+
+import { duration } from './figures.ts';
+import type { Printer } from './io.ts';
+import { plainLine, plainText } from './plain-text.ts';
+import type { Style } from './style.ts';
+import { toolLine } from './tool-line.ts';
+
+/** A run, or a log, as text for a person: append-only, line by line. */
+export interface TextOutput {
+  take(event: TreadleEvent): void;
+  /** Ends an open line and leaves an empty one: something else follows. */
+  breakOff(): void;
+  /** A line about the transcript, set off from it. */
+  remark(said: string): void;
+}
+
+export interface TextOutputOptions {
+  readonly out: Printer;
+  /** For what is not the transcript: delays, slow tools. */
+  readonly note: (text: string) => void;
+  readonly style: Style;
+  /** A tool's name for people. */
+  readonly label: (toolName: string) => string;
+  /** Also print what the user said, marked. */
+  readonly showPrompts: boolean;
+}
+
+type Section = 'nothing' | 'text' | 'tools' | 'prompt' | 'remark';
+
+type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
+
+export function createTextOutput({ out, note, style, label, showPrompts }: TextOutputOptions): TextOutput {
+  let section: Section = 'nothing';
+  let lineIsOpen = false;
+  let openMessage: string | null = null;
+  const argumentsOf = new Map<string, JsonObject>();
+
+  function begin(next: Section): void {
+    if (lineIsOpen) out.print('\n');
+    lineIsOpen = false;
+    if (section !== 'nothing' && !(section === 'tools' && next === 'tools')) out.print('\n');
+    section = next;
+  }
+
+  function text(messageId: string, said: string): void {
+    if (said === '') return;
+    if (openMessage !== messageId || section !== 'text') begin('text');
+    openMessage = messageId;
+    const safe = plainText(said);
+    out.print(safe);
+    if (safe !== '') lineIsOpen = !safe.endsWith('\n');
+  }
+
+  function line(next: Section, said: string): void {
+    begin(next);
+    out.print(`${said}\n`);
+  }
+
+  function messageAdded({ message }: EventOf<'message_added'>): void {
+    if (message.role === 'user' && showPrompts) {
+      const said = message.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+      line('prompt', plainText(said.trimEnd()).replaceAll(/^/gm, '> '));
+    }
+    if (message.role !== 'assistant') return;
+    for (const block of message.content) {
+      // What was streamed is printed already; a log has only whole messages.
+      if (block.type === 'text' && openMessage !== message.id) text(`whole ${message.id}`, block.text);
+      if (block.type === 'tool_call') argumentsOf.set(block.callId, block.arguments);
+    }
+    openMessage = null;
+  }
+
+  function callEnded(event: EventOf<'tool_ended' | 'tool_call_rejected'>): void {
+    const { callId, toolName, content } = event;
+    const args = argumentsOf.get(callId) ?? {};
+    argumentsOf.delete(callId);
+    const outcome =
+      event.type === 'tool_ended' ? { isError: event.isError, durationMs: event.durationMs } : { isError: true };
+    line('tools', toolLine({ label: label(toolName), arguments: args, content, ...outcome }, style));
+  }
+
+  function take(event: TreadleEvent): void {
+    switch (event.type) {
+      case 'message_delta':
+        if (event.kind === 'text') text(event.messageId, event.text);
+        return;
+      case 'message_added':
+        messageAdded(event);
+        return;
+      case 'tool_started':
+        argumentsOf.set(event.callId, event.arguments);
+        return;
+      case 'tool_ended':
+      case 'tool_call_rejected':
+        callEnded(event);
+        return;
+      case 'message_discarded':
+        if (openMessage !== null && section === 'text') line('text', style.dim('[cut off: the reply begins again]'));
+        openMessage = null;
+        return;
+      case 'attempt_failed': {
+        const again = event.delayMs === undefined ? '' : ` Trying again in ${duration(event.delayMs)}.`;
+        note(`The model's call failed: ${plainLine(event.error.message, 300)}${again}`);
+        return;
+      }
+      case 'tool_progress': {
+        const said = event.text === undefined ? '' : `: ${plainLine(event.text, 100)}`;
+        note(`${label(event.toolName)} is still running (${duration(event.elapsedMs)})${said}`);
+        return;
+      }
+      default:
+    }
+  }
+
+  return {
+    take,
+    remark: (said) => line('remark', style.dim(said)),
+    breakOff() {
+      if (section !== 'nothing') begin('nothing');
+    },
+  };
+}
