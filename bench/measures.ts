@@ -1,0 +1,250 @@
+// What is measured, each with its own warm-up. Every measurement checks that the contestant did the whole work.
+
+import type { Contender, Contestant } from './contestants/contestant.ts';
+import type { Job, Sample } from './job.ts';
+import { FINAL_ANSWER, PIECE_LENGTH, WAIT_MS, type Exchange, type Scenario } from './scenarios.ts';
+import { benchTools } from './tools.ts';
+
+type Measure = (contestant: Contestant, job: Job) => Promise<Sample>;
+
+/** What the contestant delivered since the last `reset`. */
+interface Seen {
+  textLength: number;
+  argumentsLength: number;
+  /** Deltas that came with a value parsed so far. */
+  partials: number;
+  calls: number;
+  /** Characters of the last file that was written. */
+  fileLength: number;
+  /** CPU milliseconds of the process at the start of each call. */
+  cpuAtCall: number[];
+}
+
+interface Bench {
+  readonly seen: Seen;
+  reset(): void;
+  define(scenario: Scenario): Contender;
+  /** A run of the scenario in a new conversation of the same agent. */
+  run(scenario: Scenario): Promise<string>;
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+const nothing = (): Seen => ({
+  textLength: 0,
+  argumentsLength: 0,
+  partials: 0,
+  calls: 0,
+  fileLength: 0,
+  cpuAtCall: [],
+});
+
+function createBench({ define }: Contestant, { wire, baseUrl }: Job, options = { cpuAtCalls: false }): Bench {
+  const seen = nothing();
+  const contenders = new Map<Scenario, Contender>();
+  const tools = benchTools({
+    started: () => {
+      if (options.cpuAtCalls) seen.cpuAtCall.push(cpuMs());
+    },
+    ended: (args) => {
+      seen.calls++;
+      const { content } = args as { readonly content?: string };
+      if (content !== undefined) seen.fileLength = content.length;
+    },
+  });
+  const onText = (text: string): void => {
+    seen.textLength += text.length;
+  };
+  const onArguments = (text: string, partial: unknown): void => {
+    seen.argumentsLength += text.length;
+    if (typeof partial === 'object' && partial !== null) seen.partials++;
+  };
+  const bench: Bench = {
+    seen,
+    reset: () => Object.assign(seen, nothing()),
+    define(scenario) {
+      let contender = contenders.get(scenario);
+      if (!contender)
+        contenders.set(scenario, (contender = define({ wire, baseUrl, scenario, tools, onText, onArguments })));
+      return contender;
+    },
+    async run(scenario) {
+      const conversation = await bench.define(scenario).open();
+      return conversation.run();
+    },
+  };
+  return bench;
+}
+
+function check(isRight: boolean, what: string): void {
+  if (!isRight) throw new Error(`Wrong result: ${what}`);
+}
+
+const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
+  return Number.isInteger(middle) ? (upper + (sorted[middle - 1] ?? Number.NaN)) / 2 : upper;
+};
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+async function repeat<Value>(times: number, work: (index: number) => Promise<Value>): Promise<Value[]> {
+  const values: Value[] = [];
+  for (let index = 0; index < times; index++) values.push(await work(index));
+  return values;
+}
+
+/** Wall-clock and CPU milliseconds of some work. */
+async function timed(work: () => Promise<unknown>): Promise<{ readonly wallMs: number; readonly cpuMs: number }> {
+  const cpu = cpuMs();
+  const start = performance.now();
+  await work();
+  return { wallMs: performance.now() - start, cpuMs: cpuMs() - cpu };
+}
+
+const turn: Measure = async (contestant, job) => {
+  const calls = 50;
+  const bench = createBench(contestant, job);
+  const scenario: Scenario = `turns-${calls}`;
+  await repeat(4, () => bench.run(scenario));
+  bench.reset();
+  const runs = job.quick ? 3 : 10;
+  const walls: number[] = [];
+  const { cpuMs: cpu } = await timed(() =>
+    repeat(runs, async () => {
+      const { wallMs } = await timed(async () => check((await bench.run(scenario)) === FINAL_ANSWER, 'the answer'));
+      walls.push(wallMs);
+    }),
+  );
+  check(bench.seen.calls === runs * calls, `${bench.seen.calls} calls instead of ${runs * calls}`);
+  return { wallMs: median(walls) / (calls + 1), cpuMs: cpu / runs / (calls + 1) };
+};
+
+const delta: Measure = async (contestant, job) => {
+  const deltas = 20_000;
+  const bench = createBench(contestant, job);
+  const scenario: Scenario = `text-${deltas}`;
+  await repeat(2, () => bench.run(scenario));
+  bench.reset();
+  const runs = job.quick ? 1 : 4;
+  const { wallMs, cpuMs: cpu } = await timed(() => repeat(runs, () => bench.run(scenario)));
+  const expected = runs * deltas * PIECE_LENGTH;
+  check(bench.seen.textLength === expected, `${bench.seen.textLength} characters instead of ${expected}`);
+  return { wallUs: (wallMs * 1000) / runs / deltas, cpuUs: (cpu * 1000) / runs / deltas };
+};
+
+const argument: Measure = async (contestant, job) => {
+  const bench = createBench(contestant, job);
+  await repeat(3, () => bench.run('argument-20000'));
+  const sized = async (length: number, times: number): Promise<{ wallMs: number; cpuMs: number }> => {
+    const runs = await repeat(times, async () => {
+      bench.reset();
+      const took = await timed(() => bench.run(`argument-${length}`));
+      const { seen } = bench;
+      check(seen.calls === 1 && seen.fileLength === length, `a file of ${seen.fileLength} characters, not ${length}`);
+      check(seen.argumentsLength > length, `deltas of ${seen.argumentsLength} characters`);
+      if (job.contestant !== 'floor') check(seen.partials > length / PIECE_LENGTH, `${seen.partials} parsed values`);
+      return took;
+    });
+    return { wallMs: median(runs.map(({ wallMs }) => wallMs)), cpuMs: median(runs.map((run) => run.cpuMs)) };
+  };
+  const small = await sized(200_000, job.quick ? 2 : 5);
+  const large = await sized(1_000_000, job.quick ? 1 : 3);
+  return {
+    smallWallMs: small.wallMs,
+    smallCpuMs: small.cpuMs,
+    largeWallMs: large.wallMs,
+    largeCpuMs: large.cpuMs,
+    growth: large.cpuMs / small.cpuMs,
+  };
+};
+
+const parallel: Measure = async (contestant, job) => {
+  const calls = 64;
+  const bench = createBench(contestant, job);
+  const scenario: Scenario = `parallel-${calls}`;
+  await repeat(3, () => bench.run(scenario));
+  const walls = await repeat(job.quick ? 3 : 9, async () => {
+    bench.reset();
+    const { wallMs } = await timed(() => bench.run(scenario));
+    check(bench.seen.calls === calls, `${bench.seen.calls} calls instead of ${calls}`);
+    return wallMs;
+  });
+  check(Math.min(...walls) >= WAIT_MS - 1, 'the tools did not wait');
+  return { wallMs: median(walls) };
+};
+
+/** How much more CPU a turn late in a long run takes than one early in it. */
+const longRun: Measure = async (contestant, job) => {
+  const calls = 400;
+  const bench = createBench(contestant, job, { cpuAtCalls: true });
+  await repeat(4, () => bench.run('turns-60'));
+  const gains = await repeat(job.quick ? 1 : 4, async () => {
+    bench.reset();
+    check((await bench.run(`turns-${calls}`)) === FINAL_ANSWER, 'the answer');
+    const { cpuAtCall } = bench.seen;
+    check(cpuAtCall.length === calls, `${cpuAtCall.length} calls instead of ${calls}`);
+    const turns = cpuAtCall.slice(1).map((cpu, index) => cpu - (cpuAtCall[index] ?? 0));
+    return { early: mean(turns.slice(10, 60)), late: mean(turns.slice(-50)) };
+  });
+  const early = mean(gains.map((gain) => gain.early));
+  const late = mean(gains.map((gain) => gain.late));
+  return { earlyMs: early, lateMs: late, gainMs: late - early };
+};
+
+const concurrent: Measure = async (contestant, job) => {
+  const runs = job.quick ? 200 : 1000;
+  const calls = 5;
+  const bench = createBench(contestant, job);
+  const scenario: Scenario = `turns-${calls}`;
+  await repeat(20, () => bench.run(scenario));
+  bench.reset();
+  const { wallMs, cpuMs: cpu } = await timed(() =>
+    Promise.all(
+      Array.from({ length: runs }, async () => check((await bench.run(scenario)) === FINAL_ANSWER, 'the answer')),
+    ),
+  );
+  check(bench.seen.calls === runs * calls, `${bench.seen.calls} calls instead of ${runs * calls}`);
+  return { wallMs, cpuMs: cpu, peakMB: process.resourceUsage().maxRSS / 1024 };
+};
+
+/** Texts that no two messages share, as strings an engine can't keep once. */
+function history(session: number, messages: number): Exchange[] {
+  const text = (number: number): string =>
+    Buffer.from(
+      `Message ${number} of session ${session}: ${'about the list and what is on it, '.repeat(6)}`.slice(0, 200),
+    ).toString('latin1');
+  return Array.from({ length: messages / 2 }, (_, index) => ({
+    user: text(2 * index),
+    assistant: text(2 * index + 1),
+  }));
+}
+
+const idle: Measure = async (contestant, job) => {
+  const sessions = job.quick ? 200 : 1000;
+  const { gc } = globalThis;
+  if (!gc) throw new Error('This measurement needs --expose-gc.');
+  const settled = async (): Promise<number> => {
+    await repeat(4, async () => {
+      await gc();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    });
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const contender = createBench(contestant, job).define('text-1');
+  await repeat(20, (index) => contender.open(history(-index, 100)));
+  const before = await settled();
+  const open = await repeat(sessions, (index) => contender.open(history(index, 100)));
+  const after = await settled();
+  check(open.length === sessions, 'the sessions');
+  return { heapKB: (after - before) / 1024 / sessions };
+};
+
+export const MEASURES = { turn, delta, argument, parallel, longRun, concurrent, idle } as const;
+
+export type MeasureName = keyof typeof MEASURES;

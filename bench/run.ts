@@ -1,0 +1,151 @@
+// npm run bench -- [--metrics turn,delta] [--rounds N] [--quick]
+//
+// Builds the packages and measures the build. Per metric: rounds in which every contestant runs once, each in a fresh
+// process and in rotated order; a ratio is taken within a round, and the median over the rounds is shown. Timing never
+// fails it; a wrong result does.
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import type { WireName } from './contestants/contestant.ts';
+import type { ContestantName } from './contestants/index.ts';
+import { installSize } from './install-size.ts';
+import type { Job, Sample } from './job.ts';
+import { METRICS, type Figure, type Metric } from './metrics.ts';
+import { median, short, table } from './table.ts';
+
+const HEAD = ['what', 'wire', 'floor', 'Treadle', '× floor', 'range', 'to reach now', 'goal'];
+const INSTALL = 'install';
+const TIMEOUT_MS = 180_000;
+
+const root = dirname(import.meta.dirname);
+const run = promisify(execFile);
+
+/** Samples of one metric on one wire: a round each, with what every contestant came to. */
+type Round = ReadonlyMap<ContestantName, Sample>;
+
+interface Server {
+  readonly baseUrl: string;
+  stop(): void;
+}
+
+/** Programs of the benchmark, as they were built. */
+const program = (name: string): string => join(import.meta.dirname, 'dist', `${name}.js`);
+
+async function startServer(): Promise<Server> {
+  const server = spawn(process.execPath, [program('server')], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  if (!server.stdout) throw new Error('The server has no output.');
+  const [port] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];
+  return { baseUrl: `http://127.0.0.1:${port}`, stop: () => server.kill() };
+}
+
+/** One sample from a process of its own. Rejects when the scenario came to a wrong result. */
+async function sample(job: Job): Promise<Sample> {
+  const file = job.measure === 'ready' ? program('ready') : program('child');
+  const flags = job.measure === 'idle' ? ['--expose-gc'] : [];
+  // What this process was started with, a proxy or a loader, must not slow a contestant down.
+  const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
+  const env = { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }) };
+  const options = { cwd: import.meta.dirname, env, timeout: TIMEOUT_MS };
+  const { stdout } = await run(process.execPath, [...flags, file, JSON.stringify(job)], options);
+  return JSON.parse(stdout) as Sample;
+}
+
+async function measure(metric: Metric, wire: WireName, options: Options, baseUrl: string): Promise<Round[]> {
+  const { contestants } = metric;
+  const rounds: Round[] = [];
+  for (let round = 0; round < options.rounds(metric); round++) {
+    const samples = new Map<ContestantName, Sample>();
+    for (let turn = 0; turn < contestants.length; turn++) {
+      const contestant = contestants[(turn + round) % contestants.length];
+      if (contestant === undefined) continue;
+      samples.set(
+        contestant,
+        await sample({ contestant, wire, measure: metric.measure, baseUrl, quick: options.quick }),
+      );
+    }
+    rounds.push(samples);
+  }
+  return rounds;
+}
+
+function rowOf(figure: Figure, wire: WireName, contestant: ContestantName, rounds: readonly Round[]): string[] {
+  const valuesOf = (name: ContestantName): number[] =>
+    rounds.map((samples) => {
+      const found = samples.get(name);
+      return (found && figure.of(found)) ?? Number.NaN;
+    });
+  const floors = valuesOf('floor');
+  const values = valuesOf(contestant);
+  const compared =
+    figure.absolute === true ? values : values.map((value, round) => value / (floors[round] ?? Number.NaN));
+  const { now, design } = figure.goal ?? {};
+  const isMain = contestant === 'treadle';
+  return [
+    isMain ? figure.label : `… with the SQLite journal`,
+    wire,
+    `${short(median(floors))} ${figure.unit}`,
+    `${short(median(values))} ${figure.unit}`,
+    figure.absolute === true ? '' : short(median(compared)),
+    `${short(Math.min(...compared))} – ${short(Math.max(...compared))}`,
+    isMain && now !== undefined ? `≤ ${now}` : '',
+    isMain && design !== undefined ? `≤ ${design}` : '',
+  ];
+}
+
+interface Options {
+  readonly metrics: ReadonlySet<string>;
+  readonly quick: boolean;
+  rounds(metric: Metric): number;
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: { metrics: { type: 'string' }, rounds: { type: 'string' }, quick: { type: 'boolean', default: false } },
+  });
+  const known = [...METRICS.map(({ id }) => id), INSTALL];
+  const chosen = values.metrics?.split(',') ?? known;
+  const unknown = chosen.filter((id) => !known.includes(id));
+  if (unknown.length > 0)
+    throw new Error(`No metric is called ${unknown.join(' or ')}. There are: ${known.join(', ')}.`);
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+  if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))
+    throw new Error('--rounds takes a number from 1 on.');
+  const { quick } = values;
+  return { metrics: new Set(chosen), quick, rounds: (metric) => rounds ?? (quick ? 2 : metric.rounds) };
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const tsc = fileURLToPath(import.meta.resolve('typescript/package.json'));
+  await run(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-b', 'bench'], { cwd: root });
+  console.log(`Node ${process.version}, ${availableParallelism()} cores, ${new Date().toISOString().slice(0, 10)}\n`);
+  const rows: string[][] = [];
+  const server = await startServer();
+  try {
+    for (const metric of METRICS.filter(({ id }) => options.metrics.has(id))) {
+      for (const wire of metric.wires) {
+        process.stderr.write(`${metric.id} (${wire})\n`);
+        const rounds = await measure(metric, wire, options, server.baseUrl);
+        for (const contestant of metric.contestants) {
+          if (contestant === 'floor') continue;
+          rows.push(...metric.figures.map((figure) => rowOf(figure, wire, contestant, rounds)));
+        }
+      }
+    }
+  } finally {
+    server.stop();
+  }
+  if (options.metrics.has(INSTALL)) {
+    const { bytes, packages } = await installSize(root, ['@treadle/core', '@treadle/models']);
+    const size = `${short(bytes / 1e6)} MB / ${packages}`;
+    rows.push(['install of core and models, MB / packages', '', '', size, '', '', '', '≤ 1 / 3']);
+  }
+  console.log(table(HEAD, rows));
+}
+
+await main();
