@@ -22,7 +22,10 @@ async function journalOf(events: readonly DurableEvent[]): Promise<Journal> {
   const [created, ...rest] = events.map(({ seq: _, ...body }) => body as DurableEventBody);
   if (!created) throw new Error('A log has a first event.');
   await journal.create('s1', created);
-  const claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
+  let claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
+  // As many drives as the log has had: the next one's epoch must be higher than all of them.
+  const drives = events.filter(({ type }) => type === 'drive_started').length;
+  while (claim.epoch < drives) claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
   const log: DurableEventBody[] = [...rest];
   await journal.append('s1', claim.epoch, 1, log);
   await claim.release();

@@ -44,6 +44,15 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
   };
 }
 
+/** What the prompt said and the history doesn't have yet: all of it at the start, nothing later. */
+export function promptMessages(state: SessionState, run: RunState, at: number): readonly DurableEventBody[] {
+  const entry = state.inbox.find(({ seq }) => seq === run.inputSeq);
+  if (entry?.input.type !== 'prompt') return [];
+  return entry.input.messages
+    .map((message, index) => inputMessage(run.runId, at, run.inputSeq, 'prompt', message, index))
+    .slice(run.promptAdded);
+}
+
 /** An input as a user message of the history. Its id is derived, so that planning stays free of randomness. */
 export function inputMessage(
   runId: string,

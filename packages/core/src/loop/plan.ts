@@ -3,7 +3,7 @@ import type { DurableEventBody, RunEnd, TurnTrigger } from '../events/events.ts'
 import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { exceededLimit, type LimitHit } from './plan-limits.ts';
-import { endRun, inputMessage, rejectInput, startRun } from './plan-runs.ts';
+import { endRun, inputMessage, promptMessages, rejectInput, startRun } from './plan-runs.ts';
 import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -15,6 +15,8 @@ import type { Step } from './step.ts';
 export function plan(state: SessionState, agent: Agent, now: number): Step {
   const { run } = state;
   if (run === null) return planIdle(state, agent, now);
+  const missing = promptMessages(state, run, now);
+  if (missing.length > 0) return record(missing);
   const misplaced = rejectMisplaced(state, run, now);
   if (misplaced.length > 0) return { type: 'record', events: misplaced };
   if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? 'The run was cancelled.');
@@ -50,6 +52,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
 /** A run is open: prompts and imports don't fit, and must not wait unseen for its end. */
 function rejectMisplaced(state: SessionState, run: RunState, now: number): DurableEventBody[] {
   return state.inbox
+    .filter(({ seq }) => seq !== run.inputSeq)
     .filter(({ input }) => input.type === 'prompt' || input.type === 'continue' || input.type === 'import')
     .filter(() => run.cancel === null)
     .map((entry) => rejectInput(entry, now, 'A run is active. Steer it, follow up, or wait for its end.', run.runId));

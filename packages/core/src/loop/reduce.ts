@@ -115,13 +115,17 @@ function consume(state: SessionState, inputSeq: number): void {
 }
 
 function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
-  consume(state, event.inputSeq);
+  // A prompt stays in the inbox until all its messages are in the history.
+  const { input } = state.inbox.find(({ seq }) => seq === event.inputSeq) ?? {};
+  if (input?.type !== 'prompt' || input.messages.length === 0) consume(state, event.inputSeq);
   state.ordinals.set(event.configSegment, event.ordinal);
   state.run = {
     runId: event.runId,
     continuation: event.continuation,
     startedBy: event.startedBy,
     startedSeq: event.seq,
+    inputSeq: event.inputSeq,
+    promptAdded: 0,
     activeMs: 0,
     lastAt: event.at,
     turns: 0,
@@ -150,7 +154,8 @@ function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void 
 function messageAdded(state: SessionState, event: EventOf<'message_added'>): void {
   const run = openRun(state, event);
   const { message } = event;
-  if (event.inputSeq !== undefined) consume(state, event.inputSeq);
+  if (event.inputSeq === run.inputSeq) promptMessageAdded(state, run);
+  else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
   if (event.inView) state.view.push(message);
   if (message.role !== 'assistant') return;
   run.usage = addUsage(run.usage, message.usage);
@@ -159,6 +164,12 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   if (run.turn === null) return;
   run.turn.message = message;
   if (event.inView) run.turn.calls = callsOf(message);
+}
+
+function promptMessageAdded(state: SessionState, run: RunState): void {
+  run.promptAdded += 1;
+  const { input } = state.inbox.find(({ seq }) => seq === run.inputSeq) ?? {};
+  if (input?.type === 'prompt' && run.promptAdded >= input.messages.length) consume(state, run.inputSeq);
 }
 
 function callsOf(message: AssistantMessage): CallState[] {

@@ -58,6 +58,9 @@ export interface RunState {
   readonly startedBy: 'user' | 'subAgent';
   /** Sequence number of its `run_started`. */
   readonly startedSeq: number;
+  /** The input that started it, and how many of that input's messages are in the history. */
+  readonly inputSeq: number;
+  promptAdded: number;
   /** Milliseconds drives were at work on it, up to `lastAt`. */
   activeMs: number;
   lastAt: number;

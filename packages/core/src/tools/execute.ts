@@ -5,7 +5,7 @@ import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
 import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext, ToolOutput } from './tool.ts';
 
 /** Milliseconds a tool has, after its signal was aborted, to clean up and say what it had done. */
-export const ABORT_GRACE_MS = 100;
+const ABORT_GRACE_MS = 100;
 
 /** What one call needs besides its tool. */
 export interface Execution {

@@ -72,6 +72,8 @@ export function anthropicToolResult(message: ToolResultMessage, wireId: string, 
   const content = contentBlocks(message.content, provider).map((block) =>
     message.isError && (block as { type: string }).type !== 'text' ? note('A part of this error') : block,
   );
+  // An error without a word is refused by the wire.
+  if (message.isError && content.length === 0) content.push(text('The call failed and said nothing.'));
   return toJson({
     type: 'tool_result',
     tool_use_id: wireId,

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
+import { createDeltaTemplate } from './delta-template.ts';
 import { asCount, asObject, asText, parseObject } from './json-text.ts';
 import type { Decoder, DecoderSink, WireError } from './protocol.ts';
 import { createTextRun } from './text-run.ts';
@@ -120,6 +121,18 @@ const finishRaw = (raw: Record<string, unknown>, toolNames: ReadonlyMap<string, 
   };
 };
 
+/** The field that carries the piece of each kind of delta. */
+const PIECE_FIELDS: ReadonlyMap<unknown, string> = new Map([
+  ['text_delta', 'text'],
+  ['input_json_delta', 'partial_json'],
+  ['thinking_delta', 'thinking'],
+]);
+
+const pieceReader =
+  (field: string) =>
+  (data: string): unknown =>
+    asObject(parseObject(data)?.['delta'])?.[field];
+
 /** Reads one response of the Messages API. */
 export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   let open = new Map<unknown, OpenBlock>();
@@ -130,6 +143,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   let usage: Record<string, unknown> | undefined;
   let rawStopReason: string | undefined;
   let containerId: string | undefined;
+  const template = createDeltaTemplate();
 
   const fail = (message: string): void => {
     over = true;
@@ -151,6 +165,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     if (begun && nextIndex === 0) return;
     begun = true;
     open = new Map();
+    template.forget();
     toolNames = new Map();
     nextIndex = 0;
     rawStopReason = undefined;
@@ -176,23 +191,16 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     if (typeof piece === 'string' && piece !== '') showText(block, block.run.add(piece));
   };
 
-  const addDelta = (block: OpenBlock, delta: Fields): void => {
-    switch (delta['type']) {
-      case 'text_delta':
-        return addText(block, delta['text']);
-      case 'input_json_delta':
-        return addText(block, delta['partial_json']);
-      case 'thinking_delta':
-        return addText(block, delta['thinking']);
-      case 'signature_delta':
-        block.signature += asText(delta['signature']) ?? '';
-        return;
-      case 'citations_delta':
-        (block.citations ??= []).push(delta['citation'] as JsonValue);
-        return;
-      default:
-        if (block.kind === 'raw') mergeRaw(block.start, delta);
-    }
+  const addDelta = (block: OpenBlock, delta: Fields, data: string): void => {
+    const type = delta['type'];
+    const field = PIECE_FIELDS.get(type);
+    if (field !== undefined) {
+      const piece = delta[field];
+      addText(block, piece);
+      if (template.learns && typeof piece === 'string') template.learn(data, piece, pieceReader(field), (text) => addText(block, text));
+    } else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
+    else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
+    else if (block.kind === 'raw') mergeRaw(block.start, delta);
   };
 
   const finishBlock = (block: OpenBlock): ModelBlock => {
@@ -238,6 +246,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
 
   const endBlock = (wireIndex: unknown, block: OpenBlock): void => {
     open.delete(wireIndex);
+    template.forget();
     sink.event({ type: 'block_end', index: block.index, block: finishBlock(block) });
   };
 
@@ -287,12 +296,12 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     containerId = asText(asObject(delta?.['container'])?.['id']) ?? containerId;
   };
 
-  const handle = (type: unknown, event: Fields): void => {
+  const handle = (type: unknown, event: Fields, data: string): void => {
     switch (type) {
       case 'content_block_delta': {
         const block = open.get(event['index']);
         const delta = asObject(event['delta']);
-        if (block !== undefined && delta !== undefined) addDelta(block, delta);
+        if (block !== undefined && delta !== undefined) addDelta(block, delta, data);
         return;
       }
       case 'content_block_start':
@@ -318,9 +327,9 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
 
   return {
     frame(name, data, whole) {
-      if (over) return;
+      if (over || template.apply(data)) return;
       const event = parseObject(data);
-      if (event !== undefined) return handle(event['type'] ?? name, event);
+      if (event !== undefined) return handle(event['type'] ?? name, event, data);
       // JSON that isn't an object says nothing; text that isn't JSON, unless the connection cut it, is not this wire.
       if (whole && parsedOrText(data) === data) fail('The stream has an event that is not JSON.');
     },
@@ -332,7 +341,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
       begin(body);
       for (const [index, block] of (body['content'] as unknown[]).entries()) {
         startBlock(index, asObject(block) ?? {});
-        handle('content_block_stop', { index });
+        handle('content_block_stop', { index }, '');
       }
       messageDelta({ delta: body });
       finish();

@@ -19,6 +19,8 @@ interface OpenCall {
 export interface CallAssembler {
   /** One element of `delta.tool_calls`. */
   add(part: unknown): void;
+  /** Where arguments go that repeat the form of the part before; undefined when a part must be read in full. */
+  sameCall(): ((piece: string) => void) | undefined;
   /** Finishes every call, in the order they began. */
   end(): void;
   readonly count: number;
@@ -45,6 +47,7 @@ const isWholeObject = (text: string): boolean => {
  */
 export function createCallAssembler(sink: DecoderSink, takeIndex: () => number): CallAssembler {
   const calls: OpenCall[] = [];
+  let latest: OpenCall | undefined;
 
   const startsAnother = (call: OpenCall, id: string, name: string, args: string): boolean => {
     if (id !== '') return call.id !== '' && call.id !== id;
@@ -97,6 +100,7 @@ export function createCallAssembler(sink: DecoderSink, takeIndex: () => number):
         call = { index: takeIndex(), wireIndex, id, name: '', early: '', run: createTextRun(), opaque: undefined };
         calls.push(call);
       }
+      latest = call;
       for (const key in part) {
         if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
       }
@@ -106,6 +110,10 @@ export function createCallAssembler(sink: DecoderSink, takeIndex: () => number):
       if (name === '') return;
       call.name = name;
       announce(call);
+    },
+    sameCall() {
+      const call = latest;
+      return call === undefined || call.name === '' ? undefined : (piece) => emitArguments(call, piece);
     },
     end() {
       for (const call of calls) {

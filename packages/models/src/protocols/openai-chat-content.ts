@@ -93,7 +93,8 @@ const callPart = (call: ToolCallBlock, own: boolean, wireId: string): object => 
   type: 'function',
   function: {
     name: legalToolName(call.name, TOOL_NAME_LENGTH),
-    arguments: call.problem === undefined ? toJson(call.arguments) : (call.argumentsText ?? '{}'),
+    // `{}` for what was no JSON object: some servers parse this text, and its result says what was wrong with it.
+    arguments: toJson(call.arguments),
   },
 });
 

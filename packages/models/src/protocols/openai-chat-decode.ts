@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
+import { createDeltaTemplate } from './delta-template.ts';
 import { asCount, asObject, asText, parseObject } from './json-text.ts';
 import { createCallAssembler } from './openai-chat-calls.ts';
 import { readOpenAIChatError } from './openai-chat-error.ts';
@@ -52,6 +53,39 @@ export function readOpenAIChatUsage(raw: Fields): Usage {
   };
 }
 
+/** The one field of a delta that says something, when there is just one; a role says nothing new. */
+const onlyField = (delta: Fields): string | undefined => {
+  let only: string | undefined;
+  for (const key in delta) {
+    const value = delta[key];
+    if (key === 'role' || value === null || value === '') continue;
+    if (only !== undefined) return undefined;
+    only = key;
+  }
+  return only;
+};
+
+const choiceOf = (chunk: Fields | undefined): Fields | undefined => {
+  const choices = chunk?.['choices'];
+  return Array.isArray(choices) && choices.length === 1 ? asObject(choices[0]) : undefined;
+};
+
+const readField =
+  (field: string) =>
+  (data: string): unknown =>
+    asObject(choiceOf(parseObject(data))?.['delta'])?.[field];
+
+/** The arguments of a part that continues a call and does nothing else. */
+const continuedArguments = (delta: Fields | undefined): unknown => {
+  const parts = delta?.['tool_calls'];
+  const part = Array.isArray(parts) && parts.length === 1 ? asObject(parts[0]) : undefined;
+  const fn = asObject(part?.['function']);
+  const fresh = asText(part?.['id']) !== undefined || asText(fn?.['name']) !== undefined;
+  return part === undefined || typeof part['index'] !== 'number' || fresh ? undefined : fn?.['arguments'];
+};
+
+const readArguments = (data: string): unknown => continuedArguments(asObject(choiceOf(parseObject(data))?.['delta']));
+
 /**
  * Reads one response of Chat Completions.
  *
@@ -67,6 +101,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
   let rawStopReason: string | undefined;
   let sources: readonly JsonValue[] | undefined;
   const calls = createCallAssembler(sink, () => nextIndex++);
+  const template = createDeltaTemplate();
 
   const begin = (chunk: Fields): void => {
     const model = asText(chunk['model']);
@@ -166,6 +201,23 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
     }
   };
 
+  /** Learns the form of an event that only added a piece of text, reasoning or arguments. */
+  const learn = (chunk: Fields, data: string): void => {
+    const choice = choiceOf(chunk);
+    const delta = asObject(choice?.['delta']);
+    if (delta === undefined || asText(choice?.['finish_reason']) !== undefined) return;
+    const field = onlyField(delta);
+    const piece = field === 'tool_calls' ? continuedArguments(delta) : field === undefined ? undefined : delta[field];
+    if (field === undefined || typeof piece !== 'string') return;
+    if (field === 'content') template.learn(data, piece, readField(field), (text) => addText('text', text));
+    else if (field === 'reasoning_content' || field === 'reasoning') {
+      template.learn(data, piece, readField(field), (text) => addText('thinking', text));
+    } else if (field === 'tool_calls') {
+      const add = calls.sameCall();
+      if (add !== undefined) template.learn(data, piece, readArguments, add);
+    }
+  };
+
   const addDelta = (delta: Fields): void => {
     const content = delta['content'];
     if (
@@ -245,10 +297,14 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
 
   return {
     frame(name, data, whole) {
-      if (over) return;
+      if (over || template.apply(data)) return;
       if (data.startsWith('[DONE]')) return finish();
       const chunk = parseObject(data);
-      if (chunk !== undefined) return handle(chunk, name);
+      if (chunk !== undefined) {
+        handle(chunk, name);
+        if (template.learns) learn(chunk, data);
+        return;
+      }
       if (!whole || isJson(data)) return;
       over = true;
       sink.malformed('The stream has an event that is not JSON.');
