@@ -263,8 +263,9 @@ export function memoryJournal(): Journal {
     list: async (options = {}) => page(options),
     async remove(sessionId) {
       const log = find(sessionId);
+      const seq = seqOf(log);
       drop(log);
-      tell(sessionId, seqOf(log));
+      tell(sessionId, seq);
     },
     async close() {
       closed = true;

@@ -1,0 +1,4 @@
+export type { SqliteJournalOptions } from './sqlite/journal.ts';
+export { sqliteJournal } from './sqlite/journal.ts';
+export type { ProcessIdentity, ProcessTable } from './sqlite/processes.ts';
+export { systemProcesses } from './sqlite/processes.ts';

@@ -1,0 +1,159 @@
+import { closeSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '@treadle/core';
+import { journalErrors, TreadleError } from '@treadle/core';
+import { corrupt, failed, isBusy, journalError } from './errors.ts';
+import { loadSqlite } from './load.ts';
+
+/** The format this version writes, kept in `PRAGMA user_version`. */
+export const FORMAT = 1;
+
+/**
+ * An event's `id` is its session's row id in the upper bits and its number in the lower 32: so a session's events lie side
+ * by side in the one tree of the table, and an append needs no second index. (Measured beside a table without rowids and a
+ * primary key of two columns: 1.1 times a bare insert instead of 1.8.) An event's time stands beside its body for `list`.
+ *
+ * A session's row outlives its removal for as long as a fork reads its events. Its lease is there while it is held.
+ */
+const SCHEMA = `
+  CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0,
+    parent INTEGER,
+    base INTEGER NOT NULL,
+    epoch INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    agent_id TEXT,
+    first_prompt TEXT,
+    first_prompt_seq INTEGER
+  );
+  CREATE UNIQUE INDEX sessions_by_name ON sessions (session_id) WHERE removed = 0;
+  CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
+  CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    posted INTEGER NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE TABLE inputs (
+    session INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (session, key)
+  ) WITHOUT ROWID;
+  CREATE TABLE leases (
+    session INTEGER PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    owner_id TEXT NOT NULL,
+    owner_label TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    process_start TEXT,
+    host TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+  );
+`;
+
+/** Runs all of `work` or nothing of it. */
+export function transaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk ends the transaction by itself; otherwise it is ours to end.
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const HEADER = 'SQLite format 3\u0000';
+const VERSION_OFFSET = 60;
+
+const tooNew = (path: string, version: number): TreadleError =>
+  new TreadleError(
+    'journal_too_new',
+    `The journal ${path} was written by a newer Treadle (format ${version}; this one knows ${FORMAT}). ` +
+      'It was left untouched. Update Treadle, or use another file.',
+    { details: { path, version, known: FORMAT } },
+  );
+
+/** Looks at the file's first bytes, so that a foreign or newer file is refused before SQLite writes anything near it. */
+function checkHeader(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file = openSync(path, 'a+', 0o600);
+  try {
+    const header = Buffer.alloc(VERSION_OFFSET + 4);
+    const length = readSync(file, header, 0, header.length, 0);
+    if (length === 0) return;
+    if (length < header.length || header.toString('latin1', 0, HEADER.length) !== HEADER)
+      throw corrupt(path, 'it is not an SQLite file');
+    const version = header.readInt32BE(VERSION_OFFSET);
+    if (version > FORMAT) throw tooNew(path, version);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function prepareSchema(db: DatabaseSync, path: string): void {
+  const versionOf = (): number => Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+  const version = versionOf();
+  if (version > FORMAT) throw tooNew(path, version);
+  if (version === FORMAT) return;
+  db.exec('PRAGMA journal_mode = WAL');
+  transaction(db, () => {
+    // Another process may have been faster.
+    if (versionOf() === FORMAT) return;
+    const tables = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count'];
+    if (tables !== 0) throw failed(path, 'is an SQLite file of another program. Use another file');
+    db.exec(SCHEMA);
+    db.exec(`PRAGMA user_version = ${FORMAT}`);
+  });
+}
+
+/** One try at opening the file: throws SQLite's own errors. */
+export function openDatabase(path: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite();
+  checkHeader(path);
+  const db = new DatabaseSync(path);
+  try {
+    // A lock is never waited for inside SQLite, which would stop the whole process: see `patiently`.
+    db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL');
+    prepareSchema(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+export interface Patience {
+  readonly path: string;
+  readonly clock: Clock;
+  /** Milliseconds to keep trying while another process holds the file's lock. */
+  readonly lockTimeoutMs: number;
+  readonly isClosed: () => boolean;
+}
+
+const SHORTEST_WAIT = 1;
+const LONGEST_WAIT = 50;
+
+/** Runs `work`; while another process holds the lock, tries again after awaited, growing, jittered pauses. */
+export async function patiently<T>(patience: Patience, work: () => T): Promise<T> {
+  const { path, clock, lockTimeoutMs } = patience;
+  const deadline = clock.now() + lockTimeoutMs;
+  for (let wait = SHORTEST_WAIT; ; wait = Math.min(LONGEST_WAIT, wait * 2)) {
+    if (patience.isClosed()) throw journalErrors.closed();
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw journalError(error, path);
+      if (clock.now() >= deadline)
+        throw failed(path, `was locked by another process for more than ${lockTimeoutMs} ms`, error);
+    }
+    const pause = wait * (0.5 + Math.random());
+    await new Promise<void>((resolve) => void clock.after(pause, resolve));
+  }
+}

@@ -1,0 +1,140 @@
+import type { Clock, Journal } from '@treadle/core';
+import { journalErrors, systemClock, TreadleError } from '@treadle/core';
+import type { Taken } from './claims.ts';
+import { refuseHeld, releaseLease, renewLease, takeLease } from './claims.ts';
+import { openDatabase, patiently } from './database.ts';
+import type { ProcessTable } from './processes.ts';
+import { systemProcesses } from './processes.ts';
+import { listSessions, readEvents } from './read.ts';
+import type { Store } from './statements.ts';
+import { prepareStore } from './statements.ts';
+import { createWatchers } from './watch.ts';
+import { appendEvents, createSession, postInput, removeSession } from './write.ts';
+
+export interface SqliteJournalOptions {
+  /** The file. It and its folder are made when first needed, readable by their owner only. */
+  readonly path: string;
+  /** Time for leases, polling and retries. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
+  readonly processes?: ProcessTable;
+  /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
+  readonly leaseMs?: number;
+  /** Milliseconds between looks for other processes' writes, while anyone watches. Default 250. */
+  readonly pollMs?: number;
+  /** Milliseconds to keep trying while another process holds the file's lock, before `journal_failed`. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+}
+
+/**
+ * A journal in one SQLite file, for any number of sessions and of processes on this machine. What is acknowledged
+ * survives the process and a power failure: every append is one transaction, synced to the disk (write-ahead log,
+ * `synchronous=FULL`). Waiting for another process's lock never stops this one.
+ *
+ * A claim carries the process's id and start: when that process is dead, the next one gets the session at once; when it
+ * lives elsewhere or can't be seen, after the lease has lapsed. `close` releases the claims that are still held. The file
+ * must lie on a local disk: SQLite's write-ahead log doesn't work across machines.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { sqliteJournal } from '@treadle/store';
+ *
+ * const journal = sqliteJournal({ path: join(mkdtempSync(join(tmpdir(), 'treadle-')), 'journal.db') });
+ * await journal.create('s1', { type: 'session_created', at: Date.now(), eventVersion: 1, sessionId: 's1' });
+ * console.log((await journal.list()).sessions.length); // 1
+ * await journal.close();
+ * ```
+ */
+export function sqliteJournal(options: SqliteJournalOptions): Journal {
+  const { path, clock = systemClock, processes = systemProcesses, pollMs = 250 } = options;
+  if (path === '' || path === ':memory:')
+    throw new TreadleError('invalid_definition', 'sqliteJournal needs the path of a file. In memory: memoryJournal().');
+  const leasing = { clock, processes, leaseMs: options.leaseMs ?? 30_000 };
+  const watchers = createWatchers(clock, pollMs);
+  const held = new Set<Taken>();
+  let closed = false;
+  let closing: Promise<void> | undefined;
+  let store: Store | undefined;
+  let opening: Promise<Store> | undefined;
+  const patience = { path, clock, lockTimeoutMs: options.lockTimeoutMs ?? 10_000, isClosed: () => closed };
+
+  function open(): Promise<Store> {
+    if (opening) return opening;
+    opening = patiently(patience, () => {
+      store = prepareStore(openDatabase(path));
+      watchers.opened(store);
+      return store;
+    });
+    opening.catch(() => {
+      // A later call tries again: the disk may have room by then.
+      opening = undefined;
+    });
+    return opening;
+  }
+
+  async function run<T>(work: (store: Store) => T): Promise<T> {
+    if (closed) throw journalErrors.closed();
+    const ready = store ?? (await open());
+    return patiently(patience, () => work(ready));
+  }
+
+  async function shut(): Promise<void> {
+    if (store) {
+      for (const taken of held) {
+        await run((ready) => releaseLease(ready, taken)).catch(() => {
+          // It lapses by itself, or with this process.
+        });
+      }
+    }
+    closed = true;
+    watchers.close();
+    store?.db.close();
+  }
+
+  return {
+    create: (sessionId, first, fork) => run((ready) => createSession(ready, sessionId, first, fork)),
+    async claim(sessionId, owner) {
+      const taken = await run((ready) => takeLease(ready, leasing, sessionId, owner));
+      held.add(taken);
+      return {
+        sessionId,
+        epoch: taken.epoch,
+        seq: taken.seq,
+        leaseMs: leasing.leaseMs,
+        renew: () => run((ready) => renewLease(ready, leasing, taken)),
+        async release() {
+          if (held.delete(taken) && !closed) await run((ready) => releaseLease(ready, taken));
+        },
+      };
+    },
+    async append(sessionId, epoch, expectedSeq, events) {
+      const texts = events.map((event) => JSON.stringify(event));
+      const outcome = await run((ready) => appendEvents(ready, sessionId, epoch, expectedSeq, events, texts));
+      if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
+      return outcome;
+    },
+    async post(sessionId, input, key, at) {
+      const outcome = await run((ready) => postInput(ready, sessionId, input, key, at));
+      if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
+      return outcome;
+    },
+    read: (sessionId, from) => ({ [Symbol.asyncIterator]: () => readEvents(path, sessionId, from, run) }),
+    watch(sessionId, changed) {
+      const stop = watchers.add(sessionId, changed);
+      // Others' writes are heard of only with the file open. A file that can't be opened is reported to the next caller.
+      if (!store && !closed) open().catch(() => {});
+      return stop;
+    },
+    list: (listOptions = {}) => run((ready) => listSessions(ready, listOptions)),
+    async remove(sessionId) {
+      await run((ready) =>
+        removeSession(ready, sessionId, (session) => refuseHeld(ready, leasing, sessionId, session)),
+      );
+      watchers.removed(sessionId);
+    },
+    close: () => (closing ??= shut()),
+  };
+}

@@ -1,0 +1,137 @@
+import type { DurableEvent, DurableEventBody, ListOptions, SessionPage, SessionSummary } from '@treadle/core';
+import { journalErrors } from '@treadle/core';
+import { corrupt } from './errors.ts';
+import type { SessionRow, Store } from './statements.ts';
+import { findSession } from './statements.ts';
+import { sessionOf } from './write.ts';
+
+/** A row id and the numbers to read of it. */
+interface Stretch {
+  readonly session: number;
+  next: number;
+  readonly last: number;
+}
+
+interface EventRow {
+  readonly seq: number;
+  readonly body: string;
+}
+
+/** What a reader fetches at a time: enough to be quick, little enough to keep neither the process nor the memory busy. */
+const BATCH_ROWS = 500;
+const BATCH_CHARACTERS = 256 * 1024;
+
+function stretches(store: Store, row: SessionRow, from: number): Stretch[] {
+  const parts: Stretch[] = [];
+  let current: Pick<SessionRow, 'id' | 'base' | 'parent'> | undefined = row;
+  let last = row.seq;
+  while (current && last >= from) {
+    if (last > current.base) parts.push({ session: current.id, next: Math.max(from, current.base + 1), last });
+    last = Math.min(last, current.base);
+    current =
+      current.parent === null ? undefined : (store.ancestor.get({ id: current.parent }) as unknown as SessionRow);
+  }
+  return parts.reverse();
+}
+
+function fetchBatch(store: Store, part: Stretch): EventRow[] {
+  const rows: EventRow[] = [];
+  let characters = 0;
+  const query = { session: part.session, from: part.next, to: part.last };
+  for (const row of store.events.iterate(query) as Iterable<unknown> as Iterable<EventRow>) {
+    rows.push(row);
+    characters += row.body.length;
+    if (rows.length >= BATCH_ROWS || characters >= BATCH_CHARACTERS) break;
+  }
+  return rows;
+}
+
+function parseEvent(path: string, name: string, { seq, body }: EventRow): DurableEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(body);
+  } catch (error) {
+    throw corrupt(path, `event ${seq} of session ${name} is not JSON`, error);
+  }
+  if (typeof event !== 'object' || event === null)
+    throw corrupt(path, `event ${seq} of session ${name} is not an object`);
+  return Object.assign(event as DurableEventBody, { seq });
+}
+
+/** Reads in batches, between which others may write; `run` gives the open store and turns SQLite's errors into ours. */
+export function readEvents(
+  path: string,
+  name: string,
+  from: number,
+  run: <T>(work: (store: Store) => T) => Promise<T>,
+): AsyncIterator<DurableEvent> {
+  let parts: Stretch[] | undefined;
+  let index = 0;
+  let rows: EventRow[] = [];
+  let place = 0;
+
+  function refill(store: Store): void {
+    parts ??= stretches(store, sessionOf(store, name), Math.max(1, from));
+    rows = [];
+    place = 0;
+    let part = parts[index];
+    while (part && part.next > part.last) part = parts[++index];
+    if (!part) return;
+    rows = fetchBatch(store, part);
+    const gap = rows.length === 0 || rows.some((row, offset) => row.seq !== (part?.next ?? 0) + offset);
+    if (gap) {
+      if (!findSession(store, name)) throw journalErrors.notFound(name);
+      throw corrupt(path, `events of session ${name} are missing from ${part.next} on`);
+    }
+    part.next += rows.length;
+  }
+
+  return {
+    async next() {
+      if (place >= rows.length) await run(refill);
+      const row = rows[place++];
+      return row ? { done: false, value: parseEvent(path, name, row) } : { done: true, value: undefined };
+    },
+    async return() {
+      parts = [];
+      rows = [];
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+interface ListRow {
+  readonly id: number;
+  readonly sessionId: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly agentId: string | null;
+  readonly firstPrompt: string | null;
+  readonly base: number;
+  readonly parentId: string | null;
+  readonly seq: number;
+}
+
+function summaryOf(row: ListRow): SessionSummary {
+  return {
+    sessionId: row.sessionId,
+    seq: row.seq,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    ...(row.agentId !== null && { agentId: row.agentId }),
+    ...(row.firstPrompt !== null && { firstPrompt: row.firstPrompt }),
+    ...(row.parentId !== null && { parent: { sessionId: row.parentId, seq: row.base } }),
+  };
+}
+
+export function listSessions(store: Store, { limit = 50, cursor, agentId }: ListOptions): SessionPage {
+  const [updatedAt = null, id = null] = cursor?.split('.').map(Number) ?? [];
+  const query = { agentId: agentId ?? null, updatedAt, id, limit: limit + 1 };
+  const rows = store.list.all(query) as unknown as ListRow[];
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    sessions: shown.map(summaryOf),
+    ...(last && rows.length > limit && { cursor: `${last.updatedAt}.${last.id}` }),
+  };
+}

@@ -1,0 +1,96 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** Numbers arrive in SQLite as floating point, which must not get into the arithmetic of event ids. */
+const whole = (parameter: string): string => `CAST(${parameter} AS INTEGER)`;
+
+const SESSION = `(SELECT id FROM sessions WHERE session_id = :name AND removed = 0)`;
+/** The last number of the log of the session whose row id is `id`. */
+const lastSeq = (id: string): string =>
+  `(SELECT max(events.id) & 0xffffffff FROM events WHERE events.id < ((${id} + 1) << 32))`;
+
+const SOURCES = {
+  session: `
+    SELECT id, base, parent, epoch, first_prompt AS firstPrompt, first_prompt_seq AS firstPromptSeq,
+      ${lastSeq('sessions.id')} AS seq
+    FROM sessions WHERE session_id = :name AND removed = 0`,
+  ancestor: 'SELECT id, base, parent, removed FROM sessions WHERE id = :id',
+  createSession: `
+    INSERT INTO sessions (session_id, parent, base, created_at, agent_id, first_prompt, first_prompt_seq)
+    VALUES (:name, :parent, :base, :at, :agentId, :firstPrompt, :firstPromptSeq) RETURNING id`,
+  addEvent: `
+    INSERT INTO events (id, at, posted, body)
+    VALUES ((${whole(':session')} << 32) + ${whole(':seq')}, :at, :posted, :body)`,
+  // The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log.
+  append: `
+    INSERT INTO events (id, at, posted, body)
+    SELECT (leases.session << 32) + ${whole(':expected')} + 1, :at, 0, :body FROM leases
+    WHERE leases.session = ${SESSION} AND leases.epoch = :epoch
+      AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32))
+        = (leases.session << 32) + ${whole(':expected')}`,
+  appendedAfter: `
+    SELECT 1 FROM events
+    WHERE id > (${whole(':session')} << 32) + ${whole(':seq')} AND id < ((${whole(':session')} + 1) << 32) AND posted = 0
+    LIMIT 1`,
+  input: 'SELECT seq FROM inputs WHERE session = :session AND key = :key',
+  addInput: 'INSERT OR IGNORE INTO inputs (session, key, seq) VALUES (:session, :key, :seq)',
+  setFirstPrompt: `
+    UPDATE sessions SET first_prompt = :text, first_prompt_seq = :seq WHERE id = :session AND first_prompt IS NULL`,
+  lease: `
+    SELECT epoch, owner_id AS ownerId, owner_label AS ownerLabel, pid, process_start AS start, host,
+      expires_at AS expiresAt
+    FROM leases WHERE session = :session`,
+  raiseEpoch: 'UPDATE sessions SET epoch = epoch + 1 WHERE id = :session RETURNING epoch',
+  setLease: `
+    INSERT OR REPLACE INTO leases (session, epoch, owner_id, owner_label, pid, process_start, host, expires_at)
+    VALUES (:session, :epoch, :ownerId, :ownerLabel, :pid, :start, :host, :expiresAt)`,
+  renew: 'UPDATE leases SET expires_at = :expiresAt WHERE session = :session AND epoch = :epoch',
+  release: 'DELETE FROM leases WHERE session = :session AND epoch = :epoch',
+  dropLease: 'DELETE FROM leases WHERE session = :session',
+  events: `
+    SELECT id & 0xffffffff AS seq, body FROM events
+    WHERE id BETWEEN (${whole(':session')} << 32) + ${whole(':from')} AND (${whole(':session')} << 32) + ${whole(':to')}
+    ORDER BY id`,
+  list: `
+    SELECT s.id, s.session_id AS sessionId, s.created_at AS createdAt, s.agent_id AS agentId,
+      s.first_prompt AS firstPrompt, s.base, p.session_id AS parentId, e.id & 0xffffffff AS seq, e.at AS updatedAt
+    FROM sessions s
+    JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id < ((s.id + 1) << 32))
+    LEFT JOIN sessions p ON p.id = s.parent
+    WHERE s.removed = 0 AND (:agentId IS NULL OR s.agent_id = :agentId)
+      AND (:updatedAt IS NULL OR e.at < :updatedAt OR (e.at = :updatedAt AND s.id < :id))
+    ORDER BY e.at DESC, s.id DESC LIMIT :limit`,
+  markRemoved: 'UPDATE sessions SET removed = 1 WHERE id = :id',
+  dropInputs: 'DELETE FROM inputs WHERE session = :id',
+  lastForked: 'SELECT max(base) AS seq FROM sessions WHERE parent = :id',
+  dropEventsAfter: `
+    DELETE FROM events WHERE id > (${whole(':id')} << 32) + ${whole(':seq')} AND id < ((${whole(':id')} + 1) << 32)`,
+  dropSession: 'DELETE FROM sessions WHERE id = :id',
+  dataVersion: 'PRAGMA data_version',
+} as const;
+
+/** An open file with its statements, each prepared when it is first used. */
+export type Store = { readonly db: DatabaseSync } & Readonly<Record<keyof typeof SOURCES, StatementSync>>;
+
+export function prepareStore(db: DatabaseSync): Store {
+  const store = { db };
+  for (const [name, source] of Object.entries(SOURCES)) {
+    let statement: StatementSync | undefined;
+    Object.defineProperty(store, name, { get: () => (statement ??= db.prepare(source)) });
+  }
+  return store as Store;
+}
+
+/** A session's row, as far as the journal needs it. */
+export interface SessionRow {
+  readonly id: number;
+  readonly base: number;
+  readonly parent: number | null;
+  readonly epoch: number;
+  readonly firstPrompt: string | null;
+  readonly firstPromptSeq: number | null;
+  /** The last number of its log. */
+  readonly seq: number;
+}
+
+export const findSession = (store: Store, name: string): SessionRow | undefined =>
+  store.session.get({ name }) as SessionRow | undefined;

@@ -1,0 +1,134 @@
+import type { AppendOutcome, DurableEventBody, PostOutcome, SessionInput } from '@treadle/core';
+import { agentIdOf, firstPromptOf, journalErrors } from '@treadle/core';
+import { transaction } from './database.ts';
+import type { SessionRow, Store } from './statements.ts';
+import { findSession } from './statements.ts';
+
+export function sessionOf(store: Store, name: string): SessionRow {
+  const row = findSession(store, name);
+  if (!row) throw journalErrors.notFound(name);
+  return row;
+}
+
+export function createSession(
+  store: Store,
+  name: string,
+  first: DurableEventBody,
+  fork: { readonly sessionId: string; readonly seq: number } | undefined,
+): void {
+  const agentId = agentIdOf(first) ?? null;
+  transaction(store.db, () => {
+    if (findSession(store, name)) throw journalErrors.exists(name);
+    const parent = fork && sessionOf(store, fork.sessionId);
+    if (fork && parent && !(Number.isInteger(fork.seq) && fork.seq >= 1 && fork.seq <= parent.seq))
+      throw journalErrors.noSuchEvent(fork.sessionId, fork.seq, parent.seq);
+    const base = fork?.seq ?? 0;
+    const inherits = parent?.firstPromptSeq != null && parent.firstPromptSeq <= base;
+    const row = store.createSession.get({
+      name,
+      parent: parent?.id ?? null,
+      base,
+      at: first.at,
+      agentId,
+      firstPrompt: inherits ? parent.firstPrompt : null,
+      firstPromptSeq: inherits ? parent.firstPromptSeq : null,
+    }) as { id: number };
+    store.addEvent.run({ session: row.id, seq: base + 1, at: first.at, posted: 0, body: JSON.stringify(first) });
+  });
+}
+
+/** Remembers an input's key, and the session's first prompt. */
+function noteInput(store: Store, session: number, key: string, input: SessionInput, seq: number): void {
+  store.addInput.run({ session, key, seq });
+  const text = firstPromptOf(input);
+  if (text !== undefined) store.setFirstPrompt.run({ session, text, seq });
+}
+
+export function postInput(store: Store, name: string, input: SessionInput, key: string, at: number): PostOutcome {
+  const event: DurableEventBody = { type: 'input_received', at, key, input };
+  const body = JSON.stringify(event);
+  return transaction(store.db, () => {
+    const { id: session, seq: last } = sessionOf(store, name);
+    const before = store.input.get({ session, key }) as { seq: number } | undefined;
+    if (before) return { seq: before.seq, duplicate: true };
+    const seq = last + 1;
+    store.addEvent.run({ session, seq, at, posted: 1, body });
+    noteInput(store, session, key, input, seq);
+    return { seq, duplicate: false };
+  });
+}
+
+/** Why an append was not written; true when nothing stands in its way. */
+function standing(store: Store, name: string, epoch: number, expected: number): true | { ok: false; seq: number } {
+  const { id: session, seq, epoch: highest } = sessionOf(store, name);
+  const lease = store.lease.get({ session }) as { epoch: number } | undefined;
+  if (epoch !== highest) throw journalErrors.fenced(name, epoch, `epoch ${highest} took it over`);
+  if (!lease) throw journalErrors.fenced(name, epoch, 'its claim was released');
+  if (expected === seq) return true;
+  if (expected > seq || store.appendedAfter.get({ session, seq: expected }))
+    throw journalErrors.fenced(name, epoch, `it expects event ${expected + 1}, the log ends at ${seq}`);
+  return { ok: false, seq };
+}
+
+function writeAll(
+  store: Store,
+  name: string,
+  epoch: number,
+  expected: number,
+  bodies: readonly DurableEventBody[],
+  texts: readonly string[],
+): boolean {
+  const write = (at: number, index: number): boolean =>
+    store.append.run({ name, epoch, expected: expected + index, at, body: texts[index] ?? '' }).changes === 1;
+  const [first] = bodies;
+  if (bodies.length === 1 && first && first.type !== 'input_received') return write(first.at, 0);
+  return transaction(store.db, () => {
+    const session = findSession(store, name);
+    return bodies.every((body, index) => {
+      // Only the first can miss: from then on the lock is ours.
+      if (!write(body.at, index)) return false;
+      if (body.type === 'input_received' && session)
+        noteInput(store, session.id, body.key, body.input, expected + index + 1);
+      return true;
+    });
+  });
+}
+
+export function appendEvents(
+  store: Store,
+  name: string,
+  epoch: number,
+  expected: number,
+  bodies: readonly DurableEventBody[],
+  texts: readonly string[],
+): AppendOutcome {
+  if (bodies.length > 0 && writeAll(store, name, epoch, expected, bodies, texts))
+    return { ok: true, events: bodies.map((body, index) => ({ ...body, seq: expected + index + 1 })) };
+  const reason = standing(store, name, epoch, expected);
+  if (reason !== true) return reason;
+  if (bodies.length === 0) return { ok: true, events: [] };
+  throw journalErrors.fenced(name, epoch, 'the session was replaced meanwhile');
+}
+
+/** Deletes what no fork reads of a removed session, and its removed ancestors when it was the last to read them. */
+function prune(store: Store, id: number): void {
+  const forked = store.lastForked.get({ id }) as { seq: number | null };
+  store.dropEventsAfter.run({ id, seq: forked.seq ?? 0 });
+  if (forked.seq !== null) return;
+  const row = store.ancestor.get({ id }) as { parent: number | null };
+  store.dropSession.run({ id });
+  if (row.parent === null) return;
+  const parent = store.ancestor.get({ id: row.parent }) as { removed: number } | undefined;
+  if (parent?.removed === 1) prune(store, row.parent);
+}
+
+export function removeSession(store: Store, name: string, refuseHeld: (session: number) => void): void {
+  transaction(store.db, () => {
+    const { id } = sessionOf(store, name);
+    refuseHeld(id);
+    store.dropLease.run({ session: id });
+    store.dropInputs.run({ id });
+    store.markRemoved.run({ id });
+    prune(store, id);
+  });
+}
