@@ -24,7 +24,7 @@ export const defaultDenyPatterns: readonly DenyPattern[] = [
   { pattern: /\bmkfs(?:\.\w+)?(?=$|\s)/m, reason: 'it would make a new file system over a disk' },
   { pattern: /\bdd\s+(?:\S+\s+){0,20}?if=/, reason: 'dd copies raw data and can overwrite disks' },
   { pattern: />\s*\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk)\w*/, reason: 'it would write over a disk' },
-  { pattern: /([\w:.]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}/, reason: 'it is a fork bomb' },
+  { pattern: /(?<![\w:.])([\w:.]{1,100})\s?\(\s?\)\s*\{\s*\1\s?\|\s?\1\s?&\s*\}/, reason: 'it is a fork bomb' },
 ];
 
 const longestChecked = 100_000;

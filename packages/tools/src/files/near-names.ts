@@ -62,11 +62,17 @@ function closest(wanted: string, entries: readonly string[]): string[] {
   const scored = entries.slice(0, mostEntries).map((name) => {
     const other = name.normalize('NFKC').toLowerCase();
     const contains = folded.length > 2 && (other.includes(folded) || folded.includes(other)) ? alikeEnough : 0;
-    return { name, score: Math.max(similarity(folded, other), contains) };
+    // Letters in another order: the usual slip in a name too short to have pieces in common.
+    const swapped = sorted(folded) === sorted(other) ? alikeEnough : 0;
+    return { name, score: Math.max(similarity(folded, other), contains, swapped) };
   });
   return scored
     .filter(({ score }) => score >= alikeEnough)
     .toSorted((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
     .slice(0, mostNames)
     .map(({ name }) => name);
+}
+
+function sorted(text: string): string {
+  return [...text].toSorted().join('');
 }

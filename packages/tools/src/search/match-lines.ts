@@ -14,19 +14,20 @@ export interface LineMatch {
 
 export interface PieceMatches {
   readonly matches: readonly LineMatch[];
-  /** How many lines the piece has. */
+  /** How many line feeds the piece has. */
   readonly lines: number;
 }
 
-/** Kept of a line on each side of the match, before it is cut for showing. */
-const aroundMatch = 1000;
+/** Shown of a long line, and how much of that is before the match. */
+const shownCharacters = 450;
+const shownBefore = 150;
 
 /** The lines of `piece` that `pattern` matches, at most `limit` of them. `pattern` must not be global or sticky. */
 export function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceMatches {
   const { text } = piece;
   const matches: LineMatch[] = [];
   let lines = 0;
-  for (let from = 0; from < text.length; lines += 1) {
+  for (let from = 0; from < text.length;) {
     const newline = text.indexOf('\n', from);
     const next = newline < 0 ? text.length : newline + 1;
     if (matches.length < limit) {
@@ -35,6 +36,7 @@ export function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceM
       const at = pattern.exec(line)?.index;
       if (at !== undefined) matches.push({ line: piece.firstLine + lines, ...excerpt(line, at) });
     }
+    if (newline >= 0) lines += 1;
     from = next;
   }
   return { matches, lines };
@@ -42,8 +44,8 @@ export function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceM
 
 /** The part of a line around position `at`, marked with … where it was cut. */
 export function excerpt(line: string, at: number): { readonly text: string; readonly at: number } {
-  const from = at > aroundMatch ? at - aroundMatch / 2 : 0;
-  const to = from + aroundMatch;
+  const from = at > shownCharacters - shownBefore ? at - shownBefore : 0;
+  const to = from + shownCharacters;
   if (from === 0 && line.length <= to) return { text: line, at };
   return { text: `${from > 0 ? '…' : ''}${line.slice(from, to)}${line.length > to ? '…' : ''}`, at };
 }

@@ -11,6 +11,8 @@ export interface Hit {
   /** As ripgrep printed it. */
   readonly path: string;
   readonly line: number;
+  /** Where in the line the match begins, in bytes, from 1. */
+  readonly column: number;
 }
 
 const graceMs = 500;
@@ -35,6 +37,7 @@ export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder'
     '--no-heading',
     '--with-filename',
     '--line-number',
+    '--column',
     '--null',
     '--max-columns=1',
     '--sort=path',
@@ -61,7 +64,7 @@ function escapeGlob(text: string): string {
   return text.replace(/[\\*?[\]{}!]/g, '\\$&');
 }
 
-/** Reads ripgrep's output as it comes: each record is a path, NUL, a line number, `:`, a text, a line feed. */
+/** Reads ripgrep's output as it comes: each record is a path, NUL, `line:column:text`, a line feed. */
 export function hitParser(onHit: (hit: Hit) => void): { push(bytes: Buffer): void } {
   const decoder = new TextDecoder();
   let open = '';
@@ -73,8 +76,11 @@ export function hitParser(onHit: (hit: Hit) => void): { push(bytes: Buffer): voi
         const nul = open.indexOf('\0', from);
         const end = nul < 0 ? -1 : open.indexOf('\n', nul);
         if (end < 0) break;
-        const line = Number.parseInt(open.slice(nul + 1, end), 10);
-        if (line > 0) onHit({ path: open.slice(from, nul).replace(/^\.\//, ''), line });
+        const [line = 0, column = 0] = open
+          .slice(nul + 1, end)
+          .split(':', 2)
+          .map(Number);
+        if (line > 0 && column > 0) onHit({ path: open.slice(from, nul).replace(/^\.\//, ''), line, column });
         from = end + 1;
       }
       open = open.slice(from);
@@ -147,7 +153,7 @@ async function readHits(
     if (scope.file === undefined && !scope.includes(scope.folder === '.' ? path : path.slice(scope.folder.length + 1)))
       continue;
     try {
-      for (const line of await readLines(root, path, new Set(group.map((hit) => hit.line)), signal)) lines.push(line);
+      lines.push(...(await readLines(root, path, group, signal)));
     } catch (error) {
       if (!(error instanceof FileProblem)) throw error;
       if (error.code === 'hard_link') hardLinks += 1;
@@ -157,35 +163,38 @@ async function readHits(
   return { lines: lines.slice(0, limit), hardLinks, unreadable };
 }
 
-/** The lines of a file with these numbers, in order, read through the root. */
-async function readLines(
-  root: Root,
-  path: string,
-  numbers: ReadonlySet<number>,
-  signal: AbortSignal,
-): Promise<FoundLine[]> {
+/** The lines of a file that were hit, read through the root. */
+async function readLines(root: Root, path: string, hits: readonly Hit[], signal: AbortSignal): Promise<FoundLine[]> {
   const found: FoundLine[] = [];
-  const last = Math.max(...numbers);
+  const columns = new Map(hits.map((hit) => [hit.line, hit.column]));
   const file = await root.open(path);
-  let line = 0;
+  let line = 1;
+  const take = (text: string): boolean => {
+    for (let from = 0; from < text.length && columns.size > 0;) {
+      const newline = text.indexOf('\n', from);
+      const end = newline < 0 ? text.length : newline;
+      const column = columns.get(line);
+      if (column !== undefined) {
+        const content = text.slice(from, end).replace(/\r$/, '');
+        found.push({ path, line, text: excerpt(content, characterAt(content, column)).text });
+        columns.delete(line);
+      }
+      if (newline >= 0) line += 1;
+      from = end + 1;
+    }
+    return columns.size > 0;
+  };
   try {
-    await readText(
-      file,
-      (text) => {
-        for (let from = 0; from < text.length && line < last;) {
-          const newline = text.indexOf('\n', from);
-          const end = newline < 0 ? text.length : newline;
-          line += 1;
-          if (numbers.has(line))
-            found.push({ path, line, text: excerpt(text.slice(from, end).replace(/\r$/, ''), 0).text });
-          from = end + 1;
-        }
-        return Promise.resolve(line < last);
-      },
-      signal,
-    );
+    await readText(file, (text) => Promise.resolve(take(text)), signal);
   } finally {
     await file.handle.close();
   }
   return found;
+}
+
+/** The position in `line` of the byte `column`, from 1, of its UTF-8 form. */
+function characterAt(line: string, column: number): number {
+  return Buffer.from(line, 'utf8')
+    .subarray(0, column - 1)
+    .toString('utf8').length;
 }

@@ -19,9 +19,10 @@ export function safeText(text: string): string {
     .replace(longRuns, (run, character: string) => `${character}(×${run.length})`);
 }
 
-/** One line made safe: like `safeText`, but a carriage return inside it is shown, not turned into a line end. */
+/** One line made safe: all control characters in it but tabs are shown as their pictures, line ends too. */
 export function safeLine(line: string): string {
   return line
+    .replaceAll('\n', '\u240a')
     .replace(controls, pictureOf)
     .replace(longRuns, (run, character: string) => `${character}(×${run.length})`);
 }
