@@ -8,7 +8,7 @@ const COMMON = {
 /** The flags of `treadle run`. */
 export const RUN_OPTIONS = {
   prompt: { short: 'p', value: 'TEXT', help: 'The prompt, for those who rather name it.' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline/rules.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline.' },
   cwd: { value: 'FOLDER', help: 'Work in this folder, and let the tools change files in it.' },
   'output-format': { value: 'FORMAT', help: 'text (default), json (one object at the end) or events (JSON lines).' },
   'max-turns': { value: 'N', help: 'At most so many calls of the model (default 50).' },

@@ -31,7 +31,6 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
     case 'aborted':
     case 'refused':
     case 'length':
-    case 'input_rejected':
       return EXIT.error;
   }
 }

@@ -1,10 +1,10 @@
 import { memoryJournal, type Journal, type Model } from '@treadle/core';
 
-import { mkdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 
 import type { CliIo } from './io.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Where the command line gets its big parts. A test may bring its own. */
 export interface CliParts {
@@ -19,7 +19,10 @@ export const DEFAULT_PARTS: CliParts = { model: loadModel, journal: openJournal 
 async function loadModel(name: string, env: CliIo['env']): Promise<Model> {
   if (name === 'offline' || name.startsWith('offline/')) {
     const { offlineModel } = await import('@treadle/models/offline');
-    return offlineModel();
+    const model = offlineModel();
+    const known = `${model.provider}/${model.id}`;
+    if (name === 'offline' || name === known) return model;
+    throw new UsageError(`There is no model ${name}. The offline model is ${known}, or just offline.`);
   }
   const { resolveModel } = await import('@treadle/models');
   return resolveModel(name, { env });
@@ -35,8 +38,6 @@ function homeFolder({ env, cwd }: CliIo): string {
 async function openJournal(io: CliIo): Promise<Journal> {
   const folder = homeFolder(io);
   const { sqliteJournal } = await import('@treadle/store');
-  // Sessions hold what was read and written: they are nobody else's business.
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   return sqliteJournal({ path: join(folder, 'sessions.db') });
 }
 

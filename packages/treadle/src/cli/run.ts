@@ -167,7 +167,8 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
     await out.flowing();
   }
   const result = await run.result;
-  output.end({ sessionId: session.id, agent: session.agent, result, denials, durationMs: io.now() - startedAt });
+  if (!left)
+    output.end({ sessionId: session.id, agent: session.agent, result, denials, durationMs: io.now() - startedAt });
   if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
   return left ? EXIT.closedPipe : exitCodeOf(result.end, denials.length > 0);
 }

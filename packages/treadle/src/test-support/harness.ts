@@ -1,0 +1,135 @@
+// The command line in a test: a world of its own, and everything it printed.
+
+import { memoryJournal, type Model } from '@treadle/core';
+
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+
+import type { CliIo, InterruptSignal, OutputStream } from '../cli/io.ts';
+import { main } from '../cli/main.ts';
+import { DEFAULT_PARTS, type CliParts } from '../cli/parts.ts';
+
+export interface CliOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is piped in. Absent: standard input is a terminal at which nobody types. */
+  readonly stdin?: string | AsyncIterable<Uint8Array | string>;
+  /** Standard output is a terminal. */
+  readonly isTTY?: boolean;
+  /** Answers instead of the model that the arguments name. */
+  readonly model?: Model;
+  readonly parts?: Partial<CliParts>;
+  /** Passes this many milliseconds at once where the command line waits for input. */
+  readonly after?: CliIo['after'];
+}
+
+export interface CliOutcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A call of the command line that is under way. */
+export interface CliCall {
+  readonly outcome: Promise<CliOutcome>;
+  signal(name: InterruptSignal): void;
+  /** The reader of standard output goes away. */
+  closeOutput(): void;
+  /** Codes with which the process was to end at once. */
+  readonly exits: readonly number[];
+  /** Resolves once standard output has this text. */
+  printed(text: string): Promise<void>;
+}
+
+export function startCli(argv: readonly string[], options: CliOptions = {}): CliCall {
+  const listeners = new Set<(signal: InterruptSignal) => void>();
+  const stdout = collector(options.isTTY === true);
+  const stderr = collector(false);
+  const exits: number[] = [];
+  const { stdin } = options;
+  const io: CliIo = {
+    env: options.env ?? {},
+    cwd: options.cwd ?? tmpdir(),
+    stdin:
+      stdin === undefined
+        ? Object.assign(Readable.from([]), { isTTY: true })
+        : typeof stdin === 'string'
+          ? Readable.from([Buffer.from(stdin)])
+          : stdin,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    onSignal(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    now: () => Date.now(),
+    after: options.after ?? (() => () => {}),
+    exit: (code) => exits.push(code),
+  };
+  const { model } = options;
+  const ownModel = model === undefined ? {} : { model: async () => model };
+  const journals = { journal: async () => memoryJournal() };
+  const isKept = options.env?.['TREADLE_HOME'] !== undefined || options.env?.['HOME'] !== undefined;
+  const parts = { ...DEFAULT_PARTS, ...(isKept ? {} : journals), ...ownModel, ...options.parts };
+  return {
+    outcome: main(argv, io, parts).then((code) => ({ code, stdout: stdout.text(), stderr: stderr.text() })),
+    signal(name) {
+      for (const listener of listeners) listener(name);
+    },
+    closeOutput: stdout.close,
+    exits,
+    printed: stdout.printed,
+  };
+}
+
+/** Calls the command line and waits for its end. */
+export function runCli(argv: readonly string[], options: CliOptions = {}): Promise<CliOutcome> {
+  return startCli(argv, options).outcome;
+}
+
+function collector(isTTY: boolean) {
+  let collected = '';
+  let isClosed = false;
+  let waiting: { readonly text: string; readonly resolve: () => void }[] = [];
+  const stream: OutputStream = Object.assign(
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        if (isClosed) {
+          done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+          return;
+        }
+        collected += chunk.toString();
+        const ready = waiting.filter(({ text }) => collected.includes(text));
+        waiting = waiting.filter((one) => !ready.includes(one));
+        for (const { resolve } of ready) resolve();
+        done();
+      },
+    }),
+    { isTTY },
+  );
+  return {
+    stream,
+    text: () => collected,
+    close: () => {
+      isClosed = true;
+    },
+    printed: (text: string) =>
+      collected.includes(text) ? Promise.resolve() : new Promise<void>((resolve) => waiting.push({ text, resolve })),
+  };
+}
+
+/** A folder that is removed with `await using`. Its path is real. */
+export async function temporaryFolder(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'treadle-cli-')));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** The JSON lines of `--output-format events`. */
+export function jsonLines<Line>(text: string): Line[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
