@@ -1,0 +1,84 @@
+import { parseDecimal, type Decimal } from './decimal.ts';
+
+/** Counts as `wc` makes them, but characters are code points and a last line without an end counts. */
+export interface TextCounts {
+  readonly lines: number;
+  readonly words: number;
+  readonly characters: number;
+}
+
+/** Line ends are counted as one character each, between the lines. */
+export function countText(lines: readonly string[]): TextCounts {
+  let words = 0;
+  let characters = Math.max(0, lines.length - 1);
+  for (const line of lines) {
+    words += line.match(/\S+/g)?.length ?? 0;
+    characters += [...line].length;
+  }
+  return { lines: lines.length, words, characters };
+}
+
+const SEPARATORS = /[\s=;|]+|(?<=[\p{L}_"')\]]):/u;
+const WRAPPING = /^[("'[{<*_`]+|[)"'\]}>*_`,.:!?]+$/g;
+
+/**
+ * The numbers that stand by themselves in a text. A date, a time, a version, a number inside a word and the number of a
+ * list's item are none.
+ */
+export function numbersInText(lines: readonly string[]): readonly Decimal[] {
+  const numbers: Decimal[] = [];
+  for (const line of lines) {
+    for (const token of line.replace(/^\s*\d+[.)]\s+(?=\S)/, '').split(SEPARATORS)) {
+      const bare = token.replace(WRAPPING, '');
+      const value = /\d/.test(bare) ? parseDecimal(bare) : undefined;
+      if (value !== undefined) numbers.push(value);
+    }
+  }
+  return numbers;
+}
+
+/** The headings of a Markdown text, outside of fenced blocks. */
+export function headingsOf(lines: readonly string[]): readonly { readonly level: number; readonly text: string }[] {
+  const headings: { level: number; text: string }[] = [];
+  let fenced = false;
+  for (const line of lines) {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    const match = fenced ? null : /^(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line);
+    if (match !== null) headings.push({ level: match[1]?.length ?? 1, text: match[2] ?? '' });
+  }
+  return headings;
+}
+
+/** The first paragraph of plain prose in a Markdown or plain text. */
+export function firstParagraph(lines: readonly string[]): string {
+  const paragraph: string[] = [];
+  let fenced = false;
+  for (const line of lines) {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    const prose =
+      !fenced &&
+      /^\s*[\p{L}\p{N}"'*_`([]/u.test(line) &&
+      !/^\s*(?:[-*+]|\d+[.)])\s|^\s*\[?!?\[|^\s*(?:```|~~~|---|===)/.test(line);
+    if (prose) paragraph.push(line.trim());
+    else if (paragraph.length > 0) break;
+  }
+  return paragraph.join(' ');
+}
+
+const EXPORTS: readonly RegExp[] = [
+  /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) ([\w$]+)/,
+  /^(?:async )?def (\w+)|^class (\w+)/,
+  /^pub (?:async )?(?:fn|struct|enum|trait|mod|const) (\w+)/,
+  /^func (?:\([^)]*\) )?([A-Z]\w*)/,
+];
+
+/** The names a source file declares for others, in order. */
+export function declaredNames(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => {
+    for (const pattern of EXPORTS) {
+      const match = pattern.exec(line);
+      if (match !== null) return [match[1] ?? match[2] ?? ''];
+    }
+    return [];
+  });
+}

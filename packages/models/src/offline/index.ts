@@ -1,0 +1,3 @@
+export { offlineModel } from './model.ts';
+export type { OfflineModelOptions } from './model.ts';
+export { offlineDemoPrompt } from './demo.ts';

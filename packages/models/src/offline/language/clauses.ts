@@ -1,0 +1,95 @@
+import { mask, QUOTE, type Masked, type Quote } from './quotes.ts';
+import { withoutCourtesy } from './words.ts';
+
+/** One request within a prompt, with its quotes still masked. */
+export interface Clause {
+  readonly text: string;
+  readonly quotes: readonly Quote[];
+}
+
+const LIST_LINE = /^\s*(?:\d{1,2}[.)]|[-*•]|step \d+:?)\s+/i;
+/** Where one request surely ends: a sentence, a semicolon, `then`. */
+const STRONG =
+  /(?:[.!?]+(?=\s|$)|;)(?:\s+(?:and\s+)?then\b,?)?\s*|\s*,?\s*\b(?:and\s+)?(?:then|after that|afterwards|after which|followed by)\b,?\s+|,\s+(?:and\s+)?(?:finally|lastly|next)\b,?\s+|\s+and\s+(?:finally|lastly|next)\b,?\s+/gi;
+/** Where one may end: it does only if both sides are requests by themselves. */
+const WEAK = /\s*,\s+(?:and\s+|but\s+)?(?:also\s+)?|\s+(?:and|but)\s+(?:also\s+)?/gi;
+
+const BLOCK = new RegExp(`\\s*\\r?\\n\\s*(?=${QUOTE}\\s*(?:\\n|$))`, 'g');
+
+/** Whether a clause is a request that is understood. */
+export type Understands = (clause: Clause) => 'yes' | 'open' | 'no';
+
+/**
+ * Splits a prompt into its requests, in order. `understands` says which pieces stand by themselves; an `open` one (a text
+ * given without quotes) takes up what follows unless that is a request of its own.
+ */
+export function clausesOf(prompt: string, understands: Understands): readonly Clause[] {
+  const masked = mask(prompt.trim());
+  // A quoted block that begins on a new line belongs to the sentence before it.
+  const pieces = masked.text
+    .replace(BLOCK, ' ')
+    .split(/\r?\n/)
+    .flatMap((line) => {
+      const listed = LIST_LINE.test(line);
+      const text = line.replace(LIST_LINE, '').trim();
+      // A line that announces a list is no request by itself.
+      if (text === '' || (!listed && /:$/.test(text) && understands(clause(text, masked)) === 'no')) return [];
+      return strongPieces(text);
+    });
+  return rejoined(pieces, masked, understands).flatMap((piece) => weakPieces(piece, masked, understands));
+}
+
+interface Piece {
+  readonly text: string;
+  /** What stood between the piece before and this one. */
+  readonly separator: string;
+}
+
+function clause(text: string, masked: Masked): Clause {
+  return { text: withoutCourtesy(text), quotes: masked.quotes };
+}
+
+function strongPieces(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let start = 0;
+  let separator = '\n';
+  for (const match of text.matchAll(STRONG)) {
+    pieces.push({ text: text.slice(start, match.index), separator });
+    start = match.index + match[0].length;
+    separator = match[0];
+  }
+  pieces.push({ text: text.slice(start), separator });
+  return pieces.filter((piece) => piece.text.trim() !== '');
+}
+
+/** Gives an unquoted text back the sentences that were taken for requests and are none. */
+function rejoined(pieces: readonly Piece[], masked: Masked, understands: Understands): readonly string[] {
+  const texts: string[] = [];
+  for (const piece of pieces) {
+    const before = texts.at(-1);
+    const joined = before === undefined ? undefined : `${before}${piece.separator}${piece.text}`;
+    if (
+      before !== undefined &&
+      joined !== undefined &&
+      understands(clause(before, masked)) === 'open' &&
+      understands(clause(piece.text, masked)) === 'no'
+    ) {
+      texts[texts.length - 1] = joined;
+    } else {
+      texts.push(piece.text);
+    }
+  }
+  return texts;
+}
+
+function weakPieces(text: string, masked: Masked, understands: Understands): readonly Clause[] {
+  const whole = clause(text, masked);
+  if (whole.text === '') return [];
+  for (const match of text.matchAll(WEAK)) {
+    const left = clause(text.slice(0, match.index), masked);
+    if (understands(left) === 'no') continue;
+    const right = weakPieces(text.slice(match.index + match[0].length), masked, understands);
+    if (right.length > 0 && right.every((piece) => understands(piece) !== 'no')) return [left, ...right];
+  }
+  return [whole];
+}
