@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { scriptedModel } from '@treadle/testing';
+import { createSession, defineAgent, isDurable, type Run, type TreadleEvent } from './index.ts';
+
+async function eventsOf(run: Run): Promise<TreadleEvent[]> {
+  const events: TreadleEvent[] = [];
+  for await (const event of run) events.push(event);
+  return events;
+}
+
+const textOf = (events: readonly TreadleEvent[]): string =>
+  events.map((event) => (event.type === 'message_delta' ? event.text : '')).join('');
+
+const long = Array.from({ length: 5000 }, (_, n) => `word${n} `).join('');
+
+describe('reading a run', () => {
+  it('by two readers gives both the same', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hello to both of you.']) }));
+    const run = session.prompt('Go.');
+    const [first, second] = await Promise.all([eventsOf(run), eventsOf(run)]);
+    expect(first).toEqual(second);
+    expect(textOf(first)).toBe('Hello to both of you.');
+  });
+
+  it('after its end gives the durable events it missed', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
+    const run = session.prompt('Go.');
+    const early = eventsOf(run);
+    await run.result;
+    expect(await eventsOf(run)).toEqual((await early).filter(isDurable));
+  });
+
+  it('from the middle of a message gives that message from its beginning', async () => {
+    const hold = Promise.withResolvers<void>();
+    const model = scriptedModel([
+      { text: 'One two three four.', chunkSize: 4, waitAfter: { deltas: 2, until: hold.promise } },
+    ]);
+    const session = await createSession(defineAgent({ model }));
+    const run = session.prompt('Go.');
+    let seen = 0;
+    const half = Promise.withResolvers<void>();
+    session.subscribe((event) => {
+      if (event.type === 'message_delta' && ++seen === 2) half.resolve();
+    });
+    await half.promise;
+    const late = eventsOf(run);
+    hold.resolve();
+    const events = await late;
+    expect(textOf(events)).toBe('One two three four.');
+    const deltas = events.flatMap((event) => (event.type === 'message_delta' ? [event.offset] : []));
+    expect(deltas[0]).toBe(0);
+    expect(deltas[1]).toBe(8);
+    expect(events.map(({ type }) => type).filter((type) => type === 'message_started')).toHaveLength(1);
+  });
+
+  it('slowly loses no text and holds little: neighbouring deltas are joined', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel([{ text: long, chunkSize: 5 }]) }));
+    const run = session.prompt('Go.');
+    const reader = run[Symbol.asyncIterator]();
+    const first = await reader.next();
+    await run.result;
+    const events: TreadleEvent[] = first.done === true ? [] : [first.value];
+    for (let next = await reader.next(); next.done !== true; next = await reader.next()) events.push(next.value);
+    expect(textOf(events)).toBe(long);
+    expect(events.length).toBeLessThan(1100);
+    let end = 0;
+    for (const event of events) {
+      if (event.type !== 'message_delta') continue;
+      expect(event.offset).toBe(end);
+      end += event.text.length;
+    }
+  });
+
+  it('may be left early, and the run goes on', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel([{ text: long }]) }));
+    const run = session.prompt('Go.');
+    for await (const event of run) if (event.type === 'message_delta') break;
+    expect((await run.result).finalAnswer).toBe(long);
+  });
+
+  it('that can not be driven throws, as its result and its id reject', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel([]) }));
+    async function* nothing(): AsyncGenerator<string> {}
+    const run = session.prompt(nothing());
+    await expect(eventsOf(run)).rejects.toMatchObject({ code: 'empty_prompt' });
+    await expect(run.result).rejects.toMatchObject({ code: 'empty_prompt' });
+    await expect(run.id).rejects.toMatchObject({ code: 'empty_prompt' });
+  });
+});
