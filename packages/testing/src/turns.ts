@@ -174,7 +174,7 @@ function finished(block: ScriptedBlock, providerCallId: string): ModelBlock {
   }
   if ('cutOff' in block) {
     const { cutOff: _, ...rest } = block;
-    return rest as ModelBlock;
+    return rest;
   }
   return block;
 }
@@ -242,7 +242,7 @@ export function playTurn(turn: Turn, number: number, chunkSize: number = DEFAULT
     const closed = index++;
     offset = 0;
     opened = false;
-    return 'cutOff' in block && block.cutOff === true
+    return 'cutOff' in block && block.cutOff
       ? undefined
       : { type: 'block_end', index: closed, block: finished(block, callId) };
   }

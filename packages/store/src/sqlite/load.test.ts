@@ -7,8 +7,11 @@ function host(load: (emit: (...args: unknown[]) => void) => object | undefined) 
   const heard: unknown[][] = [];
   const node: ModuleHost = {
     version: 'v22.18.0',
-    emitWarning: ((...args: unknown[]) => void heard.push(args)) as ModuleHost['emitWarning'],
-    getBuiltinModule: () => load((...args) => Reflect.apply(node.emitWarning, node, args)),
+    emitWarning: (...args: unknown[]) => void heard.push(args),
+    getBuiltinModule: () =>
+      load((...args) => {
+        Reflect.apply(node.emitWarning, node, args);
+      }),
   };
   return { node, heard };
 }

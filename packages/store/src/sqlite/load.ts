@@ -1,6 +1,7 @@
+import type * as sqlite from 'node:sqlite';
 import { TreadleError } from '@treadle/core';
 
-type Sqlite = typeof import('node:sqlite');
+type Sqlite = typeof sqlite;
 
 /** What loading needs of `process`. */
 export interface ModuleHost {

@@ -14,6 +14,12 @@ export function problems(): Problems {
 
 export const isText = (value: unknown): value is string => typeof value === 'string';
 
+/** Any JSON value in words. */
+export const inWords = (value: unknown): string => (isText(value) ? value : (JSON.stringify(value) ?? 'nothing'));
+
+/** Whether the value is one of these words. */
+export const isOneOf = (value: unknown, ...words: string[]): boolean => isText(value) && words.includes(value);
+
 /** The objects of an array with their paths; what isn't an array of objects is a problem. */
 export function objectsAt(found: Problems, value: unknown, path: string): { item: JsonObject; path: string }[] {
   if (!Array.isArray(value)) {

@@ -9,6 +9,8 @@ import {
   checkUnicode,
   checkUnique,
   checkWholeNumber,
+  inWords,
+  isOneOf,
   isText,
   objectsAt,
   problems,
@@ -57,7 +59,7 @@ function checkResultContent(found: Problems, block: JsonObject, path: string): v
     else if (item['type'] === 'image' || item['type'] === 'document')
       checkSource(found, item['source'], `${at}.source`, item['type']);
     else if (item['type'] !== 'search_result' && item['type'] !== 'tool_reference')
-      found.add(`${at}.type`, `${String(item['type'])} is no content of a tool result`);
+      found.add(`${at}.type`, `${inWords(item['type'])} is no content of a tool result`);
   }
 }
 
@@ -75,7 +77,7 @@ function checkUserBlock(found: Problems, block: JsonObject, path: string): void 
     case 'container_upload':
       return;
     default:
-      found.add(`${path}.type`, `${String(block['type'])} is no block of a user message`);
+      found.add(`${path}.type`, `${inWords(block['type'])} is no block of a user message`);
   }
 }
 
@@ -100,7 +102,7 @@ function checkAssistantBlock(found: Problems, block: JsonObject, path: string): 
     default:
       // Blocks of tools the service runs itself, and its own extensions, come back as they went out.
       if (!isText(type) || !/_tool_use$|_tool_result$|^compaction$|^container_upload$|^fallback$/.test(type))
-        found.add(`${path}.type`, `${String(type)} is no block of an assistant message`);
+        found.add(`${path}.type`, `${inWords(type)} is no block of an assistant message`);
   }
 }
 
@@ -192,7 +194,7 @@ function checkTools(found: Problems, body: JsonObject): void {
   if (choice['type'] === 'tool') {
     if (!isText(choice['name']) || !names.has(choice['name']))
       found.add('tool_choice.name', 'must name one of the tools');
-  } else if (!['auto', 'any', 'none'].includes(String(choice['type']))) {
+  } else if (!isOneOf(choice['type'], 'auto', 'any', 'none')) {
     found.add('tool_choice.type', 'must be auto, any, tool or none');
   }
 }
@@ -201,7 +203,7 @@ function checkThinking(found: Problems, body: JsonObject): void {
   const thinking = body['thinking'];
   if (thinking === undefined) return;
   if (!isJsonObject(thinking)) return found.add('thinking', 'must be an object');
-  if (!['enabled', 'disabled', 'adaptive'].includes(String(thinking['type'])))
+  if (!isOneOf(thinking['type'], 'enabled', 'disabled', 'adaptive'))
     found.add('thinking.type', 'must be enabled, disabled or adaptive');
   if (thinking['type'] === 'disabled') return;
   if (body['temperature'] !== undefined && body['temperature'] !== 1)

@@ -9,6 +9,8 @@ import {
   checkUnicode,
   checkUnique,
   checkWholeNumber,
+  inWords,
+  isOneOf,
   isText,
   objectsAt,
   problems,
@@ -25,7 +27,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 function checkPart(found: Problems, part: JsonObject, path: string, role: string): void {
   const type = part['type'];
   if (!isText(type) || !PARTS[role]?.includes(type))
-    return found.add(`${path}.type`, `${String(type)} is no part of a ${role} message`);
+    return found.add(`${path}.type`, `${inWords(type)} is no part of a ${role} message`);
   if (type === 'text') checkText(found, part['text'], `${path}.text`);
   if (type !== 'image_url') return;
   const image = part['image_url'];
@@ -142,7 +144,7 @@ function checkTools(found: Problems, body: JsonObject): void {
     const named = choice['function'];
     if (!isJsonObject(named) || !isText(named['name']) || !names.has(named['name']))
       found.add('tool_choice.function.name', 'must name one of the tools');
-  } else if (!['none', 'auto', 'required'].includes(String(choice))) {
+  } else if (!isOneOf(choice, 'none', 'auto', 'required')) {
     found.add('tool_choice', 'must be none, auto, required or a function');
   }
 }
