@@ -166,10 +166,9 @@ const attempt = (
 
     signal?.addEventListener('abort', onAbort);
     request.on('error', (error: NodeJS.ErrnoException) => {
-      if (over || abortBody !== undefined || retry === undefined || !connectionWasGone(request, error))
-        return fail(error);
+      if (over || abortBody !== undefined || !connectionWasGone(request, error)) return fail(error);
       release();
-      retry().then(resolve, reject);
+      resolve(CONNECTION_GONE);
     });
     request.on('response', (response) => {
       if (over) return response.destroy();
