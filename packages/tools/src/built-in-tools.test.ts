@@ -50,7 +50,7 @@ test('arguments of the wrong kind are refused before anything happens', async ()
     ['bash', { command: 'x', timeout_ms: '5' }],
   ];
   for (const [name, args] of wrong) {
-    expect(await tools.get(name)?.check(args), `${name} ${JSON.stringify(args)}`).toMatchObject({ ok: false });
+    expect({ name, args, ...(await tools.get(name)?.check(args)) }).toMatchObject({ name, args, ok: false });
   }
   expect(await readdir(root)).toEqual([]);
 });

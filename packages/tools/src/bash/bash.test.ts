@@ -356,7 +356,7 @@ describe('deny patterns', () => {
     for (const part of ['rm -r ', 'rm --', 'dd ', 'rm -r -f -- ', 'a(){a|', '> ', 'x', '((', '{ ']) {
       const started = performance.now();
       await call(bash, { command: `echo ${part.repeat(30_000)}` });
-      expect(performance.now() - started, part).toBeLessThan(3000);
+      expect({ part, quick: performance.now() - started < 3000 }).toEqual({ part, quick: true });
     }
   });
 });

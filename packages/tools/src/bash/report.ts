@@ -84,7 +84,7 @@ function lastBoundary(bytes: Uint8Array): number {
   const sequence = bytes.lastIndexOf(escape);
   if (sequence >= 0 && end - sequence < longestSequence) {
     const rest = Buffer.from(bytes.subarray(sequence)).toString('latin1');
-    // eslint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
     if (/^\u001b(?:\[[0-?]*[ -/]*|\][^\u0007]*)?$/.test(rest)) return sequence;
   }
   let start = end - 1;

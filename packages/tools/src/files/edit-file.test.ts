@@ -49,7 +49,7 @@ describe('a unique match', () => {
     ['a lone carriage return', 'a\rb\nc\n', 'c', 'C', 'a\rb\nC\n'],
   ])('keeps line ends: %s', async (_name, before, oldText, newText, after) => {
     const answer = await edit(before, oldText, newText);
-    expect(answer.isError, answer.text).toBe(false);
+    expect(answer).toMatchObject({ isError: false });
     expect(answer.after.toString()).toBe(after);
   });
 

@@ -24,10 +24,9 @@ async function everyTool(place: Workspace, path: string, holding: Holding): Prom
   };
 }
 
-async function expectRefused(place: Workspace, path: string, holding: Holding, code: RegExp): Promise<void> {
+async function expectRefused(place: Workspace, path: string, holding: Holding, problem: string): Promise<void> {
   for (const [name, answer] of Object.entries(await everyTool(place, path, holding))) {
-    expect(answer.isError, `${name} ${path}: ${answer.text}`).toBe(true);
-    expect(String(answer.details['problem']), `${name} ${path}: ${answer.text}`).toMatch(code);
+    expect({ name, path, ...answer }).toMatchObject({ isError: true, details: { problem } });
     expect(answer.text).not.toContain('SECRET outside');
   }
   expect(await readFile(join(place.outside, 'secret.txt'), 'utf8')).toBe('SECRET outside\n');
@@ -51,22 +50,22 @@ describe.each(holdings)('paths, holding directories by %s', (holding) => {
     ['/proc/self/environ', "the process's own environment"],
   ])('%s is refused (%s)', async (path) => {
     const place = await workspace({ 'sub/a.txt': 'a' });
-    await expectRefused(place, path, holding, /^outside_root$/);
+    await expectRefused(place, path, holding, 'outside_root');
   });
 
   test('a path beside the root that begins like it is refused', async () => {
     const place = await workspace();
     await place.put('root-2/secret.txt', 'SECRET outside\n');
-    await expectRefused(place, `${place.root}-2/secret.txt`, holding, /^outside_root$/);
+    await expectRefused(place, `${place.root}-2/secret.txt`, holding, 'outside_root');
   });
 
   test('the root through /proc/self/root is refused, though it leads inside', async () => {
     const place = await workspace({ 'a.txt': 'SECRET' });
-    await expectRefused(place, `/proc/self/root${place.root}/a.txt`, holding, /^outside_root$/);
+    await expectRefused(place, `/proc/self/root${place.root}/a.txt`, holding, 'outside_root');
   });
 
   test.each(['a\0b', '/etc/passwd\0.txt', '\ud800.txt', ''])('%j is no path', async (path) => {
-    await expectRefused(await workspace(), path, holding, /^bad_path$/);
+    await expectRefused(await workspace(), path, holding, 'bad_path');
   });
 
   test.each(['\uff0e\uff0e/outside/secret.txt', '\u2025/outside/secret.txt', '..\\outside\\secret.txt'])(
@@ -85,8 +84,8 @@ describe.each(holdings)('paths, holding directories by %s', (holding) => {
     await symlink(place.outside, join(place.root, 'cafe\u0301'));
     const root = openRoot(place.root, { holding });
     expect((await call(readFileTool({ root }), { path: 'caf\u00e9/a.txt' })).text).toContain('SECRET inside');
-    await expectRefused(place, 'cafe\u0301/secret.txt', holding, /^outside_root$/);
-    await expectRefused(place, place.root.toUpperCase(), holding, /^outside_root$/);
+    await expectRefused(place, 'cafe\u0301/secret.txt', holding, 'outside_root');
+    await expectRefused(place, place.root.toUpperCase(), holding, 'outside_root');
   });
 });
 
@@ -100,14 +99,14 @@ describe.each(holdings)('links, holding directories by %s', (holding) => {
   ])('%s is refused', async (_name, path, target) => {
     const place = await workspace({ 'a.txt': 'a' });
     await symlink(target(place), join(place.root, 'link'));
-    await expectRefused(place, path, holding, /^outside_root$/);
+    await expectRefused(place, path, holding, 'outside_root');
   });
 
   test('a file below a linked folder outside is refused, present or not', async () => {
     const place = await workspace();
     await symlink(place.outside, join(place.root, 'folder'));
-    await expectRefused(place, 'folder/secret.txt', holding, /^outside_root$/);
-    await expectRefused(place, 'folder/new.txt', holding, /^outside_root$/);
+    await expectRefused(place, 'folder/secret.txt', holding, 'outside_root');
+    await expectRefused(place, 'folder/new.txt', holding, 'outside_root');
   });
 
   test('a chain of links is refused where it leaves', async () => {
@@ -115,20 +114,20 @@ describe.each(holdings)('links, holding directories by %s', (holding) => {
     await symlink('two', join(place.root, 'one'));
     await symlink('three', join(place.root, 'two'));
     await symlink(place.outside, join(place.root, 'three'));
-    await expectRefused(place, 'one/secret.txt', holding, /^outside_root$/);
+    await expectRefused(place, 'one/secret.txt', holding, 'outside_root');
   });
 
   test('a dangling link to outside is not written through', async () => {
     const place = await workspace();
     await symlink(join(place.outside, 'new.txt'), join(place.root, 'link'));
-    await expectRefused(place, 'link', holding, /^outside_root$/);
+    await expectRefused(place, 'link', holding, 'outside_root');
   });
 
   test('a loop of links ends', async () => {
     const place = await workspace();
     await symlink('b', join(place.root, 'a'));
     await symlink('a', join(place.root, 'b'));
-    await expectRefused(place, 'a', holding, /^bad_path$/);
+    await expectRefused(place, 'a', holding, 'bad_path');
   });
 
   test('a hard link to a file outside is refused, and allowed when the option says so', async () => {

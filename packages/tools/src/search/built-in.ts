@@ -121,7 +121,7 @@ function collect(matcher: Matcher, limit: number): Collector {
 /** Searches files in their order: neighbours that are small together, large ones piece by piece. */
 async function searchFiles(files: readonly OpenedFile[], collector: Collector, signal: AbortSignal): Promise<void> {
   const small = await Promise.all(
-    files.map((file) => (file.stats.size <= smallFile ? wholeFile(file, signal) : undefined)),
+    files.map((file) => (file.stats.size <= smallFile ? wholeFile(file, signal) : Promise.resolve(undefined))),
   );
   let waiting: FilePieces[] = [];
   for (const [index, file] of files.entries()) {

@@ -39,6 +39,7 @@ export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder'
     '--line-number',
     '--column',
     '--null',
+    '--crlf',
     '--max-columns=1',
     '--sort=path',
     query.caseSensitive ? '--case-sensitive' : '--ignore-case',

@@ -1,9 +1,9 @@
 // Each alternative ends at the next escape character at the latest, so the whole replacement is linear in the text.
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const terminalSequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g;
 const lineEnds = /\r\n?/g;
 // Everything a terminal would act on, but tab and line feed; C1 controls too.
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu;
 const longRuns = /([\u2400-\u2421\ufffd])\1{7,}/g;
 

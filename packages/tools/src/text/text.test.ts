@@ -27,7 +27,7 @@ const wild = fc.string({
   ),
   maxLength: 60,
 });
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 
 describe('safe text', () => {
@@ -53,7 +53,7 @@ describe('safe text', () => {
     for (const part of ['\u001b[', '\u001b]', '\u001b[1;', '\u001b]x', '\u001b ', '\0']) {
       const started = performance.now();
       safeText(part.repeat(500_000));
-      expect(performance.now() - started, JSON.stringify(part)).toBeLessThan(2000);
+      expect({ part, quick: performance.now() - started < 2000 }).toEqual({ part, quick: true });
     }
   });
 
