@@ -1,6 +1,8 @@
 import type { ContestantName } from './contestants/index.ts';
 import type { WireName } from './contestants/contestant.ts';
-import type { MeasureName } from './measures.ts';
+
+/** What is measured inside a process. `ready` is the process itself. */
+export type MeasureName = 'turn' | 'delta' | 'argument' | 'parallel' | 'longRun' | 'concurrent' | 'idle';
 
 /** What one process measures: the argument of `child.ts`, and of `ready.ts`. */
 export interface Job {

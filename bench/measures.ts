@@ -1,7 +1,7 @@
 // What is measured, each with its own warm-up. Every measurement checks that the contestant did the whole work.
 
 import type { Contender, Contestant } from './contestants/contestant.ts';
-import type { Job, Sample } from './job.ts';
+import type { Job, MeasureName, Sample } from './job.ts';
 import { FINAL_ANSWER, PIECE_LENGTH, WAIT_MS, type Exchange, type Scenario } from './scenarios.ts';
 import { benchTools } from './tools.ts';
 
@@ -245,6 +245,12 @@ const idle: Measure = async (contestant, job) => {
   return { heapKB: (after - before) / 1024 / sessions };
 };
 
-export const MEASURES = { turn, delta, argument, parallel, longRun, concurrent, idle } as const;
-
-export type MeasureName = keyof typeof MEASURES;
+export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
+  turn,
+  delta,
+  argument,
+  parallel,
+  longRun,
+  concurrent,
+  idle,
+};

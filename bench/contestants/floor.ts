@@ -51,7 +51,8 @@ async function exchange(
     body: JSON.stringify(body),
   });
   if (!response.ok || !response.body) throw new Error(`The server answered with status ${response.status}.`);
-  const reader = response.body.getReader();
+  const stream: ReadableStream<Uint8Array<ArrayBuffer>> = response.body;
+  const reader = stream.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {

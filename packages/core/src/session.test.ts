@@ -88,7 +88,7 @@ describe('prompt', () => {
     ['', 'an empty text'],
     [[], 'no blocks'],
     ['  \n', 'only white space'],
-  ] as const)('refuses %j: %s', async (input) => {
+  ] as const)('refuses %j: %s', async (input, _why) => {
     const session = await sessionWith(scriptedModel([]));
     expect(() => session.prompt(input)).toThrow(expect.objectContaining({ code: 'empty_prompt' }));
   });
