@@ -43,7 +43,6 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   const choice = chooseModel(request.model, io.env);
   const model = await parts.model(choice.name, io.env);
   const texts = await interruptions.unless(promptTexts(io, request, note));
-  if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
 
   const journal = await (request.save ? parts.journal(io) : unsavedJournal());
   try {
@@ -59,6 +58,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     });
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
     const session = await openOrCreate(journal, place.sessionId, agent, output);
+    if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
     return await driveRun(context, { session, texts, output, denials });
   } finally {
     await journal.close();

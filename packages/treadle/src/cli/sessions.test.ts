@@ -1,0 +1,135 @@
+import { scriptedModel } from '@treadle/testing';
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { runCli, startCli, temporaryFolder } from '../test-support/harness.ts';
+
+interface Page {
+  readonly sessions: readonly { readonly sessionId: string; readonly firstPrompt: string; readonly folder: string }[];
+  readonly cursor: string | null;
+}
+
+async function worldWith(prompts: readonly string[]) {
+  const home = await temporaryFolder();
+  const options = { env: { TREADLE_HOME: home.path }, cwd: home.path };
+  for (const prompt of prompts) await runCli([prompt], { ...options, model: scriptedModel(['Ok.']) });
+  return { ...home, options, [Symbol.asyncDispose]: home[Symbol.asyncDispose] };
+}
+
+describe('treadle sessions list', () => {
+  it('says so when there are none', async () => {
+    await using world = await worldWith([]);
+    expect(await runCli(['sessions', 'list'], world.options)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'treadle: There are no sessions here.\n',
+    });
+  });
+
+  it('prints a row per session, the latest first', async () => {
+    await using world = await worldWith(['First one.', 'Second\tone,\nin lines.']);
+    const { stdout } = await runCli(['sessions', 'list'], world.options);
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.split('\t'));
+    expect(rows.map((row) => row.slice(2))).toEqual([
+      [world.path, 'Second one, in lines.'],
+      [world.path, 'First one.'],
+    ]);
+    for (const [id, at] of rows) {
+      expect(id).toMatch(/^session_\w+$/);
+      expect(at).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\dZ$/);
+    }
+  });
+
+  it('comes in pages', async () => {
+    await using world = await worldWith(['One.', 'Two.', 'Three.']);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const more: string[] = cursor === null ? [] : ['--cursor', cursor];
+      const { stdout } = await runCli(['sessions', 'list', '--json', '--limit', '2', ...more], world.options);
+      const page = JSON.parse(stdout) as Page;
+      seen.push(...page.sessions.map(({ firstPrompt }) => firstPrompt));
+      cursor = page.cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(['Three.', 'Two.', 'One.']);
+    const { stderr } = await runCli(['sessions', 'list', '--limit', '1'], world.options);
+    expect(stderr).toMatch(/--cursor \S+\n$/);
+  });
+
+  it('can be of one folder', async () => {
+    await using world = await worldWith(['Here.']);
+    await using elsewhere = await temporaryFolder();
+    await runCli(['There.'], { ...world.options, cwd: elsewhere.path, model: scriptedModel(['Ok.']) });
+    const { stdout } = await runCli(['sessions', 'list', '--cwd', elsewhere.path, '--json'], world.options);
+    expect((JSON.parse(stdout) as Page).sessions).toMatchObject([{ firstPrompt: 'There.', folder: elsewhere.path }]);
+  });
+});
+
+describe('treadle sessions show', () => {
+  const idOf = async (options: Parameters<typeof runCli>[1]): Promise<string> => {
+    const { stdout } = await runCli(['sessions', 'list', '--json'], options);
+    return (JSON.parse(stdout) as Page).sessions[0]?.sessionId ?? '';
+  };
+
+  it('prints what was said and done', async () => {
+    await using world = await worldWith([]);
+    await writeFile(join(world.path, 'a.txt'), 'one\n');
+    const model = scriptedModel([
+      { text: 'Let me look.', toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] },
+      'One line.',
+    ]);
+    await runCli(['What is in a.txt?\nSay it.'], { ...world.options, model });
+    await runCli(['-c', 'Again.'], {
+      ...world.options,
+      model: scriptedModel([{ error: { kind: 'auth', retryable: false } }]),
+    });
+    const { code, stdout } = await runCli(['sessions', 'show', await idOf(world.options)], world.options);
+    expect(code).toBe(0);
+    expect(stdout.replace(/\d+ ms/, '# ms')).toBe(`> What is in a.txt?
+> Say it.
+
+Let me look.
+
+• read_file · a.txt · ok: a.txt: 1 line, 4 bytes (+1 line) · # ms
+
+One line.
+
+> Again.
+
+[model_error: The script says that this call fails.]
+`);
+  });
+
+  it('prints the same as JSON', async () => {
+    await using world = await worldWith(['Go.']);
+    const sessionId = await idOf(world.options);
+    const { stdout } = await runCli(['sessions', 'show', sessionId, '--json'], world.options);
+    expect(JSON.parse(stdout)).toMatchObject({
+      sessionId,
+      folder: world.path,
+      openRunId: null,
+      runs: [{ end: 'completed', turns: 1 }],
+      messages: [
+        { role: 'user', content: [{ text: 'Go.' }] },
+        { role: 'assistant', content: [{ text: 'Ok.' }] },
+      ],
+    });
+  });
+
+  it('says when a run has not ended', async () => {
+    await using world = await worldWith([]);
+    const model = scriptedModel([{ text: 'Working on it', waitAfter: { deltas: 1, until: new Promise(() => {}) } }]);
+    const call = startCli(['Go.'], { ...world.options, model });
+    await call.printed('Working');
+    const { stdout } = await runCli(['sessions', 'show', await idOf(world.options)], world.options);
+    call.signal('SIGINT');
+    await call.outcome;
+    expect(stdout).toContain('has not ended');
+  });
+});
