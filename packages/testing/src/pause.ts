@@ -2,7 +2,7 @@ import type { Clock } from '@treadle/core';
 import type { TurnPlayer } from './turns.ts';
 
 /** Waits for the milliseconds or the promise, at most until the signal aborts. Never rejects. */
-export function pauseFor(pause: number | PromiseLike<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
+function pauseFor(pause: number | PromiseLike<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     let cancel: (() => void) | undefined;
     const done = (): void => {

@@ -141,7 +141,7 @@ function kindOfStatus(status: number | undefined): ModelErrorKind {
 }
 
 /** A turn's failure as the model port reports it. */
-export function modelErrorOf(error: ScriptedError): ModelError {
+function modelErrorOf(error: ScriptedError): ModelError {
   const kind = error.kind ?? kindOfStatus(error.status);
   const passing = kind === 'rate_limited' || kind === 'network' || (error.status ?? 0) >= 500;
   return {

@@ -7,7 +7,7 @@ import { corrupt, failed, isBusy, journalError } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
 /** The format this version writes, kept in `PRAGMA user_version`. */
-export const FORMAT = 1;
+const FORMAT = 1;
 
 /**
  * An event's `id` is its session's row id in the upper bits and its number in the lower 32: so a session's events lie side
