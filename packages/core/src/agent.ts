@@ -31,7 +31,7 @@ export interface AgentDefinition {
   readonly toolTimeoutMs?: number;
   /** How often a running tool's elapsed time is reported, in milliseconds. Default 10,000. */
   readonly toolProgressMs?: number;
-  /** Characters of text a tool result may bring into the view; the middle of longer ones is cut out. Default 400,000. */
+  /** Characters of text a tool result may bring into the view; the middle of longer ones is cut out. Default 2,000,000. */
   readonly maxToolResultLength?: number;
   /** Output tokens per model call. */
   readonly maxTokens?: number;
@@ -92,7 +92,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     mustBeCount('toolExecution.concurrency', toolExecution.concurrency ?? DEFAULT_CONCURRENCY);
   if (toolExecution.mode === 'batched') mustBeCount('toolExecution.size', toolExecution.size);
   const toolProgressMs = definition.toolProgressMs ?? 10_000;
-  const maxToolResultLength = definition.maxToolResultLength ?? 400_000;
+  const maxToolResultLength = definition.maxToolResultLength ?? 2_000_000;
   mustBePositive('toolProgressMs', toolProgressMs);
   mustBeCount('maxToolResultLength', maxToolResultLength);
   if (definition.toolTimeoutMs !== undefined) mustBePositive('toolTimeoutMs', definition.toolTimeoutMs);
