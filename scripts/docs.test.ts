@@ -1,26 +1,28 @@
 // Everything the documentation shows as code is true: it runs, here, without keys and without a network.
 
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { blocksOf, examplesOf, matchesOutput, runnables } from './docs/blocks.ts';
+import { blocksOf, examplesOf, linksOf, matchesOutput, runnables } from './docs/blocks.ts';
 import type { Block, Runnable } from './docs/blocks.ts';
 import { execute } from './docs/execute.ts';
-import { documentBlocks, root, sourceExamples, temporaryFolder } from './docs/files.ts';
+import { documents, root, sourceExamples, temporaryFolder } from './docs/files.ts';
 
 vi.setConfig({ maxConcurrency: 2, testTimeout: 120_000 });
 
 const TIMEOUT_MS = 60_000;
 
-const documents = await documentBlocks();
+const pages = await documents();
+const pageBlocks = pages.map(({ file, text }) => blocksOf(text, file));
 const examples = await sourceExamples();
 
 function ofKind(kind: Block['kind']): readonly Block[] {
-  return documents.flat().filter((block) => block.kind === kind);
+  return pageBlocks.flat().filter((block) => block.kind === kind);
 }
 
 async function expectToHold({ block, output }: Runnable): Promise<void> {
@@ -31,7 +33,7 @@ async function expectToHold({ block, output }: Runnable): Promise<void> {
 }
 
 describe.concurrent('each code block of the documents', () => {
-  it.each(documents.flatMap(runnables).map((runnable) => [runnable.block.where, runnable] as const))(
+  it.each(pageBlocks.flatMap(runnables).map((runnable) => [runnable.block.where, runnable] as const))(
     'runs: %s',
     async (_where, runnable) => {
       await expectToHold(runnable);
@@ -88,6 +90,19 @@ describe('all TypeScript in the docs', () => {
   });
 });
 
+describe('the pages', () => {
+  it.each(pages.map(({ file, text }) => [file, text] as const))('lead nowhere that is not there: %s', (file, text) => {
+    expect(linksOf(text).filter((target) => !existsSync(join(root, dirname(file), target)))).toEqual([]);
+  });
+
+  it('are all in the index', () => {
+    const index = pages.find(({ file }) => file === 'docs/README.md');
+    const inDocs = pages.filter(({ file }) => dirname(file) === 'docs' && file !== 'docs/README.md');
+    expect(inDocs.length).toBeGreaterThan(0);
+    expect(linksOf(index?.text ?? '')).toEqual(expect.arrayContaining(inDocs.map(({ file }) => basename(file))));
+  });
+});
+
 describe('the reader of code blocks', () => {
   const fenced = (info: string, text: string): string => `Before.\n\n\`\`\`${info}\n${text}\n\`\`\`\n\nAfter.\n`;
 
@@ -130,6 +145,11 @@ describe('the reader of code blocks', () => {
     expect(matchesOutput('took … ms (done)\n', 'took 12 ms, done')).toBe(false);
     expect(matchesOutput('a+b\n', 'aab')).toBe(false);
     expect(matchesOutput('a\nb\n', 'a \nb\n\n')).toBe(true);
+  });
+
+  it('finds where links lead, but not in code', () => {
+    const markdown = 'See [a](b.md#c), [d](#e) and [f](https://g.h).\n\n```text\n[i](j.md)\n```\n\nOr `[k](l.md)`.\n';
+    expect(linksOf(markdown)).toEqual(['b.md']);
   });
 
   it('finds the examples of doc comments', () => {

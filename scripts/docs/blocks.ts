@@ -52,6 +52,13 @@ export function blocksOf(markdown: string, file: string): readonly Block[] {
   return blocks;
 }
 
+/** Where the links of a Markdown text lead, outside of code. Addresses on the web and anchors of the page are left out. */
+export function linksOf(markdown: string): readonly string[] {
+  const prose = markdown.replaceAll(/^(`{3,})[^]*?^\1/gm, '').replaceAll(/`[^`\n]*`/g, 'code');
+  const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target.replace(/#.*$/, ''));
+  return targets.filter((target) => target !== '' && !/^[a-z]+:/.test(target));
+}
+
 /** The `ts` examples in the doc comments of a source, as blocks. Other kinds in comments are only shown. */
 export function examplesOf(source: string, file: string): readonly Block[] {
   const examples: Block[] = [];

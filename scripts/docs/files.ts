@@ -23,10 +23,20 @@ async function find(patterns: readonly string[]): Promise<readonly string[]> {
   return files.toSorted();
 }
 
+export interface Document {
+  /** From the repository's root, such as `docs/events.md`. */
+  readonly file: string;
+  readonly text: string;
+}
+
+export async function documents(): Promise<readonly Document[]> {
+  const files = await find(DOCUMENTS);
+  return Promise.all(files.map(async (file) => ({ file, text: await readFile(join(root, file), 'utf8') })));
+}
+
 /** The code blocks of each document. */
 export async function documentBlocks(): Promise<readonly (readonly Block[])[]> {
-  const files = await find(DOCUMENTS);
-  return Promise.all(files.map(async (file) => blocksOf(await readFile(join(root, file), 'utf8'), file)));
+  return (await documents()).map(({ file, text }) => blocksOf(text, file));
 }
 
 /** The examples in the doc comments of what ships. */

@@ -22,7 +22,7 @@ export const ANTHROPIC: Deployment = {
  * ```ts
  * import { anthropic } from '@treadle/models/anthropic';
  *
- * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your key' });
+ * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key' });
  * ```
  */
 export function anthropic(modelId: string, options: ModelOptions = {}): Model {

@@ -74,7 +74,7 @@ const streamBody = (
  * ```ts
  * import { anthropic, fetchHttp } from '@treadle/models';
  *
- * const model = anthropic('claude-sonnet-4-5', { http: fetchHttp(fetch) });
+ * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', http: fetchHttp(fetch) });
  * ```
  */
 export function fetchHttp(fetch: FetchLike, options: HttpTimeouts = {}): Http {
