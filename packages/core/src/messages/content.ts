@@ -6,6 +6,8 @@ export interface TextBlock {
   readonly text: string;
   /** Sources the provider attached to this text, in its own shape, replayed to the same provider only. */
   readonly citations?: readonly JsonValue[];
+  /** Other opaque fields that must return unchanged, such as an item id or a thought signature. */
+  readonly opaque?: JsonObject;
 }
 
 /** An image. Exactly one of `data` (base64) or `url` is set. */
