@@ -11,6 +11,8 @@ export type { Environment } from './http/proxy.ts';
 export type { HttpTimeouts } from './http/timeouts.ts';
 export { wireModel } from './model.ts';
 export type { WireModelOptions } from './model.ts';
+export { offlineDemoPrompt, offlineModel } from './offline/index.ts';
+export type { OfflineModelOptions } from './offline/index.ts';
 export { anthropicMessages } from './protocols/anthropic-messages.ts';
 export type { AnthropicQuirks } from './protocols/anthropic-quirks.ts';
 export { openaiChat } from './protocols/openai-chat.ts';

@@ -2,7 +2,7 @@ import type { Job } from './jobs.ts';
 import type { Action } from './script.ts';
 
 /** How the model names itself in every answer. */
-export const SIGNATURE = "— Treadle's offline model (rule-based, no language model)";
+const SIGNATURE = "— Treadle's offline model (rule-based, no language model)";
 
 const ABILITIES = `I can:
 - say what is in a folder: "what is in this folder?", "the three largest files in src"

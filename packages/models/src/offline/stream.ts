@@ -47,10 +47,10 @@ const ARGUMENTS_PIECE = 14;
 export function eventsOf(reply: Reply, request: ModelRequest, model: string): EventSource {
   const stopAt = firstStop(reply.text, request.stopSequences ?? []);
   const limit = (request.maxTokens ?? Number.POSITIVE_INFINITY) * 4;
-  const text = reply.text.slice(0, Math.min(stopAt ?? reply.text.length, limit));
+  const text = wholeCharacters(reply.text, Math.min(stopAt ?? reply.text.length, limit));
   const cutText = text.length < (stopAt ?? reply.text.length);
   const calls = stopAt === undefined && !cutText ? reply.calls : [];
-  let state: 'start' | 'text' | 'text end' | 'call' | 'arguments' | 'finish' | 'over' = 'start';
+  let state: 'start' | 'text' | 'text end' | 'call' | 'arguments' | 'over' = 'start';
   let at = 0;
   let sent = 0;
   let call = 0;
@@ -109,13 +109,18 @@ export function eventsOf(reply: Reply, request: ModelRequest, model: string): Ev
         case 'call':
         case 'arguments':
           return callEvent();
-        case 'finish':
-          return finish();
         case 'over':
           return undefined;
       }
     },
   };
+}
+
+/** The beginning of a text, never ending in half of a surrogate pair. */
+function wholeCharacters(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  const half = length < text.length && last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, half ? length - 1 : length);
 }
 
 function usageOf(input: number, characters: number): Usage {

@@ -48,7 +48,7 @@ export function addDecimals(values: readonly Decimal[]): Decimal {
 }
 
 /** `value / by`, rounded half away from zero to `places` decimals. */
-export function divideDecimal(value: Decimal, by: number, places = 6): Decimal {
+function divideDecimal(value: Decimal, by: number, places = 6): Decimal {
   const divisor = BigInt(by) * 10n ** BigInt(value.scale);
   const scaled = value.digits * 10n ** BigInt(places);
   const half = scaled < 0n ? -divisor / 2n : divisor / 2n;

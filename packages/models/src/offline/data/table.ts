@@ -31,7 +31,7 @@ function parseJson(text: string): unknown {
 
 /** An array of records, or the one array of records inside an object. */
 function jsonTable(value: unknown): Table | undefined {
-  const records = Array.isArray(value) ? value : onlyArrayIn(value);
+  const records: readonly unknown[] | undefined = Array.isArray(value) ? value : onlyArrayIn(value);
   if (records === undefined || records.length === 0 || !records.every(isJsonObject)) return undefined;
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = records.map((record) => columns.map((column) => cellOf(record[column])));
@@ -168,7 +168,9 @@ export function numbersInJson(text: string): readonly Decimal[] {
     if (typeof value === 'number') {
       const decimal = decimalOf(value);
       if (decimal !== undefined) numbers.push(decimal);
-    } else if (typeof value === 'object' && value !== null) open.push(...Object.values(value));
+    } else if (typeof value === 'object' && value !== null) {
+      for (const inner of Object.values(value) as unknown[]) open.push(inner);
+    }
   }
   return numbers;
 }

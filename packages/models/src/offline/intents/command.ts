@@ -67,7 +67,7 @@ function block(title: string, text: string): string {
 }
 
 /** What `bash` reported. */
-export interface Outcome {
+interface Outcome {
   /** A number, `none` with the signal, or `unknown` when the tool didn't say. */
   readonly exitCode: string;
   readonly notes: readonly string[];
@@ -76,7 +76,7 @@ export interface Outcome {
 }
 
 /** Reads `exit code N`, notes in brackets, then the sections `stdout` and `stderr`. */
-export function parseOutcome(text: string): Outcome {
+function parseOutcome(text: string): Outcome {
   const code = /^exit code (-?\d+|none(?: \(\w+\))?)$/m.exec(text);
   const start = /^stdout:/m.exec(text);
   if (code === null || start === null)

@@ -134,7 +134,7 @@ function statisticFacts(file: WholeFile, wanted: Wanted): Facts {
   if (wanted.by !== undefined) return groupFacts(file, table, column, wanted);
   if (wanted.statistics.includes('distinct')) {
     const values = new Set(table.rows.map((row) => (row[column] ?? '').trim()).filter((cell) => cell !== ''));
-    return { heading: `${file.path}, column ${name}`, lines: [`${counted(values.size, 'distinct value')}`] };
+    return { heading: `${file.path}, column ${name}`, lines: [counted(values.size, 'distinct value')] };
   }
   const { values, others, empty } = columnNumbers(table, column);
   const figures = figuresOf(values);

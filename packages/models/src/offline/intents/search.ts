@@ -2,7 +2,7 @@ import type { Reading, SearchJob } from '../jobs.ts';
 import type { Clause } from '../language/clauses.ts';
 import { filePhrase, folderPhrase, looksLikeFile } from '../language/folder.ts';
 import { globOf, selectionPhrase } from '../language/selection.ts';
-import { meant, soleQuote, unmask } from '../language/quotes.ts';
+import { meant, QUOTE, soleQuote, unmask } from '../language/quotes.ts';
 import { counted, grouped } from '../language/words.ts';
 import { placeName } from '../reading/listing.ts';
 import { literally, parseMatches, type Match, type Matches } from '../reading/matches.ts';
@@ -114,7 +114,7 @@ const FORMS: readonly { readonly pattern: RegExp; readonly want: Want }[] = [
   { pattern: /^where (?:is|are|does|do|can i find) (?<x>.+?)(?: (?:live|come from|go))?$/i, want: 'lines' },
   {
     pattern: new RegExp(
-      `^(?:show me|list) (?:all |every |the )+(?<x>[A-Z]{3,}|${'\uE000\\d+\uE001'})s?(?: comments| lines| markers)?$`,
+      `^(?:show me|list) (?:all |every |the )+(?<x>[A-Z]{3,}|${QUOTE})s?(?: comments| lines| markers)?$`,
     ),
     want: 'lines',
   },
@@ -199,7 +199,7 @@ function subject(words: string, clause: Clause): string | undefined {
   if (soleQuote(x, clause.quotes) !== undefined) return meant(x, clause.quotes);
   if (x === '' || NOTHING.test(x) || unmask(x, clause.quotes) !== x) {
     // A quote among plain words: the quote is what is looked for.
-    const quotes = [...x.matchAll(new RegExp('\uE000\\d+\uE001', 'g'))];
+    const quotes = [...x.matchAll(new RegExp(QUOTE, 'g'))];
     const [only] = quotes;
     if (only === undefined || quotes.length > 1 || /\b(?:and|or|but|then|not|without|except|delete|remove)\b/i.test(x))
       return undefined;

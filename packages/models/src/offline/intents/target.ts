@@ -79,7 +79,7 @@ function resolveReference(reference: Reference, room: Room): readonly FileFact[]
     return some(latest);
   }
   if (list.some((file) => file.bytes === undefined))
-    throw new JobStopped("I don't know the sizes of the files found, so not which is the " + `${reference.kind}.`);
+    throw new JobStopped(`I don't know the sizes of the files found, so not which is the ${reference.kind}.`);
   const sorted = [...list].sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0) || (a.path < b.path ? -1 : 1));
   const extreme = reference.kind === 'largest' ? sorted[0]?.bytes : sorted.at(-1)?.bytes;
   return some(sorted.filter((file) => file.bytes === extreme).slice(0, 1));

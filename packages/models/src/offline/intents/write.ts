@@ -49,7 +49,7 @@ function* verify(room: Room, path: string, text: string): Script<string> {
   if (file.note !== undefined || CONTROL.test(text))
     return `I read it back: ${counted(file.lines.length, 'line')}, but could not compare all of it.`;
   throw new JobStopped(
-    `I wrote ${path}, but reading it back gives something else: ${counted(file.lines.length, 'line')} instead of ${expected.length}.`,
+    `I wrote ${path}, but reading it back gives something else: ${counted(file.lines.length, 'line')} where ${expected.length} should be, or other words.`,
   );
 }
 

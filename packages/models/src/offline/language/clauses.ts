@@ -33,7 +33,7 @@ export function clausesOf(prompt: string, understands: Understands): readonly Cl
       const listed = LIST_LINE.test(line);
       const text = line.replace(LIST_LINE, '').trim();
       // A line that announces a list is no request by itself.
-      if (text === '' || (!listed && /:$/.test(text) && understands(clause(text, masked)) === 'no')) return [];
+      if (text === '' || (!listed && text.endsWith(':') && understands(clause(text, masked)) === 'no')) return [];
       return strongPieces(text);
     });
   return rejoined(pieces, masked, understands).flatMap((piece) => weakPieces(piece, masked, understands));

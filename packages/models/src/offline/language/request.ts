@@ -13,7 +13,7 @@ const SAY_IT =
   /^(?:(?:report|list|show|print|tell|give|say|return|answer|present|display|summari[sz]e|explain)(?: me| us| back)?(?: (?:to me|to us))?(?:,? ?(?:back|them|it|those|these|what you (?:find|found|did|learn(?:ed)?|have done)|(?:the |your |all )?(?:results?|findings?|names?|names and sizes|answers?|output|facts|figures|outcome|real facts)|with (?:the )?(?:real )?(?:facts|figures|results?)|exactly|in short|briefly|which)?)*)$/i;
 
 /** Reads one clause. An earlier job gives `it`, `them` and `there` their meaning. */
-export function readClause(clause: Clause, reading: Reading): Job {
+function readClause(clause: Clause, reading: Reading): Job {
   const moved: Clause = { text: placeLast(clause.text), quotes: clause.quotes };
   const asked = !NOT_ASKED.test(moved.text) || /^how (?:many|often|long)/i.test(moved.text);
   const job = asked ? (readEdit(moved, reading) ?? readCreate(moved, reading) ?? readData(moved, reading)) : undefined;

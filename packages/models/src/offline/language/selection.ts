@@ -60,8 +60,9 @@ const KINDS: readonly (readonly [RegExp, string, readonly string[]])[] = [
 ];
 
 /** The kind a word or pattern names: `TypeScript`, `.md`, `*.csv`, `test`. */
-export function kindOf(words: string): FileKind | undefined {
-  const text = words.trim().replace(/s$/i, (s) => (/^(?:css|js|ts)$/i.test(words.trim()) ? s : ''));
+function kindOf(words: string): FileKind | undefined {
+  const plain = words.trim();
+  const text = /^[.*]|^(?:css|js|ts)$/i.test(plain) ? plain : plain.replace(/s$/i, '');
   if (/^(?:unit )?tests?$/i.test(text)) return { label: 'test', tests: true };
   const named = KINDS.find(([pattern]) => pattern.test(text));
   if (named !== undefined) return { label: named[1], extensions: named[2] };

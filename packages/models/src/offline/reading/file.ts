@@ -14,7 +14,7 @@ const CUT = /… \[line cut: \d+ characters\]$/;
 const MOST_PAGES = 40;
 
 /** Reads one result of `read_file`: a header, numbered lines, and whether there is more. */
-export function parsePage(text: string, offset: number): Page {
+function parsePage(text: string, offset: number): Page {
   const [header = '', ...rest] = text.split('\n');
   const lines: string[] = [];
   let next: number | undefined;
