@@ -1,6 +1,5 @@
-import { errorText, TreadleError } from '@treadle/core';
-
 import { COMMANDS, findCommand } from './commands.ts';
+import type { CommandContext } from './context.ts';
 import { EXIT, SIGNAL_EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
 import { Interrupted, watchSignals } from './interruptions.ts';
@@ -8,8 +7,6 @@ import { createPrinter, type CliIo, type Printer } from './io.ts';
 import { DEFAULT_PARTS, type CliParts } from './parts.ts';
 import { plainText } from './plain-text.ts';
 import { readRunRequest } from './run-request.ts';
-import { runCommand, type CommandContext } from './run.ts';
-import { sessionsCommand } from './sessions.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 
@@ -27,7 +24,7 @@ export async function main(argv: readonly string[], io: CliIo, parts: CliParts =
   try {
     return await dispatch(argv, { io, parts, out, note, interruptions });
   } catch (error) {
-    return explain(error, out, note);
+    return await explain(error, out, note);
   } finally {
     await Promise.all([out.flushed(), err.flushed()]);
     interruptions.stop();
@@ -45,14 +42,18 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
     case 'help':
       context.out.print(helpText(command.args[0]));
       return EXIT.done;
-    case 'sessions':
+    case 'sessions': {
+      const { sessionsCommand } = await import('./sessions.ts');
       return sessionsCommand(context, command.args);
+    }
     case 'run': {
       const request = readRunRequest(command.args);
       if (request.help || request.version) {
         context.out.print(request.help ? helpText('run') : `${version()}\n`);
         return EXIT.done;
       }
+      // Loaded on use: asking for the version is quick.
+      const { runCommand } = await import('./run.ts');
       return runCommand(context, request);
     }
   }
@@ -61,13 +62,14 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
 /** What the user did wrong, or asked for in vain, is theirs to mend: it exits as usage. */
 const USERS_OWN: ReadonlySet<string> = new Set(['invalid_definition', 'session_not_found', 'empty_prompt']);
 
-function explain(error: unknown, out: Printer, note: (text: string) => void): number {
+async function explain(error: unknown, out: Printer, note: (text: string) => void): Promise<number> {
   if (error instanceof Interrupted) return SIGNAL_EXIT[error.signal];
   if (error instanceof UsageError) {
     note(error.message);
     return EXIT.usage;
   }
   if (out.isClosed) return EXIT.closedPipe;
+  const { errorText, TreadleError } = await import('@treadle/core');
   if (error instanceof TreadleError) {
     note(error.message);
     return USERS_OWN.has(error.code) ? EXIT.usage : EXIT.error;

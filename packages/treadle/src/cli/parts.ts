@@ -1,4 +1,4 @@
-import { memoryJournal, type Journal, type Model } from '@treadle/core';
+import type { Journal, Model } from '@treadle/core';
 
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -42,4 +42,7 @@ async function openJournal(io: CliIo): Promise<Journal> {
 }
 
 /** A journal that forgets when the process ends. */
-export const unsavedJournal = async (): Promise<Journal> => memoryJournal();
+export async function unsavedJournal(): Promise<Journal> {
+  const { memoryJournal } = await import('@treadle/core');
+  return memoryJournal();
+}

@@ -7,14 +7,13 @@ export function plainText(text: string): string {
   return UNSAFE.test(text) ? text.replace(UNSAFE_ALL, (character) => picture(character)) : text;
 }
 
-/** The same on one line of at most `length` characters. */
+/** The same on one line of at most `length` characters; `…` at its end says that there is more. */
 export function plainLine(text: string, length = Number.POSITIVE_INFINITY): string {
-  // Cut first, so that a long text isn't worked through for its beginning; a line is never longer than its source.
-  const line = plainText(text.slice(0, length * 4 + 64))
-    .replace(/\s+/g, ' ')
-    .trim();
+  // Cut first, so that a long text isn't worked through for its beginning.
+  const source = text.slice(0, length * 4 + 64);
+  const line = plainText(source.toWellFormed()).replace(/\s+/g, ' ').trim();
   const characters = [...line];
-  if (characters.length <= length) return line;
+  if (characters.length <= length && source.length === text.length) return line;
   return `${characters.slice(0, length - 1).join('')}…`;
 }
 

@@ -17,23 +17,13 @@ import { chooseModel } from './choose-model.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder } from './folder-sessions.ts';
 import { defaultInstructions } from './instructions.ts';
-import type { Interruptions } from './interruptions.ts';
-import type { CliIo, Printer } from './io.ts';
-import { unsavedJournal, type CliParts } from './parts.ts';
+import type { CommandContext } from './context.ts';
+import type { CliIo } from './io.ts';
+import { unsavedJournal } from './parts.ts';
 import { checkAllow, gateTools, type PermissionDenial } from './permissions.ts';
 import { createRunOutput, type RunOutput } from './run-output.ts';
 import { promptTexts, type RunRequest } from './run-request.ts';
 import { suggestion, UsageError } from './usage-error.ts';
-
-/** What a command works with. */
-export interface CommandContext {
-  readonly io: CliIo;
-  readonly parts: CliParts;
-  readonly out: Printer;
-  /** A line on standard error, for the user and not for a program. */
-  readonly note: (text: string) => void;
-  readonly interruptions: Interruptions;
-}
 
 /** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
 export async function runCommand(context: CommandContext, request: RunRequest): Promise<number> {

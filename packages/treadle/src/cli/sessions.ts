@@ -6,7 +6,7 @@ import { folderOf, agentIdOf, realFolder } from './folder-sessions.ts';
 import { helpText } from './help.ts';
 import { parseOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
-import type { CommandContext } from './run.ts';
+import type { CommandContext } from './context.ts';
 import { styleFor } from './style.ts';
 import { createTextOutput } from './text-output.ts';
 import { suggestion, UsageError } from './usage-error.ts';
