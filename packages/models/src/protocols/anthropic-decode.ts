@@ -197,7 +197,8 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     if (field !== undefined) {
       const piece = delta[field];
       addText(block, piece);
-      if (template.learns && typeof piece === 'string') template.learn(data, piece, pieceReader(field), (text) => addText(block, text));
+      if (template.learns && typeof piece === 'string')
+        template.learn(data, piece, pieceReader(field), (text) => addText(block, text));
     } else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
     else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
     else if (block.kind === 'raw') mergeRaw(block.start, delta);

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createDeltaTemplate } from './delta-template.ts';
+import type { DeltaTemplate } from './delta-template.ts';
+
+const read = (data: string): unknown => {
+  const event = JSON.parse(data) as { d?: { t?: unknown } } | null;
+  return event?.d?.t;
+};
+
+const taught = (event: object, piece: string, got: string[]): DeltaTemplate => {
+  const template = createDeltaTemplate();
+  template.learn(JSON.stringify(event), piece, read, (text) => got.push(text));
+  return template;
+};
+
+describe('an event that differs in its piece only', () => {
+  it('is handled without being parsed', () => {
+    const got: string[] = [];
+    const template = taught({ id: 1, z: 'first', d: { t: 'first' } }, 'first', got);
+    expect(template.apply('{"id":1,"z":"first","d":{"t":"next"}}')).toBe(true);
+    expect(got).toEqual(['next']);
+  });
+
+  it('may have escapes, and anything JSON may have, in its piece', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (piece) => {
+        const got: string[] = [];
+        const template = taught({ d: { t: 'first' } }, 'first', got);
+        expect(template.apply(JSON.stringify({ d: { t: piece } }))).toBe(true);
+        expect(got).toEqual([piece]);
+      }),
+    );
+  });
+});
+
+describe('any other event', () => {
+  it.each([
+    ['has another beginning', '{"id":2,"d":{"t":"next"}}'],
+    ['has another end', '{"id":1,"d":{"t":"next"},"more":1}'],
+    ['ends its piece early', '{"id":1,"d":{"t":"next","t":"hidden"}}'],
+    ['has a broken escape', '{"id":1,"d":{"t":"a\\"}}'],
+    ['is shorter than the form', '{"id":1,"d":{"t":"}}'],
+  ])('that %s is left to be parsed', (_, data) => {
+    const got: string[] = [];
+    expect(taught({ id: 1, d: { t: 'first' } }, 'first', got).apply(data)).toBe(false);
+    expect(got).toEqual([]);
+  });
+
+  it('is handled only as parsing would handle it', () => {
+    const key = fc.constantFrom('d', 't', 'x', 'finish');
+    const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), fc.constantFrom('first', '"', '\\', '","t":"'));
+    const event = fc.record(
+      { id: fc.nat(1), d: fc.dictionary(key, value, { maxKeys: 3 }), x: value },
+      { requiredKeys: ['d'] },
+    );
+    fc.assert(
+      fc.property(event, event, (lesson, next) => {
+        const got: string[] = [];
+        const template = createDeltaTemplate();
+        const piece = lesson.d['t'];
+        if (piece === undefined) return;
+        template.learn(JSON.stringify(lesson), piece, read, (text) => got.push(text));
+        if (!template.apply(JSON.stringify(next))) return;
+        // Taken for the same form: then it is the lesson with that piece in it, and nothing else.
+        expect(next).toEqual({ ...lesson, d: { ...lesson.d, t: got[0] } });
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('a form', () => {
+  it('is not learned when the piece stands elsewhere in the event', () => {
+    const got: string[] = [];
+    // The last "same" is not the piece.
+    const template = taught({ d: { t: 'same' }, z: 'same' }, 'same', got);
+    expect(template.apply('{"d":{"t":"same"},"z":"next"}')).toBe(false);
+  });
+
+  it('is forgotten when its block is over', () => {
+    const got: string[] = [];
+    const template = taught({ d: { t: 'first' } }, 'first', got);
+    template.forget();
+    expect(template.apply('{"d":{"t":"next"}}')).toBe(false);
+  });
+
+  it('is looked for a limited number of times', () => {
+    const template = createDeltaTemplate();
+    let lessons = 0;
+    while (template.learns && lessons < 1000) {
+      template.learn(`{"n":${lessons++},"d":{"t":"x"}}`, 'x', read, () => undefined);
+    }
+    expect(lessons).toBeLessThan(100);
+  });
+});
