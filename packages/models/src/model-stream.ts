@@ -2,7 +2,7 @@ import type { Clock, Http, HttpResponse, ModelError, ModelEvent, ModelRequest } 
 import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/classify.ts';
 import type { Redact } from './errors/redact.ts';
 import { readWholeBody, responseProblem, sniff } from './response.ts';
-import type { Protocol } from './protocols/protocol.ts';
+import type { DecoderSink, Protocol } from './protocols/protocol.ts';
 
 /** What all streams of one model share. */
 export interface StreamSetup {
@@ -130,7 +130,7 @@ export function createModelStream(
     headers: response?.headers ?? {},
   });
 
-  const decoder = protocol.createDecoder({
+  const sink: DecoderSink = {
     event(event) {
       if (over) return;
       queue.push(event);
@@ -138,7 +138,8 @@ export function createModelStream(
     },
     error: (error) => fail(reportedError(error, error.status, facts())),
     malformed: (message) => fail({ kind: 'network', message, retryable: true }),
-  });
+  };
+  const decoder = protocol.createDecoder(sink, request);
   const scanner = protocol.framing(decoder.frame, (message) => fail({ kind: 'other', message, retryable: false }));
 
   const bodyEnded = (): void => {

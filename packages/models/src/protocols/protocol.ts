@@ -67,7 +67,8 @@ export interface Protocol {
   readonly contentType: string;
   /** A function that writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */
   createEncoder(target: WireTarget): (request: ModelRequest) => WireRequest;
-  createDecoder(sink: DecoderSink): Decoder;
+  /** `request` is the one being answered: some wires can be read only with what was asked in mind. */
+  createDecoder(sink: DecoderSink, request: ModelRequest): Decoder;
   /** The error in a response body of this wire, if there is one. */
   readError(body: JsonObject): WireError | undefined;
 }
