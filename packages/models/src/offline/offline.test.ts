@@ -762,7 +762,7 @@ describe('when something is refused', () => {
     const { bash: _bash, write_file: _write, ...readOnly } = everyTool;
     const talk = conversation(readOnly);
     expect(await talk.ask('run `echo hi`')).toMatch(/no `bash` tool[\s\S]*--allow bash/);
-    expect(await talk.ask('create a.md with the text "x"')).toMatch(/no `write_file` tool[\s\S]*--allow write_file/);
+    expect(await talk.ask('create a.md with the text "x"')).toMatch(/no `write_file` tool[\s\S]*--allow write/);
     expect(talk.calls).toEqual([]);
   });
 
@@ -882,5 +882,25 @@ describe('in the middle of a run', () => {
     await talk.ask('list the two largest files in src');
     expect(await talk.ask('count the lines of the second one')).toMatch(/^src\/b\.ts: 5 lines/);
     expect(await talk.ask('write their names to n.md')).toContain('Created n.md');
+  });
+});
+
+describe('a summary', () => {
+  it('tells what a source file, a page and a text hold', async () => {
+    put(
+      'a.ts',
+      'import x from "y";\nexport const one = 1;\nexport async function two() {}\nconst hidden = "<title>no</title>";\n',
+    );
+    put('p.html', '<title>Welcome</title>\n');
+    put('r.md', '# Title\n\nThe first\nparagraph.\n\n## Part\n\nMore.\n');
+    const talk = conversation();
+    const source = await talk.ask('summarise a.ts');
+    expect(source).toContain('4 lines');
+    expect(source).toContain('declares one and two');
+    expect(source).not.toContain('title');
+    expect(await talk.ask('describe p.html')).toContain('title: Welcome');
+    expect(await talk.ask('what does r.md say?')).toMatch(
+      /title: Title[\s\S]*sections: Part[\s\S]*begins: The first paragraph\./,
+    );
   });
 });

@@ -81,8 +81,8 @@ export class JobStopped extends Error {}
 
 const PERMISSION_HINTS: ReadonlyMap<string, string> = new Map([
   ['bash', 'With the treadle command, allow it with `--allow bash`.'],
-  ['write_file', 'With the treadle command, name the folder with `--cwd FOLDER` or use `--allow write_file`.'],
-  ['edit_file', 'With the treadle command, name the folder with `--cwd FOLDER` or use `--allow edit_file`.'],
+  ['write_file', 'With the treadle command, name the folder with `--cwd FOLDER` or use `--allow write`.'],
+  ['edit_file', 'With the treadle command, name the folder with `--cwd FOLDER` or use `--allow write`.'],
 ]);
 
 function missingTool(name: string): Observation {

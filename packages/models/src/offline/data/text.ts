@@ -65,20 +65,19 @@ export function firstParagraph(lines: readonly string[]): string {
   return paragraph.join(' ');
 }
 
-const EXPORTS: readonly RegExp[] = [
-  /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) ([\w$]+)/,
-  /^(?:async )?def (\w+)|^class (\w+)/,
-  /^pub (?:async )?(?:fn|struct|enum|trait|mod|const) (\w+)/,
-  /^func (?:\([^)]*\) )?([A-Z]\w*)/,
+const DECLARATIONS: readonly (readonly [extension: RegExp, pattern: RegExp])[] = [
+  [
+    /^[cm]?[jt]sx?$/,
+    /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) ([\w$]+)/,
+  ],
+  [/^py$/, /^(?:async )?(?:def|class) (\w+)/],
+  [/^rs$/, /^pub (?:async )?(?:fn|struct|enum|trait|mod|const) (\w+)/],
+  [/^go$/, /^(?:func (?:\([^)]*\) )?|type )([A-Z]\w*)/],
 ];
 
-/** The names a source file declares for others, in order. */
-export function declaredNames(lines: readonly string[]): readonly string[] {
-  return lines.flatMap((line) => {
-    for (const pattern of EXPORTS) {
-      const match = pattern.exec(line);
-      if (match !== null) return [match[1] ?? match[2] ?? ''];
-    }
-    return [];
-  });
+/** The names a source file declares for others, in order. Nothing for a file of another kind. */
+export function declaredNames(path: string, lines: readonly string[]): readonly string[] {
+  const extension = path.slice(path.lastIndexOf('.') + 1);
+  const pattern = DECLARATIONS.find(([extensions]) => extensions.test(extension))?.[1];
+  return pattern === undefined ? [] : lines.flatMap((line) => pattern.exec(line)?.[1] ?? []);
 }

@@ -24,7 +24,7 @@ export function* describeScript(job: DescribeJob, room: Room): Script<Finding> {
   const { folder } = job;
   const [top, all] = yield* tryTools(room, `Looking at ${placeName(folder)}.`, [
     { name: 'list_files', arguments: { path: folder, max_depth: 1, limit: 1000 } },
-    { name: 'list_files', arguments: { path: folder, max_depth: 30, sort: 'size', limit: 5000 } },
+    { name: 'list_files', arguments: { path: folder, max_depth: 30, sort: 'size', limit: 2000 } },
   ]);
   if (top === undefined || top.isError)
     throw new JobStopped(top === undefined ? 'The listing has no result.' : failureText(top));

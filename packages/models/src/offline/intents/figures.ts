@@ -215,7 +215,7 @@ function summaryFacts(file: WholeFile): Facts {
   const table = tableOf(file.path, file.lines);
   if (table !== undefined) return { heading: `${file.path}, a table`, lines: tableSummary(table) };
   if (file.lines.length === 0) return { heading: file.path, lines: ['the file is empty'] };
-  const declared = /\.(?:[cm]?[jt]sx?|py|rs|go)$/i.test(file.path) ? declaredNames(file.lines) : [];
+  const declared = declaredNames(file.path, file.lines);
   const headings = /\.(?:md|markdown|mdx|txt)$/i.test(file.path) ? headingsOf(file.lines) : [];
   const prose =
     /\.(?:md|markdown|mdx|txt)$/i.test(file.path) || /(?:^|\/)(?:readme|license)$/i.test(file.path)
@@ -227,7 +227,8 @@ function summaryFacts(file: WholeFile): Facts {
       ? numbersInText(file.lines)
       : [];
   const figures = figuresOf(numbers);
-  const title = headings[0]?.text ?? /<title>([^<]*)<\/title>/i.exec(file.lines.join('\n'))?.[1];
+  const page = /\.html?$/i.test(file.path) ? /<title>([^<]*)<\/title>/i.exec(file.lines.join('\n'))?.[1] : undefined;
+  const title = headings[0]?.text ?? page;
   const sections = headings
     .slice(1)
     .filter((heading) => heading.level <= 2)
