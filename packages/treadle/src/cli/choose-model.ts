@@ -5,7 +5,7 @@ const DEFAULTS = [
 ] as const;
 
 /** The model that needs neither a key nor a network. */
-export const OFFLINE_MODEL = 'offline/offline-1';
+const OFFLINE_MODEL = 'offline/offline-1';
 
 export interface ModelChoice {
   /** `provider/model`. */

@@ -4,6 +4,8 @@ import type { CliIo, InterruptSignal } from './io.ts';
 /** The first signal asks for a good end, the second ends the process at once. */
 export interface Interruptions {
   readonly signal: InterruptSignal | null;
+  /** Resolves with the first signal; never, when there is none. */
+  readonly first: Promise<InterruptSignal>;
   /** Calls `listener` with the first signal, at once if it was there already. */
   onFirst(listener: (signal: InterruptSignal) => void): void;
   /** Waits for the work; rejects with `Interrupted` when a signal comes first. For what can be left undone. */
@@ -25,6 +27,7 @@ export class Interrupted extends Error {
 export function watchSignals(io: CliIo): Interruptions {
   const listeners = new Set<(signal: InterruptSignal) => void>();
   let first: InterruptSignal | null = null;
+  const firstOne = new Promise<InterruptSignal>((resolve) => listeners.add(resolve));
   const stop = io.onSignal((signal) => {
     if (first !== null) {
       io.exit(SIGNAL_EXIT[signal]);
@@ -37,6 +40,7 @@ export function watchSignals(io: CliIo): Interruptions {
     get signal() {
       return first;
     },
+    first: firstOne,
     onFirst(listener) {
       if (first === null) listeners.add(listener);
       else listener(first);

@@ -31,8 +31,8 @@ export interface CliIo {
 export interface Printer {
   readonly isTTY: boolean;
   print(text: string): void;
-  /** Resolves when what was printed has left, or the reader is gone; at once while the stream keeps up. */
-  flowing(): Promise<void>;
+  /** Null while the stream keeps up; else it resolves when there is room again, or the reader is gone. */
+  flowing(): Promise<void> | null;
   /** Resolves when everything printed has left the process, or the reader is gone. */
   flushed(): Promise<void>;
   /** True when the reader closed its end (`EPIPE`) or the stream failed otherwise: what is printed goes nowhere. */
@@ -77,7 +77,7 @@ export function createPrinter(stream: OutputStream): Printer {
       if (isClosed) listener();
       else closedListeners.push(listener);
     },
-    flowing: () => (clogged && !isClosed ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+    flowing: () => (clogged && !isClosed ? new Promise((resolve) => waiting.push(resolve)) : null),
     flushed() {
       if (isClosed) return Promise.resolve();
       return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { COMMANDS, findCommand } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT, SIGNAL_EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
-import { Interrupted, watchSignals } from './interruptions.ts';
+import { Interrupted, watchSignals, type Interruptions } from './interruptions.ts';
 import { createPrinter, type CliIo, type Printer } from './io.ts';
 import { DEFAULT_PARTS, type CliParts } from './parts.ts';
 import { plainText } from './plain-text.ts';
@@ -26,9 +26,19 @@ export async function main(argv: readonly string[], io: CliIo, parts: CliParts =
   } catch (error) {
     return await explain(error, out, note);
   } finally {
-    await Promise.all([out.flushed(), err.flushed()]);
+    await flush(io, [out, err], interruptions);
     interruptions.stop();
   }
+}
+
+/** Milliseconds that an interrupted process waits for its output to be read. */
+const LAST_WORDS_MS = 1000;
+
+/** Waits until everything printed has left; not forever once a signal has come. */
+async function flush(io: CliIo, printers: readonly Printer[], { first }: Interruptions): Promise<void> {
+  const flushed = Promise.all(printers.map((printer) => printer.flushed()));
+  const late = first.then(() => new Promise<void>((resolve) => void io.after(LAST_WORDS_MS, resolve)));
+  await Promise.race([flushed, late]);
 }
 
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {

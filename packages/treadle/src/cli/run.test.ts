@@ -174,6 +174,46 @@ describe('how a run ends', () => {
     expect(await call.outcome).toMatchObject({ code: 130 });
   });
 
+  it('ends on a signal although nobody reads the output', async () => {
+    const model = scriptedModel([
+      { text: 'x'.repeat(100_000), waitAfter: { deltas: 5000, until: new Promise(() => {}) } },
+    ]);
+    const waits: number[] = [];
+    const after = (ms: number, fn: () => void) => {
+      waits.push(ms);
+      setImmediate(fn);
+      return () => {};
+    };
+    const call = startCli(['Go.', '--output-format', 'events'], { model, clogged: true, after });
+    await call.printed('session_created');
+    call.signal('SIGTERM');
+    expect(await call.outcome).toMatchObject({ code: 143 });
+    expect(waits).toEqual([1000]);
+  });
+
+  it('ends on a signal while it waits for standard input', async () => {
+    const silent = (async function* () {
+      await new Promise(() => {});
+      yield '';
+    })();
+    const call = startCli(['run', '--stdin'], { model: scriptedModel([]), stdin: silent });
+    setImmediate(() => call.signal('SIGINT'));
+    expect(await call.outcome).toEqual({ code: 130, stdout: '', stderr: '' });
+  });
+
+  it('exits 1 when another process drives the session, and names it', async () => {
+    await using home = await temporaryFolder();
+    const options = { env: { TREADLE_HOME: home.path }, cwd: home.path };
+    const model = scriptedModel([{ text: 'Working on it', waitAfter: { deltas: 1, until: new Promise(() => {}) } }]);
+    const call = startCli(['Go.'], { ...options, model });
+    await call.printed('Working');
+    const second = await runCli(['-c', 'Me too.'], { ...options, model: scriptedModel(['Ok.']) });
+    call.signal('SIGINT');
+    await call.outcome;
+    expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 1, stdout: '' });
+    expect(second.stderr).toContain(`process ${process.pid}`);
+  });
+
   it('ends the run when the reader of the output leaves, and exits 141', async () => {
     await using home = await temporaryFolder();
     const env = { TREADLE_HOME: home.path };

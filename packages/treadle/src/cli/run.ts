@@ -154,7 +154,9 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
   });
   for await (const event of run) {
     output.take(event);
-    await out.flowing();
+    // A reader that doesn't read must not keep an interrupted process alive.
+    const clogged = out.flowing();
+    if (clogged) await Promise.race([clogged, interruptions.first]);
   }
   const result = await run.result;
   if (!left)

@@ -95,7 +95,8 @@ async function printTranscript(context: CommandContext, journal: Journal, sessio
       open = null;
       if (event.end !== 'completed') text.remark(`[${event.end}: ${plainLine(event.message ?? '', 300)}]`);
     }
-    await out.flowing();
+    const clogged = out.flowing();
+    if (clogged) await clogged;
     if (out.isClosed) return;
   }
   if (open !== null) text.remark('[this run has not ended: it is being driven now, or was cut off]');

@@ -18,6 +18,8 @@ export interface CliOptions {
   readonly stdin?: string | AsyncIterable<Uint8Array | string>;
   /** Standard output is a terminal. */
   readonly isTTY?: boolean;
+  /** Nobody reads standard output: what is printed stays where it is. */
+  readonly clogged?: boolean;
   /** Answers instead of the model that the arguments name. */
   readonly model?: Model;
   readonly parts?: Partial<CliParts>;
@@ -45,8 +47,8 @@ export interface CliCall {
 
 export function startCli(argv: readonly string[], options: CliOptions = {}): CliCall {
   const listeners = new Set<(signal: InterruptSignal) => void>();
-  const stdout = collector(options.isTTY === true);
-  const stderr = collector(false);
+  const stdout = collector(options.isTTY === true, options.clogged === true);
+  const stderr = collector(false, false);
   const exits: number[] = [];
   const { stdin } = options;
   const io: CliIo = {
@@ -89,7 +91,7 @@ export function runCli(argv: readonly string[], options: CliOptions = {}): Promi
   return startCli(argv, options).outcome;
 }
 
-function collector(isTTY: boolean) {
+function collector(isTTY: boolean, clogged: boolean) {
   let collected = '';
   let isClosed = false;
   let waiting: { readonly text: string; readonly resolve: () => void }[] = [];
@@ -104,7 +106,7 @@ function collector(isTTY: boolean) {
         const ready = waiting.filter(({ text }) => collected.includes(text));
         waiting = waiting.filter((one) => !ready.includes(one));
         for (const { resolve } of ready) resolve();
-        done();
+        if (!clogged) done();
       },
     }),
     { isTTY },
