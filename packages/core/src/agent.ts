@@ -2,7 +2,8 @@ import type { ConfigSnapshot } from './events/events.ts';
 import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { DEFAULT_LIMITS, limitsAsData, type Limits } from './limits/limits.ts';
-import type { Model, ProviderToolDefinition, ThinkingLevel, ToolDefinition } from './model/model.ts';
+import type { Model, ModelErrorKind, ProviderToolDefinition, ThinkingLevel, ToolDefinition } from './model/model.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -16,11 +17,18 @@ export type ToolExecution =
 /** Calls of one turn that run at the same time unless the agent says otherwise. */
 export const DEFAULT_CONCURRENCY = 64;
 
+const DEFAULT_FALLBACK_ON: readonly ModelErrorKind[] = ['rate_limited', 'network', 'auth', 'api', 'other'];
+
 /** What `defineAgent` takes. */
 export interface AgentDefinition {
   /** Stable name of the agent. Default `agent`. */
   readonly id?: string;
   readonly model: Model;
+  /** Models to go on with, in this order, when the one before can't be reached or refuses to serve. */
+  readonly fallbacks?: readonly Model[];
+  /** The failures that move on to the next model, once retrying is over. Default: all but `cancelled` and `context_overflow`. */
+  readonly fallbackOn?: readonly ModelErrorKind[];
+  readonly retry?: Partial<RetryPolicy>;
   /** The system prompt. */
   readonly instructions?: string;
   readonly tools?: readonly Tool[];
@@ -48,6 +56,10 @@ export interface AgentDefinition {
 export interface Agent {
   readonly id: string;
   readonly model: Model;
+  /** `model`, then the fallbacks. */
+  readonly models: readonly Model[];
+  readonly fallbackOn: readonly ModelErrorKind[];
+  readonly retry: RetryPolicy;
   readonly instructions: string;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The same array for the agent's life, so that a wire can serialise it once. */
@@ -97,10 +109,20 @@ export function defineAgent(definition: AgentDefinition): Agent {
   mustBeCount('maxToolResultLength', maxToolResultLength);
   if (definition.toolTimeoutMs !== undefined) mustBePositive('toolTimeoutMs', definition.toolTimeoutMs);
   if (definition.maxTokens !== undefined) mustBeCount('maxTokens', definition.maxTokens);
+  const retry: RetryPolicy = { ...DEFAULT_RETRY, ...definition.retry };
+  if (!Number.isSafeInteger(retry.maxRetries) || retry.maxRetries < 0) {
+    throw new TreadleError(
+      'invalid_definition',
+      `retry.maxRetries must be a whole number of at least 0, and it is ${retry.maxRetries}.`,
+    );
+  }
   const configSegment = slugSegment(definition);
   return Object.freeze({
     id: definition.id ?? 'agent',
     model: definition.model,
+    models: Object.freeze([definition.model, ...(definition.fallbacks ?? [])]),
+    fallbackOn: definition.fallbackOn ?? DEFAULT_FALLBACK_ON,
+    retry,
     instructions: definition.instructions ?? '',
     tools,
     toolDefinitions: Object.freeze(

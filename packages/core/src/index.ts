@@ -3,6 +3,7 @@ export * from './errors.ts';
 export * from './messages/content.ts';
 export * from './messages/message.ts';
 export * from './model/model.ts';
+export * from './model/retry.ts';
 export { createPartialJson, type PartialJson } from './model/partial-json.ts';
 export * from './events/events.ts';
 export * from './journal/journal.ts';

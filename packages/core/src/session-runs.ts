@@ -28,6 +28,7 @@ export interface SessionParts {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly random: () => number;
   readonly owner: string;
   readonly state: SessionState;
   readonly hub: Hub;
@@ -221,13 +222,14 @@ function start(parts: SessionParts, begin: () => Promise<unknown>, { openRun, in
 const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
 
 function driveHere(parts: SessionParts, begin: () => Promise<unknown>, input: OpenInput): Promise<void> {
-  const { journal, state, agent, clock, ids, hub, owner } = parts;
+  const { journal, state, agent, clock, ids, random, hub, owner } = parts;
   return drive({
     journal,
     state,
     agent,
     clock,
     ids,
+    random,
     input,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,

@@ -18,6 +18,8 @@ export interface SessionOptions {
   readonly journal?: Journal;
   readonly clock?: Clock;
   readonly ids?: Ids;
+  /** Numbers from 0 to 1, for the spread of retries. Default: the platform's. */
+  readonly random?: () => number;
   /** Who drives, shown to the next process that wants the session. */
   readonly owner?: string;
   /** Hears of observers that threw. Default: a warning on the console. */
@@ -142,6 +144,7 @@ async function loadSession(
     clock,
     ids,
     owner,
+    random: options.random ?? Math.random,
     state: initialState(sessionId),
     hub: createHub(options.onObserverError ?? warn),
     post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),

@@ -114,7 +114,7 @@ const done = Array.from({ length: 20 }, () => 'Done.');
 /** Plays two prompts as `provider`, whose model says these turns. */
 async function play(provider: string, turns: readonly Turn[], prompts: readonly string[]): Promise<DurableEvent[]> {
   const journal = memoryJournal();
-  const agent = defineAgent({ model: scriptedModel([...turns, ...done], { provider }), tools: TOOLS });
+  const agent = defineAgent({ model: scriptedModel([...turns, ...done], { provider }), tools: TOOLS, retry: { maxRetries: 0 } });
   const session = await createSession(agent, { journal, id: 's1' });
   for (const prompt of prompts) await finish(session, session.prompt(prompt));
   return logOf(journal);

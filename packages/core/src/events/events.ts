@@ -127,7 +127,10 @@ export type DurableEventBody =
       readonly type: 'turn_started';
       readonly at: number;
       readonly triggeredBy: TurnTrigger;
+      /** From 1; counts on across the agent's models. */
       readonly attempt: number;
+      /** Which of the agent's models is asked: 0, and absent, is the first. */
+      readonly modelIndex?: number;
     })
   | (InRun & {
       readonly type: 'message_added';
@@ -143,7 +146,10 @@ export type DurableEventBody =
       readonly at: number;
       readonly attempt: number;
       readonly error: ModelError;
-      readonly delayMs?: number;
+      /** What comes next: another attempt, after a wait. Absent when the call is given up. */
+      readonly retry?: { readonly delayMs: number; readonly modelIndex: number };
+      /** What the failed attempt used, where the provider said so and no message tells. */
+      readonly usage?: Usage;
     })
   /** Deltas of this message that observers have seen are void. */
   | (InTurn & {

@@ -2,7 +2,8 @@ import type { DurableEventBody } from '../events/events.ts';
 import { errorText } from '../errors.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
-import type { ModelError, ModelEvent, StopReason } from '../model/model.ts';
+import type { Model, ModelError, ModelEvent, StopReason } from '../model/model.ts';
+import { decideRetry } from '../model/retry.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { untilInterrupted } from './interrupt.ts';
@@ -36,17 +37,18 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
   const open = openMessage(place, ids);
   context.setOpenMessage(open);
   if (observed()) emit({ type: 'message_started', ...place });
+  const model = context.agent.models[step.modelIndex] ?? context.agent.model;
   const facts: StreamFacts = { model: null, responseId: null, containerId: null };
   const abort = new AbortController();
   const forget = interrupt.on(() => {
     abort.abort();
   });
   try {
-    const stream = consume(context, open, facts, abort.signal);
+    const stream = consume(context, model, open, facts, abort.signal);
     const ending = await untilInterrupted(interrupt, stream, INTERRUPTED, (stop) => {
       stop();
     });
-    await context.log.record(outcomeEvents(context, open, facts, ending));
+    await context.log.record(outcomeEvents(context, { step, model, open, facts }, ending));
   } finally {
     forget();
     context.setOpenMessage(null);
@@ -55,12 +57,13 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
 
 async function consume(
   { agent, state, observed, emit }: PerformContext,
+  model: Model,
   open: OpenMessage,
   facts: StreamFacts,
   signal: AbortSignal,
 ): Promise<Ending> {
   try {
-    for await (const event of agent.model.stream(modelRequest(state, agent), signal)) {
+    for await (const event of model.stream(modelRequest(state, agent, model), signal)) {
       if (signal.aborted) return INTERRUPTED;
       if (event.type === 'finish') return { type: 'finished', finish: event };
       if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
@@ -82,50 +85,97 @@ async function consume(
   return { type: 'failed', error: { kind: 'network', message, retryable: true }, usage: UNKNOWN_USAGE };
 }
 
-function outcomeEvents(
-  { agent, clock }: PerformContext,
-  open: OpenMessage,
-  facts: StreamFacts,
-  ending: Ending,
-): DurableEventBody[] {
-  const { runId, turnIndex, attempt, messageId } = open.place;
-  const at = clock.now();
-  const added = (inView: boolean, content: readonly AssistantContent[], rest: MessageRest): DurableEventBody => {
-    const { model } = agent;
-    const containerId = rest.containerId ?? facts.containerId;
-    const message: AssistantMessage = {
-      role: 'assistant',
-      id: messageId,
-      at,
-      provider: model.provider,
-      model: facts.model ?? model.id,
-      content,
-      stopReason: rest.stopReason,
-      usage: rest.usage,
-      cost: model.cost?.(rest.usage) ?? null,
-      ...(rest.rawStopReason === undefined ? {} : { rawStopReason: rest.rawStopReason }),
-      ...(rest.errorMessage === undefined ? {} : { errorMessage: rest.errorMessage }),
-      ...(containerId === null ? {} : { containerId }),
-      ...(facts.responseId === null ? {} : { responseId: facts.responseId }),
-    };
-    return { type: 'message_added', at, runId, inView, message };
-  };
+/** One call of one model. */
+interface Call {
+  readonly step: Extract<Step, { type: 'call_model' }>;
+  readonly model: Model;
+  readonly open: OpenMessage;
+  readonly facts: StreamFacts;
+}
+
+function outcomeEvents(context: PerformContext, call: Call, ending: Ending): DurableEventBody[] {
+  const { open } = call;
+  const at = context.clock.now();
   if (ending.type === 'finished') {
     const { finish } = ending;
     const content = open.finished(finish.stopReason);
     // An empty message is a fact, but no wire takes it back.
-    return [added(content.length > 0, content, finish)];
+    return [messageAdded(call, at, content.length > 0, content, finish)];
   }
-  if (ending.type === 'failed') {
-    const { error, usage } = ending;
-    const failed: DurableEventBody = { type: 'attempt_failed', at, runId, turnIndex, attempt, error };
-    const content = open.salvaged(true);
-    if (content.length === 0) return [failed];
-    return [added(false, content, { stopReason: 'error', usage, errorMessage: error.message }), failed];
-  }
+  if (ending.type === 'failed') return failedEvents(context, call, at, ending);
   const content = open.salvaged(false);
-  if (content.length > 0) return [added(true, content, { stopReason: 'aborted', usage: UNKNOWN_USAGE })];
-  return open.begun ? [{ type: 'message_discarded', at, runId, turnIndex, attempt, reason: 'interrupted' }] : [];
+  if (content.length > 0)
+    return [messageAdded(call, at, true, content, { stopReason: 'aborted', usage: UNKNOWN_USAGE })];
+  return open.begun ? [discarded(call, at, 'interrupted')] : [];
+}
+
+/** A failed attempt is tried again, or its partial reply is kept as the fact it is. */
+function failedEvents(
+  context: PerformContext,
+  call: Call,
+  at: number,
+  { error, usage }: Extract<Ending, { type: 'failed' }>,
+): DurableEventBody[] {
+  const { runId, turnIndex, attempt } = call.open.place;
+  const next = nextAttempt(context, call, error);
+  const failed = { type: 'attempt_failed' as const, at, runId, turnIndex, attempt };
+  const used = usage === UNKNOWN_USAGE ? {} : { usage };
+  if (next.retry) {
+    const voided = call.open.begun ? [discarded(call, at, 'attempt_failed')] : [];
+    return [{ ...failed, error, retry: next.retry, ...used }, ...voided];
+  }
+  const told = next.why === undefined ? error : { ...error, message: `${error.message} ${next.why}` };
+  const content = call.open.salvaged(true);
+  if (content.length === 0) return [{ ...failed, error: told, ...used }];
+  const rest: MessageRest = { stopReason: 'error', usage, errorMessage: told.message };
+  return [messageAdded(call, at, false, content, rest), { ...failed, error: told }];
+}
+
+/** The same model again, or the next one, or the end: decided here, once, and kept in the log. */
+function nextAttempt(
+  { agent, random }: PerformContext,
+  { step, open }: Call,
+  error: ModelError,
+): { readonly retry?: { readonly delayMs: number; readonly modelIndex: number }; readonly why?: string } {
+  const { modelIndex, modelAttempt } = step;
+  const { sawText } = open;
+  const decision = decideRetry(error, modelAttempt, agent.retry, { sawText, random: random() });
+  if (decision.retry) return { retry: { delayMs: decision.delayMs, modelIndex } };
+  const mayMoveOn = agent.fallbackOn.includes(error.kind) && (!sawText || agent.retry.afterText);
+  if (mayMoveOn && modelIndex + 1 < agent.models.length) return { retry: { delayMs: 0, modelIndex: modelIndex + 1 } };
+  return decision.why === undefined ? {} : { why: decision.why };
+}
+
+function discarded({ open }: Call, at: number, reason: 'attempt_failed' | 'interrupted'): DurableEventBody {
+  const { runId, turnIndex, attempt } = open.place;
+  return { type: 'message_discarded', at, runId, turnIndex, attempt, reason };
+}
+
+function messageAdded(
+  { model, facts, open }: Call,
+  at: number,
+  inView: boolean,
+  content: readonly AssistantContent[],
+  rest: MessageRest,
+): DurableEventBody {
+  const { runId, messageId } = open.place;
+  const containerId = rest.containerId ?? facts.containerId;
+  const message: AssistantMessage = {
+    role: 'assistant',
+    id: messageId,
+    at,
+    provider: model.provider,
+    model: facts.model ?? model.id,
+    content,
+    stopReason: rest.stopReason,
+    usage: rest.usage,
+    cost: model.cost?.(rest.usage) ?? null,
+    ...(rest.rawStopReason === undefined ? {} : { rawStopReason: rest.rawStopReason }),
+    ...(rest.errorMessage === undefined ? {} : { errorMessage: rest.errorMessage }),
+    ...(containerId === null ? {} : { containerId }),
+    ...(facts.responseId === null ? {} : { responseId: facts.responseId }),
+  };
+  return { type: 'message_added', at, runId, inView, message };
 }
 
 interface MessageRest {

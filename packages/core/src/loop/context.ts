@@ -14,6 +14,8 @@ export interface PerformContext {
   readonly log: DriveLog;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** A number from 0 to 1: the spread of retries. */
+  readonly random: () => number;
   readonly interrupt: Interrupt;
   /** Tells watchers; never throws. */
   readonly emit: (event: LiveEvent) => void;

@@ -29,6 +29,7 @@ export interface DriveOptions {
   readonly owner: Owner;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly random: () => number;
   readonly observe: (event: DurableEvent | LiveEvent) => void;
   readonly observed: () => boolean;
   readonly setOpenMessage: (message: OpenMessage | null) => void;
@@ -73,8 +74,8 @@ export async function drive(options: DriveOptions): Promise<void> {
 }
 
 async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt): Promise<void> {
-  const { state, agent, clock, ids, observe: emit, observed, setOpenMessage, input } = options;
-  const context: PerformContext = { agent, state, log, clock, ids, interrupt, emit, observed, setOpenMessage };
+  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, input } = options;
+  const context: PerformContext = { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage };
   let stopDeadline = (): void => {};
   try {
     for (;;) {
@@ -88,7 +89,8 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
       }
       stopDeadline();
       stopDeadline = armDeadline(options, interrupt);
-      if (step.type === 'call_model') await callModel(context, step);
+      if (step.type === 'wait') await waitUntil(context, step.until);
+      else if (step.type === 'call_model') await callModel(context, step);
       else await runTools(context, step);
     }
   } finally {
@@ -98,6 +100,21 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
 
 const endsWell = (step: Extract<Step, { type: 'record' }>): boolean =>
   step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
+
+/** Waits on the clock; an interrupt or a new input ends it early, and the plan decides anew. */
+async function waitUntil({ clock, interrupt, log }: PerformContext, until: number): Promise<void> {
+  const changed = log.change();
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(Math.max(0, until - clock.now()), done);
+    const forget = interrupt.on(done);
+    void changed.then(done);
+    function done(): void {
+      cancel();
+      forget();
+      resolve();
+    }
+  });
+}
 
 /** Cuts effects short when the run's time is up: the limit holds inside a turn too. */
 function armDeadline({ state, agent, clock }: DriveOptions, interrupt: Interrupt): () => void {

@@ -39,6 +39,8 @@ export interface OpenMessage {
   salvaged(withThinking: boolean): AssistantContent[];
   /** True once watchers may have seen a delta. */
   readonly begun: boolean;
+  /** True once they may have seen text of the reply itself. */
+  readonly sawText: boolean;
 }
 
 export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
@@ -83,6 +85,9 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
     place,
     get begun() {
       return begun;
+    },
+    get sawText() {
+      return [...blocks.values()].some(({ kind, text }) => kind === 'text' && text !== '');
     },
     take(event, observed) {
       switch (event.type) {

@@ -157,7 +157,7 @@ describe('continuations', () => {
     [{ kind: 'branch', tag: '2026-01-01T00:00:00Z' } as const, 'branch'],
   ])('of kind %o trigger their first turn by it and name the run before', async (continuation, triggeredBy) => {
     const session = await createSession(
-      defineAgent({ model: scriptedModel([{ error: { status: 500 } }, 'Better.']) }),
+      defineAgent({ model: scriptedModel([{ error: { status: 500 } }, 'Better.']), retry: { maxRetries: 0 } }),
       { id: 's1' },
     );
     await session.prompt('Go.').result;

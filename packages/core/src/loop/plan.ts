@@ -59,17 +59,28 @@ function rejectMisplaced(state: SessionState, run: RunState, now: number): Durab
 }
 
 function planModelCall(state: SessionState, run: RunState, turn: TurnState, now: number): Step {
-  if (turn.failure) {
-    const { failure } = turn;
-    return record([turnEnded(run, turn, now), endRun(run, now, 'model_error', 'error', failure.message, failure)]);
-  }
-  if (turn.epoch === state.epoch) return { type: 'call_model', turnIndex: turn.index, attempt: turn.attempt };
-  // The drive that made this call is gone, and what it had streamed with it.
   const { runId } = run;
-  const { index: turnIndex, attempt } = turn;
+  const { index: turnIndex, attempt, modelIndex, modelAttempt, failure } = turn;
+  const again = (index: number): DurableEventBody => ({
+    type: 'turn_started',
+    at: now,
+    runId,
+    turnIndex,
+    triggeredBy: triggerOf(run, turnIndex),
+    attempt: attempt + 1,
+    ...(index === 0 ? {} : { modelIndex: index }),
+  });
+  if (failure) {
+    const { error, retry } = failure;
+    if (!retry)
+      return record([turnEnded(run, turn, now), endRun(run, now, 'model_error', 'error', error.message, error)]);
+    return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);
+  }
+  if (turn.epoch === state.epoch) return { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt };
+  // The drive that made this call is gone, and what it had streamed with it.
   return record([
     { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
-    { type: 'turn_started', at: now, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: attempt + 1 },
+    again(modelIndex),
   ]);
 }
 
@@ -112,7 +123,7 @@ function nextTurn(
   if (!goesOn && messages.length === 0) return [finish(run, now, last.stopReason)];
   const hit = exceededLimit(run, agent.limits, now, { turnOpen: false });
   if (hit) return [limitMessage(run, now, hit), endRun(run, now, hit.end, last?.stopReason ?? null, hit.message)];
-  return [turnStarted({ runId: run.runId, run, turnIndex: run.turns }, now), ...messages];
+  return [turnStarted({ runId: run.runId, run, turnIndex: run.turns, modelIndex: run.modelIndex }, now), ...messages];
 }
 
 const terminalTool = (agent: Agent, names: readonly string[]): boolean =>
@@ -149,11 +160,13 @@ function turnStarted(
     readonly runId: string;
     readonly run: Pick<RunState, 'continuation' | 'startedBy'>;
     readonly turnIndex: number;
+    readonly modelIndex?: number;
   },
   at: number,
 ): DurableEventBody {
-  const { runId, run, turnIndex } = place;
-  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1 };
+  const { runId, run, turnIndex, modelIndex = 0 } = place;
+  const model = modelIndex === 0 ? {} : { modelIndex };
+  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1, ...model };
 }
 
 /** The priority of the first turn: a branch, then any other continuation, then who called. */

@@ -94,6 +94,7 @@ const agentOf = ({ turns, toolExecution }: Pick<World, 'turns' | 'toolExecution'
     tools: TOOLS,
     toolExecution,
     limits: { maxTurns: 20 },
+    retry: { maxRetries: 1, initialDelayMs: 0 },
   });
 
 async function logOf(journal: Journal): Promise<DurableEvent[]> {
@@ -206,7 +207,12 @@ describe('any run', () => {
           expect(plan(stateOf(prefix), agentOf(made), Date.now()).type).toBeTypeOf('string');
           const journal = await journalOf(prefix);
           const model = scriptedModel([...[...later.take(2)], ...Array.from({ length: 20 }, () => 'Done.')]);
-          const agent = defineAgent({ model, tools: TOOLS, toolExecution: made.toolExecution });
+          const agent = defineAgent({
+            model,
+            tools: TOOLS,
+            toolExecution: made.toolExecution,
+            retry: { initialDelayMs: 0 },
+          });
           const session = await openSession(agent, 's1', { journal });
           if (session.hasOpenRun) await finish(session, session.resume());
           await finish(session, session.prompt('And now?'));

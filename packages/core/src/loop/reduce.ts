@@ -51,8 +51,7 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'message_added':
       return messageAdded(state, event);
     case 'attempt_failed':
-      openTurn(state, event).failure = event.error;
-      return;
+      return attemptFailed(state, event);
     case 'tool_call_rejected':
       return endCall(state, event, event.content, true);
     case 'tool_started':
@@ -128,6 +127,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     promptAdded: 0,
     activeMs: 0,
     lastAt: event.at,
+    modelIndex: 0,
     turns: 0,
     usage: UNKNOWN_USAGE,
     cost: 0,
@@ -141,14 +141,29 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
 function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void {
   const run = openRun(state, event);
   if (run.turn === null) run.turns += 1;
+  const modelIndex = event.modelIndex ?? 0;
+  const modelAttempt = run.turn?.modelIndex === modelIndex ? run.turn.modelAttempt + 1 : 1;
+  run.modelIndex = modelIndex;
   run.turn = {
     index: event.turnIndex,
     attempt: event.attempt,
+    modelIndex: run.modelIndex,
+    modelAttempt,
     epoch: state.epoch,
     message: null,
     failure: null,
     calls: [],
   };
+}
+
+function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): void {
+  const { at, error, retry, usage } = event;
+  const run = openRun(state, event);
+  openTurn(state, event).failure = {
+    error,
+    retry: retry ? { at: at + retry.delayMs, modelIndex: retry.modelIndex } : null,
+  };
+  if (usage) run.usage = addUsage(run.usage, usage);
 }
 
 function messageAdded(state: SessionState, event: EventOf<'message_added'>): void {

@@ -1,12 +1,12 @@
 import type { Agent } from '../agent.ts';
 import type { Message, ModelMessage } from '../messages/message.ts';
-import type { ModelRequest } from '../model/model.ts';
+import type { Model, ModelRequest } from '../model/model.ts';
 import type { SessionState } from './state.ts';
 
 const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';
 
 /** What the model is sent: the view without the application's own messages. Messages keep their identity from call to call. */
-export function modelRequest(state: SessionState, agent: Agent): ModelRequest {
+export function modelRequest(state: SessionState, agent: Agent, model: Model): ModelRequest {
   const { container } = state;
   return {
     system: agent.instructions,
@@ -19,6 +19,6 @@ export function modelRequest(state: SessionState, agent: Agent): ModelRequest {
     ...(agent.stopSequences === undefined ? {} : { stopSequences: agent.stopSequences }),
     ...(agent.thinking === undefined ? {} : { thinking: agent.thinking }),
     ...(agent.extraBody === undefined ? {} : { extraBody: agent.extraBody }),
-    ...(container?.provider === agent.model.provider ? { containerId: container.id } : {}),
+    ...(container?.provider === model.provider ? { containerId: container.id } : {}),
   };
 }

@@ -34,11 +34,17 @@ export interface CallState {
 /** The open turn: one model call and the calls it asked for. */
 export interface TurnState {
   readonly index: number;
-  attempt: number;
+  readonly attempt: number;
+  /** Which of the agent's models is asked, and which attempt this is for it. */
+  readonly modelIndex: number;
+  readonly modelAttempt: number;
   /** The drive whose model call this is. */
-  epoch: number;
+  readonly epoch: number;
   message: AssistantMessage | null;
-  failure: ModelError | null;
+  failure: {
+    readonly error: ModelError;
+    readonly retry: { readonly at: number; readonly modelIndex: number } | null;
+  } | null;
   calls: CallState[];
 }
 
@@ -64,6 +70,8 @@ export interface RunState {
   /** Milliseconds drives were at work on it, up to `lastAt`. */
   activeMs: number;
   lastAt: number;
+  /** Which of the agent's models the next turn asks: the last one that was tried. */
+  modelIndex: number;
   /** Model calls begun, attempts at the same turn counted once. */
   turns: number;
   usage: Usage;

@@ -5,7 +5,15 @@ import type { CallState } from './state.ts';
 export type Step =
   /** Write these events: all or none, and only if no input came in meanwhile. */
   | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
-  | { readonly type: 'call_model'; readonly turnIndex: number; readonly attempt: number }
+  | {
+      readonly type: 'call_model';
+      readonly turnIndex: number;
+      readonly attempt: number;
+      readonly modelIndex: number;
+      readonly modelAttempt: number;
+    }
+  /** Wait until this time, in milliseconds since 1970, unless the run is interrupted. */
+  | { readonly type: 'wait'; readonly until: number }
   | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };
