@@ -1,3 +1,4 @@
+export type { CredentialProvider, UnauthorizedRequest } from './auth/credentials.ts';
 export { anthropic, ANTHROPIC } from './deployments/anthropic.ts';
 export { deploymentModel } from './deployments/deployment.ts';
 export type { Deployment, ModelOptions } from './deployments/deployment.ts';

@@ -1,6 +1,9 @@
 import { systemClock } from '@treadle/core';
 import type { Clock, Http, Model, ModelEvent, ModelRequest } from '@treadle/core';
+import { authorizedHttp } from './auth/credentials.ts';
+import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
+import type { Redact } from './errors/redact.ts';
 import { createModelStream } from './model-stream.ts';
 import type { StreamSetup } from './model-stream.ts';
 import type { Protocol } from './protocols/protocol.ts';
@@ -15,6 +18,8 @@ export interface WireModelOptions {
   readonly baseUrl: string;
   /** Headers of every request, credentials included, with lowercase names. Credentials never appear in an error. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Adds to the headers of each request what can't be known beforehand. */
+  readonly credentials?: CredentialProvider;
   readonly http: Http;
   readonly contextWindow?: number;
   readonly clock?: Clock;
@@ -42,16 +47,28 @@ const secretsOf = (headers: Readonly<Record<string, string>>, baseUrl: string): 
  * whatever goes wrong is an `error` event. Retrying is the caller's.
  */
 export function wireModel(options: WireModelOptions): Model {
-  const { protocol, provider, modelId, http } = options;
+  const { protocol, provider, modelId, credentials, clock = systemClock } = options;
   const encode = protocol.createEncoder({ provider, modelId });
   let url = '';
   let path: string | undefined;
 
+  const secrets = secretsOf(options.headers, options.baseUrl);
+  // Made when there is something to redact: a signature differs with every request.
+  let redact: Redact | undefined;
+  let received: Readonly<Record<string, string>> = {};
+  const keepSecret = (headers: Readonly<Record<string, string>>): void => {
+    received = headers;
+    redact = undefined;
+  };
+
   const setup: StreamSetup = {
     protocol,
-    http,
-    clock: options.clock ?? systemClock,
-    redact: createRedact(secretsOf(options.headers, options.baseUrl)),
+    http: credentials === undefined ? options.http : authorizedHttp(options.http, credentials, clock, keepSecret),
+    clock,
+    redact(text) {
+      redact ??= createRedact([...secrets, ...secretsOf(received, options.baseUrl)]);
+      return redact(text);
+    },
     prepare(request: ModelRequest) {
       const wire = encode(request);
       if (wire.path !== path) {

@@ -1,5 +1,6 @@
 import { TreadleError } from '@treadle/core';
 import type { Clock, Http, Model } from '@treadle/core';
+import type { CredentialProvider } from '../auth/credentials.ts';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel } from '../model.ts';
@@ -11,21 +12,26 @@ export interface Deployment {
   readonly name: string;
   /** The protocol, with this deployment's quirks. */
   readonly protocol: Protocol;
-  readonly baseUrl: string;
+  /** A function where the address depends on the environment; it also completes an address that was given. */
+  readonly baseUrl: string | ((env: Environment, given: string | undefined) => string);
   /** The version segment that a base URL may or may not end with; `''` when the wire has none. */
   readonly version: string;
   /** Environment variables that may hold the key, the first that is set wins. */
   readonly keyVariables: readonly string[];
-  /** The environment variable that may hold another base URL. */
-  readonly baseUrlVariable: string;
+  /** The environment variable that may hold another base URL, or several of which the first that is set wins. */
+  readonly baseUrlVariable: string | readonly string[];
   /** The header that carries the key, and what comes before the key in it. */
   readonly auth: { readonly header: string; readonly prefix: string };
+  /** Where credentials come from when there is no key. */
+  readonly credentials?: (env: Environment) => CredentialProvider;
 }
 
 /** Options of every model. */
 export interface ModelOptions {
   /** Default: the provider's environment variable. */
   readonly apiKey?: string;
+  /** Credentials that expire or that sign requests, in place of a key. */
+  readonly credentials?: CredentialProvider;
   /** Default: the provider's environment variable, else its public address. With or without the version at its end. */
   readonly baseUrl?: string;
   /** Default: Node's `http`, or `fetch` elsewhere. */
@@ -68,16 +74,20 @@ const withVersion = (url: URL, version: string): void => {
 
 const readBaseUrl = (deployment: Deployment, options: ModelOptions, env: Environment): URL => {
   const fromOption = options.baseUrl !== undefined;
-  const text = options.baseUrl ?? firstSet(env, [deployment.baseUrlVariable]) ?? deployment.baseUrl;
-  const source = fromOption ? 'The base URL' : deployment.baseUrlVariable;
+  const variables = [deployment.baseUrlVariable].flat();
+  const given = options.baseUrl ?? firstSet(env, variables);
+  const { baseUrl } = deployment;
+  const text = typeof baseUrl === 'function' ? baseUrl(env, given) : (given ?? baseUrl);
+  const source = fromOption ? 'The base URL' : variables.join(' or ');
+  const example = typeof baseUrl === 'string' ? baseUrl : 'https://example.com';
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw invalid(`${source} is not a URL. Give one such as ${deployment.baseUrl}.`);
+    throw invalid(`${source} is not a URL. Give one such as ${example}.`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw invalid(`${source} must begin with http:// or https://, as ${deployment.baseUrl} does.`);
+    throw invalid(`${source} must begin with http:// or https://, as ${example} does.`);
   }
   if (url.username !== '' || url.password !== '') {
     throw invalid(
@@ -88,19 +98,34 @@ const readBaseUrl = (deployment: Deployment, options: ModelOptions, env: Environ
   return url;
 };
 
-const readKey = (deployment: Deployment, options: ModelOptions, env: Environment, url: URL): string => {
+const givenKey = (deployment: Deployment, options: ModelOptions, env: Environment): string | undefined => {
   const key = options.apiKey?.trim() ?? firstSet(env, deployment.keyVariables);
-  if (key === undefined || key === '') {
+  return key === '' ? undefined : key;
+};
+
+const readKey = (deployment: Deployment, options: ModelOptions, env: Environment, url: URL): string => {
+  const key = givenKey(deployment, options, env);
+  if (key === undefined) {
     if (isLoopback(url.hostname)) return PLACEHOLDER_KEY;
     throw invalid(
       `No key for ${deployment.name}. Set ${deployment.keyVariables.join(' or ')}, or pass \`apiKey\`. ` +
-        `(A server on this machine needs none: set ${deployment.baseUrlVariable} to its address.)`,
+        `(A server on this machine needs none: set ${[deployment.baseUrlVariable].flat().join(' or ')} to its address.)`,
     );
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw invalid(`The key for ${deployment.name} has characters that no header can carry. Was it copied whole?`);
   }
   return key;
+};
+
+/** Where this model's credentials come from, if not from a header or a key. */
+const readCredentials = (
+  deployment: Deployment,
+  options: ModelOptions,
+  env: Environment,
+): CredentialProvider | undefined => {
+  if (options.credentials !== undefined) return options.credentials;
+  return givenKey(deployment, options, env) === undefined ? deployment.credentials?.(env) : undefined;
 };
 
 const lowercased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
@@ -117,15 +142,17 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
   const url = readBaseUrl(deployment, options, env);
   const headers = lowercased(options.headers ?? {});
   const { header, prefix } = deployment.auth;
-  // Whoever brings the credentials as a header needs no key.
-  const credentials =
-    headers[header] === undefined ? { [header]: prefix + readKey(deployment, options, env, url) } : {};
+  // Whoever brings the credentials as a header needs no others.
+  const needed = headers[header] === undefined;
+  const credentials = needed ? readCredentials(deployment, options, env) : undefined;
+  const key = needed && credentials === undefined ? { [header]: prefix + readKey(deployment, options, env, url) } : {};
   return wireModel({
     protocol: deployment.protocol,
     provider: deployment.name,
     modelId,
     baseUrl: url.href,
-    headers: { ...credentials, ...headers },
+    headers: { ...key, ...headers },
+    ...(credentials === undefined ? {} : { credentials }),
     http: options.http ?? defaultHttp(env),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),

@@ -1,5 +1,6 @@
 import { errorText } from '@treadle/core';
 import type { ModelError, ModelErrorKind } from '@treadle/core';
+import { CredentialsError } from '../auth/credentials.ts';
 import type { WireError } from '../protocols/protocol.ts';
 import type { Redact } from './redact.ts';
 
@@ -128,17 +129,19 @@ const codeOf = (thrown: unknown): string | undefined => {
 const isCertificateCode = (code: string | undefined): boolean =>
   code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)|ALTNAME/.test(code);
 
-/** A failure of the connection: refused, reset, timed out, or a certificate that can't be trusted. */
+/** A failure of the connection: refused, reset, timed out, or a certificate that can't be trusted; or of getting credentials. */
 export function connectionError(thrown: unknown, redact: Redact): ModelError {
   const code = codeOf(thrown);
   // A definition that can't work, such as a proxy this Node doesn't support.
   const ours = code === 'invalid_definition';
+  const denied = thrown instanceof CredentialsError;
   // `fetch` hides what went wrong in the cause.
-  const cause = thrown instanceof Error && thrown.cause instanceof Error ? `: ${errorText(thrown.cause)}` : '';
+  const cause =
+    !denied && thrown instanceof Error && thrown.cause instanceof Error ? `: ${errorText(thrown.cause)}` : '';
   return {
-    kind: ours ? 'other' : 'network',
+    kind: ours ? 'other' : denied ? 'auth' : 'network',
     message: excerptOf(errorText(thrown) + cause, redact, MESSAGE_LENGTH),
-    retryable: !ours && !isCertificateCode(code),
+    retryable: !ours && !denied && !isCertificateCode(code),
     ...(code === undefined ? {} : { code }),
   };
 }
