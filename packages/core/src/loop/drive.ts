@@ -77,6 +77,7 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
   const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, input } = options;
   const context: PerformContext = { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage };
   let stopDeadline = (): void => {};
+  let timedRun: string | undefined;
   try {
     for (;;) {
       const step = plan(state, agent, clock.now());
@@ -87,8 +88,11 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
         else await log.tryRecord(step.events);
         continue;
       }
-      stopDeadline();
-      stopDeadline = armDeadline(options, interrupt);
+      if (state.run?.runId !== timedRun) {
+        stopDeadline();
+        timedRun = state.run?.runId;
+        stopDeadline = armDeadline(options, interrupt);
+      }
       if (step.type === 'wait') await waitUntil(context, step.until);
       else if (step.type === 'call_model') await callModel(context, step);
       else await runTools(context, step);

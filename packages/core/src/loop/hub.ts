@@ -17,11 +17,12 @@ export interface Hub {
 
 /** `onError` hears of observers that threw or rejected; it must not throw. */
 export function createHub(onError: (error: unknown) => void): Hub {
-  const observers = new Set<Observer>();
+  // Replaced, never changed: an observer that leaves or joins while it is told changes nothing for the others.
+  let observers: readonly Observer[] = [];
   let open: OpenMessage | null = null;
   return {
     get observed() {
-      return observers.size > 0;
+      return observers.length > 0;
     },
     emit(event) {
       for (const observer of observers) {
@@ -36,9 +37,9 @@ export function createHub(onError: (error: unknown) => void): Hub {
     subscribe(observer) {
       // A function of its own, so that the same observer may be subscribed twice.
       const own: Observer = (event) => observer(event);
-      observers.add(own);
+      observers = [...observers, own];
       return () => {
-        observers.delete(own);
+        observers = observers.filter((other) => other !== own);
       };
     },
     setOpenMessage(message) {

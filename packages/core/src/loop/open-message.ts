@@ -44,39 +44,51 @@ export interface OpenMessage {
 }
 
 export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
+  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
   const blocks = new Map<number, OpenBlock>();
+  /** Most deltas are of the same block as the one before. */
+  let latest: OpenBlock | null = null;
   let begun = false;
 
-  function block(index: number, kind: OpenBlock['kind'], call: OpenBlock['call'] = null): OpenBlock {
-    let found = blocks.get(index);
-    if (!found) blocks.set(index, (found = { index, kind, text: '', call, partial: null, final: null }));
-    return found;
+  function block(index: number, kind: OpenBlock['kind'], name = '', providerCallId = ''): OpenBlock {
+    if (latest?.index === index) return latest;
+    latest = blocks.get(index) ?? null;
+    if (latest) return latest;
+    const call = kind === 'tool_arguments' ? { name, callId: ids.create('call'), providerCallId } : null;
+    latest = { index, kind, text: '', call, partial: null, final: null };
+    blocks.set(index, latest);
+    return latest;
   }
 
-  const newCall = (name: string, providerCallId: string): NonNullable<OpenBlock['call']> => ({
-    name,
-    callId: ids.create('call'),
-    providerCallId,
-  });
+  // Made for every delta, so written out: spreading the place costs several times as much.
+  function delta({ kind, index, call, partial }: OpenBlock, text: string, offset: number): Delta {
+    const type = 'message_delta';
+    if (!call || !partial) {
+      return { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text };
+    }
+    const { name: toolName, callId } = call;
+    const { value } = partial;
+    return value === undefined
+      ? { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId }
+      : { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId, partial: value };
+  }
 
-  function delta(open: OpenBlock, text: string, offset: number): Delta {
-    const base = { type: 'message_delta' as const, ...place, kind: open.kind, index: open.index, offset, text };
-    const { call } = open;
-    if (!call) return base;
-    if (!open.partial) {
+  /** Nobody's value is parsed before somebody watches; then all of the text so far is. */
+  function parse(open: OpenBlock, text: string): void {
+    if (open.partial) open.partial.push(text);
+    else {
       open.partial = createPartialJson();
       open.partial.push(open.text);
-    } else open.partial.push(text);
-    const { value } = open.partial;
-    const named = { ...base, toolName: call.name, callId: call.callId };
-    return value === undefined ? named : { ...named, partial: value };
+    }
   }
 
   function grow(open: OpenBlock, text: string, observed: boolean): Delta | null {
     const offset = open.text.length;
     open.text += text;
     begun = true;
-    return observed ? delta(open, text, offset) : null;
+    if (!observed) return null;
+    if (open.call) parse(open, text);
+    return delta(open, text, offset);
   }
 
   const ordered = (): OpenBlock[] => [...blocks.values()].sort((a, b) => a.index - b.index);
@@ -95,16 +107,17 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
           return grow(block(event.index, 'text'), event.text, observed);
         case 'thinking_delta':
           return grow(block(event.index, 'thinking'), event.text, observed);
-        case 'tool_call_start': {
-          const open = block(event.index, 'tool_arguments', newCall(event.name, event.providerCallId));
-          return grow(open, '', observed);
-        }
+        case 'tool_call_start':
+          return grow(block(event.index, 'tool_arguments', event.name, event.providerCallId), '', observed);
         case 'tool_arguments_delta':
-          return grow(block(event.index, 'tool_arguments', newCall('', '')), event.text, observed);
+          return grow(block(event.index, 'tool_arguments'), event.text, observed);
         case 'block_end': {
-          const kind = event.block.type === 'tool_call' ? 'tool_arguments' : 'text';
-          const call = event.block.type === 'tool_call' ? newCall(event.block.name, event.block.providerCallId) : null;
-          block(event.index, kind, call).final = event.block;
+          const { index, block: final } = event;
+          const open =
+            final.type === 'tool_call'
+              ? block(index, 'tool_arguments', final.name, final.providerCallId)
+              : block(index, 'text');
+          open.final = final;
           return null;
         }
         default:

@@ -4,7 +4,24 @@ export interface Ids {
   create(prefix: string): string;
 }
 
-/** Ids from the platform's random source, 122 random bits each. */
-export const randomIds: Ids = {
-  create: (prefix) => `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`,
-};
+const ID_BYTES = 16;
+const DIGITS = '0123456789abcdef';
+
+/** Random bytes for the next ids: asking the platform for many at once costs a fraction of asking for each. */
+const pool = new Uint8Array(ID_BYTES * 128);
+let taken = pool.length;
+
+function randomDigits(): string {
+  if (taken === pool.length) {
+    crypto.getRandomValues(pool);
+    taken = 0;
+  }
+  const codes: number[] = [];
+  for (const byte of pool.subarray(taken, (taken += ID_BYTES))) {
+    codes.push(DIGITS.charCodeAt(byte >> 4), DIGITS.charCodeAt(byte & 15));
+  }
+  return String.fromCharCode(...codes);
+}
+
+/** Ids from the platform's random source, 128 random bits each. */
+export const randomIds: Ids = { create: (prefix) => `${prefix}_${randomDigits()}` };

@@ -31,7 +31,7 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
   const { execute } = tool;
   if (!execute) return Promise.resolve(errorOutput(`${tool.name} can't be executed here: it is a client tool.`));
   return new Promise((resolve) => {
-    const abort = new AbortController();
+    let abort: AbortController | null = null;
     const cancels: (() => void)[] = [];
     let settled = false;
     let stopping: string | null = null;
@@ -46,7 +46,7 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
       if (settled || stopping !== null) return;
       stopping = why;
       cancels.push(clock.after(ABORT_GRACE_MS, () => settle(errorOutput(why))));
-      abort.abort();
+      abort?.abort();
     };
     if (timeoutMs !== undefined) {
       const why = `${tool.name} timed out after ${timeoutMs} ms and was stopped.`;
@@ -56,7 +56,14 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
 
     const context: ToolContext = {
       ...execution.facts,
-      signal: abort.signal,
+      // Made when it is asked for: most tools never do, and a controller is dear.
+      get signal() {
+        if (!abort) {
+          abort = new AbortController();
+          if (stopping !== null) abort.abort();
+        }
+        return abort.signal;
+      },
       update: (partial) => {
         if (!settled) execution.update(normalOutput(partial, maxLength));
       },
