@@ -96,14 +96,21 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
         callEnded(event);
         return;
       case 'message_discarded':
-        if (openMessage !== null && section === 'text') line('text', style.dim('[cut off: the reply begins again]'));
+        if (openMessage !== null && section === 'text') {
+          line(
+            'text',
+            style.dim(event.reason === 'attempt_failed' ? '[cut off: the reply begins again]' : '[cut off]'),
+          );
+        }
         openMessage = null;
         return;
-      case 'attempt_failed': {
-        const again = event.delayMs === undefined ? '' : ` Trying again in ${duration(event.delayMs)}.`;
-        note(`The model's call failed: ${plainLine(event.error.message, 300)}${again}`);
+      case 'attempt_failed':
+        // One that is given up ends the run, whose end says why.
+        if (event.retry) {
+          const why = plainLine(event.error.message, 300);
+          note(`The model's call failed and is tried again in ${duration(event.retry.delayMs)}: ${why}`);
+        }
         return;
-      }
       case 'tool_progress': {
         const said = event.text === undefined ? '' : `: ${plainLine(event.text, 100)}`;
         note(`${label(event.toolName)} is still running (${duration(event.elapsedMs)})${said}`);
