@@ -2,7 +2,15 @@ import type { ConfigSnapshot } from './events/events.ts';
 import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { DEFAULT_LIMITS, limitsAsData, type Limits } from './limits/limits.ts';
-import type { Model, ModelErrorKind, ProviderToolDefinition, ThinkingLevel, ToolDefinition } from './model/model.ts';
+import type {
+  CacheHints,
+  Model,
+  ModelErrorKind,
+  ProviderToolDefinition,
+  ResponseFormat,
+  ThinkingLevel,
+  ToolDefinition,
+} from './model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -46,6 +54,10 @@ export interface AgentDefinition {
   readonly temperature?: number;
   readonly stopSequences?: readonly string[];
   readonly thinking?: ThinkingLevel;
+  /** Hints for the provider's prompt cache. Default `auto`. */
+  readonly cache?: CacheHints;
+  /** The form of every reply. The loop passes it on; what a provider makes of it is in `docs/models.md`. */
+  readonly responseFormat?: ResponseFormat;
   /** Merged into each request's body. */
   readonly extraBody?: JsonObject;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
@@ -74,6 +86,8 @@ export interface Agent {
   readonly temperature: number | undefined;
   readonly stopSequences: readonly string[] | undefined;
   readonly thinking: ThinkingLevel | undefined;
+  readonly cache: CacheHints | undefined;
+  readonly responseFormat: ResponseFormat | undefined;
   readonly extraBody: JsonObject | undefined;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
@@ -138,6 +152,8 @@ export function defineAgent(definition: AgentDefinition): Agent {
     temperature: definition.temperature,
     stopSequences: definition.stopSequences,
     thinking: definition.thinking,
+    cache: definition.cache,
+    responseFormat: definition.responseFormat,
     extraBody: definition.extraBody,
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),

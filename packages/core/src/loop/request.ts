@@ -18,6 +18,8 @@ export function modelRequest(state: SessionState, agent: Agent, model: Model): M
     ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
     ...(agent.stopSequences === undefined ? {} : { stopSequences: agent.stopSequences }),
     ...(agent.thinking === undefined ? {} : { thinking: agent.thinking }),
+    ...(agent.cache === undefined ? {} : { cache: agent.cache }),
+    ...(agent.responseFormat === undefined ? {} : { responseFormat: agent.responseFormat }),
     ...(agent.extraBody === undefined ? {} : { extraBody: agent.extraBody }),
     ...(container?.provider === model.provider ? { containerId: container.id } : {}),
   };

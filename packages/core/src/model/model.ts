@@ -20,6 +20,19 @@ export interface ProviderToolDefinition {
   readonly definition: JsonObject;
 }
 
+/**
+ * Where a provider is asked to keep what it has read, so that the next call costs less. `auto` places the marks where
+ * they pay; `off` sends none; otherwise each part says for itself (`messages`: up to the second-to-last message).
+ * Providers that cache by themselves ignore it.
+ */
+export type CacheHints =
+  'auto' | 'off' | { readonly system?: boolean; readonly tools?: boolean; readonly messages?: boolean };
+
+/** The form the reply must have: any JSON object, or JSON that fits a schema. */
+export type ResponseFormat =
+  | { readonly type: 'json_object' }
+  | { readonly type: 'json_schema'; readonly name: string; readonly schema: JsonSchema; readonly description?: string };
+
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high';
 
 /** One model call. Arrays are append-only between the calls of a run and must not be changed by a model. */
@@ -35,6 +48,9 @@ export interface ModelRequest {
   readonly temperature?: number;
   readonly stopSequences?: readonly string[];
   readonly thinking?: ThinkingLevel;
+  /** Default `auto`. */
+  readonly cache?: CacheHints;
+  readonly responseFormat?: ResponseFormat;
   /** The container of an earlier response of this provider. */
   readonly containerId?: string;
   /** Merged into the body as it is, last. */
