@@ -27,10 +27,26 @@ interface Settings {
 /** One scheme's module and its agent, which keeps connections. */
 interface Scheme {
   readonly request: typeof NodeHttp.request;
+  /** A URL as the options of a request. */
+  target(url: string): NodeHttp.RequestOptions;
   readonly kept: NodeHttp.Agent;
   /** An agent without kept connections, for the request after one found its connection closed. */
   fresh(): NodeHttp.Agent;
 }
+
+/** A run asks for the same address every turn; it is taken apart once. */
+const createTargets = (): Scheme['target'] => {
+  const { urlToHttpOptions } = process.getBuiltinModule('node:url');
+  let known = '';
+  let target: NodeHttp.RequestOptions = {};
+  return (url) => {
+    if (url !== known) {
+      target = urlToHttpOptions(new URL(url));
+      known = url;
+    }
+    return target;
+  };
+};
 
 const createScheme = (secure: boolean, settings: Settings): Scheme => {
   // Loaded at the first request: importing this package must cost no more than its own code.
@@ -41,6 +57,7 @@ const createScheme = (secure: boolean, settings: Settings): Scheme => {
   };
   return {
     request: module.request,
+    target: createTargets(),
     kept: new module.Agent({ ...agentOptions, keepAlive: true }),
     fresh: () => new module.Agent(agentOptions),
   };
@@ -142,7 +159,8 @@ const attempt = (
 ): Promise<HttpResponse | typeof CONNECTION_GONE> =>
   new Promise((resolve, reject) => {
     const { signal } = input;
-    const request = scheme.request(input.url, { method: input.method, headers: input.headers, agent });
+    const { method, headers } = input;
+    const request = scheme.request({ ...scheme.target(input.url), method, headers, agent });
     let abortBody: ((error: Error) => void) | undefined;
     let over = false;
 

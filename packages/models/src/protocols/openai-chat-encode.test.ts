@@ -11,6 +11,8 @@ interface Body {
 
 const body = (input: ModelRequest, quirks?: OpenAIChatQuirks): Body => bodyOf(openaiChat(quirks), input) as Body;
 const messagesOf = (...messages: readonly ModelMessage[]): Body['messages'] => body(request(messages)).messages;
+const callIds = (message: Body['messages'][number] | undefined): string[] =>
+  ((message?.['tool_calls'] ?? []) as { id: string }[]).map(({ id }) => id);
 const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object' } }];
 const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const;
 
@@ -105,10 +107,10 @@ describe('quirks', () => {
     ];
     const written = said(quirks, request(messages, { tools, toolChoice: 'required' }));
     expect(written['tool_choice']).toBe('any');
-    const made = written.messages[1]?.['tool_calls'] as { id: string }[];
+    const made = callIds(written.messages[1]);
     expect(written.messages[1]?.['content']).toBe('');
-    expect(made.map(({ id }) => /^[a-zA-Z0-9]{9}$/.test(id))).toEqual([true, true]);
-    expect(written.messages.slice(2).map((message) => message['tool_call_id'])).toEqual(made.map(({ id }) => id));
+    expect(made.map((id) => /^[a-zA-Z0-9]{9}$/.test(id))).toEqual([true, true]);
+    expect(written.messages.slice(2).map((message) => message['tool_call_id'])).toEqual(made);
   });
 });
 
@@ -220,7 +222,7 @@ describe('assistant messages', () => {
       assistant(long.map((id) => call(id))),
       ...long.map((id) => result(id, id[0] ?? '')),
     );
-    const ids = (messages[1]?.['tool_calls'] as { id: string }[]).map(({ id }) => id);
+    const ids = callIds(messages[1]);
     expect(new Set(ids).size).toBe(2);
     for (const id of ids) expect(id.length).toBeLessThanOrEqual(40);
     expect(messages.slice(2).map((message) => [message['tool_call_id'], message['content']])).toEqual([
