@@ -16,6 +16,11 @@ const WEAK = /\s*,\s+(?:and\s+|but\s+)?(?:also\s+)?|\s+(?:and|but)\s+(?:also\s+)
 
 const BLOCK = new RegExp(`\\s*\\r?\\n\\s*(?=${QUOTE}\\s*(?:\\n|$))`, 'g');
 
+/** A prompt with more words than this, quotes aside, is none of the requests known here; nor is a clause with more. */
+const MOST_TEXT = 10_000;
+/** The longest clause that is read. Bounds what the patterns cost. */
+export const LONGEST_CLAUSE = 400;
+
 /** Whether a clause is a request that is understood. */
 export type Understands = (clause: Clause) => 'yes' | 'open' | 'no';
 
@@ -24,7 +29,10 @@ export type Understands = (clause: Clause) => 'yes' | 'open' | 'no';
  * given without quotes) takes up what follows unless that is a request of its own.
  */
 export function clausesOf(prompt: string, understands: Understands): readonly Clause[] {
-  const masked = mask(prompt.trim());
+  const raw = mask(prompt.trim());
+  // One blank is as good as many, and long runs of them would cost the patterns dearly.
+  const masked = { text: raw.text.replace(/[^\S\r\n]+/g, ' '), quotes: raw.quotes };
+  if (masked.text.length > MOST_TEXT) return [masked];
   // A quoted block that begins on a new line belongs to the sentence before it.
   const pieces = masked.text
     .replace(BLOCK, ' ')
@@ -36,7 +44,8 @@ export function clausesOf(prompt: string, understands: Understands): readonly Cl
       if (text === '' || (!listed && text.endsWith(':') && understands(clause(text, masked)) === 'no')) return [];
       return strongPieces(text);
     });
-  return rejoined(pieces, masked, understands).flatMap((piece) => weakPieces(piece, masked, understands));
+  const known = new Map<string, readonly Clause[]>();
+  return rejoined(pieces, masked, understands).flatMap((piece) => weakPieces(piece, masked, understands, known));
 }
 
 interface Piece {
@@ -82,13 +91,32 @@ function rejoined(pieces: readonly Piece[], masked: Masked, understands: Underst
   return texts;
 }
 
-function weakPieces(text: string, masked: Masked, understands: Understands): readonly Clause[] {
+/** `known` holds what the rests of the sentence came to: there are many ways to a rest, but only one to read it. */
+function weakPieces(
+  text: string,
+  masked: Masked,
+  understands: Understands,
+  known: Map<string, readonly Clause[]>,
+): readonly Clause[] {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const pieces = splitWeakly(text, masked, understands, known);
+  known.set(text, pieces);
+  return pieces;
+}
+
+function splitWeakly(
+  text: string,
+  masked: Masked,
+  understands: Understands,
+  known: Map<string, readonly Clause[]>,
+): readonly Clause[] {
   const whole = clause(text, masked);
   if (whole.text === '') return [];
-  for (const match of text.matchAll(WEAK)) {
+  for (const match of text.length > LONGEST_CLAUSE ? [] : text.matchAll(WEAK)) {
     const left = clause(text.slice(0, match.index), masked);
     if (understands(left) === 'no') continue;
-    const right = weakPieces(text.slice(match.index + match[0].length), masked, understands);
+    const right = weakPieces(text.slice(match.index + match[0].length), masked, understands, known);
     if (right.length > 0 && right.every((piece) => understands(piece) !== 'no')) return [left, ...right];
   }
   return [whole];

@@ -1,5 +1,5 @@
 import type { DataJob, EditJob, Job, Reading } from '../jobs.ts';
-import type { Clause } from './clauses.ts';
+import { LONGEST_CLAUSE, type Clause } from './clauses.ts';
 import { filePhrase, folderPhrase, looksLikeFile } from './folder.ts';
 import { soleQuote } from './quotes.ts';
 import { selectionPhrase, type Selection, type SelectionPhrase } from './selection.ts';
@@ -25,7 +25,7 @@ export function continuesWith(
   before: readonly Job[],
   reading: Reading,
 ): readonly Job[] | undefined {
-  if (before.length === 0) return undefined;
+  if (before.length === 0 || clause.text.length > LONGEST_CLAUSE) return undefined;
   if (AGAIN.test(clause.text)) return before;
   const phrase =
     SAME.exec(clause.text)?.[1] ?? ABOUT.exec(clause.text)?.[1] ?? SHORT.exec(clause.text)?.[1] ?? clause.text;

@@ -30,6 +30,8 @@ const PATTERNS: readonly { readonly pattern: RegExp; readonly kind: Quote['kind'
   { pattern: /«\s*([^»]*?)\s*»/y, kind: 'quoted' },
   { pattern: /‘([^’\n]*)’/y, kind: 'quoted' },
 ];
+/** What the patterns begin with: nearly every character of a prompt begins none of them. */
+const OPENERS = '`"“«‘';
 /** A straight single quote opens only where a word could begin, and an apostrophe inside a word doesn't close it. */
 const SINGLE = /'((?:[^'\n]|'(?=\w))+)'(?!\w)/y;
 
@@ -75,7 +77,7 @@ function restOfCommand(text: string): string {
 function quoteAt(text: string, at: number): Quote | undefined {
   const char = text.charAt(at);
   if (char === OPEN || char === CLOSE) return { value: char, raw: char, kind: 'quoted' };
-  for (const { pattern, kind } of PATTERNS) {
+  for (const { pattern, kind } of OPENERS.includes(char) ? PATTERNS : []) {
     pattern.lastIndex = at;
     const match = pattern.exec(text);
     if (match === null) continue;

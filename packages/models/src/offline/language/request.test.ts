@@ -377,6 +377,30 @@ describe('several requests', () => {
   });
 });
 
+describe('a prompt that is long', () => {
+  it.each<[string, string]>([
+    ['and', 'create a.md with some text and the '.repeat(400)],
+    ['and, short enough to be read', 'create a.md with some text and the '.repeat(11)],
+    ['joins', 'find a and b, '.repeat(28)],
+    ['blanks', `find ${' '.repeat(20_000)}x`],
+    ['quotation marks', `${'"'.repeat(3001)}${"'".repeat(3000)}${'`'.repeat(3001)}`],
+    ['folders', `what is in ${'a/'.repeat(4000)}`],
+    ['prose', 'Lorem ipsum dolor sit amet. '.repeat(3000)],
+  ])('costs little, whatever it repeats: %s', (_, prompt) => {
+    const read = jobs(prompt);
+    expect(read.length).toBeGreaterThan(0);
+    expect(read.every((job) => job.kind === 'unclear' || prompt.length < 400)).toBe(true);
+  });
+
+  it('may hold a long text in quotation marks', () => {
+    const text = 'All work and no play, then more work; '.repeat(1000);
+    expect(jobs(`create a.md with the text "${text}", then run \`ls\``)).toMatchObject([
+      { kind: 'create', content: { text } },
+      { kind: 'run', command: 'ls' },
+    ]);
+  });
+});
+
 describe('quotes', () => {
   it('come back as they were written, whatever they hold', () => {
     fc.assert(

@@ -2,7 +2,7 @@ import { readCreate } from '../intents/create.ts';
 import { readData } from '../intents/data.ts';
 import { placeLast, readEdit } from '../intents/edit.ts';
 import type { Job, Reading } from '../jobs.ts';
-import { clausesOf, type Clause } from './clauses.ts';
+import { clausesOf, LONGEST_CLAUSE, type Clause } from './clauses.ts';
 import { unmask } from './quotes.ts';
 
 /** Words that ask about doing something, or forbid it: what follows them is not to be done. */
@@ -14,6 +14,7 @@ const SAY_IT =
 
 /** Reads one clause. An earlier job gives `it`, `them` and `there` their meaning. */
 function readClause(clause: Clause, reading: Reading): Job {
+  if (clause.text.length > LONGEST_CLAUSE) return { kind: 'unclear', text: unmask(clause.text, clause.quotes) };
   const moved: Clause = { text: placeLast(clause.text), quotes: clause.quotes };
   const asked = !NOT_ASKED.test(moved.text) || /^how (?:many|often|long)/i.test(moved.text);
   const job = asked ? (readEdit(moved, reading) ?? readCreate(moved, reading) ?? readData(moved, reading)) : undefined;
@@ -24,6 +25,7 @@ function readClause(clause: Clause, reading: Reading): Job {
 const PERMISSIVE: Reading = { folder: '.', earlier: true };
 
 function understands(clause: Clause): 'yes' | 'open' | 'no' {
+  if (clause.text.length > LONGEST_CLAUSE) return 'no';
   if (clause.text === '' || SAY_IT.test(clause.text)) return 'yes';
   const job = readClause(clause, PERMISSIVE);
   if (job.kind === 'unclear') return 'no';
@@ -32,9 +34,14 @@ function understands(clause: Clause): 'yes' | 'open' | 'no' {
 
 /** The clauses of a prompt that ask for something. */
 export function requestClauses(prompt: string): readonly Clause[] {
-  return clausesOf(prompt, understands).filter(
-    (clause, i) => clause.text !== '' && !(i > 0 && SAY_IT.test(clause.text)),
-  );
+  const known = new Map<string, ReturnType<typeof understands>>();
+  const remembered = (clause: Clause): ReturnType<typeof understands> => {
+    const answer = known.get(clause.text) ?? understands(clause);
+    known.set(clause.text, answer);
+    return answer;
+  };
+  const saysOnly = (text: string): boolean => text.length <= LONGEST_CLAUSE && SAY_IT.test(text);
+  return clausesOf(prompt, remembered).filter((clause, i) => clause.text !== '' && !(i > 0 && saysOnly(clause.text)));
 }
 
 /** The jobs of a prompt, in order. `before` is what the conversation was about. */
