@@ -18,6 +18,8 @@ export { anthropicMessages } from './protocols/anthropic-messages.ts';
 export type { AnthropicQuirks } from './protocols/anthropic-quirks.ts';
 export { openaiChat } from './protocols/openai-chat.ts';
 export type { OpenAIChatQuirks } from './protocols/openai-chat-quirks.ts';
+export { openaiResponses } from './protocols/openai-responses.ts';
+export type { OpenAIResponsesQuirks } from './protocols/openai-responses-quirks.ts';
 export type {
   Decoder,
   DecoderSink,

@@ -18,7 +18,7 @@ export interface CallIds {
 }
 
 /** Nine letters and digits made of `text`, always the same: the form the strictest server asks for. */
-const shortId = (text: string): string => {
+export const shortId = (text: string): string => {
   let high = 0x811c9dc5;
   let low = 0x01000193;
   for (let at = 0; at < text.length; at++) {

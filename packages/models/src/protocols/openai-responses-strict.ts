@@ -1,0 +1,195 @@
+import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core';
+
+/** Keywords that strict mode takes over as they are. Source: the guide on structured outputs. */
+const KEPT: ReadonlySet<string> = new Set([
+  'title',
+  'description',
+  'pattern',
+  'multipleOf',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minItems',
+  'maxItems',
+]);
+
+/** Keywords that say what strict mode can't, and that a schema doesn't mean the same without. */
+const UNSUPPORTED: ReadonlySet<string> = new Set([
+  'allOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'patternProperties',
+  'propertyNames',
+  'unevaluatedProperties',
+  'dependentSchemas',
+  'dependentRequired',
+  'prefixItems',
+  'contains',
+  'definitions',
+  '$dynamicRef',
+]);
+
+const FORMATS: ReadonlySet<JsonValue | undefined> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
+
+/** What a conversion has met so far. */
+interface Conversion {
+  /** A part that strict mode doesn't know. What has been written since is worth nothing. */
+  failed: boolean;
+}
+
+/** Containers inside each other that are searched for nulls: more than arguments have, and few enough for recursion. */
+const MAX_DEPTH = 200;
+
+const typesOf = (schema: JsonObject): readonly JsonValue[] => {
+  const { type } = schema;
+  if (Array.isArray(type)) return type as readonly JsonValue[];
+  return type === undefined ? [] : [type as JsonValue];
+};
+
+const allowsNull = (schema: JsonObject): boolean => {
+  if (schema['nullable'] === true || schema['const'] === null) return true;
+  const { enum: choices, anyOf } = schema;
+  if (Array.isArray(choices)) return (choices as readonly JsonValue[]).includes(null);
+  if (Array.isArray(anyOf)) return anyOf.some((branch: unknown) => isJsonObject(branch) && allowsNull(branch));
+  return typesOf(schema).includes('null');
+};
+
+/** A converted schema that takes null besides. */
+const nullable = (schema: JsonObject): JsonObject => {
+  if (allowsNull(schema)) return schema;
+  const { anyOf, enum: choices } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...(anyOf as JsonValue[]), { type: 'null' }] };
+  const types = typesOf(schema);
+  if (types.length === 0 || schema['const'] !== undefined) return { anyOf: [schema, { type: 'null' }] };
+  const withNull = Array.isArray(choices) ? { enum: [...(choices as JsonValue[]), null] } : {};
+  return { ...schema, type: [...types, 'null'], ...withNull };
+};
+
+function convertObject(schema: JsonObject, conversion: Conversion, isRoot: boolean): JsonObject {
+  const { properties, required, additionalProperties } = schema;
+  const declared = isJsonObject(properties) ? properties : {};
+  const names = Object.keys(declared);
+  const demanded: readonly unknown[] = Array.isArray(required) ? (required as unknown[]) : [];
+  // An object that takes any property would take none.
+  const closed = additionalProperties === undefined ? isRoot || names.length > 0 : additionalProperties === false;
+  if (!closed || demanded.some((name) => typeof name !== 'string' || !names.includes(name))) conversion.failed = true;
+  const converted = names.map((name) => {
+    const inner = convert(declared[name], conversion);
+    return [name, demanded.includes(name) ? inner : nullable(inner)] as const;
+  });
+  return { properties: Object.fromEntries(converted), required: names, additionalProperties: false };
+}
+
+function convert(value: JsonValue | undefined, conversion: Conversion, isRoot = false): JsonObject {
+  if (conversion.failed) return {};
+  if (!isJsonObject(value) || Object.keys(value).some((keyword) => UNSUPPORTED.has(keyword))) {
+    conversion.failed = true;
+    return {};
+  }
+  const { type, items, anyOf, $ref, $defs, format, enum: choices, const: constant } = value;
+  if (typeof $ref === 'string') {
+    if ($ref !== '#' && !$ref.startsWith('#/$defs/')) conversion.failed = true;
+    return { $ref };
+  }
+  const branches = Array.isArray(anyOf) ? (anyOf as readonly JsonValue[]) : undefined;
+  const types = typesOf(value);
+  // A schema that says nothing would take anything.
+  if (types.length === 0 && choices === undefined && constant === undefined && !branches) conversion.failed = true;
+  const result: JsonObject = {
+    ...Object.fromEntries(Object.entries(value).filter(([keyword]) => KEPT.has(keyword))),
+    ...(type === undefined ? {} : { type }),
+    ...(choices === undefined ? {} : { enum: choices }),
+    ...(constant === undefined ? {} : { const: constant }),
+    ...(FORMATS.has(format) ? { format } : {}),
+    ...(branches ? { anyOf: branches.map((branch) => convert(branch, conversion)) } : {}),
+    ...(types.includes('array') ? { items: convert(items, conversion) } : {}),
+    ...(types.includes('object') ? convertObject(value, conversion, isRoot) : {}),
+    ...(isJsonObject($defs) ? { $defs: convertEach($defs, conversion) } : {}),
+  };
+  return value['nullable'] === true ? nullable(result) : result;
+}
+
+const convertEach = (schemas: JsonObject, conversion: Conversion): JsonObject =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema, conversion)]));
+
+/**
+ * A tool's parameters as strict mode wants them: every property required, those that weren't nullable instead, no
+ * others allowed. Checks that strict mode doesn't know, such as `minLength`, are left out; they are made when the call
+ * arrives. Undefined where a schema can't be said that way.
+ */
+export function strictSchema(parameters: JsonSchema): JsonSchema | undefined {
+  if (parameters['type'] !== 'object') return undefined;
+  const conversion: Conversion = { failed: false };
+  const converted = convert(parameters, conversion, true);
+  return conversion.failed ? undefined : converted;
+}
+
+const resolve = (schema: JsonObject, root: JsonObject): JsonObject => {
+  const { $ref } = schema;
+  if ($ref === '#') return root;
+  const definitions = root['$defs'];
+  const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : undefined;
+  const target = name !== undefined && isJsonObject(definitions) ? definitions[name] : undefined;
+  return isJsonObject(target) ? target : schema;
+};
+
+const hasAll = (option: JsonValue, value: JsonObject, root: JsonObject): boolean => {
+  if (!isJsonObject(option)) return false;
+  const { properties } = resolve(option, root);
+  return isJsonObject(properties) && Object.keys(value).every((name) => Object.hasOwn(properties, name));
+};
+
+function strip(value: JsonValue, declared: JsonValue | undefined, root: JsonObject, depth: number): JsonValue {
+  if (!isJsonObject(declared) || depth > MAX_DEPTH) return value;
+  const schema = resolve(declared, root);
+  if (Array.isArray(value)) return (value as JsonValue[]).map((item) => strip(item, schema['items'], root, depth + 1));
+  if (!isJsonObject(value)) return value;
+  const { properties, required, anyOf } = schema;
+  if (!isJsonObject(properties)) {
+    if (!Array.isArray(anyOf)) return value;
+    // Of several shapes, one that has all the value's properties is meant.
+    const branch = (anyOf as readonly JsonValue[]).find((option) => hasAll(option, value, root));
+    return branch === undefined ? value : strip(value, branch, root, depth + 1);
+  }
+  const demanded: readonly unknown[] = Array.isArray(required) ? (required as unknown[]) : [];
+  const kept: [string, JsonValue][] = [];
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === undefined) continue;
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const optional = isJsonObject(property) && !demanded.includes(name) && !allowsNull(resolve(property, root));
+    if (inner !== null || !optional) kept.push([name, strip(inner, property, root, depth + 1)]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/**
+ * Arguments of a tool that was declared strict, without the nulls that stand for properties the model left out.
+ * Text that isn't JSON stays as it is.
+ *
+ * @param parameters The tool's own parameters, before {@link strictSchema}.
+ */
+export function withoutAddedNulls(argumentsText: string, parameters: JsonSchema): string {
+  if (!argumentsText.includes('null')) return argumentsText;
+  let value: JsonValue;
+  try {
+    value = JSON.parse(argumentsText) as JsonValue;
+  } catch {
+    return argumentsText;
+  }
+  return JSON.stringify(strip(value, parameters, parameters, 0));
+}

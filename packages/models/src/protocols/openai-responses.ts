@@ -1,0 +1,26 @@
+import { sseFraming } from '../sse/scanner.ts';
+import { createOpenAIResponsesDecoder } from './openai-responses-decode.ts';
+import { createOpenAIResponsesEncoder } from './openai-responses-encode.ts';
+import { readOpenAIResponsesError } from './openai-responses-error.ts';
+import { OPENAI_RESPONSES_DEFAULTS } from './openai-responses-quirks.ts';
+import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
+import type { Protocol } from './protocol.ts';
+
+/**
+ * The OpenAI Responses wire, spoken by OpenAI, Azure OpenAI, xAI and several servers of open models.
+ *
+ * The opaque parts of its blocks hold the output items they came in, so that the next request gives them back as they
+ * were: ids, phases, encrypted reasoning. A tool of the type `custom`, which takes text instead of JSON, is called with
+ * that text as `{"input": "…"}`.
+ */
+export function openaiResponses(quirks: OpenAIResponsesQuirks = {}): Protocol {
+  const all = { ...OPENAI_RESPONSES_DEFAULTS, ...quirks };
+  return {
+    name: 'openai-responses',
+    framing: sseFraming,
+    contentType: 'text/event-stream',
+    createEncoder: (target) => createOpenAIResponsesEncoder(target, all),
+    createDecoder: (sink, request) => createOpenAIResponsesDecoder(sink, all, request),
+    readError: readOpenAIResponsesError,
+  };
+}
