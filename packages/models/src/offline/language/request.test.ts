@@ -382,7 +382,7 @@ describe('a prompt that is long', () => {
     ['and', 'create a.md with some text and the '.repeat(400)],
     ['and, short enough to be read', 'create a.md with some text and the '.repeat(11)],
     ['joins', 'find a and b, '.repeat(28)],
-    ['blanks', `find ${' '.repeat(20_000)}x`],
+    ['blanks', `purr ${' '.repeat(20_000)}x`],
     ['quotation marks', `${'"'.repeat(3001)}${"'".repeat(3000)}${'`'.repeat(3001)}`],
     ['folders', `what is in ${'a/'.repeat(4000)}`],
     ['prose', 'Lorem ipsum dolor sit amet. '.repeat(3000)],
