@@ -82,7 +82,8 @@ export interface ModelError {
 /**
  * What a model streams. Every block has an `index` of its own, in the order of the message; deltas of different blocks
  * may interleave. `block_end` carries the finished block; a block without a `block_end` was cut off.
- * A stream ends with exactly one `finish` or one `error`.
+ * A stream ends with exactly one `finish` or one `error`. A second `start` says that the provider began its message
+ * again: what came before it is void, and indexes count from 0 again.
  */
 export type ModelEvent =
   | { readonly type: 'start'; readonly model?: string; readonly responseId?: string; readonly containerId?: string }

@@ -31,7 +31,7 @@ const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>
   ['refusal', 'refusal'],
 ]);
 
-/** Counts in Treadle's terms. Where each server puts them: `docs/models.md`. */
+/** Counts in Treadle's terms, from wherever each server puts them. */
 export function readOpenAIChatUsage(raw: Fields): Usage {
   const details = asObject(raw['prompt_tokens_details']);
   const prompt = asCount(raw['prompt_tokens']);
