@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Http, ModelBlock, ModelEvent } from '@treadle/core';
-import { anthropicMessages, openaiChat, openaiResponses, wireModel } from '@treadle/models';
+import { anthropicMessages, bedrockConverse, openaiChat, openaiResponses, wireModel } from '@treadle/models';
 import type { Protocol } from '@treadle/models';
 import { recordedArguments, recordedItem, responsesIn, sameEnding } from './wires/openai-responses.ts';
 
@@ -42,6 +42,7 @@ interface Outcome {
 /** The protocols, by the names recordings have for their wires. Mistral's is a dialect of Chat Completions. */
 const PROTOCOLS: ReadonlyMap<string, () => Protocol> = new Map([
   ['anthropic-messages', () => anthropicMessages()],
+  ['bedrock-converse', () => bedrockConverse()],
   ['openai-chat', () => openaiChat()],
   ['mistral-chat', () => openaiChat()],
   ['openai-responses', () => openaiResponses()],

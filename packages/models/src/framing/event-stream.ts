@@ -1,0 +1,216 @@
+import type { FrameScanner } from '../protocols/protocol.ts';
+import { crc32 } from './crc32.ts';
+
+/** A header's value. Timestamps are milliseconds since 1970-01-01 UTC, UUIDs their 36 characters. */
+export type EventStreamValue = boolean | number | bigint | string | Uint8Array;
+
+/** Called with what an event stream holds. After `corrupt` or `cut` nothing follows. */
+export interface EventStreamHandler {
+  /** One message whose checksums are right. `payload` is only valid during the call. */
+  message(headers: ReadonlyMap<string, EventStreamValue>, payload: Uint8Array): void;
+  /** The bytes are not an event stream, or not the ones that were sent. */
+  corrupt(problem: string): void;
+  /** The body ended in the middle of a message. */
+  cut(): void;
+}
+
+/** What AWS allows: 16 MiB of payload, 128 KiB of headers, and the fixed fields. */
+export const DEFAULT_MESSAGE_LIMIT = 16 * 1024 * 1024 + 128 * 1024 + 16;
+
+/** Total length, length of the headers, and their checksum. */
+const PRELUDE_BYTES = 12;
+const CHECKSUM_BYTES = 4;
+const SMALLEST_MESSAGE = PRELUDE_BYTES + CHECKSUM_BYTES;
+
+const NO_BYTES = new Uint8Array(0);
+const UTF8 = new TextDecoder();
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+const uint32 = (bytes: Uint8Array, at: number): number =>
+  (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0;
+
+const uuid = (bytes: Uint8Array): string => {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+};
+
+/** Bytes of each type whose size is fixed; types 6 (bytes) and 7 (text) begin with their length. */
+const FIXED_SIZES: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16];
+
+const readValue = (type: number, value: Uint8Array): EventStreamValue => {
+  const view = viewOf(value);
+  switch (type) {
+    case 0:
+    case 1:
+      return type === 0;
+    case 2:
+      return view.getInt8(0);
+    case 3:
+      return view.getInt16(0);
+    case 4:
+      return view.getInt32(0);
+    case 5:
+      return view.getBigInt64(0);
+    case 6:
+      return value.slice();
+    case 7:
+      return UTF8.decode(value);
+    case 8:
+      return Number(view.getBigInt64(0));
+    default:
+      return uuid(value);
+  }
+};
+
+/** The headers in `bytes`, or undefined when they aren't headers. */
+const readHeaders = (bytes: Uint8Array): Map<string, EventStreamValue> | undefined => {
+  const headers = new Map<string, EventStreamValue>();
+  let at = 0;
+  while (at < bytes.length) {
+    const nameEnd = at + 1 + (bytes[at] ?? 0);
+    const type = bytes[nameEnd];
+    if (type === undefined || nameEnd === at + 1 || type >= FIXED_SIZES.length) return undefined;
+    const name = UTF8.decode(bytes.subarray(at + 1, nameEnd));
+    let start = nameEnd + 1;
+    let size = FIXED_SIZES[type];
+    if (size === undefined) {
+      size = ((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0);
+      start += 2;
+    }
+    at = start + size;
+    if (at > bytes.length) return undefined;
+    headers.set(name, readValue(type, bytes.subarray(start, at)));
+  }
+  return headers;
+};
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+};
+
+/**
+ * Cuts a body in AWS's event stream encoding into messages and checks both checksums of each. Source of the format:
+ * Amazon's description of `application/vnd.amazon.eventstream`.
+ *
+ * A message that lies whole in a chunk is read where it lies; one that spans chunks is gathered in a buffer that
+ * doubles up to the message's length. So the cost is linear in the bytes, however they are chunked. A length is
+ * believed only after its checksum was right, and nothing is set aside for bytes that haven't come.
+ *
+ * @param limit Bytes a message may have.
+ */
+export function createEventStreamScanner(
+  handler: EventStreamHandler,
+  limit: number = DEFAULT_MESSAGE_LIMIT,
+): FrameScanner {
+  let waiting = NO_BYTES;
+  let waitingLength = 0;
+  /** Length of the message that is waiting, once its prelude is there. */
+  let total = 0;
+  let stopped = false;
+  /** Most messages of a stream have the headers of the one before. */
+  let lastHeaderBytes = NO_BYTES;
+  let lastHeaders: ReadonlyMap<string, EventStreamValue> = new Map();
+
+  const stop = (problem: string): void => {
+    stopped = true;
+    waiting = NO_BYTES;
+    handler.corrupt(problem);
+  };
+
+  /** The length of the message at `start`, whose prelude is there; 0 when it can't be one. */
+  const readPrelude = (bytes: Uint8Array, start: number): number => {
+    const length = uint32(bytes, start);
+    if (crc32(bytes.subarray(start, start + 8)) !== uint32(bytes, start + 8)) {
+      stop('The stream is damaged: the checksum of a message’s lengths is wrong.');
+      return 0;
+    }
+    if (length < SMALLEST_MESSAGE || uint32(bytes, start + 4) > length - SMALLEST_MESSAGE) {
+      stop('The stream is damaged: a message has impossible lengths.');
+      return 0;
+    }
+    if (length > limit) {
+      stop(`The stream has a message of ${length} bytes; more than ${limit} are not read.`);
+      return 0;
+    }
+    return length;
+  };
+
+  const headersOf = (bytes: Uint8Array): ReadonlyMap<string, EventStreamValue> | undefined => {
+    if (sameBytes(bytes, lastHeaderBytes)) return lastHeaders;
+    const headers = readHeaders(bytes);
+    if (headers !== undefined) {
+      lastHeaderBytes = bytes.slice();
+      lastHeaders = headers;
+    }
+    return headers;
+  };
+
+  /** `bytes` is one message, whose prelude was right. */
+  const deliver = (bytes: Uint8Array): void => {
+    const end = bytes.length - CHECKSUM_BYTES;
+    if (crc32(bytes.subarray(0, end)) !== uint32(bytes, end)) {
+      return stop('The stream is damaged: the checksum of a message is wrong.');
+    }
+    const payloadStart = PRELUDE_BYTES + uint32(bytes, 4);
+    const headers = headersOf(bytes.subarray(PRELUDE_BYTES, payloadStart));
+    if (headers === undefined) return stop('The stream is damaged: a message has headers that can’t be read.');
+    handler.message(headers, bytes.subarray(payloadStart, end));
+  };
+
+  /** Adds to the waiting message what it still wants, up to `wanted` bytes in all, and returns how many it took. */
+  const gather = (chunk: Uint8Array, from: number, wanted: number): number => {
+    const count = Math.min(wanted - waitingLength, chunk.length - from);
+    const needed = waitingLength + count;
+    if (needed > waiting.length) {
+      const larger = new Uint8Array(Math.min(Math.max(needed, waiting.length * 2, 256), Math.max(wanted, 256)));
+      larger.set(waiting.subarray(0, waitingLength));
+      waiting = larger;
+    }
+    waiting.set(chunk.subarray(from, from + count), waitingLength);
+    waitingLength = needed;
+    return count;
+  };
+
+  /** Goes on with the waiting message and returns where in the chunk the next one begins. */
+  const complete = (chunk: Uint8Array): number => {
+    let at = 0;
+    if (total === 0) {
+      at = gather(chunk, 0, PRELUDE_BYTES);
+      if (waitingLength < PRELUDE_BYTES) return at;
+      total = readPrelude(waiting, 0);
+      if (stopped) return at;
+    }
+    at += gather(chunk, at, total);
+    if (waitingLength < total) return at;
+    const length = total;
+    total = 0;
+    waitingLength = 0;
+    deliver(waiting.subarray(0, length));
+    return at;
+  };
+
+  return {
+    push(chunk) {
+      if (stopped) return;
+      let at = waitingLength === 0 ? 0 : complete(chunk);
+      while (!stopped && chunk.length - at >= PRELUDE_BYTES) {
+        const length = readPrelude(chunk, at);
+        if (stopped) return;
+        if (chunk.length - at < length) {
+          total = length;
+          break;
+        }
+        deliver(chunk.subarray(at, at + length));
+        at += length;
+      }
+      if (!stopped && at < chunk.length) gather(chunk, at, total === 0 ? PRELUDE_BYTES : total);
+    },
+    end() {
+      if (!stopped && waitingLength > 0) handler.cut();
+      stopped = true;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { createBedrockDecoder } from './bedrock-decode.ts';
+import { createBedrockEncoder } from './bedrock-encode.ts';
+import { readBedrockError } from './bedrock-error.ts';
+import { bedrockFraming } from './bedrock-framing.ts';
+import { BEDROCK_DEFAULTS } from './bedrock-quirks.ts';
+import type { BedrockQuirks } from './bedrock-quirks.ts';
+import type { Protocol } from './protocol.ts';
+
+/**
+ * The Amazon Bedrock ConverseStream wire: events in AWS's binary event stream, or as newline-delimited JSON.
+ *
+ * Both checksums of every binary message are checked; a damaged stream is an error of kind `network`.
+ */
+export function bedrockConverse(quirks: BedrockQuirks = {}): Protocol {
+  const all = { ...BEDROCK_DEFAULTS, ...quirks };
+  return {
+    name: 'bedrock-converse',
+    framing: bedrockFraming,
+    contentType: 'application/vnd.amazon.eventstream',
+    createEncoder: (target) => createBedrockEncoder(target, all),
+    createDecoder: createBedrockDecoder,
+    readError: readBedrockError,
+  };
+}
