@@ -201,7 +201,8 @@ export function createModelStream(
     const typed = (answer.headers['content-type'] ?? '').toLowerCase().startsWith(protocol.contentType);
     if (answer.status === 200 && typed) return pull();
     const first = await stream.next();
-    const isStream = answer.status === 200 && first.done !== true && sniff(first.value) === 'stream';
+    const startsStream = protocol.startsStream ?? ((chunk) => sniff(chunk) === 'stream');
+    const isStream = answer.status === 200 && first.done !== true && startsStream(first.value);
     if (isStream) received(first);
     else await readWhole(first, stream);
   };

@@ -100,7 +100,8 @@ export function reportedError(error: WireError, status: number | undefined, fact
   const { redact, headers = {}, body } = facts;
   const emptyRefusal = body === '' && (status === 400 || status === 413);
   const denied = status === 401 || status === 403;
-  const overflow = !denied && (emptyRefusal || isOverflow(`${error.code ?? ''} ${error.message}`));
+  const overflow =
+    !denied && error.throttled !== true && (emptyRefusal || isOverflow(`${error.code ?? ''} ${error.message}`));
   const requestId = requestIdOf(headers);
   const wait = retryAfter(headers, facts.now);
   const excerpt = body === undefined || body === '' ? undefined : excerptOf(body, redact);

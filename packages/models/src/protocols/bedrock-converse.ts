@@ -1,7 +1,7 @@
 import { createBedrockDecoder } from './bedrock-decode.ts';
 import { createBedrockEncoder } from './bedrock-encode.ts';
 import { readBedrockError } from './bedrock-error.ts';
-import { bedrockFraming } from './bedrock-framing.ts';
+import { bedrockFraming, startsBedrockStream } from './bedrock-framing.ts';
 import { BEDROCK_DEFAULTS } from './bedrock-quirks.ts';
 import type { BedrockQuirks } from './bedrock-quirks.ts';
 import type { Protocol } from './protocol.ts';
@@ -17,6 +17,7 @@ export function bedrockConverse(quirks: BedrockQuirks = {}): Protocol {
     name: 'bedrock-converse',
     framing: bedrockFraming,
     contentType: 'application/vnd.amazon.eventstream',
+    startsStream: startsBedrockStream,
     createEncoder: (target) => createBedrockEncoder(target, all),
     createDecoder: createBedrockDecoder,
     readError: readBedrockError,

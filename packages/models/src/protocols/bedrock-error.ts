@@ -32,6 +32,9 @@ const plainType = (type: string): string => type.replace(/^.*#/, '').replace(/:.
 const asStatus = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 400 && value <= 599 ? value : undefined;
 
+/** `Too many tokens, please wait before trying again.` is said of tokens per minute or per day, not of a prompt. */
+const THROTTLED = /^too many (?:tokens|requests)\b.*\bwait\b/i;
+
 /** The error of an exception's type and its JSON. */
 export function bedrockError(type: string, body: Readonly<Record<string, unknown>>): WireError {
   const code = plainType(type);
@@ -41,6 +44,7 @@ export function bedrockError(type: string, body: Readonly<Record<string, unknown
     message: message ?? (code === '' ? 'The service reported an error without a message.' : code),
     ...(code === '' ? {} : { code }),
     ...(status === undefined ? {} : { status }),
+    ...(status === 429 || THROTTLED.test(message ?? '') ? { throttled: true } : {}),
   };
 }
 

@@ -13,6 +13,10 @@ export const CORRUPT_FRAME = ':corrupt';
 /** What a body of lines begins with: an object, a byte order mark, or a line end. A binary one begins with a zero. */
 const LINE_STARTS: ReadonlySet<number | undefined> = new Set([0x7b, 0xef, 0x0a, 0x0d]);
 
+/** Whether a body that doesn't say what it is begins like one of the two forms. */
+export const startsBedrockStream = (first: Uint8Array): boolean =>
+  first[0] === 0 || (first[0] === 0x7b && (first.length === 1 || first[1] === 0x22));
+
 const textOf = (value: EventStreamValue | undefined): string => (typeof value === 'string' ? value : '');
 
 const createBinaryScanner = (onFrame: FrameHandler): FrameScanner => {

@@ -22,6 +22,8 @@ export interface WireError {
   readonly code?: string;
   /** The HTTP status this error would have had, when it came inside a stream that began with 200. */
   readonly status?: number;
+  /** It is a rate limit, although its words are also those of a prompt that is too long. */
+  readonly throttled?: true;
 }
 
 /** Where a decoder puts what it read. */
@@ -65,6 +67,11 @@ export interface Protocol {
   readonly framing: Framing;
   /** The content type of a streamed response. */
   readonly contentType: string;
+  /**
+   * Whether a body of another content type is a stream all the same, by its first bytes, which may be a single one.
+   * Default: whether they are server-sent events.
+   */
+  readonly startsStream?: (first: Uint8Array) => boolean;
   /** A function that writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */
   createEncoder(target: WireTarget): (request: ModelRequest) => WireRequest;
   /** `request` is the one being answered: some wires can be read only with what was asked in mind. */
