@@ -39,7 +39,8 @@ const secretsOf = (headers: Readonly<Record<string, string>>, baseUrl: string): 
     .filter(([name]) => SECRET_HEADER.test(name))
     // `Bearer …` with its scheme and without.
     .flatMap(([, value]) => [value, value.replace(/^\w+\s+/, '')]);
-  return [...values, ...new URL(baseUrl).searchParams.values()];
+  const parameters = [...new URL(baseUrl).searchParams].filter(([name]) => name !== 'api-version');
+  return [...values, ...parameters.map(([, value]) => value)];
 };
 
 /**

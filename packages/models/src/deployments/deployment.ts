@@ -143,7 +143,7 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
   const headers = lowercased(options.headers ?? {});
   const { header, prefix } = deployment.auth;
   // Whoever brings the credentials as a header needs no others.
-  const needed = headers[header] === undefined;
+  const needed = headers[header] === undefined && headers['authorization'] === undefined;
   const credentials = needed ? readCredentials(deployment, options, env) : undefined;
   const key = needed && credentials === undefined ? { [header]: prefix + readKey(deployment, options, env, url) } : {};
   return wireModel({
