@@ -3,7 +3,7 @@ import { UNKNOWN_USAGE } from '@treadle/core';
 import { createDeltaTemplate } from './delta-template.ts';
 import { asCount, asObject, asText, parseObject } from './json-text.ts';
 import { createCallAssembler } from './openai-chat-calls.ts';
-import { readOpenAIChatError } from './openai-chat-error.ts';
+import { readOpenAIError } from './openai-error.ts';
 import { contentPartText, createReasoningDetails } from './openai-chat-reasoning.ts';
 import type { ReasoningDetails } from './openai-chat-reasoning.ts';
 import type { Decoder, DecoderSink } from './protocol.ts';
@@ -241,7 +241,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
 
   const fail = (body: Fields): void => {
     over = true;
-    sink.error(readOpenAIChatError(body as JsonObject) ?? { message: 'The provider reported an error.' });
+    sink.error(readOpenAIError(body as JsonObject) ?? { message: 'The provider reported an error.' });
   };
 
   const finish = (): void => {

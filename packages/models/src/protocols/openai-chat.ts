@@ -1,7 +1,7 @@
 import { sseFraming } from '../sse/scanner.ts';
 import { createOpenAIChatDecoder } from './openai-chat-decode.ts';
 import { createOpenAIChatEncoder } from './openai-chat-encode.ts';
-import { readOpenAIChatError } from './openai-chat-error.ts';
+import { readOpenAIError } from './openai-error.ts';
 import { OPENAI_CHAT_DEFAULTS } from './openai-chat-quirks.ts';
 import type { OpenAIChatQuirks } from './openai-chat-quirks.ts';
 import type { Protocol } from './protocol.ts';
@@ -15,6 +15,6 @@ export function openaiChat(quirks: OpenAIChatQuirks = {}): Protocol {
     contentType: 'text/event-stream',
     createEncoder: (target) => createOpenAIChatEncoder(target, all),
     createDecoder: (sink) => createOpenAIChatDecoder(sink, all.doneIsOptional),
-    readError: readOpenAIChatError,
+    readError: readOpenAIError,
   };
 }

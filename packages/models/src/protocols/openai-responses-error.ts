@@ -1,6 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import { asObject, asText } from './json-text.ts';
-import { readOpenAIChatError } from './openai-chat-error.ts';
+import { readOpenAIError } from './openai-error.ts';
 import type { WireError } from './protocol.ts';
 
 /** Codes of failed responses that Chat Completions doesn't have, with the status they would have had. Source: the API reference. */
@@ -35,7 +35,7 @@ export function readOpenAIResponsesError(body: JsonObject): WireError | undefine
   // An event says `"type":"error"`, which is no code.
   const flat = body['type'] === 'error' && asObject(body['error']) === undefined;
   const { type: _type, ...fields } = body;
-  const error = readOpenAIChatError(flat ? { error: fields } : body);
+  const error = readOpenAIError(flat ? { error: fields } : body);
   if (error === undefined || error.status !== undefined) return error;
   const status =
     ERROR_STATUS.get(error.code ?? '') ?? ERROR_STATUS.get(asText(asObject(body['error'])?.['type']) ?? '');

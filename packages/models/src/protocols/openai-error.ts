@@ -37,10 +37,10 @@ const detailText = (detail: unknown): string | undefined => {
 };
 
 /**
- * The error of a body: `{"error":{"message","type","code"}}`, `{"error":"text"}`, `{"object":"error","message"}` or
+ * The error of a body of Chat Completions, of the Responses API, or of a server that speaks like them: `{"error":{"message","type","code"}}`, `{"error":"text"}`, `{"object":"error","message"}` or
  * `{"detail"}`.
  */
-export function readOpenAIChatError(body: JsonObject): WireError | undefined {
+export function readOpenAIError(body: JsonObject): WireError | undefined {
   const error = asObject(body['error']);
   const message =
     asText(error?.['message']) ??
