@@ -37,8 +37,8 @@ const detailText = (detail: unknown): string | undefined => {
 };
 
 /**
- * The error of a body of Chat Completions, of the Responses API, or of a server that speaks like them: `{"error":{"message","type","code"}}`, `{"error":"text"}`, `{"object":"error","message"}` or
- * `{"detail"}`.
+ * The error of a body of Chat Completions, of the Responses API, or of a server that speaks like them:
+ * `{"error":{"message","type","code"}}`, `{"error":"text"}`, `{"object":"error","message"}` or `{"detail"}`.
  */
 export function readOpenAIError(body: JsonObject): WireError | undefined {
   const error = asObject(body['error']);
