@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '@treadle/testing';
-import { createSession, defineAgent, isDurable, type Run, type TreadleEvent } from './index.ts';
+import {
+  createSession,
+  defineAgent,
+  isDurable,
+  UNKNOWN_USAGE,
+  type Model,
+  type Run,
+  type TreadleEvent,
+} from './index.ts';
 
 async function eventsOf(run: Run): Promise<TreadleEvent[]> {
   const events: TreadleEvent[] = [];
@@ -76,6 +84,27 @@ describe('reading a run', () => {
     const run = session.prompt('Go.');
     for await (const event of run) if (event.type === 'message_delta') break;
     expect((await run.result).finalAnswer).toBe(long);
+  });
+
+  it('whose provider begins its message again begins again too', async () => {
+    const model: Model = {
+      provider: 'odd',
+      id: 'odd',
+      async *stream() {
+        yield { type: 'start' };
+        yield { type: 'text_delta', index: 0, text: 'Hel' };
+        yield { type: 'block_end', index: 1, block: { type: 'text', text: 'left over' } };
+        yield { type: 'start' };
+        yield { type: 'text_delta', index: 0, text: 'Hello.' };
+        yield { type: 'block_end', index: 0, block: { type: 'text', text: 'Hello.' } };
+        yield { type: 'finish', stopReason: 'stop', usage: UNKNOWN_USAGE };
+      },
+    };
+    const run = (await createSession(defineAgent({ model }))).prompt('Go.');
+    const events = await eventsOf(run);
+    const live = events.filter((event) => !isDurable(event)).map(({ type }) => type);
+    expect(live).toEqual(['message_started', 'message_delta', 'message_started', 'message_delta']);
+    expect((await run.result).finalMessage?.content).toEqual([{ type: 'text', text: 'Hello.' }]);
   });
 
   it('that can not be driven throws, as its result and its id reject', async () => {

@@ -71,6 +71,8 @@ async function consume(
         facts.model = event.model ?? null;
         facts.responseId = event.responseId ?? null;
         facts.containerId = event.containerId ?? null;
+        // Watchers are told to begin again too.
+        if (open.restart() && observed()) emit({ type: 'message_started', ...open.place });
         continue;
       }
       const live = open.take(event, observed());

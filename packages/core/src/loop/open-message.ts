@@ -31,6 +31,8 @@ export interface OpenMessage {
   readonly place: MessagePlace;
   /** Takes one model event in; returns the live event it makes when `observed`, else null. */
   take(event: ModelEvent, observed: boolean): Delta | null;
+  /** The model began its message again: what came before is void. Returns whether watchers had seen any of it. */
+  restart(): boolean;
   /** The whole message so far, as a watcher needs it who joins now. */
   replay(): LiveEvent[];
   /** The content of a message that came to its end. */
@@ -70,7 +72,21 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
     const { value } = partial;
     return value === undefined
       ? { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId }
-      : { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId, partial: value };
+      : {
+          type,
+          afterSeq,
+          runId,
+          turnIndex,
+          messageId,
+          attempt,
+          kind,
+          index,
+          offset,
+          text,
+          toolName,
+          callId,
+          partial: value,
+        };
   }
 
   /** Nobody's value is parsed before somebody watches; then all of the text so far is. */
@@ -123,6 +139,12 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
         default:
           return null;
       }
+    },
+    restart() {
+      const seen = blocks.size > 0;
+      blocks.clear();
+      latest = null;
+      return seen;
     },
     replay() {
       const started: LiveEvent = { type: 'message_started', ...place };
