@@ -17,5 +17,6 @@ export type { Chunking } from './provider/sink.ts';
 export { fakeProvider } from './provider/server.ts';
 export { validateAnthropicRequest } from './provider/validate-anthropic.ts';
 export { validateOpenAIChatRequest } from './provider/validate-openai.ts';
+export { validateOpenAIResponsesRequest } from './provider/validate-responses.ts';
 export type { ContractCase, JournalContractOptions, JournalUnderTest } from './contract/journal-case.ts';
 export { journalContract } from './contract/journal.ts';

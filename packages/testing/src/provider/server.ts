@@ -10,6 +10,7 @@ import type { ScriptedError, Turn } from '../turns.ts';
 import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
 import { anthropicWire } from './anthropic.ts';
 import { openAIChatWire } from './openai.ts';
+import { openAIResponsesWire } from './responses.ts';
 import type { Chunking } from './sink.ts';
 import { cutConnection, sink } from './sink.ts';
 import type { ReplyContext, Wire } from './wire.ts';
@@ -78,6 +79,8 @@ export interface FakeProvider {
   readonly anthropicBaseUrl: string;
   /** What `OPENAI_BASE_URL` wants. */
   readonly openaiBaseUrl: string;
+  /** What `AZURE_OPENAI_BASE_URL` wants. */
+  readonly azureBaseUrl: string;
   /** All requests so far, oldest first. */
   readonly requests: readonly ProviderRequest[];
   /** The request number `count` (from 1), as soon as it is there. Rejects when the provider closes first. */
@@ -89,7 +92,7 @@ export interface FakeProvider {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const WIRES: readonly Wire[] = [anthropicWire, openAIChatWire];
+const WIRES: readonly Wire[] = [anthropicWire, openAIChatWire, openAIResponsesWire];
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
@@ -255,9 +258,9 @@ function listen(server: Server): Promise<string> {
 }
 
 /**
- * Starts a provider on a socket of this machine that speaks Anthropic Messages (`POST /v1/messages`) and OpenAI Chat
- * Completions (`POST /v1/chat/completions`), streamed and whole, and answers from a script. It refuses what the real
- * services refuse, with their status and error shape, logs every request, and breaks in all the ways a network does.
+ * Starts a provider on a socket of this machine that speaks Anthropic Messages (`POST /v1/messages`), OpenAI Chat
+ * Completions (`POST /v1/chat/completions`) and OpenAI Responses (`POST /v1/responses`, and Azure's addresses of it),
+ * streamed and whole, and answers from a script. It refuses what the real services refuse, with their status and error shape, logs every request, and breaks in all the ways a network does.
  * A refused request uses up no turn; a request beyond the script's last turn gets a 400 that says so.
  *
  * @example
@@ -300,7 +303,7 @@ export async function fakeProvider(
     const requestId = `req_fake${++received}`;
     const rawBody = await readBody(incoming);
     const path = (incoming.url ?? '/').split('?')[0] ?? '/';
-    const wire = WIRES.find((candidate) => candidate.path === path);
+    const wire = WIRES.find((candidate) => candidate.path === path || candidate.otherPaths?.test(path) === true);
     const request: Logged = {
       wire: wire?.name,
       method: incoming.method ?? '',
@@ -369,6 +372,7 @@ export async function fakeProvider(
     url,
     anthropicBaseUrl: url,
     openaiBaseUrl: `${url}/v1`,
+    azureBaseUrl: `${url}/openai/v1`,
     requests,
     waitForRequest(count) {
       const found = requests[count - 1];

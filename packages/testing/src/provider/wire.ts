@@ -13,10 +13,12 @@ export interface ReplyContext {
   readonly includeUsage: boolean;
 }
 
-/** One of the two protocols the fake provider speaks. */
+/** One of the protocols the fake provider speaks. */
 export interface Wire {
-  readonly name: 'anthropic-messages' | 'openai-chat';
+  readonly name: 'anthropic-messages' | 'openai-chat' | 'openai-responses';
   readonly path: string;
+  /** Further paths where it is spoken. */
+  readonly otherPaths?: RegExp;
   /** The header in which this service gives its id of a request. */
   readonly requestIdHeader: string;
   /** What is wrong with a request's headers. */
