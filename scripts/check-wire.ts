@@ -7,7 +7,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Http, ModelBlock, ModelEvent } from '@treadle/core';
-import { anthropicMessages, bedrockConverse, openaiChat, openaiResponses, wireModel } from '@treadle/models';
+import {
+  anthropicMessages,
+  bedrockConverse,
+  ollamaChat,
+  openaiChat,
+  openaiResponses,
+  wireModel,
+} from '@treadle/models';
 import type { Protocol } from '@treadle/models';
 import { recordedArguments, recordedItem, responsesIn, sameEnding } from './wires/openai-responses.ts';
 
@@ -43,6 +50,7 @@ interface Outcome {
 const PROTOCOLS: ReadonlyMap<string, () => Protocol> = new Map([
   ['anthropic-messages', () => anthropicMessages()],
   ['bedrock-converse', () => bedrockConverse()],
+  ['ollama-chat', () => ollamaChat()],
   ['openai-chat', () => openaiChat()],
   ['mistral-chat', () => openaiChat()],
   ['openai-responses', () => openaiResponses()],

@@ -1,0 +1,67 @@
+import type { Model } from '@treadle/core';
+import { ollamaChat } from '../protocols/ollama-chat.ts';
+import type { OllamaQuirks } from '../protocols/ollama-quirks.ts';
+import { deploymentModel } from './deployment.ts';
+import type { Deployment, ModelOptions } from './deployment.ts';
+
+/** Options of a model of Ollama. */
+export interface OllamaOptions extends ModelOptions {
+  readonly quirks?: OllamaQuirks;
+}
+
+const HOME = 'http://localhost:11434';
+
+/**
+ * A base URL from what `OLLAMA_HOST` may be: a host, a port, both, or a URL. The variable also tells the server where to
+ * listen, so it may name every address of the machine, which no client can connect to. A path that is the API's own, of
+ * this wire or of the OpenAI-compatible one, is left out.
+ */
+const completeUrl = (given: string): string => {
+  const scheme = /^https?:\/\//i.test(given);
+  const text = scheme ? given : `http://${given.startsWith(':') ? 'localhost' : ''}${given}`;
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    // Said where all base URLs are checked.
+    return given;
+  }
+  // A URL's port is its scheme's; anything shorter means Ollama's.
+  if (!scheme && !/:\d+(?:\/|$)/.test(text.slice('http://'.length))) url.port = '11434';
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = 'localhost';
+  url.pathname = url.pathname.replace(/\/(?:api|v1)\/?$/, '');
+  return url.href;
+};
+
+const deploymentOf = (options: OllamaOptions): Deployment => ({
+  name: 'ollama',
+  protocol: ollamaChat(options.quirks),
+  baseUrl: (_env, given) => (given === undefined ? HOME : completeUrl(given)),
+  version: '',
+  keyVariables: ['OLLAMA_API_KEY'],
+  baseUrlVariable: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'],
+  auth: { header: 'authorization', prefix: 'Bearer ' },
+  // A server of one's own wants no key, wherever it is.
+  credentials: () => ({ authorize: () => ({}) }),
+});
+
+/** Ollama, by its own chat API. */
+export const OLLAMA: Deployment = deploymentOf({});
+
+/**
+ * A model that an Ollama server runs, on this machine unless `OLLAMA_HOST`, `OLLAMA_BASE_URL` or `baseUrl` says
+ * otherwise. It needs no key; one in `OLLAMA_API_KEY` is sent. Ollama's own options, such as the length of the context,
+ * go into a request's `extraBody`: `{ options: { num_ctx: 32768 } }`.
+ *
+ * @throws TreadleError `invalid_definition` for an unusable base URL.
+ * @example
+ * ```ts
+ * import { ollama } from '@treadle/models/ollama';
+ *
+ * const model = ollama('qwen3:8b');
+ * ```
+ */
+export function ollama(modelId: string, options: OllamaOptions = {}): Model {
+  const { quirks: _quirks, ...rest } = options;
+  return deploymentModel(deploymentOf(options), modelId, rest);
+}

@@ -1,0 +1,24 @@
+import { jsonLinesFraming } from '../framing/json-lines.ts';
+import { createOllamaDecoder } from './ollama-decode.ts';
+import { createOllamaEncoder } from './ollama-encode.ts';
+import { readOllamaError } from './ollama-error.ts';
+import { OLLAMA_DEFAULTS } from './ollama-quirks.ts';
+import type { OllamaQuirks } from './ollama-quirks.ts';
+import type { Protocol } from './protocol.ts';
+
+/** Whether a body that doesn't say what it is begins like a line of JSON. */
+const startsLine = (first: Uint8Array): boolean => first[0] === 0x7b && (first.length === 1 || first[1] === 0x22);
+
+/** Ollama's own chat wire: newline-delimited JSON, tool calls in one piece, thinking beside the text. */
+export function ollamaChat(quirks: OllamaQuirks = {}): Protocol {
+  const all = { ...OLLAMA_DEFAULTS, ...quirks };
+  return {
+    name: 'ollama-chat',
+    framing: jsonLinesFraming,
+    contentType: 'application/x-ndjson',
+    startsStream: startsLine,
+    createEncoder: (target) => createOllamaEncoder(target, all),
+    createDecoder: createOllamaDecoder,
+    readError: readOllamaError,
+  };
+}
