@@ -278,8 +278,8 @@ function callOf(
   state: SessionState,
   event: { readonly runId: string; readonly type: string; readonly seq: number; readonly callId: string },
 ): CallState {
-  const call = openTurn(state, event).calls.find(({ callId }) => callId === event.callId);
-  if (call) return call;
+  // A loop, not `find`: a turn of many calls looks each of them up twice.
+  for (const call of openTurn(state, event).calls) if (call.callId === event.callId) return call;
   throw new TreadleError(
     'journal_corrupt',
     `Session ${state.sessionId}: event ${event.seq} (${event.type}) names the call ${event.callId}, which isn't in the turn.`,

@@ -51,7 +51,8 @@ async function checkedJobs(context: PerformContext, place: TurnPlace, calls: rea
   for (const call of calls) {
     const tool = context.agent.tools.get(call.name);
     if (!tool) continue;
-    const outcome = await checkArguments(tool, call.arguments);
+    const checked = checkArguments(tool, call.arguments);
+    const outcome = checked instanceof Promise ? await checked : checked;
     if (outcome.ok) {
       jobs.push({ call, tool, args: outcome.value });
       continue;

@@ -95,11 +95,16 @@ export function issuesText(tool: Tool, issues: readonly ArgumentsIssue[]): strin
   return `Not executed: the arguments of ${tool.name} don't fit its schema.\n${lines.join('\n')}`;
 }
 
-/** A call's arguments checked; a check that fails in itself is a failed check. */
-export async function checkArguments(tool: Tool, args: JsonObject): Promise<ArgumentsOutcome> {
+/** A call's arguments checked, at once where the schema can; a check that fails in itself is a failed check. */
+export function checkArguments(tool: Tool, args: JsonObject): ArgumentsOutcome | Promise<ArgumentsOutcome> {
   try {
-    return await tool.check(args);
+    const outcome = tool.check(args);
+    return outcome instanceof Promise ? outcome.catch(uncheckable) : outcome;
   } catch (thrown) {
-    return { ok: false, issues: [{ path: '', message: `they could not be checked: ${errorText(thrown)}` }] };
+    return uncheckable(thrown);
   }
+}
+
+function uncheckable(thrown: unknown): ArgumentsOutcome {
+  return { ok: false, issues: [{ path: '', message: `they could not be checked: ${errorText(thrown)}` }] };
 }
