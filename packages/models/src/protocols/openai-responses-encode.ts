@@ -1,7 +1,6 @@
 import { TreadleError } from '@treadle/core';
 import type {
   AssistantMessage,
-  JsonObject,
   ModelMessage,
   ModelRequest,
   ProviderToolDefinition,
@@ -185,7 +184,7 @@ export function createOpenAIResponsesEncoder(
     }
     const toolList = tools(request);
     const { maxTokens, temperature, sessionId } = request;
-    const body = createBody(request.extraBody as JsonObject | undefined);
+    const body = createBody(request.extraBody);
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     body.field('model', model);
     body.field('stream', 'true');

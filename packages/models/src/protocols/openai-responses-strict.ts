@@ -58,7 +58,7 @@ const MAX_DEPTH = 200;
 const typesOf = (schema: JsonObject): readonly JsonValue[] => {
   const { type } = schema;
   if (Array.isArray(type)) return type as readonly JsonValue[];
-  return type === undefined ? [] : [type as JsonValue];
+  return type === undefined ? [] : [type];
 };
 
 const allowsNull = (schema: JsonObject): boolean => {

@@ -22,8 +22,8 @@ async function events(response: Response): Promise<JsonObject[]> {
   const frames = (await response.text()).split('\n\n').filter((frame) => frame !== '');
   return frames.map((frame) => {
     const [name, data] = frame.split('\n');
-    const event = JSON.parse(data?.slice('data: '.length) ?? '') as JsonObject;
-    expect(name).toBe(`event: ${String(event['type'])}`);
+    const event = JSON.parse(data?.slice('data: '.length) ?? '') as JsonObject & { type: string };
+    expect(name).toBe(`event: ${event.type}`);
     return event;
   });
 }

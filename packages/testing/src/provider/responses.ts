@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
+import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
 import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
 import { validateOpenAIResponsesRequest } from './validate-responses.ts';
 import type { ReplyContext, Wire } from './wire.ts';
@@ -39,7 +39,7 @@ function response(context: ReplyContext, fields: JsonObject): JsonObject {
 }
 
 /** How the response ends: its status, and why it is not complete if it isn't. */
-function ending({ turn }: ReplyContext): JsonObject {
+function ending({ turn }: ReplyContext): JsonObject & { readonly status: string } {
   const stop = stopReasonOf(turn);
   const reason = INCOMPLETE[stop];
   if (reason === undefined) return { status: 'completed' };
@@ -193,7 +193,7 @@ function createWriter(context: ReplyContext): Writer {
         const ended = ending(context);
         const usage = usageOf(turn);
         const whole = response(context, { ...ended, output, usage: usage ? usageFields(usage) : null });
-        return frame(`response.${String(ended['status'])}`, { response: whole });
+        return frame(`response.${ended.status}`, { response: whole });
       }
       case 'error': {
         const { message, code, status } = event.error;
@@ -211,7 +211,7 @@ function whole(context: ReplyContext): JsonObject {
   const usage = usageOf(context.turn);
   return response(context, {
     ...ending(context),
-    output: writer.output as readonly JsonValue[],
+    output: writer.output,
     usage: usage ? usageFields(usage) : null,
   });
 }

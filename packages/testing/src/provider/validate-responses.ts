@@ -7,6 +7,8 @@ import {
   checkSchema,
   checkUnicode,
   checkUnique,
+  inWords,
+  isOneOf,
   isText,
   objectsAt,
   problems,
@@ -67,8 +69,6 @@ const OUTPUTS: Readonly<Record<string, string>> = {
   computer_call: 'computer_call_output',
 };
 
-const quoted = (value: unknown): string => (isText(value) ? value : JSON.stringify(value));
-
 function checkPart(found: Problems, part: JsonObject, path: string): void {
   switch (part['type']) {
     case 'input_text':
@@ -88,7 +88,7 @@ function checkPart(found: Problems, part: JsonObject, path: string): void {
     default:
       found.add(
         `${path}.type`,
-        `Invalid value: ${quoted(part['type'])}. Supported values are: ${USER_PARTS.join(', ')}`,
+        `Invalid value: ${inWords(part['type'])}. Supported values are: ${USER_PARTS.join(', ')}`,
       );
   }
 }
@@ -104,7 +104,7 @@ function checkAssistantContent(found: Problems, content: unknown, path: string):
   for (const { item, path: at } of objectsAt(found, content, path)) {
     const field = item['type'] === 'refusal' ? 'refusal' : 'text';
     if (item['type'] !== 'output_text' && item['type'] !== 'refusal')
-      found.add(`${at}.type`, `Invalid value: ${quoted(item['type'])}. Supported values are: output_text, refusal`);
+      found.add(`${at}.type`, `Invalid value: ${inWords(item['type'])}. Supported values are: output_text, refusal`);
     if (!isText(item[field])) found.add(`${at}.${field}`, 'must be a string');
   }
 }
@@ -112,7 +112,7 @@ function checkAssistantContent(found: Problems, content: unknown, path: string):
 function checkMessage(found: Problems, item: JsonObject, path: string): void {
   const role = item['role'];
   if (role === 'assistant') return checkAssistantContent(found, item['content'], `${path}.content`);
-  if (!['user', 'system', 'developer'].includes(String(role)))
+  if (!isOneOf(role, 'user', 'system', 'developer'))
     return found.add(`${path}.role`, 'must be user, assistant, system or developer');
   if (item['content'] === '') found.add(`${path}.content`, 'must not be empty');
   checkParts(found, item['content'], `${path}.content`);
@@ -125,7 +125,7 @@ function checkReasoning(found: Problems, item: JsonObject, path: string, stored:
     if (part['type'] !== 'summary_text' || !isText(part['text'])) found.add(at, 'must be a summary_text');
   const readable = isText(item['encrypted_content']) || Array.isArray(item['content']);
   if (!stored && !readable)
-    found.add(path, `Item with id '${quoted(item['id'])}' not found. Items are not persisted when store is false`);
+    found.add(path, `Item with id '${inWords(item['id'])}' not found. Items are not persisted when store is false`);
 }
 
 function checkFunctionCall(found: Problems, item: JsonObject, path: string): void {
@@ -178,7 +178,7 @@ function checkCall(
 function checkOutput(found: Problems, item: JsonObject, type: string, path: string, open: Map<string, string>): void {
   const callId = item['call_id'];
   if (!isText(callId) || open.get(callId) !== type)
-    found.add(path, `No call found for ${type} with call_id ${quoted(callId)}`);
+    found.add(path, `No call found for ${type} with call_id ${inWords(callId)}`);
   else open.delete(callId);
   if (type === 'function_call_output' || type === 'custom_tool_call_output')
     checkParts(found, item['output'], `${path}.output`);
@@ -194,7 +194,7 @@ function checkItem(found: Problems, item: JsonObject, path: string, conversation
     if (!ofModel && !isOutput)
       found.add(
         conversation.reasoning,
-        `Item '${quoted(item['id'])}' of type 'reasoning' was provided without its required following item`,
+        `Item '${inWords(item['id'])}' of type 'reasoning' was provided without its required following item`,
       );
     conversation.reasoning = undefined;
   }
@@ -277,7 +277,7 @@ function checkTools(found: Problems, body: JsonObject): void {
     const named = choice['type'] === 'function' || choice['type'] === 'custom';
     const there = named ? isText(choice['name']) && names.has(choice['name']) : types.has(choice['type']);
     if (!there) found.add('tool_choice', 'must name one of the tools');
-  } else if (!['none', 'auto', 'required'].includes(String(choice))) {
+  } else if (!isOneOf(choice, 'none', 'auto', 'required')) {
     found.add('tool_choice', 'must be none, auto, required or a tool');
   }
 }
@@ -286,9 +286,9 @@ function checkReasoningOptions(found: Problems, reasoning: unknown): void {
   if (reasoning === undefined || reasoning === null) return;
   if (!isJsonObject(reasoning)) return found.add('reasoning', 'must be an object');
   const { effort, summary } = reasoning;
-  if (effort !== undefined && !EFFORTS.includes(String(effort)))
+  if (effort !== undefined && !isOneOf(effort, ...EFFORTS))
     found.add('reasoning.effort', `must be one of ${EFFORTS.join(', ')}`);
-  if (summary !== undefined && !['auto', 'concise', 'detailed'].includes(String(summary)))
+  if (summary !== undefined && !isOneOf(summary, 'auto', 'concise', 'detailed'))
     found.add('reasoning.summary', 'must be auto, concise or detailed');
 }
 
