@@ -16,6 +16,9 @@ export type {
 export type { Chunking } from './provider/sink.ts';
 export { fakeProvider } from './provider/server.ts';
 export { validateAnthropicRequest } from './provider/validate-anthropic.ts';
+export { eventStreamMessage } from './provider/event-stream.ts';
+export { validateBedrockRequest } from './provider/validate-bedrock.ts';
+export { validateOllamaRequest } from './provider/validate-ollama.ts';
 export { validateOpenAIChatRequest } from './provider/validate-openai.ts';
 export { validateOpenAIResponsesRequest } from './provider/validate-responses.ts';
 export type { ContractCase, JournalContractOptions, JournalUnderTest } from './contract/journal-case.ts';

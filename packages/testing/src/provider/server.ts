@@ -9,6 +9,8 @@ import { outOfTurns, takeTurn } from '../script.ts';
 import type { ScriptedError, Turn } from '../turns.ts';
 import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
 import { anthropicWire } from './anthropic.ts';
+import { bedrockWire } from './bedrock.ts';
+import { ollamaWire } from './ollama.ts';
 import { openAIChatWire } from './openai.ts';
 import { openAIResponsesWire } from './responses.ts';
 import type { Chunking } from './sink.ts';
@@ -81,6 +83,10 @@ export interface FakeProvider {
   readonly openaiBaseUrl: string;
   /** What `AZURE_OPENAI_BASE_URL` wants. */
   readonly azureBaseUrl: string;
+  /** What `BEDROCK_BASE_URL` wants. */
+  readonly bedrockBaseUrl: string;
+  /** What `OLLAMA_BASE_URL` wants. */
+  readonly ollamaBaseUrl: string;
   /** All requests so far, oldest first. */
   readonly requests: readonly ProviderRequest[];
   /** The request number `count` (from 1), as soon as it is there. Rejects when the provider closes first. */
@@ -92,7 +98,9 @@ export interface FakeProvider {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const WIRES: readonly Wire[] = [anthropicWire, openAIChatWire, openAIResponsesWire];
+const WIRES: readonly Wire[] = [anthropicWire, openAIChatWire, openAIResponsesWire, bedrockWire, ollamaWire];
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
@@ -171,7 +179,11 @@ function sinkFor(exchange: Exchange, faults: WireFaults, chunking: Chunking) {
 async function sendFault(exchange: Exchange, faults: WireFaults, chunking: Chunking): Promise<void> {
   const { body = '', status = 200 } = faults;
   const isJson = typeof body !== 'string' && !(body instanceof Uint8Array);
-  const type = isJson ? 'application/json' : status === 200 ? 'text/event-stream; charset=utf-8' : 'text/plain';
+  const type = isJson
+    ? 'application/json'
+    : status === 200
+      ? (exchange.wire.contentType ?? EVENT_STREAM)
+      : 'text/plain';
   const bytes = body instanceof Uint8Array ? body : Buffer.from(isJson ? JSON.stringify(body) : body);
   exchange.response.writeHead(status, {
     'content-type': type,
@@ -194,13 +206,14 @@ async function stream(exchange: Exchange, turn: ProviderTurn, options: FakeProvi
   if (faults.status !== undefined || faults.body !== undefined) return sendFault(exchange, faults, chunking);
   if (turn.error && (turn.error.afterDeltas ?? 0) <= 0) return sendError(exchange, turn.error, { ...faults.headers });
   const context = contextOf(exchange, turn, clock);
-  if (exchange.body['stream'] !== true) {
+  const { path } = exchange.request;
+  if (!(wire.asksForStream?.(path, exchange.body) ?? exchange.body['stream'] === true)) {
     if (turn.error) return sendError(exchange, turn.error, { ...faults.headers });
     const headers = { [wire.requestIdHeader]: exchange.requestId, ...faults.headers };
     return sendJson(response, 200, headers, wire.whole(context));
   }
   response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': wire.contentType ?? EVENT_STREAM,
     'cache-control': 'no-cache',
     [wire.requestIdHeader]: exchange.requestId,
     ...faults.headers,
@@ -216,7 +229,8 @@ async function stream(exchange: Exchange, turn: ProviderTurn, options: FakeProvi
       await new Promise((resolve) => setImmediate(resolve));
       return cutConnection(response, 'reset');
     }
-    open = await out.event(Buffer.from(encode(event)));
+    const written = encode(event);
+    open = await out.event(typeof written === 'string' ? Buffer.from(written) : written);
     const paused = passPauses(player, clock, gone);
     if (paused) {
       await out.flush();
@@ -231,7 +245,8 @@ function contextOf(exchange: Exchange, turn: Turn, clock: Clock): ReplyContext {
   const { model, stream_options: streamOptions } = exchange.body;
   return {
     number: exchange.number,
-    model: typeof model === 'string' ? model : 'unknown',
+    model:
+      exchange.wire.modelOf?.(exchange.request.path, exchange.body) ?? (typeof model === 'string' ? model : 'unknown'),
     turn,
     created: Math.floor(clock.now() / 1000),
     includeUsage: isJsonObject(streamOptions) && streamOptions['include_usage'] === true,
@@ -259,8 +274,10 @@ function listen(server: Server): Promise<string> {
 
 /**
  * Starts a provider on a socket of this machine that speaks Anthropic Messages (`POST /v1/messages`), OpenAI Chat
- * Completions (`POST /v1/chat/completions`) and OpenAI Responses (`POST /v1/responses`, and Azure's addresses of it),
- * streamed and whole, and answers from a script. It refuses what the real services refuse, with their status and error shape, logs every request, and breaks in all the ways a network does.
+ * Completions (`POST /v1/chat/completions`), OpenAI Responses (`POST /v1/responses`, and Azure's addresses of it), Amazon
+ * Bedrock's ConverseStream (`POST /model/…/converse-stream`) and Ollama's chat API (`POST /api/chat`), streamed and
+ * whole, and answers from a script. It refuses what the real services refuse, with their status and error shape, logs
+ * every request, and breaks in all the ways a network does.
  * A refused request uses up no turn; a request beyond the script's last turn gets a 400 that says so.
  *
  * @example
@@ -373,6 +390,8 @@ export async function fakeProvider(
     anthropicBaseUrl: url,
     openaiBaseUrl: `${url}/v1`,
     azureBaseUrl: `${url}/openai/v1`,
+    bedrockBaseUrl: url,
+    ollamaBaseUrl: url,
     requests,
     waitForRequest(count) {
       const found = requests[count - 1];

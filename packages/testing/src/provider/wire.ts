@@ -1,4 +1,4 @@
-import type { ModelEvent } from '@treadle/core';
+import type { JsonObject, ModelEvent } from '@treadle/core';
 import type { ScriptedError, Turn } from '../turns.ts';
 
 /** What an encoder knows of the reply it writes. */
@@ -15,10 +15,16 @@ export interface ReplyContext {
 
 /** One of the protocols the fake provider speaks. */
 export interface Wire {
-  readonly name: 'anthropic-messages' | 'openai-chat' | 'openai-responses';
+  readonly name: 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'bedrock-converse' | 'ollama-chat';
   readonly path: string;
   /** Further paths where it is spoken. */
   readonly otherPaths?: RegExp;
+  /** Of a streamed reply. Default: server-sent events. */
+  readonly contentType?: string;
+  /** The model a request is for. Default: the body's `model`. */
+  modelOf?(path: string, body: JsonObject): string;
+  /** Whether a request wants its reply streamed. Default: the body's `stream` is true. */
+  asksForStream?(path: string, body: JsonObject): boolean;
   /** The header in which this service gives its id of a request. */
   readonly requestIdHeader: string;
   /** What is wrong with a request's headers. */
@@ -28,8 +34,8 @@ export interface Wire {
   apiKey(headers: Readonly<Record<string, string>>): string | undefined;
   /** Why a turn can't be spoken on this wire, or undefined. */
   unspeakable(turn: Turn): string | undefined;
-  /** Server-sent events for model events: for each event its bytes as text, often none. */
-  encoder(context: ReplyContext): (event: ModelEvent) => string;
+  /** What is sent for model events: for each event its bytes, or its text, often none. */
+  encoder(context: ReplyContext): (event: ModelEvent) => string | Uint8Array;
   /** The whole reply as one JSON body, for a request that doesn't stream. */
   whole(context: ReplyContext): object;
   /** The body of an HTTP error response. */
