@@ -1,5 +1,5 @@
 import { systemClock } from '@treadle/core';
-import type { Clock, Http, Model, ModelEvent, ModelRequest } from '@treadle/core';
+import type { Clock, Http, Model, ModelEvent, ModelRequest, Usage } from '@treadle/core';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
@@ -22,12 +22,16 @@ export interface WireModelOptions {
   readonly credentials?: CredentialProvider;
   readonly http: Http;
   readonly contextWindow?: number;
+  /** US dollars for a usage, or null when that is unknown. */
+  readonly cost?: (usage: Usage) => number | null;
   readonly clock?: Clock;
 }
 
 const withPath = (baseUrl: string, path: string): string => {
   const url = new URL(baseUrl);
-  url.pathname = url.pathname.replace(/\/+$/, '') + path;
+  const [pathname = '', query = ''] = path.split('?');
+  url.pathname = url.pathname.replace(/\/+$/, '') + pathname;
+  for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
   return url.href;
 };
 
@@ -83,6 +87,7 @@ export function wireModel(options: WireModelOptions): Model {
     provider,
     id: modelId,
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
+    ...(options.cost === undefined ? {} : { cost: options.cost }),
     stream: (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> => ({
       [Symbol.asyncIterator]: () => createModelStream(setup, request, signal),
     }),

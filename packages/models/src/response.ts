@@ -63,6 +63,16 @@ const redirected = (response: HttpResponse): ModelError => {
   };
 };
 
+/** A list of responses, as some services answer whatever they were asked for, as one object with `responses`. */
+const parseList = (text: string): { readonly responses: readonly unknown[] } | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.length > 0 ? { responses: value } : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
 /** What a response that isn't a stream means: an error, or a body to be read as a whole. */
 export function responseProblem(
   response: HttpResponse,
@@ -72,7 +82,7 @@ export function responseProblem(
 ): { readonly error: ModelError } | { readonly body: JsonObject } {
   const { status } = response;
   if (status >= 300 && status < 400) return { error: redirected(response) };
-  const body = parseObject(text) as JsonObject | undefined;
+  const body = (parseObject(text) ?? parseList(text)) as JsonObject | undefined;
   const wireError = body === undefined ? undefined : protocol.readError(body);
   if (status < 200 || status >= 300) {
     const plain = text.trim();

@@ -173,7 +173,7 @@ function finishedBlock(open: OpenBlock, stopReason: StopReason): AssistantConten
   const { final, call } = open;
   // A wire closes every block of a message that finished; one it didn't close has nothing that may be relied on.
   if (!final) return [];
-  if (final.type === 'text' && final.text === '' && !final.citations) return [];
+  if (final.type === 'text' && final.text === '' && !final.citations && !final.opaque) return [];
   if (final.type !== 'tool_call') return [final];
   const cut = stopReason === 'length' || stopReason === 'refusal' || stopReason === 'content_filter';
   return [

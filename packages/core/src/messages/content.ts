@@ -17,6 +17,8 @@ export interface ImageBlock {
   readonly mediaType: string;
   readonly data?: string;
   readonly url?: string;
+  /** Opaque fields that must return to the provider unchanged, such as a thought signature. */
+  readonly opaque?: JsonObject;
 }
 
 /** A file: inline (`data`, base64), by URL, or by the provider's own id. */
@@ -29,6 +31,8 @@ export interface FileBlock {
   /** An id that only `provider` understands. */
   readonly fileId?: string;
   readonly provider?: string;
+  /** Opaque fields that must return to the provider unchanged, such as a thought signature. */
+  readonly opaque?: JsonObject;
 }
 
 /** Readable reasoning. `signature` is opaque and kept byte for byte; only the provider that made it gets it back. */

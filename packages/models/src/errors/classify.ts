@@ -39,6 +39,9 @@ const isOverflow = (text: string): boolean => {
 /** Rate limits that waiting doesn't lift. */
 const PERMANENT_LIMITS: ReadonlySet<string> = new Set(['insufficient_quota', 'billing_hard_limit_reached']);
 
+/** Codes of a key that isn't right, from providers that answer it with another status than 401. */
+const AUTH_CODES: ReadonlySet<string> = new Set(['API_KEY_INVALID']);
+
 const kindOfStatus = (status: number): ModelErrorKind => {
   if (status === 429) return 'rate_limited';
   if (status === 401 || status === 403) return 'auth';
@@ -99,14 +102,15 @@ export interface FailureFacts {
 export function reportedError(error: WireError, status: number | undefined, facts: FailureFacts): ModelError {
   const { redact, headers = {}, body } = facts;
   const emptyRefusal = body === '' && (status === 400 || status === 413);
-  const denied = status === 401 || status === 403;
+  const badKey = error.code !== undefined && AUTH_CODES.has(error.code);
+  const denied = badKey || status === 401 || status === 403;
   const overflow =
     !denied && error.throttled !== true && (emptyRefusal || isOverflow(`${error.code ?? ''} ${error.message}`));
   const requestId = requestIdOf(headers);
-  const wait = retryAfter(headers, facts.now);
+  const wait = retryAfter(headers, facts.now) ?? error.retryAfterMs;
   const excerpt = body === undefined || body === '' ? undefined : excerptOf(body, redact);
   return {
-    kind: overflow ? 'context_overflow' : status === undefined ? 'api' : kindOfStatus(status),
+    kind: overflow ? 'context_overflow' : badKey ? 'auth' : status === undefined ? 'api' : kindOfStatus(status),
     message: excerptOf(error.message, redact, MESSAGE_LENGTH),
     // An error inside a stream without a type we know is most often the server giving up.
     retryable: !overflow && (status === undefined || mayRetry(status, error.code)),
@@ -126,6 +130,10 @@ const codeOf = (thrown: unknown): string | undefined => {
   return undefined;
 };
 
+/** Failures to reach a host at all. */
+const isNetworkCode = (code: string | undefined): boolean =>
+  code !== undefined && /^(?:ECONN|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET|EPIPE|UND_ERR)/.test(code);
+
 /** Failures of a certificate, which trying again doesn't change. */
 const isCertificateCode = (code: string | undefined): boolean =>
   code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)|ALTNAME/.test(code);
@@ -135,10 +143,12 @@ export function connectionError(thrown: unknown, redact: Redact): ModelError {
   const code = codeOf(thrown);
   // A definition that can't work, such as a proxy this Node doesn't support.
   const ours = code === 'invalid_definition';
-  const denied = thrown instanceof CredentialsError;
+  const credentials = thrown instanceof CredentialsError;
+  // A service of tokens that can't be reached is no refusal.
+  const denied = credentials && !isNetworkCode(code);
   // `fetch` hides what went wrong in the cause.
   const cause =
-    !denied && thrown instanceof Error && thrown.cause instanceof Error ? `: ${errorText(thrown.cause)}` : '';
+    !credentials && thrown instanceof Error && thrown.cause instanceof Error ? `: ${errorText(thrown.cause)}` : '';
   return {
     kind: ours ? 'other' : denied ? 'auth' : 'network',
     message: excerptOf(errorText(thrown) + cause, redact, MESSAGE_LENGTH),

@@ -8,7 +8,7 @@ export interface WireTarget {
 
 /** A request as this wire writes it, without the deployment's base URL and credentials. */
 export interface WireRequest {
-  /** Path below the base URL, with a leading slash. */
+  /** Path below the base URL, with a leading slash and, where the wire has one, a query. */
   readonly path: string;
   /** Headers of the wire itself; the deployment adds its credentials. Names are lowercase. */
   readonly headers: Readonly<Record<string, string>>;
@@ -24,6 +24,8 @@ export interface WireError {
   readonly status?: number;
   /** It is a rate limit, although its words are also those of a prompt that is too long. */
   readonly throttled?: true;
+  /** Milliseconds to wait before trying again, where the wire says so in the error itself. */
+  readonly retryAfterMs?: number;
 }
 
 /** Where a decoder puts what it read. */

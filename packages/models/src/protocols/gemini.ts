@@ -1,0 +1,20 @@
+import { sseFraming } from '../sse/scanner.ts';
+import { createGeminiDecoder } from './gemini-decode.ts';
+import { createGeminiEncoder } from './gemini-encode.ts';
+import { readGeminiError } from './gemini-error.ts';
+import { GEMINI_DEFAULTS } from './gemini-quirks.ts';
+import type { GeminiQuirks } from './gemini-quirks.ts';
+import type { Protocol } from './protocol.ts';
+
+/** The Gemini wire: `streamGenerateContent`, as the Gemini API and Vertex AI speak it. */
+export function gemini(quirks: GeminiQuirks = {}): Protocol {
+  const all = { ...GEMINI_DEFAULTS, ...quirks };
+  return {
+    name: 'gemini',
+    framing: sseFraming,
+    contentType: 'text/event-stream',
+    createEncoder: (target) => createGeminiEncoder(target, all),
+    createDecoder: (sink) => createGeminiDecoder(sink, all.callIdPrefix),
+    readError: readGeminiError,
+  };
+}
