@@ -94,3 +94,12 @@ describe('a form', () => {
     expect(lessons).toBeLessThan(100);
   });
 });
+
+describe('a response', () => {
+  it('is parsed event by event while it may be a short one', () => {
+    const template = createDeltaTemplate();
+    expect(template.learns).toBe(false);
+    for (let event = 0; event < 20; event++) expect(template.apply('{"d":{"t":"x"}}')).toBe(false);
+    expect(template.learns).toBe(true);
+  });
+});

@@ -9,11 +9,17 @@ export interface DeltaTemplate {
    * @param add What the piece was added with.
    */
   learn(data: string, piece: string, read: (data: string) => unknown, add: (piece: string) => void): void;
-  /** False once every event turned out to be different; then there is nothing to prepare for `learn`. */
+  /**
+   * Whether a form is worth learning now: not in the first events of a response, for a lesson costs more than parsing
+   * the few that a short one has, and not once every event turned out to be different.
+   */
   readonly learns: boolean;
   /** What the last form was added to is over. */
   forget(): void;
 }
+
+/** Events of a response that are parsed before the first lesson. */
+const PATIENCE = 8;
 
 /** Forms learned per response. A server whose events all differ costs this many attempts and no more. */
 const LESSONS = 12;
@@ -32,6 +38,7 @@ const MARKER = 'treadle-marks-the-place';
 export function createDeltaTemplate(): DeltaTemplate {
   let before = '';
   let after = '';
+  let parsed = 0;
   let lessons = LESSONS;
   let addPiece: ((piece: string) => void) | undefined;
 
@@ -45,7 +52,10 @@ export function createDeltaTemplate(): DeltaTemplate {
 
   return {
     apply(data) {
-      if (addPiece === undefined) return false;
+      if (addPiece === undefined) {
+        parsed++;
+        return false;
+      }
       const end = data.length - after.length;
       // Comparing slices compares memory; `startsWith` and `endsWith` go character by character and cost ten times that.
       if (end < before.length || data.slice(end) !== after || data.slice(0, before.length) !== before) return false;
@@ -71,7 +81,7 @@ export function createDeltaTemplate(): DeltaTemplate {
       addPiece = add;
     },
     get learns() {
-      return lessons > 0;
+      return lessons > 0 && parsed > PATIENCE;
     },
     forget() {
       addPiece = undefined;
