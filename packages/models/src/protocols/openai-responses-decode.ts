@@ -99,9 +99,9 @@ export function createOpenAIResponsesDecoder(
     });
   };
 
-  const fail = (body: JsonObject, fallback: string): void => {
+  const fail = (body: JsonObject): void => {
     over = true;
-    sink.error(readOpenAIResponsesError(body) ?? { message: fallback });
+    sink.error(readOpenAIResponsesError(body) ?? { message: 'The provider reported an error.' });
   };
 
   /** Why a response that isn't complete ended, in our word and the provider's. */
@@ -116,7 +116,8 @@ export function createOpenAIResponsesDecoder(
   const finish = (response: Fields, implied: string): void => {
     const status = asText(response['status']) ?? implied;
     if (status === 'failed' || status === 'cancelled') {
-      return fail({ error: (response['error'] ?? {}) as JsonValue }, `The response ended with the status ${status}.`);
+      const error = asObject(response['error']) ?? { message: `The response ended with the status ${status}.` };
+      return fail({ error } as JsonObject);
     }
     if (!begun) begin(response);
     over = true;
@@ -185,7 +186,7 @@ export function createOpenAIResponsesDecoder(
       case 'response.cancelled':
         return finish(asObject(event['response']) ?? {}, 'cancelled');
       case 'error':
-        return fail(event as JsonObject, 'The provider reported an error.');
+        return fail(event as JsonObject);
       default:
         // A server that doesn't introduce its response has begun it all the same.
         if (!begun) begin({});
