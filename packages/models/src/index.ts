@@ -1,6 +1,16 @@
 export type { AwsCredentials, AwsCredentialSource, AwsSignatureOptions } from './auth/aws-options.ts';
 export { awsSignature } from './auth/aws.ts';
 export type { CredentialProvider, UnauthorizedRequest } from './auth/credentials.ts';
+export { cacheHitRate, CATALOGUE, checkRow, lookUp, priceOf } from './catalogue/index.ts';
+export type {
+  CataloguePrice,
+  CatalogueRow,
+  Cost,
+  InputModality,
+  PriceOptions,
+  PriceTier,
+  TokenPrices,
+} from './catalogue/index.ts';
 export { anthropic, ANTHROPIC } from './deployments/anthropic.ts';
 export { AZURE, azure } from './deployments/azure.ts';
 export type { AzureOptions } from './deployments/azure.ts';

@@ -1,4 +1,5 @@
 import type { Model } from '@treadle/core';
+import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
 import { anthropicMessages } from '../protocols/anthropic-messages.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
@@ -12,6 +13,7 @@ export const ANTHROPIC: Deployment = {
   keyVariables: ['ANTHROPIC_API_KEY'],
   baseUrlVariable: 'ANTHROPIC_BASE_URL',
   auth: { header: 'x-api-key', prefix: '' },
+  catalogue: ANTHROPIC_ROWS,
 };
 
 /**

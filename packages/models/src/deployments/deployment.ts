@@ -1,6 +1,8 @@
 import { TreadleError } from '@treadle/core';
 import type { Clock, Http, Model } from '@treadle/core';
 import type { CredentialProvider } from '../auth/credentials.ts';
+import { modelFacts } from '../catalogue/facts.ts';
+import type { CatalogueRow } from '../catalogue/row.ts';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel } from '../model.ts';
@@ -24,6 +26,8 @@ export interface Deployment {
   readonly auth: { readonly header: string; readonly prefix: string };
   /** Where credentials come from when there is no key. */
   readonly credentials?: (env: Environment) => CredentialProvider;
+  /** What is known about its models. */
+  readonly catalogue?: readonly CatalogueRow[];
 }
 
 /** Options of every model. */
@@ -40,8 +44,10 @@ export interface ModelOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: `process.env`. Read for keys, base URLs and proxies. */
   readonly env?: Environment;
-  /** Tokens the model can take in all, when you know. */
+  /** Tokens the model can take in all, when you know. Default: what the catalogue says. */
   readonly contextWindow?: number;
+  /** Rows of your own: prices and limits of models the catalogue doesn't have, or has otherwise. They come first. */
+  readonly catalogue?: readonly CatalogueRow[];
   readonly clock?: Clock;
 }
 
@@ -154,6 +160,7 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
     headers: { ...key, ...headers },
     ...(credentials === undefined ? {} : { credentials }),
     http: options.http ?? defaultHttp(env),
+    ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });

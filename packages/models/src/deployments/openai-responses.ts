@@ -1,4 +1,5 @@
 import type { Model } from '@treadle/core';
+import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
 import { openaiResponses } from '../protocols/openai-responses.ts';
 import type { OpenAIResponsesQuirks } from '../protocols/openai-responses-quirks.ts';
 import { deploymentModel } from './deployment.ts';
@@ -13,6 +14,7 @@ export const OPENAI_RESPONSES: Deployment = {
   keyVariables: ['OPENAI_API_KEY'],
   baseUrlVariable: 'OPENAI_BASE_URL',
   auth: { header: 'authorization', prefix: 'Bearer ' },
+  catalogue: OPENAI_ROWS,
 };
 
 /** Options of a model that is reached by the Responses API. */

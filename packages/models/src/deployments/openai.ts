@@ -1,4 +1,5 @@
 import type { Model } from '@treadle/core';
+import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
 import { openaiChat } from '../protocols/openai-chat.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
@@ -12,6 +13,7 @@ export const OPENAI: Deployment = {
   keyVariables: ['OPENAI_API_KEY'],
   baseUrlVariable: 'OPENAI_BASE_URL',
   auth: { header: 'authorization', prefix: 'Bearer ' },
+  catalogue: OPENAI_ROWS,
 };
 
 /**

@@ -1,0 +1,33 @@
+import { systemClock } from '@treadle/core';
+import type { Clock, Usage } from '@treadle/core';
+import { findRow } from './find.ts';
+import { priceOf } from './price.ts';
+import { checkRow } from './row.ts';
+import type { CatalogueRow } from './row.ts';
+
+/** What a model says about itself by its row: nothing, when there is none. */
+export interface ModelFacts {
+  readonly contextWindow?: number;
+  readonly cost?: (usage: Usage) => number | null;
+}
+
+/**
+ * The facts of a model: from the caller's rows first, then from those its deployment brings.
+ *
+ * @throws TreadleError `invalid_definition` when a row of the caller's can't be right.
+ */
+export function modelFacts(
+  provider: string,
+  modelId: string,
+  own: readonly CatalogueRow[] = [],
+  known: readonly CatalogueRow[] = [],
+  clock: Clock = systemClock,
+): ModelFacts {
+  for (const row of own) checkRow(row);
+  const row = findRow(provider, modelId, own, known);
+  if (row === undefined) return {};
+  return {
+    ...(row.contextWindow === undefined ? {} : { contextWindow: row.contextWindow }),
+    ...(row.prices === undefined ? {} : { cost: (usage) => priceOf(row, usage, { at: clock.now() })?.total ?? null }),
+  };
+}
