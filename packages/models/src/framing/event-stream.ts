@@ -53,7 +53,7 @@ const readValue = (type: number, value: Uint8Array): EventStreamValue => {
     case 5:
       return view.getBigInt64(0);
     case 6:
-      return value.slice();
+      return new Uint8Array(value);
     case 7:
       return UTF8.decode(value);
     case 8:
@@ -142,7 +142,8 @@ export function createEventStreamScanner(
     if (sameBytes(bytes, lastHeaderBytes)) return lastHeaders;
     const headers = readHeaders(bytes);
     if (headers !== undefined) {
-      lastHeaderBytes = bytes.slice();
+      // Not `slice`: that of a Node buffer would share its memory.
+      lastHeaderBytes = new Uint8Array(bytes);
       lastHeaders = headers;
     }
     return headers;
