@@ -10,6 +10,7 @@ import type { Http, ModelBlock, ModelEvent } from '@treadle/core';
 import {
   anthropicMessages,
   bedrockConverse,
+  gemini,
   ollamaChat,
   openaiChat,
   openaiResponses,
@@ -50,6 +51,7 @@ interface Outcome {
 const PROTOCOLS: ReadonlyMap<string, () => Protocol> = new Map([
   ['anthropic-messages', () => anthropicMessages()],
   ['bedrock-converse', () => bedrockConverse()],
+  ['gemini', () => gemini()],
   ['ollama-chat', () => ollamaChat()],
   ['openai-chat', () => openaiChat()],
   ['mistral-chat', () => openaiChat()],
@@ -96,6 +98,9 @@ function addBlock(outcome: Outcome, block: ModelBlock, wire: string): void {
       return;
     }
   }
+  // Gemini signs any part; of a reply's other parts only the signature is opaque.
+  const signature = 'opaque' in block ? block.opaque?.['thoughtSignature'] : undefined;
+  if (typeof signature === 'string') outcome.reasoningOpaque.push({ kind: 'signature', len: signature.length });
   switch (block.type) {
     case 'text':
       outcome.text += block.text;
@@ -204,7 +209,8 @@ function sameCalls(expected: Row['expected']['toolCalls'], actual: Outcome['tool
 /** Encrypted reasoning is a signature beside readable reasoning and redacted reasoning alone. */
 function sameOpaque(expected: Row['expected']['reasoningOpaque'], actual: Outcome['reasoningOpaque']): boolean {
   const wanted = expected ?? [];
-  const kind = (name: string): string => (name.startsWith('redacted') ? 'redacted' : name);
+  const kind = (name: string): string =>
+    name.startsWith('redacted') ? 'redacted' : name === 'thoughtSignature' ? 'signature' : name;
   return (
     wanted.length === actual.length &&
     wanted.every((part, at) => {

@@ -5,12 +5,23 @@ import { AZURE } from './deployments/azure.ts';
 import { BEDROCK } from './deployments/bedrock.ts';
 import { deploymentModel } from './deployments/deployment.ts';
 import type { Deployment, ModelOptions } from './deployments/deployment.ts';
+import { GOOGLE } from './deployments/google.ts';
 import { OLLAMA } from './deployments/ollama.ts';
 import { OPENAI_RESPONSES } from './deployments/openai-responses.ts';
 import { OPENAI } from './deployments/openai.ts';
+import { VERTEX } from './deployments/vertex.ts';
 
 /** Every deployment that `resolveModel` knows. */
-export const DEPLOYMENTS: readonly Deployment[] = [ANTHROPIC, OPENAI, OPENAI_RESPONSES, AZURE, BEDROCK, OLLAMA];
+export const DEPLOYMENTS: readonly Deployment[] = [
+  ANTHROPIC,
+  OPENAI,
+  OPENAI_RESPONSES,
+  AZURE,
+  BEDROCK,
+  GOOGLE,
+  VERTEX,
+  OLLAMA,
+];
 
 /**
  * The model of a name such as `anthropic/claude-sonnet-4-5`: a provider, a slash, and the provider's name of the model,

@@ -11,6 +11,8 @@ export type {
   PriceTier,
   TokenPrices,
 } from './catalogue/index.ts';
+export type { GoogleServiceAccount, GoogleTokenOptions } from './auth/google-options.ts';
+export { googleToken } from './auth/google.ts';
 export { anthropic, ANTHROPIC } from './deployments/anthropic.ts';
 export { AZURE, azure } from './deployments/azure.ts';
 export type { AzureOptions } from './deployments/azure.ts';
@@ -18,11 +20,15 @@ export { BEDROCK, bedrock } from './deployments/bedrock.ts';
 export type { BedrockOptions } from './deployments/bedrock.ts';
 export { deploymentModel } from './deployments/deployment.ts';
 export type { Deployment, ModelOptions } from './deployments/deployment.ts';
+export { GOOGLE, google } from './deployments/google.ts';
+export type { GoogleOptions } from './deployments/google.ts';
 export { OLLAMA, ollama } from './deployments/ollama.ts';
 export type { OllamaOptions } from './deployments/ollama.ts';
 export { openai, OPENAI } from './deployments/openai.ts';
 export { OPENAI_RESPONSES, openaiResponsesModel } from './deployments/openai-responses.ts';
 export type { OpenAIResponsesOptions } from './deployments/openai-responses.ts';
+export { VERTEX, vertex } from './deployments/vertex.ts';
+export type { VertexOptions } from './deployments/vertex.ts';
 export { DEPLOYMENTS, resolveModel } from './deployments.ts';
 export { fetchHttp } from './http/fetch-http.ts';
 export type { FetchLike } from './http/fetch-http.ts';
@@ -38,6 +44,8 @@ export { anthropicMessages } from './protocols/anthropic-messages.ts';
 export type { AnthropicQuirks } from './protocols/anthropic-quirks.ts';
 export { bedrockConverse } from './protocols/bedrock-converse.ts';
 export type { BedrockQuirks } from './protocols/bedrock-quirks.ts';
+export { gemini } from './protocols/gemini.ts';
+export type { GeminiQuirks } from './protocols/gemini-quirks.ts';
 export { ollamaChat } from './protocols/ollama-chat.ts';
 export type { OllamaQuirks } from './protocols/ollama-quirks.ts';
 export { openaiChat } from './protocols/openai-chat.ts';

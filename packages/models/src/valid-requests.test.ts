@@ -17,11 +17,17 @@ import {
 import {
   scriptedModel,
   validateAnthropicRequest,
+  validateBedrockRequest,
+  validateGeminiRequest,
+  validateOllamaRequest,
   validateOpenAIChatRequest,
   type ScriptedToolCall,
   type Turn,
 } from '@treadle/testing';
 import { anthropicMessages } from './protocols/anthropic-messages.ts';
+import { bedrockConverse } from './protocols/bedrock-converse.ts';
+import { gemini } from './protocols/gemini.ts';
+import { ollamaChat } from './protocols/ollama-chat.ts';
 import { openaiChat } from './protocols/openai-chat.ts';
 import type { Protocol } from './protocols/protocol.ts';
 
@@ -43,6 +49,9 @@ const WIRES: readonly Wire[] = [
     validate: validateAnthropicRequest,
   },
   { name: 'Chat Completions', provider: 'openai', protocol: openaiChat, validate: validateOpenAIChatRequest },
+  { name: 'Bedrock Converse', provider: 'bedrock', protocol: bedrockConverse, validate: validateBedrockRequest },
+  { name: 'Gemini', provider: 'google', protocol: gemini, validate: validateGeminiRequest },
+  { name: 'Ollama', provider: 'ollama', protocol: ollamaChat, validate: validateOllamaRequest },
 ];
 
 const TOOLS = [
@@ -114,7 +123,11 @@ const done = Array.from({ length: 20 }, () => 'Done.');
 /** Plays two prompts as `provider`, whose model says these turns. */
 async function play(provider: string, turns: readonly Turn[], prompts: readonly string[]): Promise<DurableEvent[]> {
   const journal = memoryJournal();
-  const agent = defineAgent({ model: scriptedModel([...turns, ...done], { provider }), tools: TOOLS, retry: { maxRetries: 0 } });
+  const agent = defineAgent({
+    model: scriptedModel([...turns, ...done], { provider }),
+    tools: TOOLS,
+    retry: { maxRetries: 0 },
+  });
   const session = await createSession(agent, { journal, id: 's1' });
   for (const prompt of prompts) await finish(session, session.prompt(prompt));
   return logOf(journal);

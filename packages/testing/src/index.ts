@@ -18,6 +18,7 @@ export { fakeProvider } from './provider/server.ts';
 export { validateAnthropicRequest } from './provider/validate-anthropic.ts';
 export { eventStreamMessage } from './provider/event-stream.ts';
 export { validateBedrockRequest } from './provider/validate-bedrock.ts';
+export { validateGeminiRequest } from './provider/validate-gemini.ts';
 export { validateOllamaRequest } from './provider/validate-ollama.ts';
 export { validateOpenAIChatRequest } from './provider/validate-openai.ts';
 export { validateOpenAIResponsesRequest } from './provider/validate-responses.ts';

@@ -22,8 +22,8 @@ export interface Deployment {
   readonly keyVariables: readonly string[];
   /** The environment variable that may hold another base URL, or several of which the first that is set wins. */
   readonly baseUrlVariable: string | readonly string[];
-  /** The header that carries the key, and what comes before the key in it. */
-  readonly auth: { readonly header: string; readonly prefix: string };
+  /** The header that carries the key, and what comes before the key in it; `query` names a parameter that does instead. */
+  readonly auth: { readonly header: string; readonly prefix: string; readonly query?: string };
   /** Where credentials come from when there is no key. */
   readonly credentials?: (env: Environment) => CredentialProvider;
   /** What is known about its models. */
@@ -147,17 +147,18 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
   const env = options.env ?? (typeof process === 'object' ? process.env : NO_ENVIRONMENT);
   const url = readBaseUrl(deployment, options, env);
   const headers = lowercased(options.headers ?? {});
-  const { header, prefix } = deployment.auth;
+  const { header, prefix, query } = deployment.auth;
   // Whoever brings the credentials as a header needs no others.
   const needed = headers[header] === undefined && headers['authorization'] === undefined;
   const credentials = needed ? readCredentials(deployment, options, env) : undefined;
-  const key = needed && credentials === undefined ? { [header]: prefix + readKey(deployment, options, env, url) } : {};
+  const key = needed && credentials === undefined ? readKey(deployment, options, env, url) : undefined;
+  if (key !== undefined && query !== undefined) url.searchParams.set(query, key);
   return wireModel({
     protocol: deployment.protocol,
     provider: deployment.name,
     modelId,
     baseUrl: url.href,
-    headers: { ...key, ...headers },
+    headers: { ...(key === undefined || query !== undefined ? {} : { [header]: prefix + key }), ...headers },
     ...(credentials === undefined ? {} : { credentials }),
     http: options.http ?? defaultHttp(env),
     ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),

@@ -10,6 +10,7 @@ import type { ScriptedError, Turn } from '../turns.ts';
 import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
 import { anthropicWire } from './anthropic.ts';
 import { bedrockWire } from './bedrock.ts';
+import { geminiWire } from './gemini.ts';
 import { ollamaWire } from './ollama.ts';
 import { openAIChatWire } from './openai.ts';
 import { openAIResponsesWire } from './responses.ts';
@@ -85,6 +86,8 @@ export interface FakeProvider {
   readonly azureBaseUrl: string;
   /** What `BEDROCK_BASE_URL` wants. */
   readonly bedrockBaseUrl: string;
+  /** What `GOOGLE_BASE_URL` and `GOOGLE_VERTEX_BASE_URL` want. */
+  readonly googleBaseUrl: string;
   /** What `OLLAMA_BASE_URL` wants. */
   readonly ollamaBaseUrl: string;
   /** All requests so far, oldest first. */
@@ -98,7 +101,14 @@ export interface FakeProvider {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const WIRES: readonly Wire[] = [anthropicWire, openAIChatWire, openAIResponsesWire, bedrockWire, ollamaWire];
+const WIRES: readonly Wire[] = [
+  anthropicWire,
+  openAIChatWire,
+  openAIResponsesWire,
+  bedrockWire,
+  geminiWire,
+  ollamaWire,
+];
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
@@ -275,9 +285,10 @@ function listen(server: Server): Promise<string> {
 /**
  * Starts a provider on a socket of this machine that speaks Anthropic Messages (`POST /v1/messages`), OpenAI Chat
  * Completions (`POST /v1/chat/completions`), OpenAI Responses (`POST /v1/responses`, and Azure's addresses of it), Amazon
- * Bedrock's ConverseStream (`POST /model/…/converse-stream`) and Ollama's chat API (`POST /api/chat`), streamed and
- * whole, and answers from a script. It refuses what the real services refuse, with their status and error shape, logs
- * every request, and breaks in all the ways a network does.
+ * Bedrock's ConverseStream (`POST /model/…/converse-stream`), the Gemini API (`POST /v1beta/models/…`, and Vertex AI's
+ * addresses of it) and Ollama's chat API (`POST /api/chat`), streamed and whole, and answers from a script. It refuses
+ * what the real services refuse, with their status and error shape, logs every request, and breaks in all the ways a
+ * network does.
  * A refused request uses up no turn; a request beyond the script's last turn gets a 400 that says so.
  *
  * @example
@@ -391,6 +402,7 @@ export async function fakeProvider(
     openaiBaseUrl: `${url}/v1`,
     azureBaseUrl: `${url}/openai/v1`,
     bedrockBaseUrl: url,
+    googleBaseUrl: url,
     ollamaBaseUrl: url,
     requests,
     waitForRequest(count) {

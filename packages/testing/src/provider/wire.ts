@@ -15,7 +15,8 @@ export interface ReplyContext {
 
 /** One of the protocols the fake provider speaks. */
 export interface Wire {
-  readonly name: 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'bedrock-converse' | 'ollama-chat';
+  readonly name:
+    'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'bedrock-converse' | 'gemini' | 'ollama-chat';
   readonly path: string;
   /** Further paths where it is spoken. */
   readonly otherPaths?: RegExp;
