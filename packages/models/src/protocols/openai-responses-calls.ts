@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '@treadle/core';
 import { asText, parseObject } from './json-text.ts';
-import { withoutAddedNulls } from './openai-responses-strict.ts';
+import { withoutAddedNulls } from './openai-strict.ts';
 import type { DecoderSink } from './protocol.ts';
 import { createTextRun } from './text-run.ts';
 

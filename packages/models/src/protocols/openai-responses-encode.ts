@@ -7,19 +7,19 @@ import type {
   ToolDefinition,
 } from '@treadle/core';
 import { createBody } from './body.ts';
-import { createCallIds, shortId } from './call-ids.ts';
+import { createCallIds } from './call-ids.ts';
 import { toJson } from './json-text.ts';
+import { promptCacheKey } from './openai-cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './openai-responses-content.ts';
 import type { AnsweredCall } from './openai-responses-content.ts';
 import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './openai-responses-replay.ts';
-import { strictSchema } from './openai-responses-strict.ts';
+import { strictSchema } from './openai-strict.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createTranscripts } from './transcripts.ts';
 import type { TranscriptWriter } from './transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
-const CACHE_KEY_LENGTH = 64;
 
 const ORDINARY_CALL: AnsweredCall = { custom: false, caller: undefined };
 
@@ -135,12 +135,6 @@ const wantsEncrypted = (
   return (request.thinking ?? 'off') !== 'off' || REASONING_MODEL.test(modelId);
 };
 
-/** The session's id as a cache key: the API takes 64 characters. */
-const cacheKey = (sessionId: string): string => {
-  if (sessionId.length <= CACHE_KEY_LENGTH) return sessionId;
-  return `${sessionId.slice(0, CACHE_KEY_LENGTH - 10)}-${shortId(sessionId)}`;
-};
-
 /** Writes requests of the Responses API for one model. */
 export function createOpenAIResponsesEncoder(
   target: WireTarget,
@@ -183,13 +177,14 @@ export function createOpenAIResponsesEncoder(
       );
     }
     const toolList = tools(request);
-    const { maxTokens, temperature, sessionId } = request;
+    const { maxTokens, temperature } = request;
     const body = createBody(request.extraBody);
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     body.field('model', model);
     body.field('stream', 'true');
     body.field('store', String(quirks.store));
-    if (sessionId !== undefined && quirks.promptCacheKey) body.field('prompt_cache_key', toJson(cacheKey(sessionId)));
+    const cacheKey = quirks.promptCacheKey ? promptCacheKey(request) : undefined;
+    body.field('prompt_cache_key', cacheKey === undefined ? undefined : toJson(cacheKey));
     if (wantsEncrypted(request, modelId, quirks)) body.field('include', '["reasoning.encrypted_content"]');
     body.field('instructions', systemJson(request.system));
     body.field('tools', toolList === '' ? undefined : `[${toolList}]`);
