@@ -119,10 +119,21 @@ function readOptions(): Options {
   return { metrics: new Set(chosen), quick, rounds: (metric) => rounds ?? (quick ? 2 : metric.rounds) };
 }
 
+/** Builds what is measured, as it would be published, and the programs that measure it. */
+async function build(): Promise<void> {
+  const tsc = join(dirname(fileURLToPath(import.meta.resolve('typescript/package.json'))), 'bin', 'tsc');
+  try {
+    await run('npm', ['run', '--silent', 'build'], { cwd: root });
+    await run(process.execPath, [tsc, '-b', 'bench'], { cwd: root });
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string };
+    throw new Error(`The build failed, so there is nothing to measure.\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
 async function main(): Promise<void> {
   const options = readOptions();
-  const tsc = fileURLToPath(import.meta.resolve('typescript/package.json'));
-  await run(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-b', 'bench'], { cwd: root });
+  await build();
   console.log(`Node ${process.version}, ${availableParallelism()} cores, ${new Date().toISOString().slice(0, 10)}\n`);
   const rows: string[][] = [];
   const server = await startServer();
