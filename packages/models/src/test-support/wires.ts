@@ -1,0 +1,35 @@
+import type { Http, Model } from '@treadle/core';
+import type { FakeProvider } from '@treadle/testing';
+import { resolveModel } from '../deployments.ts';
+
+/** A wire, as tests reach it: a model of it at a fake provider. */
+export interface TestWire {
+  readonly name: string;
+  model(provider: FakeProvider, http?: Http): Model;
+}
+
+const KEY = 'test-key-0123456789';
+
+function wire(name: string, url: (provider: FakeProvider) => string, more: object = {}): TestWire {
+  return {
+    name,
+    model: (provider, http) =>
+      resolveModel(`${name}/model-1`, {
+        apiKey: KEY,
+        baseUrl: url(provider),
+        env: {},
+        ...more,
+        ...(http === undefined ? {} : { http }),
+      }),
+  };
+}
+
+/** Every wire protocol there is, each through one deployment. */
+export const TEST_WIRES: readonly TestWire[] = [
+  wire('anthropic', ({ anthropicBaseUrl }) => anthropicBaseUrl),
+  wire('openai', ({ openaiBaseUrl }) => openaiBaseUrl),
+  wire('openai-responses', ({ openaiBaseUrl }) => openaiBaseUrl),
+  wire('google', ({ googleBaseUrl }) => googleBaseUrl),
+  wire('bedrock', ({ bedrockBaseUrl }) => bedrockBaseUrl),
+  wire('ollama', ({ ollamaBaseUrl }) => ollamaBaseUrl),
+];
