@@ -29,37 +29,48 @@ const imagePart = (block: ImageBlock): object => ({
   image_url: { url: block.url ?? dataUrl(block.mediaType, block.data ?? '') },
 });
 
-const filePart = (block: FileBlock, provider: string): object => {
+const note = (what: string): object => text(`[${what} can not be shown to this model]`);
+
+const shownImage = (block: ImageBlock, quirks: Required<OpenAIChatQuirks>): object =>
+  quirks.media.includes('image') ? imagePart(block) : note(`An image of type ${block.mediaType}`);
+
+const filePart = (block: FileBlock, provider: string, quirks: Required<OpenAIChatQuirks>): object => {
   const { mediaType, data, url, name } = block;
   if (mediaType.startsWith('image/') && (data !== undefined || url !== undefined)) {
-    return imagePart({ type: 'image', mediaType, ...(url === undefined ? { data: data ?? '' } : { url }) });
+    const source = url === undefined ? { data: data ?? '' } : { url };
+    return shownImage({ type: 'image', mediaType, ...source }, quirks);
   }
-  if (block.fileId !== undefined && block.provider === provider)
+  const files = quirks.media.includes('file');
+  if (files && block.fileId !== undefined && block.provider === provider)
     return { type: 'file', file: { file_id: block.fileId } };
-  const format = AUDIO_FORMATS.get(mediaType);
+  const format = quirks.media.includes('audio') ? AUDIO_FORMATS.get(mediaType) : undefined;
   if (data !== undefined && format !== undefined) return { type: 'input_audio', input_audio: { data, format } };
-  if (data !== undefined && mediaType === 'application/pdf') {
+  if (files && data !== undefined && mediaType === 'application/pdf') {
     return { type: 'file', file: { filename: name ?? 'file.pdf', file_data: dataUrl(mediaType, data) } };
   }
   const content = data === undefined ? undefined : base64Text(data);
   if (content !== undefined) return text(name === undefined ? content : `${name}:\n${content}`);
-  return text(`[The file ${name ?? url ?? 'without a name'} of type ${mediaType} can not be shown to this model]`);
+  return note(`The file ${name ?? url ?? 'without a name'} of type ${mediaType}`);
 };
 
-const part = (block: UserContent, provider: string): object => {
+const part = (block: UserContent, provider: string, quirks: Required<OpenAIChatQuirks>): object => {
   if (block.type === 'text') return text(block.text);
-  return block.type === 'image' ? imagePart(block) : filePart(block, provider);
+  return block.type === 'image' ? shownImage(block, quirks) : filePart(block, provider, quirks);
 };
 
 const isEmptyText = (block: UserContent): boolean => block.type === 'text' && block.text === '';
 
 /** A user message with a comma before it; `''` when nothing is left of it. */
-export function chatUserMessage(content: readonly UserContent[], provider: string): string {
+export function chatUserMessage(
+  content: readonly UserContent[],
+  provider: string,
+  quirks: Required<OpenAIChatQuirks>,
+): string {
   const blocks = content.filter((block) => !isEmptyText(block));
   const [first] = blocks;
   if (first === undefined) return '';
   const only = blocks.length === 1 && first.type === 'text' ? first.text : undefined;
-  return `,${toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider)) })}`;
+  return `,${toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider, quirks)) })}`;
 }
 
 /** What a tool message can't carry: its images and files, for a user message after it. */
@@ -98,14 +109,23 @@ const callPart = (call: ToolCallBlock, own: boolean, wireId: string): object => 
   },
 });
 
-const reasoningFields = (blocks: readonly ThinkingBlock[], field: string): JsonObject => {
+/** What stands for reasoning that isn't there. Not nothing: servers that demand it take an empty one for none. */
+const NO_REASONING = ' ';
+
+const reasoningFields = (
+  blocks: readonly ThinkingBlock[],
+  called: boolean,
+  { reasoningField, reasoningRequired }: Required<OpenAIChatQuirks>,
+): JsonObject => {
   const details = blocks.flatMap((block) => {
     const list = block.opaque?.['reasoning_details'];
     return Array.isArray(list) ? (list as JsonObject[]) : [];
   });
   if (details.length > 0) return { reasoning_details: details };
-  if (field === 'none' || blocks.length === 0) return {};
-  return { [field]: blocks.map((block) => block.text).join('') };
+  if (reasoningField === 'none') return {};
+  const reasoning = blocks.map((block) => block.text).join('');
+  if (reasoning !== '') return { [reasoningField]: reasoning };
+  return called && reasoningRequired ? { [reasoningField]: NO_REASONING } : {};
 };
 
 /** An assistant message with a comma before it; `''` when nothing of it can be sent. */
@@ -127,7 +147,7 @@ export function chatAssistantMessage(
   return `,${toJson({
     role: 'assistant',
     content: content === '' ? quirks.emptyContent : content,
-    ...reasoningFields(thinking, quirks.reasoningField),
+    ...reasoningFields(thinking, calls.length > 0, quirks),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   })}`;
 }

@@ -1,7 +1,16 @@
-import type { AssistantMessage, ModelMessage, ModelRequest, ToolDefinition, UserContent } from '@treadle/core';
+import type {
+  AssistantMessage,
+  ModelMessage,
+  ModelRequest,
+  ResponseFormat,
+  ToolDefinition,
+  UserContent,
+} from '@treadle/core';
 import { createBody } from './body.ts';
+import type { BodyWriter } from './body.ts';
 import { createCallIds } from './call-ids.ts';
 import { toJson } from './json-text.ts';
+import { promptCacheKey } from './openai-cache-key.ts';
 import {
   chatAssistantMessage,
   chatInterruptedResult,
@@ -9,7 +18,9 @@ import {
   chatUserMessage,
   toolResultAttachments,
 } from './openai-chat-content.ts';
+import { chatResponseFormat, instructionsWithFormat } from './openai-chat-format.ts';
 import type { OpenAIChatQuirks } from './openai-chat-quirks.ts';
+import { strictSchema } from './openai-strict.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
 import type { TranscriptWriter } from './transcripts.ts';
@@ -17,13 +28,12 @@ import type { TranscriptWriter } from './transcripts.ts';
 /** The longest id of a tool call the API takes. */
 const CALL_ID_LENGTH = 40;
 
-const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
-  tools
-    .map(({ name, description, parameters }) =>
-      toJson({ type: 'function', function: { name, description, parameters } }),
-    )
-    .join(','),
-);
+const toolJson = ({ name, description, parameters }: ToolDefinition, strictTools: boolean): string => {
+  if (!strictTools) return toJson({ type: 'function', function: { name, description, parameters } });
+  const strict = strictSchema(parameters);
+  const declared = { name, description, parameters: strict ?? parameters, strict: strict !== undefined };
+  return toJson({ type: 'function', function: declared });
+};
 
 /** Every message is written with a comma before it: the instructions may or may not come first. */
 const createWriter = (
@@ -38,7 +48,7 @@ const createWriter = (
   // Results of one message's calls must follow it without a gap, so what they attach waits for the last of them.
   const closing = (): string => {
     const results = ids.waiting().map((id) => chatInterruptedResult(id));
-    return results.join('') + chatUserMessage(attachments, provider);
+    return results.join('') + chatUserMessage(attachments, provider, quirks);
   };
 
   const closeCalls = (): void => {
@@ -68,24 +78,31 @@ const createWriter = (
       }
       closeCalls();
       if (message.role === 'assistant') addAssistant(message);
-      else written += fragment(message, '', () => chatUserMessage(message.content, provider));
+      else written += fragment(message, '', () => chatUserMessage(message.content, provider, quirks));
     },
     text: () => written + closing(),
   };
 };
 
-const toolChoice = (request: ModelRequest, required: 'required' | 'any'): string | undefined => {
+const toolChoice = (request: ModelRequest, quirks: Required<OpenAIChatQuirks>): string | undefined => {
   const choice = request.toolChoice;
   if (choice === undefined || choice === 'auto') return undefined;
-  if (choice === 'none') return '"none"';
-  return choice === 'required' ? `"${required}"` : toJson({ type: 'function', function: { name: choice.name } });
+  const known = quirks.toolChoices;
+  if (choice === 'none') return known.includes('none') ? '"none"' : undefined;
+  if (choice === 'required') return known.includes('required') ? `"${quirks.requiredToolChoice}"` : undefined;
+  return known.includes('named') ? toJson({ type: 'function', function: { name: choice.name } }) : undefined;
 };
 
-const toolsOf = (request: ModelRequest, provider: string): string => {
-  const own = (request.providerTools ?? []).filter((tool) => tool.provider === provider);
-  return [writeTools(request.tools), ...own.map((tool) => toJson(tool.definition))]
-    .filter((json) => json !== '')
-    .join(',');
+/** Adds what a request says about thinking, in the server's words. */
+const addThinking = (body: BodyWriter, request: ModelRequest, quirks: Required<OpenAIChatQuirks>): void => {
+  const level = request.thinking;
+  if (level === undefined) return;
+  const on = level !== 'off';
+  const effort = level === 'minimal' ? quirks.minimalEffort : level;
+  if (quirks.thinkingSwitch === 'reasoning') return body.field('reasoning', `{"effort":"${on ? effort : 'none'}"}`);
+  if (quirks.thinkingSwitch === 'thinking') body.field('thinking', `{"type":"${on ? 'enabled' : 'disabled'}"}`);
+  if (quirks.thinkingSwitch === 'enable_thinking') body.field('enable_thinking', String(on));
+  if (on && quirks.reasoningEffort) body.field('reasoning_effort', `"${effort}"`);
 };
 
 /** Writes requests of Chat Completions for one model. */
@@ -97,6 +114,11 @@ export function createOpenAIChatEncoder(
   const transcripts = createTranscripts(() => createWriter(target.provider, quirks, fragment));
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
+    tools.map((tool) => toolJson(tool, quirks.strictTools)).join(','),
+  );
+  const formatJson = createOnce((format: ResponseFormat) => chatResponseFormat(format, quirks.responseFormat));
+  const hasExtraFields = Object.keys(quirks.extraFields).length > 0;
   let lastSystem = '';
   let lastSystemJson = '';
 
@@ -108,21 +130,34 @@ export function createOpenAIChatEncoder(
     return lastSystemJson;
   };
 
+  const toolsOf = (request: ModelRequest): string => {
+    if (request.toolChoice === 'none' && !quirks.toolChoices.includes('none')) return '';
+    const own = (request.providerTools ?? []).filter((tool) => tool.provider === target.provider);
+    return [writeTools(request.tools), ...own.map((tool) => toJson(tool.definition))]
+      .filter((json) => json !== '')
+      .join(',');
+  };
+
   return (request) => {
-    const tools = toolsOf(request, target.provider);
-    const thinking = request.thinking ?? 'off';
-    const system = systemJson(request.system);
+    const tools = toolsOf(request);
+    const system = systemJson(instructionsWithFormat(request, quirks.responseFormat));
     const messages = transcripts(request.messages).text();
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(request.extraBody);
+    const body = createBody(hasExtraFields ? { ...quirks.extraFields, ...request.extraBody } : request.extraBody);
     body.field('model', model);
     body.field('stream', 'true');
+    const cacheKey = quirks.promptCacheKey ? promptCacheKey(request) : undefined;
+    body.field('prompt_cache_key', cacheKey === undefined ? undefined : toJson(cacheKey));
     body.field('stream_options', quirks.streamUsage ? '{"include_usage":true}' : undefined);
     body.field('tools', tools === '' ? undefined : `[${tools}]`);
     body.field('messages', system === '' ? `[${messages.slice(1)}]` : `[${system}${messages}]`);
     body.field(quirks.maxTokensField, request.maxTokens === undefined ? undefined : String(request.maxTokens));
-    body.field('tool_choice', tools === '' ? undefined : toolChoice(request, quirks.requiredToolChoice));
-    body.field('reasoning_effort', thinking === 'off' || !quirks.reasoningEffort ? undefined : `"${thinking}"`);
+    body.field('tool_choice', tools === '' ? undefined : toolChoice(request, quirks));
+    addThinking(body, request, quirks);
+    body.field(
+      'response_format',
+      request.responseFormat === undefined ? undefined : formatJson(request.responseFormat),
+    );
     body.field('temperature', request.temperature === undefined ? undefined : String(request.temperature));
     if (request.stopSequences !== undefined && request.stopSequences.length > 0) {
       body.field('stop', toJson(request.stopSequences));

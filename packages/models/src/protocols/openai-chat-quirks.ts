@@ -1,3 +1,5 @@
+import type { JsonObject } from '@treadle/core';
+
 /** What differs between the servers that speak Chat Completions. */
 export interface OpenAIChatQuirks {
   /** Path below the base URL. */
@@ -10,8 +12,20 @@ export interface OpenAIChatQuirks {
   readonly streamUsage?: boolean;
   /** Whether `reasoning_effort` is understood. */
   readonly reasoningEffort?: boolean;
+  /** The effort for the level `minimal`, which not every server has. */
+  readonly minimalEffort?: 'minimal' | 'low';
+  /**
+   * How thinking is turned on and off where `reasoning_effort` doesn't do it: `thinking: {"type": "enabled"}`,
+   * `enable_thinking: true`, or `reasoning: {"effort": …}`, which takes the place of `reasoning_effort`. Sent only when a
+   * request says something about thinking.
+   */
+  readonly thinkingSwitch?: 'none' | 'thinking' | 'enable_thinking' | 'reasoning';
   /** Where the server wants its own reasoning back, if it wants it. `reasoning_details` always goes back. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning' | 'none';
+  /** Whether the server refuses calls without reasoning before them, such as those that another provider made. */
+  readonly reasoningRequired?: boolean;
+  /** The choices of tools the server knows besides `auto`; others are left out. Without `none` the tools are, too. */
+  readonly toolChoices?: readonly ('none' | 'required' | 'named')[];
   /** How a call of any tool is demanded. */
   readonly requiredToolChoice?: 'required' | 'any';
   /** What `content` is beside tool calls when there is no text. */
@@ -20,6 +34,19 @@ export interface OpenAIChatQuirks {
   readonly toolCallIdPattern?: RegExp;
   /** Whether `[DONE]` may be missing at the end of a stream that gave its finish reason. */
   readonly doneIsOptional?: boolean;
+  /** The most exact `response_format` the server knows. What it can't be told that way goes into the instructions. */
+  readonly responseFormat?: 'json_schema' | 'json_object' | 'none';
+  /**
+   * Whether tools are declared strict where their parameters allow it: every property required, optional ones nullable,
+   * no others. The nulls are taken out of the arguments again.
+   */
+  readonly strictTools?: boolean;
+  /** Whether `prompt_cache_key` is understood. */
+  readonly promptCacheKey?: boolean;
+  /** What user messages may carry besides text. In place of anything else stands a note. */
+  readonly media?: readonly ('image' | 'audio' | 'file')[];
+  /** Fields of every request, which a request's own `extraBody` overrides. */
+  readonly extraFields?: JsonObject;
 }
 
 /** What most servers understand. */
@@ -29,9 +56,18 @@ export const OPENAI_CHAT_DEFAULTS: Required<OpenAIChatQuirks> = {
   maxTokensField: 'max_tokens',
   streamUsage: true,
   reasoningEffort: true,
+  minimalEffort: 'low',
+  thinkingSwitch: 'none',
   reasoningField: 'none',
+  reasoningRequired: false,
+  toolChoices: ['none', 'required', 'named'],
   requiredToolChoice: 'required',
   emptyContent: null,
   toolCallIdPattern: /^[\x21-\x7e]+$/,
   doneIsOptional: false,
+  responseFormat: 'json_schema',
+  strictTools: false,
+  promptCacheKey: false,
+  media: ['image', 'audio', 'file'],
+  extraFields: {},
 };

@@ -70,11 +70,13 @@ export function createFragments(): (message: ModelMessage, key: string, write: (
 }
 
 /** JSON of values that keep their identity between requests, such as a list of tools, made once per value. */
-export function createOnce<Value extends object>(write: (value: Value) => string): (value: Value) => string {
-  const kept = new WeakMap<Value, string>();
+export function createOnce<Value extends object, Json extends string | undefined>(
+  write: (value: Value) => Json,
+): (value: Value) => Json {
+  const kept = new WeakMap<Value, { readonly json: Json }>();
   return (value) => {
-    let json = kept.get(value);
-    if (json === undefined) kept.set(value, (json = write(value)));
-    return json;
+    let entry = kept.get(value);
+    if (entry === undefined) kept.set(value, (entry = { json: write(value) }));
+    return entry.json;
   };
 }
