@@ -77,12 +77,18 @@ function createReplay({ own, store, wireIds }: Replay, answered: ReadonlySet<str
     return last !== undefined && last.type === type && last.id === id ? last : undefined;
   };
 
+  /** Whether an item may go back under this id: the API refuses some ids, and any that is there already. */
+  const takeId = (id: string | undefined): boolean => {
+    if (id === undefined) return true;
+    if (usedIds.has(id)) return false;
+    usedIds.add(id);
+    return true;
+  };
+
   /** An item's fields, without an id the API would refuse. */
   const fieldsOf = (item: JsonObject): Record<string, unknown> => {
     const { id, ...rest } = item;
-    if (typeof id !== 'string' || !ITEM_ID.test(id) || usedIds.has(id)) return rest;
-    usedIds.add(id);
-    return { ...rest, id };
+    return typeof id === 'string' && ITEM_ID.test(id) && takeId(id) ? { ...rest, id } : rest;
   };
 
   const plainText = (value: string): void => {
@@ -95,28 +101,32 @@ function createReplay({ own, store, wireIds }: Replay, answered: ReadonlySet<str
   const text = (block: TextBlock): void => {
     const item = own ? itemOf(block) : undefined;
     const id = asText(item?.['id']);
-    if (!isType(item, 'message') || id === undefined) return plainText(block.text);
+    if (!isType(item, 'message') || id === undefined || !ITEM_ID.test(id)) return plainText(block.text);
+    const open = continued('message', id);
+    if (open === undefined && !takeId(id)) return plainText(block.text);
     const part =
       block.opaque?.['part'] === 'refusal'
         ? { type: 'refusal', refusal: block.text }
         : { type: 'output_text', text: block.text, annotations: block.citations ?? [] };
-    const open = continued('message', id);
-    if (open !== undefined) (open.fields['content'] as unknown[]).push(part);
-    else push('message', id, { ...fieldsOf(item), content: [part] });
+    if (open === undefined) push('message', id, { ...item, content: [part] });
+    else (open.fields['content'] as unknown[]).push(part);
   };
 
   const reasoning = (block: ThinkingBlock | RedactedThinkingBlock): void => {
     const item = own ? itemOf(block) : undefined;
     if (!isType(item, 'reasoning')) return;
     const id = asText(item['id']);
-    // A status is for output; the API refuses it here.
-    const { status: _, ...rest } = item;
-    const open =
-      (id === undefined ? undefined : continued('reasoning', id)) ?? push('reasoning', id, { ...rest, summary: [] });
+    let open = id === undefined ? undefined : continued('reasoning', id);
+    if (open === undefined) {
+      if (id === undefined || !takeId(id)) return;
+      // A status is for output; the API refuses it here.
+      const { status: _, ...rest } = item;
+      open = push('reasoning', id, { ...rest, summary: [] });
+    }
     const encrypted = block.type === 'thinking' ? block.signature : block.data;
     if (encrypted !== undefined) open.fields['encrypted_content'] = encrypted;
     const isContent = block.opaque?.['part'] === 'reasoning_text';
-    open.readable ||= encrypted !== undefined || isContent || (store && id !== undefined);
+    open.readable ||= encrypted !== undefined || isContent || store;
     if (block.type === 'redacted_thinking' || block.text === '') return;
     if (isContent) ((open.fields['content'] ??= []) as unknown[]).push({ type: 'reasoning_text', text: block.text });
     else (open.fields['summary'] as unknown[]).push({ type: 'summary_text', text: block.text });
@@ -138,7 +148,7 @@ function createReplay({ own, store, wireIds }: Replay, answered: ReadonlySet<str
   const raw = (item: JsonObject): void => {
     if (!own || typeof item['type'] !== 'string') return;
     const answer = interruptedAnswer(item);
-    if (answer === null) return;
+    if (answer === null || !takeId(asText(item['id']))) return;
     push('other', undefined, { ...replayedItem(item) });
     const callId = asText(item['call_id']);
     if (answer !== undefined && !(callId !== undefined && answered.has(callId)))
