@@ -1,10 +1,13 @@
-// Writes the JavaScript of every package: a file per entry, and one for what entries share. A process that imports a
-// package then reads a few files instead of dozens, and most of the time until an agent is ready was spent on that.
-// The types come from `tsc`, file by file.
+// Writes the JavaScript of core and models: a file per entry, and one for what entries share. A process that imports them
+// then reads a few files instead of dozens, and most of the time until an agent is ready was spent on that. Their types
+// come from `tsc`, file by file, as does all of the other packages, whose files look for each other at run time.
 
 import { glob, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
+
+/** Folders of packages none of whose files looks for another, or for anything beside it, at run time. */
+const BUNDLED = ['core', 'models'];
 
 const root = dirname(import.meta.dirname);
 
@@ -37,6 +40,4 @@ async function bundle(folder: string): Promise<void> {
   await build.close();
 }
 
-for await (const manifest of glob('packages/*/package.json', { cwd: root })) {
-  await bundle(join(root, dirname(manifest)));
-}
+for (const name of BUNDLED) await bundle(join(root, 'packages', name));
