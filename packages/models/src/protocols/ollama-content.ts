@@ -51,12 +51,12 @@ export function ollamaResultImages(message: ToolResultMessage): readonly UserCon
 const toolMessage = (name: string, wireId: string, content: string): string =>
   `,${toJson({ role: 'tool', tool_name: legalToolName(name, TOOL_NAME_LENGTH), tool_call_id: wireId, content })}`;
 
-/** A tool message with a comma before it. The wire has no mark for errors, so the text carries it. */
-export function ollamaToolMessage(message: ToolResultMessage, wireId: string): string {
+/** A tool message with a comma before it; `name` is what was called. The wire has no mark for errors: the text has it. */
+export function ollamaToolMessage(message: ToolResultMessage, name: string, wireId: string): string {
   const { texts, images } = partsOf(message.content);
   if (images.length > 0) texts.push(`[${images.length} in the next message]`);
   const content = texts.join('\n');
-  return toolMessage(message.toolName, wireId, message.isError && content === '' ? 'The tool failed.' : content);
+  return toolMessage(name, wireId, message.isError && content === '' ? 'The tool failed.' : content);
 }
 
 /** The answer to a call that has none. */

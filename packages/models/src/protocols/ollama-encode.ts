@@ -71,7 +71,8 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
       if (message.role === 'tool') {
         const id = ids.take(message.callId);
         if (id === undefined) return;
-        written += fragment(message, id, () => ollamaToolMessage(message, id));
+        const name = toolNames.get(id) ?? message.toolName;
+        written += fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id));
         images.push(...ollamaResultImages(message));
         return;
       }
