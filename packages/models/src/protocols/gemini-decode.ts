@@ -133,15 +133,15 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   };
 
   /**
-   * Ends the open call. One whose end wasn't said is whole if its arguments are: some servers leave the last part out.
-   * Otherwise its text stays open, so that nobody can take it for whole.
+   * Ends the open call. One whose end wasn't said is whole if its arguments are and nothing cut the message: some servers
+   * leave the last part out. Otherwise its text stays open, so that nobody can take it for whole.
    */
-  const closeCall = (whole: boolean): void => {
+  const closeCall = (said: boolean): void => {
     if (call === undefined) return;
     const { index, id, name, args, signature } = call;
     call = undefined;
     const { rest, text: json } = args.close();
-    const isWhole = whole && !args.incomplete;
+    const isWhole = !args.incomplete && (said || rawStopReason === undefined || rawStopReason === 'STOP');
     if (isWhole && rest !== '') sink.event({ type: 'tool_arguments_delta', index, text: rest });
     endBlock(index, {
       type: 'tool_call',
@@ -155,7 +155,6 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   const textPart = (part: Fields, piece: string, data: string): void => {
     const kind = part['thought'] === true ? 'thinking' : 'text';
     const signature = asText(part['thoughtSignature']);
-    if (signature === undefined && piece === '') return;
     if (text !== undefined && (text.kind !== kind || text.signature !== undefined || signature !== undefined))
       closeText();
     text ??= { index: nextIndex++, kind, run: createTextRun(), signature };
@@ -168,7 +167,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   };
 
   const startCall = (name: string, id: string | undefined): OpenCall => {
-    closeCall(true);
+    closeCall(false);
     closeText();
     const made = { index: nextIndex++, id: id ?? `${prefix}-fc-${callCount}`, name, signature: undefined };
     callCount++;
@@ -196,8 +195,10 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   const addPart = (part: Fields, data: string): void => {
     const made = asObject(part['functionCall']);
     if (made !== undefined) return callPart(part, made);
-    closeCall(true);
     const piece = part['text'];
+    // A part that says nothing, as the last one often does.
+    if (piece === '' && part['thoughtSignature'] === undefined) return;
+    closeCall(false);
     if (typeof piece === 'string') return textPart(part, piece, data);
     closeText();
     if (Object.keys(part).length > 0) endBlock(nextIndex++, geminiBlock(part, providerCalls));
@@ -245,9 +246,9 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     if (candidate === undefined) return;
     const parts = fieldsOf(asObject(candidate['content'])?.['parts']);
     const plain = parts.length === 1 && onlyPart(event) !== undefined ? data : '';
+    rawStopReason = asText(candidate['finishReason']) ?? rawStopReason;
     for (const part of parts) addPart(part, plain);
     addSources(candidate);
-    rawStopReason = asText(candidate['finishReason']) ?? rawStopReason;
   };
 
   const stopReason = (): Ending => {
@@ -257,7 +258,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
 
   const finish = (): void => {
     over = true;
-    closeCall(rawStopReason === 'STOP');
+    closeCall(false);
     const citations = sources === undefined ? undefined : [sources];
     if (citations !== undefined && text?.kind !== 'text') {
       closeText();
