@@ -9,7 +9,7 @@ import type { SessionState } from './state.ts';
  */
 export interface DriveLog {
   /** Records facts: something happened, and stays true whatever came in meanwhile. */
-  record(events: readonly DurableEventBody[]): Promise<void>;
+  record(events: readonly DurableEventBody[]): Promise<unknown>;
   /** Records a plan: false, with nothing written, when inputs came in since the state it was made from. */
   tryRecord(events: readonly DurableEventBody[]): Promise<boolean>;
   /** Folds in what others have written. */
@@ -119,9 +119,7 @@ export function openLog(options: {
   });
 
   return {
-    async record(events) {
-      await submit(events, false);
-    },
+    record: (events) => submit(events, false),
     tryRecord: (events) => submit(events, true),
     async catchUp() {
       heard = Math.max(heard, state.seq + 1);

@@ -71,16 +71,19 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
         if (!settled) execution.progress(text);
       },
     };
-    run(execute, execution.args, context).then(
-      (output) => settle(stopping === null ? normalOutput(output, maxLength) : stopped(stopping, output, maxLength)),
-      (thrown: unknown) => settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`)),
-    );
+    const done = (output: ToolOutput): void =>
+      settle(stopping === null ? normalOutput(output, maxLength) : stopped(stopping, output, maxLength));
+    const failed = (thrown: unknown): void =>
+      settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`));
+    // A tool that throws or returns at once is no different from one that promises.
+    try {
+      const output = execute(execution.args, context);
+      if (output instanceof Promise) output.then(done, failed);
+      else Promise.resolve(output).then(done, failed);
+    } catch (thrown) {
+      failed(thrown);
+    }
   });
-}
-
-/** Async, so that a tool that throws at once is no different from one that rejects. */
-async function run(execute: NonNullable<Tool['execute']>, args: unknown, context: ToolContext): Promise<ToolOutput> {
-  return execute(args, context);
 }
 
 /** A stopped call is an error, and what it could still say is worth reading. */
