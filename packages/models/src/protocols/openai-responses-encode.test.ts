@@ -129,6 +129,34 @@ describe('a request', () => {
     expect(toolsOf({})).toMatchObject([{ type: 'function', name: 'search' }]);
   });
 
+  it('asks for a reply that fits a schema, strictly where the schema allows it', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    const format = (of: object): unknown =>
+      body(
+        request([user('Hi')], { responseFormat: { type: 'json_schema', name: 'my reply', schema: of as JsonObject } }),
+      )['text'];
+    expect(format(schema)).toEqual({
+      format: {
+        type: 'json_schema',
+        name: 'my_reply',
+        schema: { ...schema, additionalProperties: false },
+        strict: true,
+      },
+    });
+    const open = { ...schema, additionalProperties: true };
+    expect(format(open)).toMatchObject({ format: { schema: open, strict: false } });
+  });
+
+  it('asks for any JSON in the input, too: the API wants to read the word there', () => {
+    const written = body(request([user('Hi')], { system: 'Say JSON.', responseFormat: { type: 'json_object' } }));
+    expect(written['text']).toEqual({ format: { type: 'json_object' } });
+    expect(written.input).toEqual([
+      { role: 'system', content: expect.stringContaining('JSON') },
+      { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+    ]);
+    expect(validateOpenAIResponsesRequest(written)).toEqual([]);
+  });
+
   it('lets extra fields win', () => {
     const extraBody = { store: true, truncation: 'auto' };
     expect(body(request([user('Hi')], { extraBody }))).toMatchObject({ store: true, truncation: 'auto' });

@@ -4,10 +4,11 @@ import type {
   ModelMessage,
   ModelRequest,
   ProviderToolDefinition,
+  ResponseFormat,
   ToolDefinition,
 } from '@treadle/core';
 import { createBody } from './body.ts';
-import { createCallIds } from './call-ids.ts';
+import { createCallIds, legalToolName } from './call-ids.ts';
 import { toJson } from './json-text.ts';
 import { promptCacheKey } from './openai-cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './openai-responses-content.ts';
@@ -16,7 +17,7 @@ import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './openai-responses-replay.ts';
 import { strictSchema } from './openai-strict.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
-import { createFragments, createTranscripts } from './transcripts.ts';
+import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
 import type { TranscriptWriter } from './transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
@@ -114,6 +115,21 @@ const toolChoice = (request: ModelRequest, own: readonly ProviderToolDefinition[
   return toJson({ type: provided });
 };
 
+const FORMAT_NAME_LENGTH = 64;
+
+/** The `text` field of a request whose reply has a form. */
+const textJson = createOnce((format: ResponseFormat): string => {
+  if (format.type === 'json_object') return '{"format":{"type":"json_object"}}';
+  const { type, description, schema } = format;
+  const strict = strictSchema(schema);
+  const said = description === undefined ? {} : { description };
+  const name = legalToolName(format.name, FORMAT_NAME_LENGTH);
+  return toJson({ format: { type, name, ...said, schema: strict ?? schema, strict: strict !== undefined } });
+});
+
+/** The API gives JSON only where the input, not the instructions, has the word. It comes first, so that it stays. */
+const JSON_DEMAND = ',{"role":"system","content":"Reply with one JSON object and nothing else."}';
+
 /** Names of OpenAI's models that reason. */
 const REASONING_MODEL = /(?:^|[/.:])(?:o[1-9](?:$|[-.])|gpt-(?:[5-9]|[12]\d)(?!\d|-chat)|gpt-oss|codex|computer-use)/;
 
@@ -177,7 +193,7 @@ export function createOpenAIResponsesEncoder(
       );
     }
     const toolList = tools(request);
-    const { maxTokens, temperature } = request;
+    const { maxTokens, temperature, responseFormat } = request;
     const body = createBody(request.extraBody);
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     body.field('model', model);
@@ -188,13 +204,15 @@ export function createOpenAIResponsesEncoder(
     if (wantsEncrypted(request, modelId, quirks)) body.field('include', '["reasoning.encrypted_content"]');
     body.field('instructions', systemJson(request.system));
     body.field('tools', toolList === '' ? undefined : `[${toolList}]`);
-    body.field('input', `[${transcripts(request.messages).text().slice(1)}]`);
+    const demand = responseFormat?.type === 'json_object' ? JSON_DEMAND : '';
+    body.field('input', `[${(demand + transcripts(request.messages).text()).slice(1)}]`);
     if (maxTokens !== undefined) {
       body.field('max_output_tokens', String(Math.max(maxTokens, quirks.minOutputTokens)));
     }
     body.field('tool_choice', toolList === '' ? undefined : toolChoice(request, ownTools(request)));
     body.field('reasoning', reasoningJson(request, quirks));
     body.field('temperature', temperature === undefined ? undefined : String(temperature));
+    body.field('text', responseFormat === undefined ? undefined : textJson(responseFormat));
     return { path: quirks.path, headers, body: body.end() };
   };
 }

@@ -185,11 +185,10 @@ function strip(value: JsonValue, declared: JsonValue | undefined, root: JsonObje
  */
 export function withoutAddedNulls(argumentsText: string, parameters: JsonSchema): string {
   if (!argumentsText.includes('null')) return argumentsText;
-  let value: JsonValue;
   try {
-    value = JSON.parse(argumentsText) as JsonValue;
+    return JSON.stringify(strip(JSON.parse(argumentsText) as JsonValue, parameters, parameters, 0));
   } catch {
+    // Not JSON, or nested deeper than can be written.
     return argumentsText;
   }
-  return JSON.stringify(strip(value, parameters, parameters, 0));
 }
