@@ -52,6 +52,26 @@ describe('a request', () => {
     );
   });
 
+  it('says the form of the reply in the instructions, or lets the service hold the model to it', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } };
+    const responseFormat = { type: 'json_schema', name: 'the answer', schema } as const;
+    expect(body(request([user('Hi')], { system: 'S', responseFormat }))['system']).toEqual([
+      { text: expect.stringMatching(/^S\n\n[^]*\{"type":"object"/) as string },
+    ]);
+    const native = bodyFor(CLAUDE, request([user('Hi')], { responseFormat }), { responseFormat: 'native' });
+    expect(native).not.toHaveProperty('system');
+    expect(native['outputConfig']).toEqual({
+      textFormat: {
+        type: 'json_schema',
+        structure: { jsonSchema: { name: 'the_answer', schema: JSON.stringify(schema) } },
+      },
+    });
+    const object = request([user('Hi')], { responseFormat: { type: 'json_object' } });
+    expect(bodyFor(CLAUDE, object, { responseFormat: 'native' })['system']).toEqual([
+      { text: expect.stringContaining('JSON object') as string },
+    ]);
+  });
+
   it('replaces halves of characters', () => {
     expect(contentOf(user('a\ud83eb'))).toEqual([{ text: 'a\uFFFDb' }]);
   });

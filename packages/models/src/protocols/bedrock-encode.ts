@@ -14,6 +14,7 @@ import {
   bedrockUserContent,
   isDocument,
 } from './bedrock-content.ts';
+import { bedrockInstructions, bedrockOutputConfig } from './bedrock-format.ts';
 import type { BedrockQuirks } from './bedrock-quirks.ts';
 import { createDocumentNames } from './bedrock-names.ts';
 import { createBody } from './body.ts';
@@ -250,13 +251,15 @@ export function createBedrockEncoder(
     // Where no tool was called yet, leaving them all out forbids them best.
     const tools = forbidden && transcript.called.size === 0 ? '' : declared || formerTools(transcript);
     const messages = forbidden && tools !== '' ? transcript.textWith(NO_TOOLS) : transcript.text();
+    const output = bedrockOutputConfig(request, quirks.responseFormat);
     const { inferenceConfig: ownInference, additionalModelRequestFields, ...extra } = request.extraBody ?? {};
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const body = createBody(extra);
-    body.field('system', systemJson(request.system));
+    body.field('system', systemJson(bedrockInstructions(request, quirks.responseFormat)));
     body.field('messages', `[${messages}]`);
     body.field('toolConfig', tools === '' ? undefined : `{"tools":[${tools}]${toolChoice(request)}}`);
     body.field('inferenceConfig', merged(inferenceConfig(request, budget), ownInference));
+    body.field('outputConfig', output === undefined ? undefined : toJson(output));
     body.field('additionalModelRequestFields', merged(fields, additionalModelRequestFields));
     return { path, headers, body: body.end() };
   };

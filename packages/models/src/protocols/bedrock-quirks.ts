@@ -6,6 +6,11 @@ export interface BedrockQuirks {
    * id; an inference profile that doesn't name its model is taken for Anthropic's.
    */
   readonly reasoning?: 'auto' | 'anthropic' | 'nova' | 'openai' | 'none';
+  /**
+   * How a model is told the JSON Schema of its reply: in its instructions, which any model takes, or by the service
+   * (`native`), which holds the model to it but refuses models and schemas that it doesn't know.
+   */
+  readonly responseFormat?: 'instructions' | 'native';
 }
 
-export const BEDROCK_DEFAULTS: Required<BedrockQuirks> = { reasoning: 'auto' };
+export const BEDROCK_DEFAULTS: Required<BedrockQuirks> = { reasoning: 'auto', responseFormat: 'instructions' };

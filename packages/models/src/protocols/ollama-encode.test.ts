@@ -44,6 +44,12 @@ describe('a request', () => {
     });
   });
 
+  it('has the form of the reply as a schema, or as any JSON', () => {
+    const format = { type: 'json_schema', name: 'answer', schema: { type: 'object' } } as const;
+    expect(body(request([user('Hi')], { responseFormat: format }))['format']).toEqual({ type: 'object' });
+    expect(body(request([user('Hi')], { responseFormat: { type: 'json_object' } }))['format']).toBe('json');
+  });
+
   it('declares tools, and forbids them by leaving them out', () => {
     expect(body(request([user('Hi')], { tools }))['tools']).toEqual([{ type: 'function', function: tools[0] }]);
     expect(body(request([user('Hi')], { tools, toolChoice: 'none' }))).not.toHaveProperty('tools');

@@ -3,6 +3,7 @@ import type {
   JsonObject,
   ModelMessage,
   ModelRequest,
+  ResponseFormat,
   ToolDefinition,
   UserContent,
 } from '@treadle/core';
@@ -84,6 +85,10 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
   };
 };
 
+const writeFormat = createOnce((format: ResponseFormat) =>
+  format.type === 'json_object' ? '"json"' : toJson(format.schema),
+);
+
 /** `think` for a request; without a level the model decides. */
 const thinkOf = (request: ModelRequest, levels: boolean): string | undefined => {
   const level = request.thinking;
@@ -135,6 +140,7 @@ export function createOllamaEncoder(
     body.field('stream', 'true');
     body.field('messages', system === '' ? `[${messages.slice(1)}]` : `[${system}${messages}]`);
     body.field('tools', tools === '' ? undefined : `[${tools}]`);
+    body.field('format', request.responseFormat === undefined ? undefined : writeFormat(request.responseFormat));
     body.field('think', thinkOf(request, levels));
     body.field('options', Object.keys(options).length === 0 ? undefined : toJson(options));
     return { path: quirks.path, headers, body: body.end() };
