@@ -136,3 +136,29 @@ export function anthropicAssistantContent(
   }
   return elements(blocks);
 }
+
+/** Whether the last block that `anthropicAssistantContent` writes of this content may carry a cache mark. */
+export function endsWithMarkableBlock(content: readonly AssistantContent[], own: boolean): boolean {
+  for (let at = content.length - 1; at >= 0; at--) {
+    const block = content[at];
+    switch (block?.type) {
+      case 'tool_call':
+        return true;
+      case 'text':
+        if (isBlank(block.text)) break;
+        return true;
+      case 'thinking':
+        if (own && block.signature !== undefined) return false;
+        break;
+      case 'redacted_thinking':
+      case 'provider_tool_call':
+      case 'provider_tool_result':
+      case 'provider_block':
+        // Reasoning is refused with a mark, and of what may be newer than this code nobody knows.
+        if (own) return false;
+        break;
+      default:
+    }
+  }
+  return false;
+}

@@ -9,7 +9,8 @@ interface Body {
 }
 
 const protocol = anthropicMessages();
-const body = (input: ModelRequest): Body => bodyOf(protocol, input) as Body;
+/** Without cache marks, which have a test file of their own. */
+const body = (input: ModelRequest): Body => bodyOf(protocol, { cache: 'off', ...input }) as Body;
 const messagesOf = (...messages: readonly ModelMessage[]): Body['messages'] => body(request(messages)).messages;
 const text = (value: string): object => ({ type: 'text', text: value });
 const INTERRUPTED = { type: 'tool_result', is_error: true };
@@ -17,7 +18,7 @@ const INTERRUPTED = { type: 'tool_result', is_error: true };
 describe('a request', () => {
   it('has the wire’s path, headers and fixed fields', () => {
     const wire = protocol.createEncoder({ provider: 'own', modelId: 'model-1' })(
-      request([user('Hi')], { system: 'Be brief.' }),
+      request([user('Hi')], { system: 'Be brief.', cache: 'off' }),
     );
     expect(wire.path).toBe('/messages');
     expect(wire.headers).toMatchObject({ 'anthropic-version': '2023-06-01', 'content-type': 'application/json' });
@@ -49,13 +50,24 @@ describe('a request', () => {
     });
   });
 
+  it('names the betas it was made with in one header', () => {
+    const made = anthropicMessages({ betas: ['a-1', 'b-2', 'a-1'] });
+    const { headers } = made.createEncoder({ provider: 'own', modelId: 'm' })(request([user('Hi')]));
+    expect(headers['anthropic-beta']).toBe('a-1,b-2');
+    expect(protocol.createEncoder({ provider: 'own', modelId: 'm' })(request([user('Hi')])).headers).not.toHaveProperty(
+      'anthropic-beta',
+    );
+  });
+
   it('lets extra fields win', () => {
     const input = request([user('Hi')], { maxTokens: 10, extraBody: { max_tokens: 20, metadata: { user_id: 'u' } } });
     expect(body(input)).toMatchObject({ max_tokens: 20, metadata: { user_id: 'u' } });
   });
 
   it('replaces halves of characters, which strict servers refuse', () => {
-    const wire = protocol.createEncoder({ provider: 'own', modelId: 'm' })(request([user('a\ud83eb 🦊 \\ud83e')]));
+    const wire = protocol.createEncoder({ provider: 'own', modelId: 'm' })(
+      request([user('a\ud83eb 🦊 \\ud83e')], { cache: 'off' }),
+    );
     expect(wire.body).not.toMatch(/[^\\]\\ud83e/);
     expect((JSON.parse(wire.body) as Body).messages[0]?.content).toEqual([text('a\uFFFDb 🦊 \\ud83e')]);
   });

@@ -1,37 +1,19 @@
-import type {
-  AssistantMessage,
-  ModelMessage,
-  ModelRequest,
-  ProviderToolDefinition,
-  ToolDefinition,
-} from '@treadle/core';
-import {
-  anthropicAssistantContent,
-  anthropicInterruptedResult,
-  anthropicToolResult,
-  anthropicUserContent,
-} from './anthropic-content.ts';
+import { isJsonObject } from '@treadle/core';
+import type { JsonObject, ModelRequest, ProviderToolDefinition, ResponseFormat, ToolDefinition } from '@treadle/core';
+import { cacheMarks, marked } from './anthropic-cache.ts';
+import { anthropicFormat, nativeFormat } from './anthropic-format.ts';
+import type { AnthropicFormat } from './anthropic-format.ts';
 import type { AnthropicQuirks } from './anthropic-quirks.ts';
+import { createAnthropicTranscript } from './anthropic-transcript.ts';
+import type { AnthropicTranscript } from './anthropic-transcript.ts';
 import { createBody } from './body.ts';
-import { createCallIds } from './call-ids.ts';
 import { toJson } from './json-text.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
-import type { TranscriptWriter } from './transcripts.ts';
-
-const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 
 /** Tokens of reasoning per level. The API wants 1,024 at least, so the two lowest levels are the same here. */
 const THINKING_BUDGETS = { minimal: 128, low: 512, medium: 2048, high: 8192 };
 const SMALLEST_THINKING_BUDGET = 1024;
-
-/** What stands in for the user when a conversation begins with the assistant, which this wire doesn't accept. */
-const OPENING = '{"type":"text","text":"(The conversation continues.)"}';
-
-interface AnthropicTranscript extends TranscriptWriter {
-  /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
-  readonly callsWithoutThinking: boolean;
-}
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
   tools.map(({ name, description, parameters }) => toJson({ name, description, input_schema: parameters })).join(','),
@@ -43,141 +25,94 @@ const ownTools = (tools: readonly ProviderToolDefinition[] | undefined, provider
     .map((tool) => toJson(tool.definition))
     .join(',');
 
-const createWriter = (provider: string, fragment: ReturnType<typeof createFragments>): AnthropicTranscript => {
-  const ids = createCallIds(CALL_ID_RULES);
-  let written = '';
-  let role: 'user' | 'assistant' | undefined;
-  let callsWithoutThinking = false;
+type Choice = { readonly type: 'none' | 'any' } | { readonly type: 'tool'; readonly name: string };
 
-  const joined = (before: string, open: typeof role, next: 'user' | 'assistant', content: string): string => {
-    if (open === next) return `${before},${content}`;
-    return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","content":[${content}`;
-  };
-
-  const add = (next: 'user' | 'assistant', content: string): void => {
-    if (content === '') return;
-    if (role === undefined && next === 'assistant') add('user', OPENING);
-    written = joined(written, role, next, content);
-    role = next;
-  };
-
-  const answerWaiting = (): void => {
-    for (const id of ids.waiting()) add('user', anthropicInterruptedResult(id));
-    ids.forgetWaiting();
-  };
-
-  const addAssistant = (message: AssistantMessage): void => {
-    const own = message.provider === provider;
-    const wireIds = new Map<string, string>();
-    for (const block of message.content) {
-      if (block.type === 'tool_call') wireIds.set(block.callId, ids.assign(block, own));
-    }
-    const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
-    add(
-      'assistant',
-      fragment(message, key, () => anthropicAssistantContent(message.content, own, wireIds)),
-    );
-    callsWithoutThinking =
-      wireIds.size > 0 &&
-      !(
-        own &&
-        message.content.some(
-          (b) => b.type === 'redacted_thinking' || (b.type === 'thinking' && b.signature !== undefined),
-        )
-      );
-  };
-
-  return {
-    append(message: ModelMessage) {
-      if (message.role === 'tool') {
-        const id = ids.take(message.callId);
-        if (id !== undefined)
-          add(
-            'user',
-            fragment(message, id, () => anthropicToolResult(message, id, provider)),
-          );
-        return;
-      }
-      answerWaiting();
-      if (message.role === 'assistant') return addAssistant(message);
-      callsWithoutThinking = false;
-      add(
-        'user',
-        fragment(message, '', () => anthropicUserContent(message.content, provider)),
-      );
-    },
-    text() {
-      if (role === undefined) return '';
-      let complete = written;
-      let open: typeof role = role;
-      for (const id of ids.waiting()) {
-        complete = joined(complete, open, 'user', anthropicInterruptedResult(id));
-        open = 'user';
-      }
-      return `${complete}]}`;
-    },
-    get callsWithoutThinking() {
-      return callsWithoutThinking;
-    },
-  };
-};
-
-const toolChoice = (request: ModelRequest): string | undefined => {
-  const choice = request.toolChoice;
-  if (choice === undefined || choice === 'auto') return undefined;
-  if (choice === 'none') return '{"type":"none"}';
-  return choice === 'required' ? '{"type":"any"}' : toJson({ type: 'tool', name: choice.name });
+/** The tool that must be called; undefined where the model is free. `others`: there are tools besides the reply's. */
+const toolChoice = (request: ModelRequest, others: boolean, reply: string | undefined): Choice | undefined => {
+  const choice = request.toolChoice ?? 'auto';
+  if (typeof choice === 'object') return { type: 'tool', name: choice.name };
+  if (reply !== undefined) return others && choice !== 'none' ? { type: 'any' } : { type: 'tool', name: reply };
+  if (choice === 'auto') return undefined;
+  return { type: choice === 'none' ? 'none' : 'any' };
 };
 
 /** Reasoning tokens for this request, or 0 where the wire wouldn't take any. */
-const thinkingBudget = (request: ModelRequest, transcript: AnthropicTranscript): number => {
+const thinkingBudget = (request: ModelRequest, transcript: AnthropicTranscript, choice: Choice | undefined): number => {
   const level = request.thinking ?? 'off';
   if (level === 'off') return 0;
   // A forced tool, and calls whose reasoning this provider didn't make, exclude thinking.
-  const forced = request.toolChoice === 'required' || typeof request.toolChoice === 'object';
+  const forced = choice !== undefined && choice.type !== 'none';
   if (forced || transcript.callsWithoutThinking) return 0;
   return Math.max(SMALLEST_THINKING_BUDGET, THINKING_BUDGETS[level]);
 };
 
-/** Writes requests of the Messages API for one model. */
+/** The extra fields of a request. An `output_config` among them keeps the format, which is one of its parts. */
+const extraFields = (request: ModelRequest, format: AnthropicFormat | undefined): JsonObject | undefined => {
+  const given = request.extraBody?.['output_config'];
+  if (format?.by !== 'output_config' || !isJsonObject(given)) return request.extraBody;
+  return { ...request.extraBody, output_config: { format: JSON.parse(format.json) as JsonObject, ...given } };
+};
+
+/**
+ * Writes requests of the Messages API for one model.
+ *
+ * @param replyTools Is told the tool that a request's reply will come as, where it is one.
+ */
 export function createAnthropicEncoder(
   target: WireTarget,
   quirks: Required<AnthropicQuirks>,
+  replyTools: WeakMap<ModelRequest, string>,
 ): (request: ModelRequest) => WireRequest {
   const fragment = createFragments();
-  const transcripts = createTranscripts(() => createWriter(target.provider, fragment));
+  const transcripts = createTranscripts(() => createAnthropicTranscript(target.provider, fragment));
   const model = toJson(target.modelId);
+  const betas = [...new Set(quirks.betas)].join(',');
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream',
     'anthropic-version': quirks.version,
+    ...(betas === '' ? {} : { 'anthropic-beta': betas }),
   };
   let lastSystem = '';
-  let lastSystemJson: string | undefined;
+  let lastSystemJson = '';
 
-  const systemJson = (system: string): string | undefined => {
+  const systemJson = (system: string): string => {
     if (system !== lastSystem) {
       lastSystem = system;
-      lastSystemJson = system.trim() === '' ? undefined : `[${toJson({ type: 'text', text: system })}]`;
+      lastSystemJson = system.trim() === '' ? '' : toJson({ type: 'text', text: system });
     }
     return lastSystemJson;
   };
 
+  const native = createOnce((format: ResponseFormat) => nativeFormat(format, target.modelId, quirks));
+  const formatOf = (request: ModelRequest): AnthropicFormat | undefined => {
+    const format = anthropicFormat(request, native);
+    if (format?.by === 'tool') replyTools.set(request, format.name);
+    return format;
+  };
+
   return (request) => {
+    const marks = cacheMarks(request.cache);
     const transcript = transcripts(request.messages);
-    const tools = [writeTools(request.tools), ownTools(request.providerTools, target.provider)].filter((t) => t !== '');
-    const budget = thinkingBudget(request, transcript);
+    const format = formatOf(request);
+    const reply = format?.by === 'tool' ? format : undefined;
+    const others = [writeTools(request.tools), ownTools(request.providerTools, target.provider)].filter(Boolean);
+    const tools = [...others, ...(reply === undefined ? [] : [reply.json])].join(',');
+    const choice = tools === '' ? undefined : toolChoice(request, others.length > 0, reply?.name);
+    const budget = thinkingBudget(request, transcript, choice);
+    const system = systemJson(request.system);
     const asked = request.maxTokens ?? quirks.maxTokens;
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(request.extraBody);
+    const body = createBody(extraFields(request, format));
     body.field('model', model);
     body.field('stream', 'true');
-    body.field('system', systemJson(request.system));
-    body.field('tools', tools.length === 0 ? undefined : `[${tools.join(',')}]`);
-    body.field('messages', `[${transcript.text()}]`);
+    body.field('system', system === '' ? undefined : `[${marks.system ? marked(system) : system}]`);
+    body.field('tools', tools === '' ? undefined : `[${marks.tools ? marked(tools) : tools}]`);
+    body.field('messages', `[${transcript.marked(marks.messages)}]`);
     body.field('max_tokens', String(asked > budget ? asked : asked + budget));
     body.field('thinking', budget === 0 ? undefined : `{"type":"enabled","budget_tokens":${budget}}`);
-    body.field('tool_choice', tools.length === 0 ? undefined : toolChoice(request));
+    body.field('tool_choice', choice === undefined ? undefined : toJson(choice));
+    body.field('output_config', format?.by === 'output_config' ? `{"format":${format.json}}` : undefined);
     // With thinking the API takes no temperature but its own.
     if (request.temperature !== undefined && budget === 0) body.field('temperature', String(request.temperature));
     if (request.stopSequences !== undefined && request.stopSequences.length > 0) {

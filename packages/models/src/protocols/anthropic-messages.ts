@@ -1,9 +1,11 @@
+import type { ModelRequest } from '@treadle/core';
 import { sseFraming } from '../sse/scanner.ts';
 import { createAnthropicDecoder, readAnthropicError } from './anthropic-decode.ts';
 import { createAnthropicEncoder } from './anthropic-encode.ts';
+import { jsonReplySink } from './anthropic-json-reply.ts';
 import { ANTHROPIC_DEFAULTS } from './anthropic-quirks.ts';
 import type { AnthropicQuirks } from './anthropic-quirks.ts';
-import type { Protocol } from './protocol.ts';
+import type { DecoderSink, Protocol } from './protocol.ts';
 
 /**
  * The Anthropic Messages wire.
@@ -12,12 +14,27 @@ import type { Protocol } from './protocol.ts';
  */
 export function anthropicMessages(quirks: AnthropicQuirks = {}): Protocol {
   const all = { ...ANTHROPIC_DEFAULTS, ...quirks };
+  /** The tool that a request's reply comes as, where it is one. A decoder may be there before the request is written. */
+  const replyTools = new WeakMap<ModelRequest, string>();
   return {
     name: 'anthropic-messages',
     framing: sseFraming,
     contentType: 'text/event-stream',
-    createEncoder: (target) => createAnthropicEncoder(target, all),
-    createDecoder: createAnthropicDecoder,
+    createEncoder: (target) => createAnthropicEncoder(target, all, replyTools),
+    createDecoder(sink, request) {
+      if (request.responseFormat === undefined) return createAnthropicDecoder(sink);
+      let chosen: DecoderSink | undefined;
+      const target = (): DecoderSink => {
+        if (chosen !== undefined) return chosen;
+        const tool = replyTools.get(request);
+        return (chosen = tool === undefined ? sink : jsonReplySink(sink, tool));
+      };
+      return createAnthropicDecoder({
+        event: (event) => target().event(event),
+        error: (error) => target().error(error),
+        malformed: (message) => target().malformed(message),
+      });
+    },
     readError: readAnthropicError,
   };
 }

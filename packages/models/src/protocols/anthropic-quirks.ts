@@ -1,4 +1,4 @@
-/** What may differ between deployments of the Messages API. */
+/** What may differ between deployments of the Messages API, and what a caller may choose about it. */
 export interface AnthropicQuirks {
   /** Path below the base URL. */
   readonly path?: string;
@@ -6,6 +6,13 @@ export interface AnthropicQuirks {
   readonly version?: string;
   /** Output tokens when a request doesn't say; the wire demands a number. */
   readonly maxTokens?: number;
+  /** What the `anthropic-beta` header names. */
+  readonly betas?: readonly string[];
+  /**
+   * How a reply in JSON is asked for: by `output_config`, or by a tool whose arguments are the reply. `auto`:
+   * `output_config` for the models of Claude that know it, a tool for everything else.
+   */
+  readonly jsonOutput?: 'auto' | 'native' | 'tool';
 }
 
 /** The API itself. */
@@ -13,4 +20,6 @@ export const ANTHROPIC_DEFAULTS: Required<AnthropicQuirks> = {
   path: '/messages',
   version: '2023-06-01',
   maxTokens: 8192,
+  betas: [],
+  jsonOutput: 'auto',
 };

@@ -159,10 +159,16 @@ describe.each([
     const encode = protocol.createEncoder({ provider: 'own', modelId: 'm' });
     const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
     const messages: ModelMessage[] = [user('Go')];
-    let before = encode(request(messages, { system: 'S', tools })).body;
+    // Cache marks move on with the conversation and are no part of what is cached.
+    const write = (list: readonly ModelMessage[], toolChoice: 'auto' | 'none'): string =>
+      encode(request(list, { system: 'S', tools, toolChoice })).body.replaceAll(
+        ',"cache_control":{"type":"ephemeral"}',
+        '',
+      );
+    let before = write(messages, 'auto');
     for (const turn of turns) {
       messages.push(...turn);
-      const after = encode(request([...messages], { system: 'S', tools, toolChoice: 'none' })).body;
+      const after = write([...messages], 'none');
       // All of the earlier body but what closes it.
       const shared = before.slice(0, before.lastIndexOf('}', before.lastIndexOf('"}')));
       const prefix = shared.slice(0, shared.lastIndexOf('"') + 1);

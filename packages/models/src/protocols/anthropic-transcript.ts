@@ -1,0 +1,140 @@
+import type { AssistantMessage, ModelMessage } from '@treadle/core';
+import { markedAt } from './anthropic-cache.ts';
+import type { CacheMarks } from './anthropic-cache.ts';
+import {
+  anthropicAssistantContent,
+  anthropicInterruptedResult,
+  anthropicToolResult,
+  anthropicUserContent,
+  endsWithMarkableBlock,
+} from './anthropic-content.ts';
+import { createCallIds } from './call-ids.ts';
+import type { createFragments, TranscriptWriter } from './transcripts.ts';
+
+const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
+
+/** What stands in for the user when a conversation begins with the assistant, which this wire doesn't accept. */
+const OPENING = '{"type":"text","text":"(The conversation continues.)"}';
+
+type Role = 'user' | 'assistant';
+
+/** A message of the wire: neighbours of one role are one. */
+interface WireMessage {
+  readonly role: Role;
+  /** Where in the text the last block ends that may carry a cache mark; 0 when there is none. */
+  end: number;
+}
+
+/** Messages whose ends are remembered: the two latest of the user's side are among them. */
+const REMEMBERED = 5;
+
+/** The messages of one conversation as this wire writes them. */
+export interface AnthropicTranscript extends TranscriptWriter {
+  /** The elements of `messages` with cache marks in them. Without the marks the text of a call begins the next one's. */
+  marked(marks: CacheMarks['messages']): string;
+  /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
+  readonly callsWithoutThinking: boolean;
+}
+
+const hasSignedThinking = (message: AssistantMessage): boolean =>
+  message.content.some(
+    (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
+  );
+
+const joined = (before: string, open: Role | undefined, next: Role, content: string): string => {
+  if (open === next) return `${before},${content}`;
+  return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","content":[${content}`;
+};
+
+const endsToMark = (messages: readonly WireMessage[], marks: CacheMarks['messages']): number[] => {
+  if (marks === 'none') return [];
+  const markable = (marks === 'latest' ? messages.filter(({ role }) => role === 'user') : messages.slice(0, -1)).filter(
+    ({ end }) => end > 0,
+  );
+  return markable.slice(marks === 'latest' ? -2 : -1).map(({ end }) => end);
+};
+
+/** A writer of messages for `provider`. */
+export function createAnthropicTranscript(
+  provider: string,
+  fragment: ReturnType<typeof createFragments>,
+): AnthropicTranscript {
+  const ids = createCallIds(CALL_ID_RULES);
+  const messages: WireMessage[] = [];
+  let written = '';
+  let callsWithoutThinking = false;
+
+  const openRole = (): Role | undefined => messages.at(-1)?.role;
+
+  const add = (next: Role, content: string, markable = true): void => {
+    if (content === '') return;
+    const open = openRole();
+    if (open === undefined && next === 'assistant') {
+      add('user', OPENING);
+      return add(next, content, markable);
+    }
+    written = joined(written, open, next, content);
+    if (open !== next) messages.push({ role: next, end: 0 });
+    const current = messages.at(-1);
+    if (markable && current !== undefined) current.end = written.length;
+    if (messages.length > REMEMBERED) messages.shift();
+  };
+
+  const answerWaiting = (): void => {
+    for (const id of ids.waiting()) add('user', anthropicInterruptedResult(id));
+    ids.forgetWaiting();
+  };
+
+  const addAssistant = (message: AssistantMessage): void => {
+    const own = message.provider === provider;
+    const wireIds = new Map<string, string>();
+    for (const block of message.content) {
+      if (block.type === 'tool_call') wireIds.set(block.callId, ids.assign(block, own));
+    }
+    const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
+    const content = fragment(message, key, () => anthropicAssistantContent(message.content, own, wireIds));
+    add('assistant', content, endsWithMarkableBlock(message.content, own));
+    callsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
+  };
+
+  const marked = (marks: CacheMarks['messages']): string => {
+    let complete = written;
+    let ends: readonly WireMessage[] = messages;
+    const waiting = ids.waiting();
+    if (waiting.length > 0) {
+      let open = openRole();
+      for (const id of waiting) {
+        complete = joined(complete, open, 'user', anthropicInterruptedResult(id));
+        open = 'user';
+      }
+      const before = openRole() === 'user' ? messages.slice(0, -1) : messages;
+      ends = [...before, { role: 'user', end: complete.length }];
+    }
+    return complete === '' ? '' : `${markedAt(complete, endsToMark(ends, marks))}]}`;
+  };
+
+  return {
+    append(message: ModelMessage) {
+      if (message.role === 'tool') {
+        const id = ids.take(message.callId);
+        if (id === undefined) return;
+        return add(
+          'user',
+          fragment(message, id, () => anthropicToolResult(message, id, provider)),
+        );
+      }
+      answerWaiting();
+      if (message.role === 'assistant') return addAssistant(message);
+      callsWithoutThinking = false;
+      add(
+        'user',
+        fragment(message, '', () => anthropicUserContent(message.content, provider)),
+      );
+    },
+    text: () => marked('none'),
+    marked,
+    get callsWithoutThinking() {
+      return callsWithoutThinking;
+    },
+  };
+}
