@@ -18,6 +18,8 @@ export type TreadleErrorCode =
   | 'session_not_found'
   /** A session with that id exists already. */
   | 'session_exists'
+  /** A run that was aborted before its first message came. */
+  | 'cancelled'
   /** A definition (agent, tool, limit) that can't work. */
   | 'invalid_definition'
   /** Imported or posted messages that don't have the shape of messages. */

@@ -1,6 +1,7 @@
 import type { DurableEvent, TreadleEvent } from './events/events.ts';
 import { isDurable } from './events/events.ts';
 import { TreadleError } from './errors.ts';
+import type { Follower } from './loop/hub.ts';
 import { runResultFold, type RunResult, type RunResultFold } from './projections/run-result.ts';
 
 /**
@@ -20,9 +21,14 @@ export interface Run extends AsyncIterable<TreadleEvent> {
 }
 
 /** What a session does with the run it has handed out. */
-export interface RunControl {
+export interface RunControl extends Follower {
   readonly run: Run;
-  take(event: TreadleEvent): void;
+  /** Says which input the run answers, once that is in the log; with `known`, the run is in the log already. */
+  bind(inputSeq: number, known?: { readonly runId: string; readonly fold: RunResultFold }): void;
+  /** The input it answers; rejects when the run could not be started. */
+  readonly bound: Promise<number>;
+  /** Whether it has ended, paused or failed, for good. */
+  readonly isOver: boolean;
   /** The drive has let go: whatever came of the run is final. */
   finish(error?: unknown): void;
 }
@@ -39,52 +45,61 @@ export interface RunSources {
 /** Live deltas a slow reader may be behind before neighbouring ones are joined. */
 const MOST_QUEUED = 1024;
 
-/**
- * @param known The id and first event of a run that is being resumed; absent when its start is still to come.
- */
-export function createRun(
-  sources: RunSources,
-  known?: { readonly runId: string; readonly fold: RunResultFold },
-): RunControl {
+/** A run before anything is known of it. It passes over what belongs to other runs of its session. */
+export function createRun(sources: RunSources): RunControl {
   const readers = new Set<Reader>();
   const id = deferred<string>();
   const result = deferred<RunResult>();
-  let fold = known?.fold ?? null;
+  const bound = deferred<number>();
+  let boundTo: number | null = null;
+  let runId: string | null = null;
+  let fold: RunResultFold | null = null;
+  let rejected: TreadleError | null = null;
   let firstSeq: number | null = null;
   let lastSeq = 0;
+  let hasEnded = false;
   let done: { readonly error: unknown } | null = null;
-  if (known) id.resolve(known.runId);
   // Whoever doesn't ask for these must not be hit by an unhandled rejection; iterating tells of the failure too.
-  id.promise.catch(() => {});
-  result.promise.catch(() => {});
+  for (const { promise } of [id, result, bound]) promise.catch(() => {});
+
+  function isOurs(event: TreadleEvent): boolean {
+    if (hasEnded) return false;
+    if (event.type === 'input_rejected' && event.inputSeq === boundTo) {
+      rejected = new TreadleError('run_active', event.reason);
+    }
+    if (event.type === 'run_started' && event.inputSeq === boundTo) {
+      ({ runId } = event);
+      fold = runResultFold(runId);
+      id.resolve(runId);
+    }
+    const of = 'runId' in event ? event.runId : undefined;
+    return of === undefined || of === runId;
+  }
 
   function take(event: TreadleEvent): void {
+    if (!isOurs(event)) return;
     if (isDurable(event)) {
       firstSeq ??= event.seq;
       lastSeq = event.seq;
-      if (event.type === 'run_started' && fold?.isSettled !== false) {
-        fold = runResultFold(event.runId);
-        id.resolve(event.runId);
-      }
       fold?.take(event);
+      hasEnded = event.type === 'run_ended';
     }
     for (const reader of readers) reader.push(event);
   }
 
   function finish(error?: unknown): void {
-    const failure = error ?? (fold?.isSettled ? undefined : unfinished());
+    // A run that has its end in the log is not undone by what failed after it.
+    const failure = fold?.isSettled ? undefined : (error ?? rejected ?? unfinished());
     done = { error: failure };
     if (failure === undefined && fold) result.resolve(fold.result());
-    else {
-      id.reject(failure);
-      result.reject(failure);
-    }
+    else for (const open of [id, result, bound]) open.reject(failure);
     for (const reader of readers) reader.end(failure);
     readers.clear();
   }
 
   function open(): AsyncIterator<TreadleEvent> {
-    const missed = firstSeq === null ? null : { from: firstSeq, to: lastSeq, open: sources.openMessage() };
+    const missed =
+      firstSeq === null ? null : { runId, from: firstSeq, to: lastSeq, open: done ? [] : sources.openMessage() };
     const reader = createReader(missed ? missedEvents(sources, missed) : null, () => readers.delete(reader));
     if (done) reader.end(done.error);
     else readers.add(reader);
@@ -97,7 +112,26 @@ export function createRun(
     abort: (reason) => sources.abort(reason),
     [Symbol.asyncIterator]: open,
   };
-  return { run, take, finish };
+  return {
+    run,
+    take,
+    finish,
+    bound: bound.promise,
+    get isWatched() {
+      return readers.size > 0;
+    },
+    get isOver() {
+      return done !== null || fold?.isSettled === true;
+    },
+    bind(inputSeq, known) {
+      boundTo = inputSeq;
+      if (known) {
+        ({ runId, fold } = known);
+        id.resolve(runId);
+      }
+      bound.resolve(inputSeq);
+    },
+  };
 }
 
 const unfinished = (): TreadleError =>
@@ -106,13 +140,18 @@ const unfinished = (): TreadleError =>
 /** What a reader who comes late has missed: from the log, then the message that is open. */
 async function* missedEvents(
   sources: RunSources,
-  { from, to, open }: { readonly from: number; readonly to: number; readonly open: readonly TreadleEvent[] },
+  missed: {
+    readonly runId: string | null;
+    readonly from: number;
+    readonly to: number;
+    readonly open: readonly TreadleEvent[];
+  },
 ): AsyncGenerator<TreadleEvent> {
-  for await (const event of sources.read(from)) {
-    if (event.seq > to) break;
-    yield event;
+  for await (const event of sources.read(missed.from)) {
+    if (event.seq > missed.to) break;
+    if (!('runId' in event) || event.runId === undefined || event.runId === missed.runId) yield event;
   }
-  yield* open;
+  yield* missed.open;
 }
 
 interface Reader extends AsyncIterator<TreadleEvent> {
@@ -125,16 +164,14 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
   const END: IteratorResult<TreadleEvent> = { done: true, value: undefined };
   let queue: TreadleEvent[] = [];
   let head = 0;
-  let waiting: { resolve: (next: IteratorResult<TreadleEvent>) => void; reject: (error: unknown) => void } | null =
-    null;
+  const waiting: { resolve: (next: IteratorResult<TreadleEvent>) => void; reject: (error: unknown) => void }[] = [];
   let ended: { readonly error: unknown } | null = null;
   let catchingUp = missed;
 
   function push(event: TreadleEvent): void {
-    if (waiting) {
-      const { resolve } = waiting;
-      waiting = null;
-      resolve({ done: false, value: event });
+    const next = waiting.shift();
+    if (next) {
+      next.resolve({ done: false, value: event });
       return;
     }
     const last = queue.length - head > MOST_QUEUED ? queue.at(-1) : undefined;
@@ -155,7 +192,7 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
     }
     if (ended) return ended.error === undefined ? Promise.resolve(END) : Promise.reject(asError(ended.error));
     return new Promise((resolve, reject) => {
-      waiting = { resolve, reject };
+      waiting.push({ resolve, reject });
     });
   }
 
@@ -170,10 +207,10 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
     push,
     end(error) {
       ended = { error };
-      if (!waiting) return;
-      if (error === undefined) waiting.resolve(END);
-      else waiting.reject(asError(error));
-      waiting = null;
+      for (const { resolve, reject } of waiting.splice(0)) {
+        if (error === undefined) resolve(END);
+        else reject(asError(error));
+      }
     },
     next: () => (catchingUp ? fromMissed(catchingUp) : fromQueue()),
     return() {
@@ -182,8 +219,7 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
       queue = [];
       head = 0;
       catchingUp = null;
-      waiting?.resolve(END);
-      waiting = null;
+      for (const { resolve } of waiting.splice(0)) resolve(END);
       return Promise.resolve(END);
     },
   };

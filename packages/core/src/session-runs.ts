@@ -7,15 +7,15 @@ import {
   type InputMessage,
   type SessionInput,
 } from './events/events.ts';
-import { errorText, TreadleError } from './errors.ts';
+import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { userMessage, type UserInput } from './input.ts';
-import type { Journal } from './journal/journal.ts';
-import type { JsonObject } from './json.ts';
+import type { Journal, PostOutcome } from './journal/journal.ts';
+import { asJson, isJsonObject, type JsonObject } from './json.ts';
 import { drive, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
-import type { CallState, SessionState } from './loop/state.ts';
+import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
 import type { Message } from './messages/message.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
@@ -33,16 +33,27 @@ export interface SessionParts {
   readonly state: SessionState;
   readonly hub: Hub;
   /** Into this session's inbox, under a key of its own. */
-  readonly post: (input: SessionInput) => Promise<unknown>;
+  readonly post: (input: SessionInput) => Promise<PostOutcome>;
+  /** The run that is being driven here, or waits for its turn. */
   active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
+  /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
+  queue: Promise<unknown>;
 }
 
 interface Extra {
   readonly metadata?: JsonObject;
 }
 
+function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): Promise<Value> {
+  const done = parts.queue.then(work);
+  parts.queue = done.catch(() => {});
+  return done;
+}
+
 /** Folds what others wrote while nothing was driven here. */
-export async function refresh({ journal, state }: SessionParts): Promise<void> {
+export const refresh = (parts: SessionParts): Promise<void> => inTurn(parts, () => foldNews(parts));
+
+async function foldNews({ journal, state }: SessionParts): Promise<void> {
   for await (const event of journal.read(state.sessionId, state.seq + 1)) {
     if (event.type === 'session_created') refuseNewer(event);
     reduce(state, event);
@@ -59,28 +70,46 @@ function refuseNewer(event: Extract<DurableEvent, { type: 'session_created' }>):
 
 export function prompt(parts: SessionParts, messages: readonly InputMessage[], extra: Extra): Run {
   refuseActive(parts);
-  return start(parts, async () => {
+  const kept = checkedExtra(extra);
+  return start(parts, async (control) => {
     await makeRoom(parts);
-    await parts.post({ type: 'prompt', messages, ...extra });
+    control.bind((await parts.post({ type: 'prompt', messages, ...kept })).seq);
   });
 }
 
 export function continueRun(parts: SessionParts, continuation: Continuation, extra: Extra): Run {
   refuseActive(parts);
   refuseContinue(parts.state);
-  return start(parts, async () => {
+  const kept = checkedExtra(extra);
+  return start(parts, async (control) => {
     await makeRoom(parts);
     refuseContinue(parts.state);
-    await parts.post({ type: 'continue', continuation, ...extra });
+    control.bind((await parts.post({ type: 'continue', continuation, ...kept })).seq);
   });
+}
+
+/** What goes into the log must be what comes out of it. */
+function checkedExtra({ metadata }: Extra): Extra {
+  if (metadata === undefined) return {};
+  const json = asJson(metadata);
+  if (json && isJsonObject(json.value)) return { metadata: json.value };
+  throw new TreadleError('invalid_definition', 'The metadata of a run must be a JSON object.');
 }
 
 export function submitToolResults(parts: SessionParts, results: readonly ClientToolResult[]): Run {
   refuseDriven(parts);
+  refuseUnlessPending(parts, results);
+  return start(parts, async (control) => {
+    refuseUnlessPending(parts, results);
+    await goOnWith(parts, control);
+    await parts.post({ type: 'client_tool_results', results });
+  });
+}
+
+function refuseUnlessPending(parts: SessionParts, results: readonly ClientToolResult[]): void {
   const pending = openCalls(parts).filter(({ status, runs }) => status === 'started' && runs === 'client');
   const problem = resultsProblem(pending, results);
   if (problem !== null) throw new TreadleError('not_awaiting', problem);
-  return goOn(parts, () => parts.post({ type: 'client_tool_results', results }));
 }
 
 export function answerApproval(
@@ -89,47 +118,105 @@ export function answerApproval(
   decision: 'approve' | 'deny',
   message: string | undefined,
 ): Run {
+  const check = (): void => {
+    const asked = openCalls(parts).some((call) => call.approvalId === approvalId && call.decision === null);
+    if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
+  };
   refuseDriven(parts);
-  const asked = openCalls(parts).some((call) => call.approvalId === approvalId && call.decision === null);
-  if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
+  check();
   const said = message === undefined ? {} : { message };
-  return goOn(parts, () => parts.post({ type: 'approval_answer', approvalId, decision, ...said }));
+  return start(parts, async (control) => {
+    check();
+    await goOnWith(parts, control);
+    await parts.post({ type: 'approval_answer', approvalId, decision, ...said });
+  });
 }
 
 const openCalls = ({ state }: SessionParts): readonly CallState[] => state.run?.turn?.calls ?? [];
 
-/** Goes on with the open run: after a pause, or after its process died. */
-export function goOn(parts: SessionParts, begin: () => Promise<unknown>): Run {
+/** Whether there is something to resume: an open run, or a prompt that nobody has answered. */
+export const hasWork = ({ state }: SessionParts): boolean => state.run !== null || waitingRuns(state).length > 0;
+
+/** Goes on with the open run, or with the oldest prompt whose process died before its run began. */
+export function resume(parts: SessionParts): Run {
   refuseDriven(parts);
-  const { run } = parts.state;
-  if (!run)
-    throw new TreadleError('nothing_to_continue', 'No run of this session is open. Use prompt() or continue().');
-  return start(parts, begin, { openRun: { runId: run.runId, startedSeq: run.startedSeq } });
+  if (!hasWork(parts)) throw nothingOpen();
+  return start(parts, (control) => goOnWith(parts, control));
 }
 
+const nothingOpen = (): TreadleError =>
+  new TreadleError('nothing_to_continue', 'No run of this session is open. Use prompt() or continue().');
+
+/** Binds a handle to the open run, with what the log has of it, or else to the prompt that is next. */
+async function goOnWith({ state, journal }: SessionParts, control: RunControl): Promise<void> {
+  const { run } = state;
+  if (!run) {
+    const [next] = waitingRuns(state);
+    if (!next) throw nothingOpen();
+    control.bind(next.seq);
+    return;
+  }
+  const fold = runResultFold(run.runId);
+  const upTo = state.seq;
+  for await (const event of journal.read(state.sessionId, run.startedSeq)) {
+    if (event.seq > upTo) break;
+    fold.take(event);
+  }
+  control.bind(run.inputSeq, { runId: run.runId, fold });
+}
+
+/** Ends everything that is open or waits. Acknowledged once it is in the log, wherever the session is driven. */
 export async function abort(parts: SessionParts, reason: string | undefined): Promise<void> {
   const input: SessionInput = { type: 'cancel', ...(reason === undefined ? {} : { reason }) };
   if (parts.active) {
-    // A cancellation posted before the run exists would hit nothing.
-    const started = await parts.active.control.run.id.then(
-      () => true,
-      () => false,
-    );
-    if (started) await parts.post(input);
+    const { control } = parts.active;
+    giveUpStart(control, reason);
+    if (await isBound(control)) await parts.post(input);
     return;
   }
   await refresh(parts);
-  if (parts.state.run) await goOn(parts, () => parts.post(input)).result;
+  if (!hasWork(parts)) return;
+  await parts.post(input);
+  // Somebody has to close what was cancelled; when another process drives the session, it does.
+  if (parts.active) return;
+  const run = start(parts, (control) => goOnWith(parts, control));
+  await run.result.catch((error: unknown) => {
+    if (!isCode(error, 'session_busy') && !isCode(error, 'nothing_to_continue')) throw error;
+  });
 }
+
+const isCode = (error: unknown, code: TreadleErrorCode): boolean =>
+  error instanceof TreadleError && error.code === code;
+
+/** Ends one run, and no other: after its end this does nothing. */
+async function abortRun(parts: SessionParts, control: RunControl, reason: string | undefined): Promise<void> {
+  if (control.isOver) return;
+  giveUpStart(control, reason);
+  if (!(await isBound(control)) || control.isOver) return;
+  await parts.post({ type: 'cancel', inputSeq: await control.bound, ...(reason === undefined ? {} : { reason }) });
+}
+
+const isBound = (control: RunControl): Promise<boolean> =>
+  control.bound.then(
+    () => true,
+    () => false,
+  );
+
+/** What ends a start that waits for the first message of a stream. */
+const starts = new WeakMap<RunControl, (reason: string | undefined) => void>();
+
+const giveUpStart = (control: RunControl, reason: string | undefined): void => starts.get(control)?.(reason);
 
 export async function replaceMessages(parts: SessionParts, messages: readonly Message[]): Promise<void> {
   refuseActive(parts);
-  await refresh(parts);
-  if (parts.state.run) {
-    throw new TreadleError('run_active', 'A run of this session is open. Resume it or abort() it first.');
-  }
-  await parts.post({ type: 'import', messages });
-  await refresh(parts);
+  await inTurn(parts, async () => {
+    await foldNews(parts);
+    if (hasWork(parts)) {
+      throw new TreadleError('run_active', 'A run of this session is open. Resume it or abort() it first.');
+    }
+    await parts.post({ type: 'import', messages });
+    await foldNews(parts);
+  });
 }
 
 function refuseDriven({ active }: SessionParts): void {
@@ -145,8 +232,8 @@ function refuseActive(parts: SessionParts): void {
   refusePaused(parts);
 }
 
-function refusePaused(parts: SessionParts): void {
-  if (!openCalls(parts).some(waitsForOthers)) return;
+function refusePaused({ state }: SessionParts): void {
+  if (!waitsForOthers(state.run?.turn)) return;
   throw new TreadleError(
     'run_active',
     'A run of this session is paused. Give it the results or the answer it waits for, or abort() it first.',
@@ -165,47 +252,41 @@ function refuseContinue({ view }: SessionState): void {
 
 /** After the claim: a run whose process died makes room for the new one; a paused one doesn't. */
 async function makeRoom(parts: SessionParts): Promise<void> {
-  if (!parts.state.run) return;
+  const { run } = parts.state;
+  if (!run) return;
   refusePaused(parts);
   await parts.post({
     type: 'cancel',
+    inputSeq: run.inputSeq,
     reason: 'The process that drove this run is gone, and a new run took its place.',
   });
 }
 
-interface StartOptions {
-  readonly openRun?: { readonly runId: string; readonly startedSeq: number };
-  readonly input?: OpenInput;
-}
+const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
 
-/** Hands out a run and drives the session until it is idle or paused. */
-function start(parts: SessionParts, begin: () => Promise<unknown>, { openRun, input }: StartOptions = {}): Run {
+/**
+ * Hands out a run and drives the session until it is idle or paused. `begin` is called once the session is ours: it
+ * posts, and binds the run to its input.
+ */
+function start(
+  parts: SessionParts,
+  begin: (control: RunControl) => Promise<void>,
+  input: OpenInput = CLOSED_INPUT,
+): Run {
   const { journal, state, hub } = parts;
-  const fold = openRun && runResultFold(openRun.runId);
-  const control = createRun(
-    {
-      read: (from) => journal.read(state.sessionId, from),
-      openMessage: () => hub.openMessage(),
-      abort: (reason) => abort(parts, reason),
-    },
-    openRun && fold ? { runId: openRun.runId, fold } : undefined,
-  );
-  const work = async (): Promise<void> => {
-    if (openRun && fold) {
-      const upTo = state.seq;
-      for await (const event of journal.read(state.sessionId, openRun.startedSeq)) {
-        if (event.seq > upTo) break;
-        fold.take(event);
-      }
-    }
-    const unsubscribe = hub.subscribe(control.take);
+  const control: RunControl = createRun({
+    read: (from) => journal.read(state.sessionId, from),
+    openMessage: () => hub.openMessage(),
+    abort: (reason) => abortRun(parts, control, reason),
+  });
+  const ended = inTurn(parts, async () => {
+    hub.follow(control);
     try {
-      await driveHere(parts, begin, input ?? CLOSED_INPUT);
+      await driveHere(parts, () => begin(control), input);
     } finally {
-      unsubscribe();
+      hub.follow(null);
     }
-  };
-  const ended = work().then(
+  }).then(
     () => {
       parts.active = null;
       control.finish();
@@ -219,9 +300,7 @@ function start(parts: SessionParts, begin: () => Promise<unknown>, { openRun, in
   return control.run;
 }
 
-const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
-
-function driveHere(parts: SessionParts, begin: () => Promise<unknown>, input: OpenInput): Promise<void> {
+function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
   const { journal, state, agent, clock, ids, random, hub, owner } = parts;
   return drive({
     journal,
@@ -231,46 +310,68 @@ function driveHere(parts: SessionParts, begin: () => Promise<unknown>, input: Op
     ids,
     random,
     input,
+    begin,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,
     observed: () => hub.observed,
     setOpenMessage: hub.setOpenMessage,
-    begin: async () => {
-      await begin();
-    },
   });
 }
 
-/** The first message of the stream starts the run; the others follow up while it lasts. */
+/**
+ * The first message of the stream starts the run; the others follow up while it lasts. When the run ends or pauses, the
+ * stream is closed: nothing more is read from it.
+ */
 export function promptStream(parts: SessionParts, stream: AsyncIterable<UserInput>, extra: Extra): Run {
   refuseActive(parts);
+  const kept = checkedExtra(extra);
   const iterator = stream[Symbol.asyncIterator]();
   const input = openInput();
-  const begin = async (): Promise<void> => {
+  const begin = async (control: RunControl): Promise<void> => {
     await makeRoom(parts);
-    const first = await iterator.next();
-    if (first.done === true) throw new TreadleError('empty_prompt', 'The stream of prompts ended without a message.');
-    await parts.post({ type: 'prompt', messages: [userMessage(first.value)], ...extra });
-    void forwardFollowUps(parts, iterator).finally(input.close);
+    const first = await firstMessage(iterator, control);
+    control.bind((await parts.post({ type: 'prompt', messages: [first], ...kept })).seq);
+    void forwardFollowUps(parts, control, iterator).finally(input.close);
   };
-  const run = start(parts, begin, { input });
+  const run = start(parts, begin, input);
   const stop = (): void => {
     input.close();
-    void iterator.return?.().catch(() => {});
+    // Not awaited, for a stream may hang; its failure concerns nobody any more.
+    void (async () => iterator.return?.())().catch(() => {});
   };
   run.result.then(stop, stop);
   return run;
 }
 
-/** Never rejects: a stream that fails cancels the run it fed, with the reason. */
-async function forwardFollowUps(parts: SessionParts, iterator: AsyncIterator<UserInput>): Promise<void> {
+/** @throws TreadleError `empty_prompt` when the stream has none, `cancelled` when the run is aborted while it waits. */
+async function firstMessage(iterator: AsyncIterator<UserInput>, control: RunControl): Promise<InputMessage> {
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    starts.set(control, (reason) => {
+      reject(new TreadleError('cancelled', reason ?? 'The run was aborted before its first message came.'));
+    });
+  });
   try {
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+    const first = await Promise.race([iterator.next(), givenUp]);
+    if (first.done === true) throw new TreadleError('empty_prompt', 'The stream of prompts ended without a message.');
+    return userMessage(first.value);
+  } finally {
+    starts.delete(control);
+  }
+}
+
+/** Never rejects: a stream that fails cancels the run it fed, with the reason. */
+async function forwardFollowUps(
+  parts: SessionParts,
+  control: RunControl,
+  iterator: AsyncIterator<UserInput>,
+): Promise<void> {
+  try {
+    for (let next = await iterator.next(); next.done !== true && !control.isOver; next = await iterator.next()) {
       await parts.post({ type: 'follow_up', message: userMessage(next.value) });
     }
   } catch (error) {
     // Only fails when the journal does, and then the run's own result says so.
-    await abort(parts, `The stream of prompts failed: ${errorText(error)}`).catch(() => {});
+    await abortRun(parts, control, `The stream of prompts failed: ${errorText(error)}`).catch(() => {});
   }
 }
 

@@ -45,10 +45,10 @@ export interface Session {
   readonly messages: readonly Message[];
   /** The run this process is driving. */
   readonly activeRun: Run | null;
-  /** True when the log has a run that has not ended: paused, or cut off by the death of its process. */
+  /** True when the log has something to resume: a run that is paused or was cut off, or a prompt nobody has answered. */
   readonly hasOpenRun: boolean;
   /**
-   * Starts a run. A run whose process died is ended first, as aborted.
+   * Starts a run. A run whose process died is ended first, as aborted; prompts that nobody has answered come first.
    *
    * @throws TreadleError `run_active` during a run or while one is paused; `empty_prompt`.
    */
@@ -60,11 +60,13 @@ export interface Session {
    */
   continue(options?: RunOptions & { readonly continuation?: Continuation }): Run;
   /**
-   * Goes on with a run that was cut off or paused.
+   * Goes on with a run that was cut off or paused, or with a prompt whose process died before its run began.
    *
    * @throws TreadleError `nothing_to_continue` when no run is open, `run_active` when it is being driven here.
    */
   resume(): Run;
+  /** Takes in what other processes have written since: `messages`, `hasOpenRun` and what is waited for follow the log. */
+  refresh(): Promise<void>;
   /** Queues a message for the model's next call, or for the next run when there is none. Acknowledged once it is in the log. */
   steer(input: UserInput): Promise<void>;
   /** Queues a message for when the run would end. Acknowledged once it is in the log. */
@@ -77,7 +79,10 @@ export interface Session {
   submitToolResults(results: readonly ClientToolResult[]): Run;
   /** Answers a question a paused run asks (`run_paused` names its `approvalId`). */
   answerApproval(approvalId: string, decision: 'approve' | 'deny', message?: string): Run;
-  /** Ends the open run as aborted. Acknowledged once it is in the log; without an open run it does nothing. */
+  /**
+   * Ends the open run, and prompts that wait, as aborted. Acknowledged once it is in the log, in whatever process the
+   * session is driven; without anything open it does nothing.
+   */
   abort(reason?: string): Promise<void>;
   /** Forgets the conversation. The log keeps what happened. */
   reset(): Promise<void>;
@@ -149,6 +154,7 @@ async function loadSession(
     hub: createHub(options.onObserverError ?? warn),
     post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),
     active: null,
+    queue: Promise.resolve(),
   };
   await runs.refresh(parts);
   return sessionOf(parts);
@@ -172,7 +178,7 @@ function sessionOf(parts: runs.SessionParts): Session {
       return parts.active?.control.run ?? null;
     },
     get hasOpenRun() {
-      return state.run !== null;
+      return runs.hasWork(parts);
     },
     prompt(input, options = {}) {
       return isStream(input)
@@ -181,7 +187,8 @@ function sessionOf(parts: runs.SessionParts): Session {
     },
     continue: ({ continuation, ...options } = {}) =>
       runs.continueRun(parts, continuation ?? { kind: 'default' }, options),
-    resume: () => runs.goOn(parts, async () => {}),
+    resume: () => runs.resume(parts),
+    refresh: () => runs.refresh(parts),
     async steer(input) {
       await post({ type: 'steering', message: userMessage(input) });
     },

@@ -30,7 +30,8 @@ export type SessionInput =
   | { readonly type: 'continue'; readonly continuation: Continuation; readonly metadata?: JsonObject }
   | { readonly type: 'steering'; readonly message: InputMessage }
   | { readonly type: 'follow_up'; readonly message: InputMessage }
-  | { readonly type: 'cancel'; readonly reason?: string }
+  /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
+  | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
   | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
   | {
       readonly type: 'approval_answer';
@@ -150,6 +151,7 @@ export type DurableEventBody =
       readonly retry?: { readonly delayMs: number; readonly modelIndex: number };
       /** What the failed attempt used, where the provider said so and no message tells. */
       readonly usage?: Usage;
+      readonly cost?: number | null;
     })
   /** Deltas of this message that observers have seen are void. */
   | (InTurn & {
@@ -259,6 +261,8 @@ export type DurableEventBody =
       /** The last model stop reason, or why there is none. */
       readonly stopReason: StopReason | null;
       readonly error?: ModelError;
+      /** The call of a terminal tool that ended it. */
+      readonly terminalCallId?: string;
       /** In words, when `end` is not `completed`. */
       readonly message?: string;
       readonly usage: Usage;

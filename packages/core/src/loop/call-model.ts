@@ -121,7 +121,7 @@ function failedEvents(
   const { runId, turnIndex, attempt } = call.open.place;
   const next = nextAttempt(context, call, error);
   const failed = { type: 'attempt_failed' as const, at, runId, turnIndex, attempt };
-  const used = usage === UNKNOWN_USAGE ? {} : { usage };
+  const used = usage === UNKNOWN_USAGE ? {} : { usage, cost: priceOf(call.model, usage) };
   if (next.retry) {
     const voided = call.open.begun ? [discarded(call, at, 'attempt_failed')] : [];
     return [{ ...failed, error, retry: next.retry, ...used }, ...voided];
@@ -171,13 +171,23 @@ function messageAdded(
     content,
     stopReason: rest.stopReason,
     usage: rest.usage,
-    cost: model.cost?.(rest.usage) ?? null,
+    cost: priceOf(model, rest.usage),
     ...(rest.rawStopReason === undefined ? {} : { rawStopReason: rest.rawStopReason }),
     ...(rest.errorMessage === undefined ? {} : { errorMessage: rest.errorMessage }),
     ...(containerId === null ? {} : { containerId }),
     ...(facts.responseId === null ? {} : { responseId: facts.responseId }),
   };
   return { type: 'message_added', at, runId, inView, message };
+}
+
+/** A price function that throws has no price to give. */
+function priceOf(model: Model, usage: Usage): number | null {
+  try {
+    const cost = model.cost?.(usage) ?? null;
+    return cost !== null && Number.isFinite(cost) ? cost : null;
+  } catch {
+    return null;
+  }
 }
 
 interface MessageRest {

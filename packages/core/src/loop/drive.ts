@@ -1,5 +1,6 @@
 import type { Agent } from '../agent.ts';
 import type { DurableEvent, LiveEvent } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
 import type { Claim, Journal, Owner } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -68,8 +69,9 @@ export async function drive(options: DriveOptions): Promise<void> {
     await work(options, log, interrupt);
   } finally {
     stopRenewing();
-    log.close();
-    await claim.release();
+    await log.close();
+    // What is in the log stands. A claim that can't be let go lapses by itself.
+    await claim.release().catch(() => {});
   }
 }
 
@@ -80,20 +82,19 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
   let timedRun: string | undefined;
   try {
     for (;;) {
-      const step = plan(state, agent, clock.now());
+      if (interrupt.reason === 'lost') throw lostClaim(state);
+      const step = plan(state, agent, timeOf(options, interrupt));
       if (step.type === 'idle') return;
-      if (step.type === 'record') {
-        // A run that would end well waits while its prompt is still arriving.
-        if (input.isOpen && endsWell(step)) await log.change();
-        else await log.tryRecord(step.events);
-        continue;
-      }
       if (state.run?.runId !== timedRun) {
         stopDeadline();
         timedRun = state.run?.runId;
-        stopDeadline = armDeadline(options, interrupt);
+        stopDeadline = timedRun === undefined ? () => {} : armDeadline(options, interrupt);
       }
-      if (step.type === 'wait') await waitUntil(context, step.until);
+      if (step.type === 'record') {
+        // A run that would end well waits while its prompt is still arriving.
+        if (input.isOpen && interrupt.reason === null && endsWell(step)) await waitUntil(context, null);
+        else await log.tryRecord(step.events);
+      } else if (step.type === 'wait') await waitUntil(context, step.until);
       else if (step.type === 'call_model') await callModel(context, step);
       else await runTools(context, step);
     }
@@ -102,21 +103,33 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
   }
 }
 
+/** Once the deadline has fired the time is up, whatever a clock that was set back says. */
+function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): number {
+  const now = clock.now();
+  const { run } = state;
+  if (interrupt.reason !== 'time_limit' || !run) return now;
+  return Math.max(now, run.lastAt + agent.limits.maxDurationMs - run.activeMs);
+}
+
+const lostClaim = ({ sessionId }: SessionState): TreadleError =>
+  new TreadleError('fenced', `Session ${sessionId} was taken over by another drive, or its journal failed.`);
+
 const endsWell = (step: Extract<Step, { type: 'record' }>): boolean =>
   step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
 
-/** Waits on the clock; an interrupt or a new input ends it early, and the plan decides anew. */
-async function waitUntil({ clock, interrupt, log }: PerformContext, until: number): Promise<void> {
-  const changed = log.change();
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(Math.max(0, until - clock.now()), done);
-    const forget = interrupt.on(done);
-    void changed.then(done);
-    function done(): void {
+/** Waits on the clock, or for ever with null; an interrupt or news in the log end it early, and the plan decides anew. */
+function waitUntil({ clock, interrupt, log }: PerformContext, until: number | null): Promise<void> {
+  return new Promise<void>((resolve) => {
+    let forget = (): void => {};
+    let cancel = (): void => {};
+    const done = (): void => {
       cancel();
       forget();
       resolve();
-    }
+    };
+    if (until !== null) cancel = clock.after(Math.max(0, until - clock.now()), done);
+    void log.change().then(done);
+    forget = interrupt.on(done);
   });
 }
 

@@ -4,10 +4,18 @@ import type { OpenMessage } from './open-message.ts';
 /** Told of events. What it returns or throws changes nothing. */
 export type Observer = (event: TreadleEvent) => unknown;
 
+/** The run that is being driven: it takes every event for its result, and is watched while somebody iterates it. */
+export interface Follower {
+  readonly isWatched: boolean;
+  take(event: TreadleEvent): void;
+}
+
 /** Where a session's events go out. Observers decide nothing, so nothing waits for them. */
 export interface Hub {
+  /** False while nobody watches, so that live events needn't be made. */
   readonly observed: boolean;
   emit(event: TreadleEvent): void;
+  follow(follower: Follower | null): void;
   /** Returns a function that ends the subscription. */
   subscribe(observer: Observer): () => void;
   setOpenMessage(message: OpenMessage | null): void;
@@ -15,24 +23,36 @@ export interface Hub {
   openMessage(): LiveEvent[];
 }
 
-/** `onError` hears of observers that threw or rejected; it must not throw. */
+/** `onError` hears of observers that threw or rejected. */
 export function createHub(onError: (error: unknown) => void): Hub {
   // Replaced, never changed: an observer that leaves or joins while it is told changes nothing for the others.
   let observers: readonly Observer[] = [];
+  let follower: Follower | null = null;
   let open: OpenMessage | null = null;
+  const report = (error: unknown): void => {
+    try {
+      onError(error);
+    } catch {
+      // Whoever hears of failures has failed: there is nobody left to tell, and the run goes on.
+    }
+  };
   return {
     get observed() {
-      return observers.length > 0;
+      return observers.length > 0 || follower?.isWatched === true;
     },
     emit(event) {
+      follower?.take(event);
       for (const observer of observers) {
         try {
           const returned = observer(event);
-          if (returned instanceof Promise) returned.catch(onError);
+          if (returned instanceof Promise) returned.catch(report);
         } catch (error) {
-          onError(error);
+          report(error);
         }
       }
+    },
+    follow(next) {
+      follower = next;
     },
     subscribe(observer) {
       // A function of its own, so that the same observer may be subscribed twice.

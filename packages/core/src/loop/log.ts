@@ -17,7 +17,8 @@ export interface DriveLog {
   /** Resolves when something more was folded in, or `wake` is called. */
   change(): Promise<void>;
   wake(): void;
-  close(): void;
+  /** Folds nothing more in, and resolves when what was going on has ended: then the state has one owner again. */
+  close(): Promise<void>;
 }
 
 interface Job {
@@ -38,8 +39,11 @@ export function openLog(options: {
 }): DriveLog {
   const { journal, state, epoch } = options;
   let jobs: Job[] = [];
-  let running = false;
+  let pumping: Promise<void> | null = null;
+  /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
   let heard = 0;
+  let mustRead = false;
+  let closed = false;
   let failure: { readonly error: unknown } | null = null;
   let waiters: (() => void)[] = [];
 
@@ -48,9 +52,15 @@ export function openLog(options: {
     options.applied(event);
   };
 
-  async function catchUp(): Promise<void> {
-    for await (const event of journal.read(state.sessionId, state.seq + 1)) apply(event);
-    heard = state.seq;
+  async function readNews(): Promise<void> {
+    const target = heard;
+    mustRead = false;
+    for await (const event of journal.read(state.sessionId, state.seq + 1)) {
+      if (closed) return;
+      apply(event);
+    }
+    // What was announced and isn't there never will be: the session was removed, or the announcement was wrong.
+    if (state.seq < target && heard === target) heard = state.seq;
   }
 
   async function writeBatch(batch: readonly Job[]): Promise<void> {
@@ -62,18 +72,21 @@ export function openLog(options: {
       for (const job of batch) job.resolve(true);
       return;
     }
-    heard = outcome.seq;
+    heard = Math.max(heard, outcome.seq);
+    mustRead = true;
     for (const job of batch) if (job.isPlan) job.resolve(false);
     jobs = [...batch.filter((job) => !job.isPlan), ...jobs];
   }
+
+  const hasNews = (): boolean => !closed && (mustRead || heard > state.seq);
 
   async function pump(): Promise<void> {
     let batch: readonly Job[] = [];
     try {
       // Everything recorded in this tick shares the first append.
       await Promise.resolve();
-      while (jobs.length > 0 || heard > state.seq) {
-        if (heard > state.seq) await catchUp();
+      while (jobs.length > 0 || hasNews()) {
+        if (hasNews()) await readNews();
         batch = jobs;
         jobs = [];
         if (batch.length > 0) await writeBatch(batch);
@@ -85,15 +98,14 @@ export function openLog(options: {
       jobs = [];
       options.failed(error);
     } finally {
-      running = false;
+      pumping = null;
       wake();
     }
   }
 
   function start(): void {
-    if (running || failure) return;
-    running = true;
-    void pump();
+    if (pumping || failure) return;
+    pumping = pump();
   }
 
   function wake(): void {
@@ -115,20 +127,24 @@ export function openLog(options: {
 
   const unwatch = journal.watch(state.sessionId, (seq) => {
     heard = Math.max(heard, seq);
-    if (seq > state.seq) start();
+    if (seq > state.seq && !closed) start();
   });
 
   return {
     record: (events) => submit(events, false),
     tryRecord: (events) => submit(events, true),
     async catchUp() {
-      heard = Math.max(heard, state.seq + 1);
+      mustRead = true;
       start();
-      while (running) await new Promise<void>((resolve) => waiters.push(resolve));
+      while (pumping) await pumping;
       if (failure) throw failure.error;
     },
     change: () => new Promise<void>((resolve) => waiters.push(resolve)),
     wake,
-    close: unwatch,
+    async close() {
+      closed = true;
+      unwatch();
+      while (pumping) await pumping;
+    },
   };
 }

@@ -21,7 +21,7 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   const open = turn.calls.filter(({ status }) => status !== 'ended');
   if (open.length === 0) return null;
   if (run.paused) return { type: 'idle' };
-  return { type: 'record', events: pause(state, run, turn, agent, open, now) };
+  return { type: 'record', events: pause(state, run, turn, open, now) };
 }
 
 /** Results of client tools and answers of people: each is recorded, or rejected with the reason. */
@@ -89,9 +89,13 @@ export function resultsProblem(
   return missing.length > 0 ? `Results are missing for: ${missing.join(', ')}.` : null;
 }
 
-/** True for a call that a client or a person has to answer. */
-export const waitsForOthers = (call: CallState): boolean =>
-  isPending(call) || (call.status !== 'ended' && call.approvalId !== null && call.decision === null);
+/** True when all that is left of a turn is for a client or a person to answer: its run is paused, or about to be. */
+export function waitsForOthers(turn: TurnState | null | undefined): boolean {
+  const open = turn?.calls.filter(({ status }) => status !== 'ended') ?? [];
+  return (
+    open.length > 0 && open.every((call) => isPending(call) || (call.approvalId !== null && call.decision === null))
+  );
+}
 
 const inDoubt = (state: SessionState, call: CallState): boolean =>
   call.status === 'started' && call.runs === 'server' && call.epoch < state.epoch;
@@ -115,13 +119,16 @@ function rejection(
     return [];
   }
   if (!inDoubt(state, call)) return [];
-  if (!tool || call.replay === 'never' || call.decision === 'deny') return reject('in_doubt', IN_DOUBT);
+  if (!tool || call.replay === 'never' || call.decision === 'deny') return reject('in_doubt', inDoubtWords(call));
   return [];
 }
 
 const IN_DOUBT =
   'The process running this call died before its result was recorded. Whether it took effect is unknown. ' +
   'It was not run again. Check the state of things before you repeat it.';
+
+const inDoubtWords = ({ decisionMessage }: CallState): string =>
+  decisionMessage === null ? IN_DOUBT : `${IN_DOUBT} The person who was asked said: ${decisionMessage}`;
 
 const unknownTool = (name: string, agent: Agent): string =>
   agent.tools.size === 0
@@ -135,8 +142,8 @@ function problemWords(turn: TurnState, call: CallState): string {
 }
 
 function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {
-  if (agent.tools.get(call.name)?.runs !== 'server') return false;
-  if (call.status === 'requested') return true;
+  // A client's call starts here too: its arguments are checked before the client sees them.
+  if (call.status === 'requested') return agent.tools.has(call.name);
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
 
@@ -164,7 +171,6 @@ function pause(
   state: SessionState,
   run: RunState,
   turn: TurnState,
-  agent: Agent,
   open: readonly CallState[],
   at: number,
 ): DurableEventBody[] {
@@ -182,11 +188,6 @@ function pause(
       continue;
     }
     pending.push(named);
-    if (call.status === 'requested') {
-      const idempotencyKey = callKey(state, call);
-      const replay = agent.tools.get(call.name)?.replay ?? 'never';
-      events.push({ type: 'tool_started', ...place, ...named, idempotencyKey, replay, runs: 'client', attempt: 1 });
-    }
   }
   const reason = pending.some(({ approvalId }) => approvalId !== undefined) ? 'approval' : 'client_tools';
   return [...events, { type: 'run_paused', at, runId: run.runId, reason, pending }];

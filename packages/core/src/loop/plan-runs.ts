@@ -1,15 +1,15 @@
 import type { Agent } from '../agent.ts';
 import type { Continuation, DurableEventBody, InputMessage, RunEnd } from '../events/events.ts';
-import type { ModelError, StopReason } from '../model/model.ts';
+import { UNKNOWN_USAGE, type ModelError, type StopReason } from '../model/model.ts';
 import type { InboxEntry, RunState, SessionState } from './state.ts';
 
-/** A run about to start: its events, and what its first turn needs to know of it. */
+/** What planning needs to know of a run, whether it is in the log yet or about to be. */
+export type NewRun = Pick<RunState, 'runId' | 'continuation' | 'startedBy' | 'modelIndex' | 'usage' | 'cost' | 'turns'>;
+
+/** A run about to start: the event that starts it, and what its prompt says. */
 export interface StartedRun {
-  readonly runId: string;
-  readonly run: Pick<RunState, 'continuation' | 'startedBy'>;
-  readonly turnIndex: 0;
+  readonly run: NewRun;
   readonly event: DurableEventBody;
-  /** What the prompt says, to follow the start of the first turn. */
   readonly messages: readonly DurableEventBody[];
 }
 
@@ -23,9 +23,7 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
   const messages = input.type === 'prompt' ? input.messages : [];
   const startedBy = (input.type === 'prompt' && input.startedBy) || 'user';
   return {
-    runId,
-    run: { continuation, startedBy },
-    turnIndex: 0,
+    run: { runId, continuation, startedBy, modelIndex: 0, usage: UNKNOWN_USAGE, cost: 0, turns: 0 },
     event: {
       type: 'run_started',
       at,
@@ -77,24 +75,14 @@ export function rejectInput(entry: InboxEntry, at: number, reason: string, runId
   return { type: 'input_rejected', at, inputSeq: entry.seq, reason, ...(runId === undefined ? {} : { runId }) };
 }
 
+/** The end of a run, with what it came to so far. */
 export function endRun(
-  run: RunState,
+  run: NewRun,
   at: number,
   end: RunEnd,
   stopReason: StopReason | null,
-  message?: string,
-  error?: ModelError,
+  more: { readonly message?: string; readonly error?: ModelError; readonly terminalCallId?: string } = {},
 ): DurableEventBody {
-  return {
-    type: 'run_ended',
-    at,
-    runId: run.runId,
-    end,
-    stopReason,
-    ...(message === undefined ? {} : { message }),
-    ...(error === undefined ? {} : { error }),
-    usage: run.usage,
-    cost: run.cost,
-    turns: run.turns,
-  };
+  const { runId, usage, cost, turns } = run;
+  return { type: 'run_ended', at, runId, end, stopReason, ...more, usage, cost, turns };
 }

@@ -3,7 +3,7 @@ import type { DurableEventBody, RunEnd, TurnTrigger } from '../events/events.ts'
 import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { exceededLimit, type LimitHit } from './plan-limits.ts';
-import { endRun, inputMessage, promptMessages, rejectInput, startRun } from './plan-runs.ts';
+import { endRun, inputMessage, promptMessages, rejectInput, startRun, type NewRun } from './plan-runs.ts';
 import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -19,7 +19,7 @@ export function plan(state: SessionState, agent: Agent, now: number): Step {
   if (missing.length > 0) return record(missing);
   const misplaced = rejectMisplaced(state, run, now);
   if (misplaced.length > 0) return { type: 'record', events: misplaced };
-  if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? 'The run was cancelled.');
+  if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? CANCELLED);
   const { turn } = run;
   if (turn === null) return record(nextTurn(state, run, agent, now, run.last));
   const hit = exceededLimit(run, agent.limits, now, { turnOpen: true });
@@ -35,7 +35,7 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 function planIdle(state: SessionState, agent: Agent, now: number): Step {
   const entry = state.inbox.find(({ input }) => input.type !== 'steering' && input.type !== 'follow_up');
   if (!entry) return { type: 'idle' };
-  const { input } = entry;
+  const { input, cancelled } = entry;
   if (input.type !== 'prompt' && input.type !== 'continue') {
     return record([rejectInput(entry, now, 'There is no run this belongs to.')]);
   }
@@ -45,18 +45,29 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
     return record([rejectInput(entry, now, reason)]);
   }
   const started = startRun(state, agent, entry, now);
-  const steering = deliver(state, 'steering', started.runId, now);
-  return record([started.event, turnStarted(started, now), ...started.messages, ...steering]);
+  if (cancelled) {
+    // Cancelled before it began: what was said is kept, and the run is over.
+    const message = cancelled.reason ?? CANCELLED;
+    return record([started.event, ...started.messages, endRun(started.run, now, 'aborted', 'aborted', { message })]);
+  }
+  const steering = deliver(state, 'steering', started.run.runId, now);
+  return record([started.event, turnStarted(started.run, 0, now), ...started.messages, ...steering]);
 }
 
-/** A run is open: prompts and imports don't fit, and must not wait unseen for its end. */
+const CANCELLED = 'The run was cancelled.';
+
+/**
+ * A run is open: what was posted since it began and wants another one doesn't fit, and must not wait unseen for its end.
+ * What waited before it began has its turn afterwards.
+ */
 function rejectMisplaced(state: SessionState, run: RunState, now: number): DurableEventBody[] {
+  if (run.cancel) return [];
   return state.inbox
-    .filter(({ seq }) => seq !== run.inputSeq)
-    .filter(({ input }) => input.type === 'prompt' || input.type === 'continue' || input.type === 'import')
-    .filter(() => run.cancel === null)
+    .filter(({ seq, input }) => seq > run.startedSeq && NEEDS_NO_RUN.has(input.type))
     .map((entry) => rejectInput(entry, now, 'A run is active. Steer it, follow up, or wait for its end.', run.runId));
 }
+
+const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'import']);
 
 function planModelCall(state: SessionState, run: RunState, turn: TurnState, now: number): Step {
   const { runId } = run;
@@ -73,7 +84,10 @@ function planModelCall(state: SessionState, run: RunState, turn: TurnState, now:
   if (failure) {
     const { error, retry } = failure;
     if (!retry)
-      return record([turnEnded(run, turn, now), endRun(run, now, 'model_error', 'error', error.message, error)]);
+      return record([
+        turnEnded(run, turn, now),
+        endRun(run, now, 'model_error', 'error', { message: error.message, error }),
+      ]);
     return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);
   }
   if (turn.epoch === state.epoch) return { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt };
@@ -91,7 +105,7 @@ function stop(state: SessionState, run: RunState, now: number, end: RunEnd, mess
   return record([
     ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, now)] : []),
     ...(limit ? [limitMessage(run, now, limit)] : []),
-    endRun(run, now, end, end === 'aborted' ? 'aborted' : lastStop, message),
+    endRun(run, now, end, end === 'aborted' ? 'aborted' : lastStop, { message }),
   ]);
 }
 
@@ -114,30 +128,30 @@ function nextTurn(
   now: number,
   last: RunState['last'],
 ): DurableEventBody[] {
-  const ended = last && terminalTool(agent, last.succeeded);
-  if (ended) return [endRun(run, now, 'completed', last.stopReason)];
+  const terminal = last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
+  if (last && terminal) return [endRun(run, now, 'completed', last.stopReason, { terminalCallId: terminal.callId })];
   if (last && isRefusal(last.stopReason)) return [finish(run, now, last.stopReason)];
   const steering = deliver(state, 'steering', run.runId, now);
   const goesOn = last === null || last.hadCalls || last.stopReason === 'pause' || steering.length > 0;
   const messages = goesOn ? steering : deliver(state, 'follow_up', run.runId, now);
   if (!goesOn && messages.length === 0) return [finish(run, now, last.stopReason)];
   const hit = exceededLimit(run, agent.limits, now, { turnOpen: false });
-  if (hit) return [limitMessage(run, now, hit), endRun(run, now, hit.end, last?.stopReason ?? null, hit.message)];
-  return [turnStarted({ runId: run.runId, run, turnIndex: run.turns, modelIndex: run.modelIndex }, now), ...messages];
+  if (hit)
+    return [limitMessage(run, now, hit), endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message })];
+  return [turnStarted(run, run.turns, now), ...messages];
 }
-
-const terminalTool = (agent: Agent, names: readonly string[]): boolean =>
-  names.some((name) => agent.tools.get(name)?.terminal === true);
 
 const isRefusal = (stopReason: StopReason | null): boolean =>
   stopReason === 'refusal' || stopReason === 'content_filter';
 
 function finish(run: RunState, now: number, stopReason: StopReason | null): DurableEventBody {
   if (isRefusal(stopReason)) {
-    return endRun(run, now, 'refused', stopReason, 'The model refused, or its provider filtered the reply.');
+    return endRun(run, now, 'refused', stopReason, {
+      message: 'The model refused, or its provider filtered the reply.',
+    });
   }
   if (stopReason === 'length') {
-    return endRun(run, now, 'length', stopReason, 'The output limit cut the reply off. Raise maxTokens.');
+    return endRun(run, now, 'length', stopReason, { message: 'The output limit cut the reply off. Raise maxTokens.' });
   }
   return endRun(run, now, 'completed', stopReason);
 }
@@ -155,16 +169,8 @@ function turnEnded(run: RunState, turn: TurnState, at: number): DurableEventBody
   return { type: 'turn_ended', at, runId: run.runId, turnIndex: turn.index, usage, cost: turn.message?.cost ?? null };
 }
 
-function turnStarted(
-  place: {
-    readonly runId: string;
-    readonly run: Pick<RunState, 'continuation' | 'startedBy'>;
-    readonly turnIndex: number;
-    readonly modelIndex?: number;
-  },
-  at: number,
-): DurableEventBody {
-  const { runId, run, turnIndex, modelIndex = 0 } = place;
+function turnStarted(run: NewRun, turnIndex: number, at: number): DurableEventBody {
+  const { runId, modelIndex } = run;
   const model = modelIndex === 0 ? {} : { modelIndex };
   return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1, ...model };
 }

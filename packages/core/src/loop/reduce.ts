@@ -3,7 +3,7 @@ import { TreadleError } from '../errors.ts';
 import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import { addUsage, UNKNOWN_USAGE } from '../model/model.ts';
-import { turnOutcome, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
+import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
@@ -26,10 +26,13 @@ export function reduce(state: SessionState, event: DurableEvent): SessionState {
   return state;
 }
 
-/** Driven time goes from event to event; a `drive_started` ends a stretch in which nobody was at work. */
+/**
+ * Driven time goes from one event of the drive to its next. A `drive_started` ends a stretch in which nobody was at work,
+ * and what others post says nothing about who was.
+ */
 function countTime(state: SessionState, event: DurableEvent): void {
   const { run } = state;
-  if (run === null) return;
+  if (run === null || event.type === 'input_received') return;
   if (event.type !== 'drive_started' && !run.paused && event.at > run.lastAt) run.activeMs += event.at - run.lastAt;
   run.lastAt = Math.max(run.lastAt, event.at);
 }
@@ -95,18 +98,24 @@ function unknownEvent(event: never): never {
 }
 
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
-  if (input.type === 'cancel') {
-    // Without a run there is nothing to cancel, and a later run must not be hit by it.
-    if (state.run) state.run.cancel = { reason: input.reason ?? null };
-    return;
-  }
+  if (input.type === 'cancel') return cancel(state, input.inputSeq, { reason: input.reason ?? null });
   if (input.type === 'import' && state.run === null) {
     state.view = [...input.messages];
     state.container = null;
-    state.inbox = [];
+    // What was queued for the old conversation goes with it; a prompt that waits is answered all the same.
+    state.inbox = state.inbox.filter((entry) => entry.input.type === 'prompt' || entry.input.type === 'continue');
     return;
   }
-  state.inbox.push({ seq, at, input });
+  state.inbox.push({ seq, at, input, cancelled: null });
+}
+
+/** What is not there yet can't be cancelled: a later prompt must not be hit. */
+function cancel(state: SessionState, target: number | undefined, cancelled: { readonly reason: string | null }): void {
+  const { run } = state;
+  if (run && (target === undefined || target === run.inputSeq)) run.cancel = cancelled;
+  for (const entry of waitingRuns(state)) {
+    if (target === undefined || target === entry.seq) entry.cancelled = cancelled;
+  }
 }
 
 function consume(state: SessionState, inputSeq: number): void {
@@ -163,7 +172,10 @@ function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): v
     error,
     retry: retry ? { at: at + retry.delayMs, modelIndex: retry.modelIndex } : null,
   };
-  if (usage) run.usage = addUsage(run.usage, usage);
+  if (!usage) return;
+  run.usage = addUsage(run.usage, usage);
+  const { cost = null } = event;
+  run.cost = run.cost === null || cost === null ? null : run.cost + cost;
 }
 
 function messageAdded(state: SessionState, event: EventOf<'message_added'>): void {
@@ -202,6 +214,7 @@ function callsOf(message: AssistantMessage): CallState[] {
       replay: 'never',
       approvalId: null,
       decision: null,
+      decisionMessage: null,
       result: null,
     }));
 }
@@ -239,7 +252,9 @@ function endCall(
 function approvalAnswered(state: SessionState, event: EventOf<'approval_answered'>): void {
   consume(state, event.inputSeq);
   const call = state.run?.turn?.calls.find(({ approvalId }) => approvalId === event.approvalId);
-  if (call) call.decision = event.decision;
+  if (!call) return;
+  call.decision = event.decision;
+  call.decisionMessage = event.message ?? null;
 }
 
 /** Results enter the view here, in the order of the calls, whatever order they finished in. */

@@ -1,8 +1,9 @@
 import { DEFAULT_CONCURRENCY } from '../agent.ts';
 import type { DurableEventBody } from '../events/events.ts';
+import { copyJson, type JsonObject } from '../json.ts';
 import { checkArguments, executeTool, issuesText } from '../tools/execute.ts';
 import type { NormalOutput } from '../tools/output.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { callKey } from './plan-calls.ts';
 import type { Step } from './step.ts';
@@ -48,11 +49,15 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
 async function checkedJobs(context: PerformContext, place: TurnPlace, calls: readonly CallState[]): Promise<ToolJob[]> {
   const jobs: ToolJob[] = [];
   const rejected: DurableEventBody[] = [];
-  for (const call of calls) {
+  const checks = calls.flatMap((call) => {
     const tool = context.agent.tools.get(call.name);
-    if (!tool) continue;
-    const checked = checkArguments(tool, call.arguments);
+    // A copy, for what a tool does to its arguments must not change the history.
+    return tool ? [{ call, tool, checked: checkInTime(context, tool, copyJson(call.arguments)) }] : [];
+  });
+  for (const { call, tool, checked } of checks) {
     const outcome = checked instanceof Promise ? await checked : checked;
+    // Interrupted: the plan answers the call.
+    if (outcome === null) continue;
     if (outcome.ok) {
       jobs.push({ call, tool, args: outcome.value });
       continue;
@@ -64,6 +69,32 @@ async function checkedJobs(context: PerformContext, place: TurnPlace, calls: rea
   }
   if (rejected.length > 0) await context.log.record(rejected);
   return jobs;
+}
+
+/** A check that hangs must not hang the run: the tool's timeout fails it, an interrupt gives it up (null). */
+function checkInTime(
+  { agent, clock, interrupt }: PerformContext,
+  tool: Tool,
+  args: JsonObject,
+): ArgumentsOutcome | null | Promise<ArgumentsOutcome | null> {
+  const checked = checkArguments(tool, args);
+  if (!(checked instanceof Promise)) return checked;
+  return new Promise((resolve) => {
+    const timeoutMs = tool.timeoutMs ?? agent.toolTimeoutMs;
+    const late = {
+      ok: false as const,
+      issues: [{ path: '', message: `checking them took more than ${timeoutMs} ms` }],
+    };
+    let forget = (): void => {};
+    const cancel = timeoutMs === undefined ? () => {} : clock.after(timeoutMs, () => settle(late));
+    const settle = (outcome: ArgumentsOutcome | null): void => {
+      cancel();
+      forget();
+      resolve(outcome);
+    };
+    forget = interrupt.on(() => settle(null));
+    void checked.then(settle);
+  });
 }
 
 async function runJob(context: PerformContext, place: TurnPlace, { call, tool, args }: ToolJob): Promise<void> {
@@ -80,10 +111,12 @@ async function runJob(context: PerformContext, place: TurnPlace, { call, tool, a
       arguments: call.arguments,
       idempotencyKey,
       replay: tool.replay,
-      runs: 'server',
+      runs: tool.runs,
       attempt: call.attempt + 1,
     },
   ]);
+  // The client runs it: the plan pauses for its result once all else is done.
+  if (tool.runs === 'client') return;
   const output = await executeTool({
     tool,
     args,

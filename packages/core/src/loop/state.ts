@@ -10,6 +10,8 @@ export interface InboxEntry {
   readonly seq: number;
   readonly at: number;
   readonly input: SessionInput;
+  /** Set when it was cancelled before anything was made of it. */
+  cancelled: { readonly reason: string | null } | null;
 }
 
 /** One tool call of the open turn. */
@@ -28,6 +30,8 @@ export interface CallState {
   /** Set while, and after, a person is asked whether a call in doubt may run again. */
   approvalId: string | null;
   decision: 'approve' | 'deny' | null;
+  /** What the person said with it. */
+  decisionMessage: string | null;
   result: ToolResultMessage | null;
 }
 
@@ -53,8 +57,8 @@ export interface TurnOutcome {
   readonly stopReason: StopReason | null;
   /** The model asked for tools and must be told their results. */
   readonly hadCalls: boolean;
-  /** The tools whose calls succeeded: a terminal one among them ends the run. */
-  readonly succeeded: readonly string[];
+  /** The calls that succeeded: one of a terminal tool among them ends the run. */
+  readonly succeeded: readonly { readonly callId: string; readonly toolName: string }[];
 }
 
 /** The open run. */
@@ -102,6 +106,10 @@ export interface SessionState {
   container: { readonly provider: string; readonly id: string } | null;
 }
 
+/** What waits in the inbox to become a run, oldest first. */
+export const waitingRuns = ({ inbox, run }: SessionState): InboxEntry[] =>
+  inbox.filter(({ seq, input }) => (input.type === 'prompt' || input.type === 'continue') && seq !== run?.inputSeq);
+
 /** The state before any event. */
 export function initialState(sessionId: string): SessionState {
   return {
@@ -123,6 +131,6 @@ export function turnOutcome(turn: TurnState): TurnOutcome {
   return {
     stopReason: turn.message?.stopReason ?? null,
     hadCalls: results.length > 0,
-    succeeded: results.filter(({ isError }) => !isError).map(({ toolName }) => toolName),
+    succeeded: results.filter(({ isError }) => !isError).map(({ callId, toolName }) => ({ callId, toolName })),
   };
 }

@@ -46,6 +46,10 @@ export function runResultFold(runId: string): RunResultFold {
   const files: FileBlock[] = [];
   let usage: Usage = UNKNOWN_USAGE;
   let cost: number | null = 0;
+  const spend = (used: Usage, price: number | null): void => {
+    usage = addUsage(usage, used);
+    cost = cost === null || price === null ? null : cost + price;
+  };
   let turns = 0;
   let results = new Map<string, ToolResultMessage>();
   let order: string[] = [];
@@ -58,8 +62,7 @@ export function runResultFold(runId: string): RunResultFold {
   function addMessage(message: Message, inView: boolean): void {
     messages.push(message);
     if (message.role !== 'assistant') return;
-    usage = addUsage(usage, message.usage);
-    cost = cost === null || message.cost === null ? null : cost + message.cost;
+    spend(message.usage, message.cost);
     containerId = message.containerId ?? containerId;
     finalMessage = message;
     lastResults = [];
@@ -90,6 +93,7 @@ export function runResultFold(runId: string): RunResultFold {
       if (event.type === 'turn_started' && event.attempt === 1) turns += 1;
       else if (event.type === 'message_added') addMessage(event.message, event.inView);
       else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
+      else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
       else if (event.type === 'turn_ended') endTurn();
       else if (event.type === 'run_ended') ended = event;
     },
@@ -98,7 +102,10 @@ export function runResultFold(runId: string): RunResultFold {
       end: ended?.end ?? 'paused',
       stopReason: ended ? ended.stopReason : (finalMessage?.stopReason ?? null),
       finalMessage,
-      finalAnswer: finalAnswer(finalMessage, ended?.end === 'completed' ? lastResults : []),
+      finalAnswer: finalAnswer(
+        finalMessage,
+        lastResults.find(({ callId }) => callId === ended?.terminalCallId),
+      ),
       messages,
       usage,
       cost,
@@ -112,11 +119,10 @@ export function runResultFold(runId: string): RunResultFold {
   };
 }
 
-/** A run that completed with tool results was ended by a terminal tool, whose result is its answer. */
-function finalAnswer(message: AssistantMessage | null, results: readonly ToolResultMessage[]): string {
-  if (message === null) return '';
-  const terminal = results.findLast(({ isError }) => !isError);
+/** The result of the terminal call that ended the run; else the text after the message's last tool block. */
+function finalAnswer(message: AssistantMessage | null, terminal: ToolResultMessage | undefined): string {
   if (terminal) return textOf(terminal.content);
+  if (message === null) return '';
   const lastTool = message.content.findLastIndex(({ type }) => TOOL_BLOCKS.has(type));
   return textOf(message.content.slice(lastTool + 1));
 }

@@ -78,8 +78,7 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
     // A tool that throws or returns at once is no different from one that promises.
     try {
       const output = execute(execution.args, context);
-      if (output instanceof Promise) output.then(done, failed);
-      else Promise.resolve(output).then(done, failed);
+      Promise.resolve(output).then(done, failed);
     } catch (thrown) {
       failed(thrown);
     }

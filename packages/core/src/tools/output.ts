@@ -1,5 +1,5 @@
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
-import type { JsonValue } from '../json.ts';
+import { asJson, isJsonObject, type JsonValue } from '../json.ts';
 import type { ToolOutput } from './tool.ts';
 
 /** A tool's output in one shape, safe to store and to send. */
@@ -14,29 +14,60 @@ export interface NormalOutput {
 export const errorOutput = (text: string): NormalOutput => ({ content: [{ type: 'text', text }], isError: true });
 
 /**
- * Brings whatever a tool returned into one shape. Text loses lone surrogates, which are no valid Unicode, and the middle
- * of what exceeds `maxLength` characters in all.
+ * Brings whatever a tool returned into one shape; never throws. What can't be stored or shown becomes an error that says
+ * so. Text loses lone surrogates, which are no valid Unicode, and the middle of what exceeds `maxLength` characters in
+ * all. Details that are no JSON are replaced by a note, for the result itself stands.
  */
 export function normalOutput(output: ToolOutput, maxLength: number): NormalOutput {
-  if (typeof output === 'string') return { content: capped(textBlocks(output), maxLength), isError: false };
-  if (isBlocks(output)) return { content: capped(output, maxLength), isError: false };
-  if (typeof output !== 'object' || output === null || !('content' in output)) {
-    return errorOutput(
-      'The tool returned nothing that can be shown to a model. It must return text or content blocks.',
-    );
-  }
-  const { content, isError = false, details, files } = output;
-  const blocks = typeof content === 'string' ? textBlocks(content) : content;
+  if (typeof output === 'string')
+    return { content: capped([{ type: 'text', text: output }], maxLength), isError: false };
+  // Tools are other people's code, and types are only promises.
+  const returned: unknown = output;
+  if (Array.isArray(returned)) return resultOf(returned, false, undefined, undefined, maxLength);
+  if (!isJsonObject(returned) || !('content' in returned)) return errorOutput(NO_RESULT);
+  const { content, isError, details, files } = returned;
+  return resultOf(content, isError === true, details, files, maxLength);
+}
+
+const NO_RESULT = 'The tool returned nothing that can be shown to a model. It must return text or content blocks.';
+
+function resultOf(
+  content: unknown,
+  isError: boolean,
+  details: unknown,
+  files: unknown,
+  maxLength: number,
+): NormalOutput {
+  const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : contentBlocks(content);
+  if (!blocks) return errorOutput(NO_RESULT);
+  const kept = files === undefined ? undefined : contentBlocks(files)?.filter((block) => block.type === 'file');
   return {
     content: capped(blocks, maxLength),
     isError,
-    ...(details === undefined ? {} : { details }),
-    ...(files === undefined || files.length === 0 ? {} : { files }),
+    ...(details === undefined ? {} : { details: detailsOf(details) }),
+    ...(kept === undefined || kept.length === 0 ? {} : { files: kept }),
   };
 }
 
-const isBlocks = (output: ToolOutput): output is readonly ToolResultContent[] => Array.isArray(output);
-const textBlocks = (text: string): readonly ToolResultContent[] => [{ type: 'text', text }];
+function detailsOf(details: unknown): JsonValue {
+  return typeof details === 'object' && details !== null
+    ? (asJson(details)?.value ?? { problem: 'details_not_json' })
+    : (asJson(details)?.value ?? null);
+}
+
+/** The value as content blocks, or null when it isn't. */
+function contentBlocks(value: unknown): ToolResultContent[] | null {
+  if (!Array.isArray(value) || !value.every(isBlock)) return null;
+  return value as ToolResultContent[];
+}
+
+function isBlock(block: unknown): boolean {
+  if (!isJsonObject(block)) return false;
+  const has = (...names: string[]): boolean => names.some((name) => typeof block[name] === 'string');
+  if (block['type'] === 'text') return has('text');
+  if (block['type'] === 'image') return has('mediaType') && has('data', 'url');
+  return block['type'] === 'file' && has('mediaType') && has('data', 'url', 'fileId');
+}
 
 function capped(blocks: readonly ToolResultContent[], maxLength: number): readonly ToolResultContent[] {
   let length = 0;
