@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, ModelRequest, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
 import { asCount, asObject, asText, parseObject } from './json-text.ts';
+import { createDeltaForm } from './openai-responses-delta.ts';
 import { readOpenAIResponsesError } from './openai-responses-error.ts';
 import { createItems } from './openai-responses-items.ts';
 import type { Items } from './openai-responses-items.ts';
@@ -43,7 +44,13 @@ const TEXT_DELTAS: ReadonlyMap<unknown, readonly [kind: PartKind, position: stri
   ['response.reasoning_summary.delta', ['summary_text', 'summary_index']],
 ]);
 
-/** Their ends, with the field that has the whole text. */
+/** Events whose delta is a piece of a call. */
+const INPUT_DELTAS: ReadonlySet<unknown> = new Set([
+  'response.function_call_arguments.delta',
+  'response.custom_tool_call_input.delta',
+]);
+
+/** The ends of readable parts, with the field that has the whole text. */
 const TEXT_ENDS: ReadonlyMap<unknown, readonly [kind: PartKind, position: string, text: string]> = new Map([
   ['response.output_text.done', ['output_text', 'content_index', 'text']],
   ['response.refusal.done', ['refusal', 'content_index', 'refusal']],
@@ -64,6 +71,9 @@ const SKIPPED: ReadonlySet<string> = new Set([
   'response.mcp_call_arguments.delta',
 ]);
 
+/** Takes what comes too late. */
+const IGNORE = (): void => undefined;
+
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 /** A delta is its text, or an object with it. */
@@ -83,6 +93,7 @@ export function createOpenAIResponsesDecoder(
       quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.parameters : undefined,
     );
   let items = newItems();
+  const form = createDeltaForm();
 
   const begin = (response: Fields): void => {
     // Said twice with nothing in between it means nothing; otherwise the answer began again, and what came is void.
@@ -90,6 +101,7 @@ export function createOpenAIResponsesDecoder(
     begun = true;
     touched = false;
     items = newItems();
+    form.forget();
     const model = asText(response['model']);
     const responseId = asText(response['id']);
     sink.event({
@@ -144,20 +156,33 @@ export function createOpenAIResponsesDecoder(
     if (kind === 'output_text') parts.citeAll(at, part['annotations']);
   };
 
-  const aboutItem = (type: unknown, event: Fields): void => {
-    const delta = TEXT_DELTAS.get(type);
-    if (delta !== undefined) {
+  /** A piece of text, of arguments or of a custom tool's input; `undefined` for an event that is none. */
+  const delta = (type: unknown, event: Fields): ((piece: string) => void) | undefined => {
+    const isInput = INPUT_DELTAS.has(type);
+    const text = isInput ? undefined : TEXT_DELTAS.get(type);
+    if (!isInput && text === undefined) return undefined;
+    const item = items.about(event);
+    if (item === undefined) return IGNORE;
+    if (text === undefined) return item.addInput;
+    const [kind, position] = text;
+    const at = count(event[position]);
+    return (piece) => item.addText(kind, at, piece);
+  };
+
+  const aboutItem = (type: unknown, event: Fields, data: string): void => {
+    const add = delta(type, event);
+    if (add !== undefined) {
       const piece = pieceOf(event['delta']);
-      if (piece !== '') items.about(event)?.parts.add(delta[0], count(event[delta[1]]), piece);
+      if (piece !== '') add(piece);
+      if (form.learns) form.learn(data, event, add);
       return;
     }
     switch (type) {
-      case 'response.function_call_arguments.delta':
-      case 'response.custom_tool_call_input.delta':
-        return items.about(event)?.addInput(pieceOf(event['delta']));
       case 'response.output_item.added':
+        form.forget();
         return items.open(event);
       case 'response.output_item.done':
+        form.forget();
         return items.close(event);
       case 'response.content_part.done':
         return endPart(event, 'content_index');
@@ -172,7 +197,7 @@ export function createOpenAIResponsesDecoder(
     }
   };
 
-  const handle = (type: unknown, event: Fields): void => {
+  const handle = (type: unknown, event: Fields, data: string): void => {
     switch (type) {
       case 'response.created':
         return begin(asObject(event['response']) ?? {});
@@ -191,18 +216,18 @@ export function createOpenAIResponsesDecoder(
         // A server that doesn't introduce its response has begun it all the same.
         if (!begun) begin({});
         touched = true;
-        aboutItem(type, event);
+        aboutItem(type, event, data);
     }
   };
 
   return {
     frame(name, data, whole) {
-      if (over || SKIPPED.has(name)) return;
+      if (over || SKIPPED.has(name) || form.apply(data)) return;
       const event = parseObject(data);
       if (event !== undefined) {
         const type = event['type'] ?? name;
         // Without a type it can only be an error: `{"error": …}` as gateways send it.
-        return handle(type === '' && asObject(event['error']) !== undefined ? 'error' : type, event);
+        return handle(type === '' && asObject(event['error']) !== undefined ? 'error' : type, event, data);
       }
       if (!whole || data.startsWith('[DONE]') || isJson(data)) return;
       over = true;

@@ -3,7 +3,7 @@ import { asObject, asText } from './json-text.ts';
 import { openCustomCall, openFunctionCall } from './openai-responses-calls.ts';
 import type { OpenCall } from './openai-responses-calls.ts';
 import { completeParts, createParts } from './openai-responses-parts.ts';
-import type { Parts } from './openai-responses-parts.ts';
+import type { PartKind, Parts } from './openai-responses-parts.ts';
 import { providerBlock, waitsForClient } from './openai-responses-provider.ts';
 import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
 import type { DecoderSink } from './protocol.ts';
@@ -20,6 +20,8 @@ export interface OpenItem {
   /** Its `output_index`, when an event has named it. */
   outputIndex: number | undefined;
   readonly parts: Parts;
+  /** Takes a piece of one of its readable parts. */
+  addText(kind: PartKind, position: number, piece: string): void;
   /** Takes a piece of a call's arguments or input, whether or not the call is known yet. */
   addInput(piece: string): void;
 }
@@ -112,6 +114,9 @@ export function createItems(
       early: '',
       call: undefined,
       closed: false,
+      addText(kind, position, piece) {
+        if (!item.closed) item.parts.add(kind, position, piece);
+      },
       addInput(piece) {
         if (item.call === undefined) item.early += piece;
         else if (!item.closed) item.call.add(piece);
