@@ -146,6 +146,8 @@ describe('one protocol', () => {
   it.each([
     ['anthropic', 'openai'],
     ['openai-chat', 'anthropic'],
+    ['openai-chat', 'openai-responses'],
+    ['openai-responses', 'openai-chat'],
   ])('%s is imported without loading %s', async (entry, other) => {
     const { execFileSync } = await import('node:child_process');
     const script = `

@@ -21,6 +21,7 @@ import {
   validateGeminiRequest,
   validateOllamaRequest,
   validateOpenAIChatRequest,
+  validateOpenAIResponsesRequest,
   type ScriptedToolCall,
   type Turn,
 } from '@treadle/testing';
@@ -29,6 +30,7 @@ import { bedrockConverse } from './protocols/bedrock-converse.ts';
 import { gemini } from './protocols/gemini.ts';
 import { ollamaChat } from './protocols/ollama-chat.ts';
 import { openaiChat } from './protocols/openai-chat.ts';
+import { openaiResponses } from './protocols/openai-responses.ts';
 import type { Protocol } from './protocols/protocol.ts';
 
 // Whatever a run went through, and wherever it was cut off, the next request must be one the provider accepts. The
@@ -49,6 +51,12 @@ const WIRES: readonly Wire[] = [
     validate: validateAnthropicRequest,
   },
   { name: 'Chat Completions', provider: 'openai', protocol: openaiChat, validate: validateOpenAIChatRequest },
+  {
+    name: 'OpenAI Responses',
+    provider: 'openai-responses',
+    protocol: openaiResponses,
+    validate: validateOpenAIResponsesRequest,
+  },
   { name: 'Bedrock Converse', provider: 'bedrock', protocol: bedrockConverse, validate: validateBedrockRequest },
   { name: 'Gemini', provider: 'google', protocol: gemini, validate: validateGeminiRequest },
   { name: 'Ollama', provider: 'ollama', protocol: ollamaChat, validate: validateOllamaRequest },
