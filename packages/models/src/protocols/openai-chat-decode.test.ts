@@ -372,6 +372,7 @@ describe('usage', () => {
 
   it.each([
     [{ prompt_tokens_details: { cached_tokens: 4 } }, { input: 6, cacheRead: 4 }],
+    [{ prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 5 } }, { input: 1, cacheRead: 4, cacheWrite: 5 }],
     [{ prompt_cache_hit_tokens: 4 }, { input: 6, cacheRead: 4 }],
     [{ cached_tokens: 4 }, { input: 6, cacheRead: 4 }],
     [{ completion_tokens_details: { reasoning_tokens: 3 } }, { output: 5, reasoning: 3 }],

@@ -39,16 +39,17 @@ export function readOpenAIChatUsage(raw: Fields): Usage {
   const total = asCount(raw['total_tokens']);
   const cached =
     asCount(details?.['cached_tokens']) ?? asCount(raw['prompt_cache_hit_tokens']) ?? asCount(raw['cached_tokens']);
+  const written = asCount(details?.['cache_write_tokens']);
   const reasoning =
     asCount(asObject(raw['completion_tokens_details'])?.['reasoning_tokens']) ?? asCount(raw['reasoning_tokens']);
   // Some servers leave reasoning out of the completion; then the total tells.
   const apart =
     reasoning !== null && prompt !== null && completion !== null && total === prompt + completion + reasoning;
   return {
-    input: prompt === null ? null : Math.max(0, prompt - (cached ?? 0)),
+    input: prompt === null ? null : Math.max(0, prompt - (cached ?? 0) - (written ?? 0)),
     output: apart ? completion + reasoning : completion,
     cacheRead: cached,
-    cacheWrite: asCount(details?.['cache_write_tokens']),
+    cacheWrite: written,
     reasoning,
   };
 }
