@@ -87,7 +87,7 @@ describe('a conversation with Bedrock', () => {
     expect(bodies).toHaveLength(3);
     for (let at = 1; at < bodies.length; at++) {
       const before = bodies[at - 1] ?? '';
-      const shared = before.slice(0, before.indexOf(']}],"toolConfig"'));
+      const shared = before.slice(0, before.lastIndexOf(']}]'));
       expect(shared.length).toBeGreaterThan(20);
       expect(bodies[at]?.startsWith(shared)).toBe(true);
     }

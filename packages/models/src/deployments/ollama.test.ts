@@ -16,16 +16,13 @@ const add = defineTool({
 
 describe('a conversation with Ollama', () => {
   it.each([['events'], [1], [11]] as const)('calls several tools, in writes of %s', async (chunking) => {
-    const calls = [
+    const toolCalls = [
       { name: 'add', arguments: { a: 1, b: 2 }, providerCallId: '' },
       { name: 'add', arguments: { a: 3, b: 4 }, providerCallId: '' },
     ];
-    await using provider = await fakeProvider(
-      [{ thinking: 'Both.', text: 'Ok 🦊', toolCalls: calls }, 'Three and seven.'],
-      {
-        chunking,
-      },
-    );
+    await using provider = await fakeProvider([{ thinking: 'Both.', text: 'Ok 🦊', toolCalls }, 'Three and seven.'], {
+      chunking,
+    });
     const model = ollama('qwen3', { baseUrl: provider.ollamaBaseUrl, http: nodeHttp(), env: {} });
     const session = await createSession(defineAgent({ model, tools: [add] }));
     const result = await session.prompt('Add.').result;
@@ -34,8 +31,10 @@ describe('a conversation with Ollama', () => {
       ['/api/chat', undefined],
       ['/api/chat', undefined],
     ]);
-    const { messages } = provider.requests[1]?.body as unknown as { messages: JsonObject[] };
-    const ids = (messages[1]?.['tool_calls'] as unknown as { id: string }[]).map(({ id }) => id);
+    const body = provider.requests[1]?.body as unknown as { messages: JsonObject[] } | undefined;
+    const messages = body?.messages ?? [];
+    const calls = (messages[1]?.['tool_calls'] ?? []) as unknown as readonly { id: string }[];
+    const ids = calls.map(({ id }) => id);
     expect(new Set(ids).size).toBe(2);
     expect(messages.slice(1)).toMatchObject([
       { role: 'assistant', content: 'Ok 🦊', thinking: 'Both.' },

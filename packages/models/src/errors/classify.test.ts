@@ -41,6 +41,8 @@ describe('a context overflow', () => {
     'prompt token count of 3 exceeds the limit of 2',
     'the request exceeds the available context size',
     'tokens to keep from the initial prompt is greater than the context length',
+    'the input length exceeds the context length',
+    'prompt too long; exceeded max context length by 3 tokens',
     'invalid params, context window exceeds limit (2013)',
     'Invalid request: Your request exceeded model token limit: 2',
     'Context length exceeded',

@@ -22,6 +22,8 @@ const OVERFLOW_PHRASES: readonly string[] = [
   'exceeds the limit of',
   'exceeds the available context size',
   'greater than the context length',
+  'exceeds the context length',
+  'exceeded max context length',
   'context window exceeds limit',
   'exceeded model token limit',
   'context length exceeded',

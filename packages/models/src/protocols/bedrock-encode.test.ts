@@ -209,7 +209,7 @@ describe('messages', () => {
       assistant([call(id, { providerCallId: 'bad id' })]),
       result(id, 'x'),
     );
-    const { toolUseId } = second?.content[0]?.['toolUse'] as { toolUseId: string };
+    const toolUseId = (second?.content[0]?.['toolUse'] as { toolUseId: string } | undefined)?.toolUseId;
     expect(toolUseId).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(third?.content).toEqual([{ toolResult: { toolUseId, content: [{ text: 'x' }] } }]);
   });
@@ -295,7 +295,7 @@ describe('images and files', () => {
 
   it('have legal names that differ, and stay when the conversation grows', () => {
     const first = user('a', file({ name: 'Q1: report_final.pdf' }), file({ name: 'Q1: report_final.pdf' }), file({}));
-    const second = user('b', file({ name: 'Q1: report_final.pdf' }), file({ name: `${'x'.repeat(300)}` }));
+    const second = user('b', file({ name: 'Q1: report_final.pdf' }), file({ name: 'x'.repeat(300) }));
     expect(namesOf(contentOf(first))).toEqual(['Q1- report-final', 'Q1- report-final (2)', 'document']);
     const [, , third] = messagesOf(first, assistant(['ok']), second);
     expect(namesOf(third?.content ?? [])).toEqual(['Q1- report-final (3)', 'x'.repeat(200)]);

@@ -1,10 +1,12 @@
 import type {
   AssistantMessage,
+  FileBlock,
   JsonObject,
   ModelMessage,
   ModelRequest,
   ToolDefinition,
-  UserContent,
+  ToolResultMessage,
+  UserMessage,
 } from '@treadle/core';
 import {
   bedrockAssistantContent,
@@ -61,7 +63,26 @@ const hasReasoning = (message: AssistantMessage): boolean =>
     (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
   );
 
-const createWriter = (provider: string, fragment: ReturnType<typeof createFragments>): BedrockTranscript => {
+/** The documents of each message, looked for once. */
+const createDocumentLists = (): ((message: UserMessage | ToolResultMessage) => readonly FileBlock[]) => {
+  const kept = new WeakMap<ModelMessage, readonly FileBlock[]>();
+  return (message) => {
+    let documents = kept.get(message);
+    if (documents === undefined) {
+      documents = message.content.filter((block) => isDocument(block));
+      kept.set(message, documents);
+    }
+    return documents;
+  };
+};
+
+/** What the writers of one model share. */
+interface Shared {
+  readonly fragment: ReturnType<typeof createFragments>;
+  readonly documentsOf: ReturnType<typeof createDocumentLists>;
+}
+
+const createWriter = (provider: string, { fragment, documentsOf }: Shared): BedrockTranscript => {
   const ids = createCallIds(CALL_ID_RULES);
   const names = createDocumentNames();
   const called = new Set<string>();
@@ -104,12 +125,11 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
 
   /** Content in which documents have names: they are part of what the JSON depends on. */
   const addNamed = (
-    message: ModelMessage,
-    content: readonly UserContent[],
+    message: UserMessage | ToolResultMessage,
     key: string,
     write: (nameDocument: () => string) => string,
   ): void => {
-    const given = content.filter((block) => isDocument(block)).map((file) => names.next(file));
+    const given = documentsOf(message).map((file) => names.next(file));
     const json = fragment(message, [key, ...given].join('\n'), () => {
       let at = 0;
       return write(() => given[at++] ?? '');
@@ -135,12 +155,12 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
       if (message.role === 'tool') {
         const id = ids.take(message.callId);
         if (id === undefined) return;
-        return addNamed(message, message.content, id, (name) => bedrockToolResult(message, id, name));
+        return addNamed(message, id, (name) => bedrockToolResult(message, id, name));
       }
       answerWaiting();
       if (message.role === 'assistant') return addAssistant(message);
       callsWithoutThinking = false;
-      addNamed(message, message.content, '', (name) => bedrockUserContent(message.content, name));
+      addNamed(message, '', (name) => bedrockUserContent(message.content, name));
     },
     text: () => complete(''),
     textWith: complete,
@@ -211,7 +231,7 @@ const inferenceConfig = (request: ModelRequest, budget: number): JsonObject => {
 
 /** The caller's fields over ours: they win one by one, so that one more doesn't cost the others. */
 const merged = (own: JsonObject, extra: unknown): string | undefined => {
-  const all = { ...own, ...(asObject(extra) ?? {}) };
+  const all = { ...own, ...asObject(extra) };
   return Object.keys(all).length === 0 ? undefined : toJson(all);
 };
 
@@ -220,8 +240,8 @@ export function createBedrockEncoder(
   target: WireTarget,
   quirks: Required<BedrockQuirks>,
 ): (request: ModelRequest) => WireRequest {
-  const fragment = createFragments();
-  const transcripts = createTranscripts(() => createWriter(target.provider, fragment));
+  const shared: Shared = { fragment: createFragments(), documentsOf: createDocumentLists() };
+  const transcripts = createTranscripts(() => createWriter(target.provider, shared));
   const path = `/model/${encodeURIComponent(target.modelId)}/converse-stream`;
   const headers = { 'content-type': 'application/json', accept: 'application/vnd.amazon.eventstream' };
   const kind = reasoningOf(target.modelId, quirks.reasoning);
@@ -256,8 +276,8 @@ export function createBedrockEncoder(
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const body = createBody(extra);
     body.field('system', systemJson(bedrockInstructions(request, quirks.responseFormat)));
-    body.field('messages', `[${messages}]`);
     body.field('toolConfig', tools === '' ? undefined : `{"tools":[${tools}]${toolChoice(request)}}`);
+    body.field('messages', `[${messages}]`);
     body.field('inferenceConfig', merged(inferenceConfig(request, budget), ownInference));
     body.field('outputConfig', output === undefined ? undefined : toJson(output));
     body.field('additionalModelRequestFields', merged(fields, additionalModelRequestFields));

@@ -1,8 +1,11 @@
 import type { AssistantContent, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
+import { validateBedrockRequest, validateOllamaRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assistant, call, request, result, user } from '../test-support/messages.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
+import { bedrockConverse } from './bedrock-converse.ts';
+import { ollamaChat } from './ollama-chat.ts';
 import { openaiChat } from './openai-chat.ts';
 import type { Protocol } from './protocol.ts';
 
@@ -113,6 +116,14 @@ function checkChat(messages: readonly ChatMessage[]): void {
   expect(waiting.size).toBe(0);
 }
 
+/** The judge of the fake provider, which wants a message at least, and opaque data as the provider would have made it. */
+const checkWith =
+  (validate: (body: unknown) => readonly string[]) =>
+  (body: { messages: readonly unknown[] }): void => {
+    if (body.messages.length === 0) return;
+    expect(validate(body).filter((problem) => !problem.includes('redactedContent'))).toEqual([]);
+  };
+
 describe.each([
   [
     'anthropic-messages',
@@ -120,6 +131,8 @@ describe.each([
     (body: { messages: readonly unknown[] }) => checkAnthropic(body.messages as AnthropicMessage[]),
   ],
   ['openai-chat', openaiChat(), (body: { messages: readonly unknown[] }) => checkChat(body.messages as ChatMessage[])],
+  ['bedrock-converse', bedrockConverse(), checkWith(validateBedrockRequest)],
+  ['ollama-chat', ollamaChat(), checkWith(validateOllamaRequest)],
 ])('%s', (_, protocol, check) => {
   it('is valid for any history', () => {
     fc.assert(
