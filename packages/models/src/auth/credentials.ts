@@ -97,6 +97,12 @@ const discard = (response: HttpResponse): void => {
 };
 
 /**
+ * Counts the invalidations of each provider, whose credentials several models may share: of the requests refused for the
+ * same credentials only one forgets them.
+ */
+const generations = new WeakMap<CredentialProvider, number>();
+
+/**
  * An `Http` that authorizes each request, and one that the other side refuses once more, with new credentials.
  *
  * @param onCredentials Is told the headers before they are sent, so that they can be kept out of errors.
@@ -107,9 +113,6 @@ export function authorizedHttp(
   clock: Clock,
   onCredentials: (headers: Readonly<Record<string, string>>) => void,
 ): Http {
-  /** Counts invalidations: of two requests refused for the same credentials only one forgets them. */
-  let generation = 0;
-
   const authorized = async (request: HttpRequest): Promise<HttpRequest> => {
     const { method, url, headers, body = '', signal } = request;
     try {
@@ -125,12 +128,12 @@ export function authorizedHttp(
   };
 
   return async (request) => {
-    const before = generation;
+    const before = generations.get(credentials) ?? 0;
     const first = await http(await authorized(request));
     if (!isRefusal(first) || credentials.invalidate === undefined) return first;
     discard(first);
-    if (generation === before) {
-      generation++;
+    if ((generations.get(credentials) ?? 0) === before) {
+      generations.set(credentials, before + 1);
       await bounded(() => credentials.invalidate?.(), request.signal, clock);
     }
     return http(await authorized(request));

@@ -17,13 +17,14 @@ interface Authorizer {
 export type LoadGoogleAuth = () => Promise<(options: GoogleTokenOptions) => Authorizer>;
 
 const fromLibrary: LoadGoogleAuth = async () => {
-  const { GoogleAuth } = await import('google-auth-library');
-  return ({ serviceAccount, keyFile, scopes }) =>
-    new GoogleAuth({
-      scopes: [...(scopes ?? [CLOUD_SCOPE])],
-      ...(serviceAccount === undefined ? {} : { credentials: { ...serviceAccount } }),
-      ...(keyFile === undefined ? {} : { keyFilename: keyFile }),
-    });
+  const { GoogleAuth, JWT } = await import('google-auth-library');
+  return ({ serviceAccount, keyFile, scopes: asked = [CLOUD_SCOPE] }) => {
+    const scopes = [...asked];
+    if (serviceAccount !== undefined) {
+      return new JWT({ email: serviceAccount.client_email, key: serviceAccount.private_key, scopes });
+    }
+    return new GoogleAuth({ scopes, ...(keyFile === undefined ? {} : { keyFilename: keyFile }) });
+  };
 };
 
 /**

@@ -65,7 +65,9 @@ const addressOf = (options: VertexOptions, env: Environment, given: string | und
 
 const tokenOptions = ({ serviceAccount, keyFile }: VertexOptions, env: Environment): GoogleTokenOptions => {
   if (serviceAccount !== undefined) return { serviceAccount };
-  const file = firstOf(keyFile, env, ['GOOGLE_APPLICATION_CREDENTIALS']);
+  // What the process itself has in its environment, the library finds by itself.
+  const inProcess = typeof process === 'object' && env === process.env;
+  const file = firstOf(keyFile, inProcess ? {} : env, ['GOOGLE_APPLICATION_CREDENTIALS']);
   return file === undefined ? {} : { keyFile: file };
 };
 
