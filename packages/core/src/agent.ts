@@ -110,6 +110,12 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
  * ```
  */
 export function defineAgent(definition: AgentDefinition): Agent {
+  if (typeof definition.model?.stream !== 'function') {
+    throw new TreadleError(
+      'invalid_definition',
+      'An agent needs a model. Pass `model`, such as one of @treadle/models.',
+    );
+  }
   const tools = toolMap(definition.tools ?? []);
   const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
   for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
@@ -143,8 +149,8 @@ export function defineAgent(definition: AgentDefinition): Agent {
       [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters })),
     ),
     providerTools: Object.freeze([...(definition.providerTools ?? [])]),
-    limits,
-    toolExecution,
+    limits: Object.freeze(limits),
+    toolExecution: Object.freeze(toolExecution),
     toolTimeoutMs: definition.toolTimeoutMs,
     toolProgressMs,
     maxToolResultLength,

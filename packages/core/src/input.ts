@@ -1,5 +1,7 @@
 import type { InputMessage } from './events/events.ts';
 import { TreadleError } from './errors.ts';
+import { isJsonObject } from './json.ts';
+import { checkContent } from './messages/check.ts';
 import type { UserContent } from './messages/content.ts';
 
 /** One user message as a caller may write it. */
@@ -14,21 +16,26 @@ export type PromptInput =
 
 /** True for a stream of messages. */
 export function isStream(input: PromptInput): input is AsyncIterable<UserInput> {
-  return typeof input === 'object' && Symbol.asyncIterator in input;
+  return typeof input === 'object' && input !== null && Symbol.asyncIterator in input;
 }
 
-/** @throws TreadleError `empty_prompt` when nothing is said. */
+/** @throws TreadleError `empty_prompt` when nothing is said, `invalid_messages` when it isn't of that shape. */
 export function userMessages(input: Exclude<PromptInput, AsyncIterable<UserInput>>): InputMessage[] {
-  if (Array.isArray(input) && input.some((part: object) => 'content' in part)) {
+  if (
+    Array.isArray(input) &&
+    input.length > 0 &&
+    input.every((part: unknown) => isJsonObject(part) && 'content' in part)
+  ) {
     return (input as readonly { readonly content: string | readonly UserContent[] }[]).map((part) => userMessage(part));
   }
   return [userMessage(input as UserInput)];
 }
 
-/** @throws TreadleError `empty_prompt` when nothing is said. */
+/** @throws TreadleError `empty_prompt` when nothing is said, `invalid_messages` when it isn't of that shape. */
 export function userMessage(input: UserInput): InputMessage {
-  const content = typeof input === 'object' && 'content' in input ? input.content : input;
-  const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  // Callers may be JavaScript, and a log must hold nothing that no model takes.
+  const written: unknown = isJsonObject(input) ? input['content'] : input;
+  const blocks = checkContent(written, 'user', 'the prompt') as unknown as readonly UserContent[];
   const said = blocks.filter((block) => block.type !== 'text' || block.text.trim() !== '');
   if (said.length === 0) {
     throw new TreadleError('empty_prompt', 'The message is empty. Give a text, an image or a file.');

@@ -133,7 +133,7 @@ describe('a run whose process died', () => {
   it('during a call to be asked about pauses, and does what the person says', async () => {
     for (const [decision, runs, words] of [
       ['approve', 1, 'acted'],
-      ['deny', 0, 'unknown'],
+      ['deny', 0, 'Peter was here.'],
     ] as const) {
       const { session } = await reopened('tool_started', 'ask', ['Done.']);
       const paused = await session.resume().result;
@@ -142,7 +142,7 @@ describe('a run whose process died', () => {
       expect(() => session.answerApproval('approval_nope', 'approve')).toThrow(
         expect.objectContaining({ code: 'not_awaiting' }),
       );
-      const result = await session.answerApproval(approvalId, decision).result;
+      const result = await session.answerApproval(approvalId, decision, 'Peter was here.').result;
       expect(result.end).toBe('completed');
       expect(effects.count).toBe(runs);
       expect(resultTexts(result.messages)[0]).toContain(words);
@@ -234,6 +234,20 @@ describe('client tools', () => {
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Pretty.', turns: 2 });
     expect(result.messages[0]).toMatchObject({ role: 'user' });
     expect(result.runId).toBe(paused.runId);
+  });
+
+  it('with arguments that do not fit are answered with an error and never reach the client', async () => {
+    const strict = defineTool({
+      name: 'strict',
+      description: 'Wants a title.',
+      runs: 'client',
+      parameters: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] },
+    });
+    const model = scriptedModel([{ toolCalls: [{ name: 'strict' }] }, 'Sorry.']);
+    const session = await createSession(defineAgent({ model, tools: [strict] }));
+    const result = await session.prompt('Go.').result;
+    expect(result.end).toBe('completed');
+    expect(resultTexts(result.messages)[0]).toContain('title');
   });
 
   it('are answered exactly, or not at all', async () => {

@@ -203,7 +203,7 @@ const isBound = (control: RunControl): Promise<boolean> =>
   );
 
 /** What ends a start that waits for the first message of a stream. */
-const starts = new WeakMap<RunControl, (reason: string | undefined) => void>();
+const starts = new WeakMap<RunControl, (reason?: string) => void>();
 
 const giveUpStart = (control: RunControl, reason: string | undefined): void => starts.get(control)?.(reason);
 
@@ -262,6 +262,12 @@ async function makeRoom(parts: SessionParts): Promise<void> {
   });
 }
 
+interface StartOptions {
+  readonly input?: OpenInput;
+  /** Ends a `begin` that waits for somebody; does nothing when it is over. */
+  readonly giveUp?: (reason?: string) => void;
+}
+
 const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
 
 /**
@@ -271,7 +277,7 @@ const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
 function start(
   parts: SessionParts,
   begin: (control: RunControl) => Promise<void>,
-  input: OpenInput = CLOSED_INPUT,
+  { input = CLOSED_INPUT, giveUp }: StartOptions = {},
 ): Run {
   const { journal, state, hub } = parts;
   const control: RunControl = createRun({
@@ -279,6 +285,7 @@ function start(
     openMessage: () => hub.openMessage(),
     abort: (reason) => abortRun(parts, control, reason),
   });
+  if (giveUp) starts.set(control, giveUp);
   const ended = inTurn(parts, async () => {
     hub.follow(control);
     try {
@@ -327,13 +334,18 @@ export function promptStream(parts: SessionParts, stream: AsyncIterable<UserInpu
   const kept = checkedExtra(extra);
   const iterator = stream[Symbol.asyncIterator]();
   const input = openInput();
+  const givenUp = Promise.withResolvers<never>();
+  givenUp.promise.catch(() => {});
+  const giveUp = (reason = 'The run was aborted before its first message came.'): void => {
+    givenUp.reject(new TreadleError('cancelled', reason));
+  };
   const begin = async (control: RunControl): Promise<void> => {
     await makeRoom(parts);
-    const first = await firstMessage(iterator, control);
+    const first = await firstMessage(iterator, givenUp.promise);
     control.bind((await parts.post({ type: 'prompt', messages: [first], ...kept })).seq);
     void forwardFollowUps(parts, control, iterator).finally(input.close);
   };
-  const run = start(parts, begin, input);
+  const run = start(parts, begin, { input, giveUp });
   const stop = (): void => {
     input.close();
     // Not awaited, for a stream may hang; its failure concerns nobody any more.
@@ -344,19 +356,10 @@ export function promptStream(parts: SessionParts, stream: AsyncIterable<UserInpu
 }
 
 /** @throws TreadleError `empty_prompt` when the stream has none, `cancelled` when the run is aborted while it waits. */
-async function firstMessage(iterator: AsyncIterator<UserInput>, control: RunControl): Promise<InputMessage> {
-  const givenUp = new Promise<never>((_resolve, reject) => {
-    starts.set(control, (reason) => {
-      reject(new TreadleError('cancelled', reason ?? 'The run was aborted before its first message came.'));
-    });
-  });
-  try {
-    const first = await Promise.race([iterator.next(), givenUp]);
-    if (first.done === true) throw new TreadleError('empty_prompt', 'The stream of prompts ended without a message.');
-    return userMessage(first.value);
-  } finally {
-    starts.delete(control);
-  }
+async function firstMessage(iterator: AsyncIterator<UserInput>, givenUp: Promise<never>): Promise<InputMessage> {
+  const first = await Promise.race([iterator.next(), givenUp]);
+  if (first.done === true) throw new TreadleError('empty_prompt', 'The stream of prompts ended without a message.');
+  return userMessage(first.value);
 }
 
 /** Never rejects: a stream that fails cancels the run it fed, with the reason. */

@@ -93,6 +93,25 @@ describe('prompt', () => {
     expect(() => session.prompt(input)).toThrow(expect.objectContaining({ code: 'empty_prompt' }));
   });
 
+  it.each([
+    [undefined],
+    [null],
+    [5],
+    [{}],
+    [['a', 'b']],
+    [[{ type: 'nonsense' }]],
+    [[{ type: 'image', mediaType: 'image/png' }]],
+  ])('refuses %j, which is no message', async (input) => {
+    const session = await sessionWith(scriptedModel([]));
+    expect(() => session.prompt(input as never)).toThrow(expect.objectContaining({ code: 'invalid_messages' }));
+  });
+
+  it('refuses metadata that no log can hold', async () => {
+    const session = await sessionWith(scriptedModel([]));
+    const metadata = { n: 1n } as never;
+    expect(() => session.prompt('Go.', { metadata })).toThrow(expect.objectContaining({ code: 'invalid_definition' }));
+  });
+
   it('during a run is refused with a code, naming steer and follow-up', async () => {
     const hold = gate();
     const session = await sessionWith(scriptedModel([{ text: 'Hi.', wait: hold.promise }]));
@@ -453,6 +472,14 @@ describe('the result', () => {
     expect(model.requests[1]?.containerId).toBe('box_1');
   });
 
+  it('has no cost when the price can not be had', async () => {
+    const cost = (): number => {
+      throw new Error('no price list');
+    };
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hi.'], { cost }) }));
+    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', cost: null });
+  });
+
   it('has no cost when any part of it is unknown', async () => {
     const session = await sessionWith(scriptedModel(['Hi.']));
     expect((await session.prompt('Go.').result).cost).toBeNull();
@@ -476,10 +503,33 @@ describe('observers', () => {
     expect(failures.length).toBeGreaterThan(5);
   });
 
+  it('whose failures are reported to someone who fails too do not disturb it either', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hi.']) }), {
+      onObserverError: () => {
+        throw new Error('bad reporter');
+      },
+    });
+    session.subscribe(() => {
+      throw new Error('bad observer');
+    });
+    expect((await session.prompt('Go.').result).end).toBe('completed');
+  });
+
   it('that are slow do not hold up the run', async () => {
     const session = await sessionWith(scriptedModel(['Hi.']));
     session.subscribe(() => new Promise<void>(() => {}));
     expect((await session.prompt('Go.').result).end).toBe('completed');
+  });
+});
+
+describe('an agent', () => {
+  it('without a model is refused', () => {
+    expect(() => defineAgent({} as never)).toThrow(expect.objectContaining({ code: 'invalid_definition' }));
+  });
+
+  it('can not be changed', () => {
+    const agent = defineAgent({ model: scriptedModel([]) });
+    expect(() => Object.assign(agent.limits, { maxTurns: 1 })).toThrow(TypeError);
   });
 });
 

@@ -220,8 +220,15 @@ export function playTurn(turn: Turn, number: number, chunkSize: number = DEFAULT
     });
   }
 
+  // Written once per block: a delta must not cost what the whole block does.
+  let textOf: ScriptedBlock | undefined;
+  let text = '';
+
   function delta(block: ScriptedBlock): ModelEvent | undefined {
-    const text = block.type === 'tool_call' ? argumentsTextOf(block) : 'text' in block ? block.text : '';
+    if (textOf !== block) {
+      textOf = block;
+      text = block.type === 'tool_call' ? argumentsTextOf(block) : 'text' in block ? block.text : '';
+    }
     if (offset >= text.length) return undefined;
     const stop = deltaEnd(text, offset, size);
     const part = text.slice(offset, stop);

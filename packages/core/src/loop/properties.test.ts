@@ -215,10 +215,17 @@ describe('any run', () => {
           });
           const session = await openSession(agent, 's1', { journal });
           if (session.hasOpenRun) await finish(session, session.resume());
-          await finish(session, session.prompt('And now?'));
+          const run = session.prompt('And now?');
+          await finish(session, run);
+          expect((await run.result).runId).toBe(await run.id);
           for (const request of model.requests) expect(problems(request.messages)).toEqual([]);
           expect(problems(session.messages)).toEqual([]);
-          expect((await logOf(journal)).slice(0, length)).toEqual(prefix);
+          const log = await logOf(journal);
+          expect(log.slice(0, length)).toEqual(prefix);
+          // Every prompt that was acknowledged became a run.
+          const begun = new Set(log.flatMap((event) => (event.type === 'run_started' ? [event.inputSeq] : [])));
+          const prompts = log.filter((event) => event.type === 'input_received' && event.input.type === 'prompt');
+          expect(prompts.map(({ seq }) => begun.has(seq))).toEqual(prompts.map(() => true));
         }
       }),
       { numRuns: 100 },

@@ -117,6 +117,26 @@ describe('a model call that fails', () => {
     expect(ofType(events, 'message_discarded')).toHaveLength(1);
   });
 
+  it('is paid for: what it used counts, in the result as in the log', async () => {
+    const cost = (usage: { input: number | null }): number => (usage.input ?? 0) / 10;
+    const model: Model = scriptedModel(['Hello.'], { cost });
+    let calls = 0;
+    const failsFirst: Model = {
+      ...model,
+      stream(request, signal) {
+        if (++calls > 1) return model.stream(request, signal);
+        const usage = { input: 100, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+        const error = { kind: 'api', message: 'Overloaded.', retryable: true } as const;
+        return (async function* () {
+          yield { type: 'error', error, usage } as const;
+        })();
+      },
+    };
+    const { result, events } = await play(failsFirst);
+    expect(result).toMatchObject({ usage: { input: 110 }, cost: 11 });
+    expect(ofType(events, 'run_ended')[0]).toMatchObject({ usage: { input: 110 }, cost: 11 });
+  });
+
   it('can be cancelled while it waits', async () => {
     const clock = testClock();
     const session = await createSession(defineAgent({ model: scriptedModel([overloaded]) }), { clock });

@@ -5,6 +5,7 @@ import {
   defineAgent,
   defineTool,
   type AgentDefinition,
+  type StandardSchema,
   type RunResult,
   type Tool,
   type ToolContext,
@@ -281,9 +282,86 @@ describe('a tool that misbehaves', () => {
     expect(result.end).toBe('completed');
   });
 
-  it('and returns nothing usable has an error as its result', async () => {
-    const { results } = await play([{ name: 'bad' }], [tool(() => undefined as never)]);
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 5],
+    ['no content', { content: null }],
+    ['strings instead of blocks', ['a', 'b']],
+    ['empty blocks', [null]],
+    ['a text without its text', [{ type: 'text' }]],
+    ['an image from nowhere', { content: [{ type: 'image', mediaType: 'image/png' }] }],
+    ['a block of another kind', [{ type: 'tool_call', callId: 'x', name: 'y', arguments: {} }]],
+  ])('and returns %s has an error as its result', async (_, returned) => {
+    const { results, result } = await play([{ name: 'bad' }], [tool(() => returned as never)]);
     expect(results[0]?.isError).toBe(true);
+    expect(textOf(results[0])).toContain('nothing that can be shown');
+    expect(result.end).toBe('completed');
+  });
+
+  it('and gives details that no log can hold keeps its result, and the details say so', async () => {
+    const circular: Record<string, unknown> = {};
+    circular['self'] = circular;
+    for (const details of [{ n: 10n }, circular]) {
+      const { events } = await play([{ name: 'bad' }], [tool(() => ({ content: 'done', details }) as never)]);
+      expect(events.find(({ type }) => type === 'tool_ended')).toMatchObject({
+        content: [{ text: 'done' }],
+        isError: false,
+        details: { problem: 'details_not_json' },
+      });
+    }
+  });
+
+  it('and changes its arguments changes nothing in the history', async () => {
+    const greedy = defineTool({
+      name: 'greedy',
+      description: 'Changes what it is given.',
+      parameters: { type: 'object' },
+      execute: (args) => {
+        const taken = args as { list: number[]; more?: number };
+        taken.list.length = 0;
+        taken.more = 1;
+        return 'mine';
+      },
+    });
+    const { result, events } = await play([{ name: 'greedy', arguments: { list: [1, 2] } }], [greedy]);
+    expect(events.find(({ type }) => type === 'tool_started')).toMatchObject({ arguments: { list: [1, 2] } });
+    expect(result.messages[1]?.role === 'assistant' && result.messages[1].content[0]).toMatchObject({
+      arguments: { list: [1, 2] },
+    });
+  });
+
+  it.each([
+    ['its timeout', { timeoutMs: 100 }],
+    ['the time limit', { limits: { maxDurationMs: 1000 } }],
+  ])('in checking its arguments, for ever, is stopped by %s', async (_, { timeoutMs, limits = {} }) => {
+    const clock = testClock();
+    const checking = Promise.withResolvers<void>();
+    const parameters: StandardSchema<unknown, { a: number }> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => {
+          checking.resolve();
+          return new Promise(() => {});
+        },
+      },
+    };
+    const hangs = defineTool({
+      name: 'bad',
+      description: 'Never finishes checking.',
+      parameters,
+      jsonSchema: { type: 'object' },
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      execute: () => 'ok',
+    });
+    const model = scriptedModel([{ toolCalls: [{ name: 'bad' }] }, 'Done.']);
+    const session = await createSession(defineAgent({ model, tools: [hangs], limits }), { clock });
+    const run = session.prompt('Go.');
+    await checking.promise;
+    await clock.advance(1000);
+    const result = await run.result;
+    expect(resultsOf(result)[0]?.isError).toBe(true);
   });
 
   it('and never resolves is stopped by its timeout, and its late answer changes nothing', async () => {
@@ -450,7 +528,9 @@ describe('a terminal tool', () => {
   });
 
   it('ends the run with its result as the answer, after the whole turn', async () => {
-    const { result } = await play([{ name: 'finish', arguments: { result: '42' } }], [finish]);
+    const note = defineTool({ name: 'note', description: 'Notes.', execute: () => 'noted' });
+    const calls = [{ name: 'note' }, { name: 'finish', arguments: { result: '42' } }, { name: 'note' }];
+    const { result } = await play(calls, [finish, note]);
     expect(result).toMatchObject({ end: 'completed', finalAnswer: '42', turns: 1 });
   });
 

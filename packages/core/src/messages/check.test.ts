@@ -42,6 +42,27 @@ describe('messages from outside', () => {
     ).toEqual(['assistant', ['a', true], ['b', false], 'user']);
   });
 
+  it('with a call id that comes twice get a new one, each with its own result', () => {
+    const call = { type: 'tool_call', callId: 'a', name: 'look', arguments: {} };
+    const result = (content: string) => ({ role: 'tool', callId: 'a', toolName: 'look', content });
+    const messages = check([
+      { role: 'assistant', content: [call, call] },
+      result('one'),
+      result('two'),
+      { role: 'assistant', content: [call] },
+      result('three'),
+    ]);
+    const texts = messages.flatMap((message) => (message.role === 'tool' ? [message.content[0]] : []));
+    expect(texts).toMatchObject([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
+    const ids = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []));
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('lose what is no stop reason, usage or cost', () => {
+    const odd = { role: 'assistant', content: 'Hi', stopReason: 'because', usage: { input: 'many' }, cost: 'much' };
+    expect(check([odd])).toMatchObject([{ stopReason: 'other', usage: { input: null, output: null }, cost: null }]);
+  });
+
   it('lose results that answer no call', () => {
     expect(check([{ role: 'tool', callId: 'x', toolName: 'look', content: 'seen' }])).toEqual([]);
   });
@@ -59,6 +80,7 @@ describe('messages from outside', () => {
       '.arguments',
     ],
     ['a result without its call', [{ role: 'tool', toolName: 'b', content: '' }], 'messages[0].callId'],
+    ['an image from nowhere', [{ role: 'user', content: [{ type: 'image', mediaType: 'a/b' }] }], 'data, url'],
     ['an extension without its kind', [{ role: 'extension' }], 'messages[0].kind'],
   ])('with %s are refused, naming the place', (_, value, words) => {
     expect(() => check(value)).toThrow(

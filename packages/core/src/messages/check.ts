@@ -1,7 +1,13 @@
 import { TreadleError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { UNKNOWN_USAGE } from '../model/usage.ts';
+import { UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 import type { Message, ToolResultMessage } from './message.ts';
+
+/** What fills in a message's time and id. */
+interface Fill {
+  readonly at: number;
+  id(): string;
+}
 
 const BLOCK_FIELDS: Readonly<Record<string, readonly string[]>> = {
   text: ['text'],
@@ -13,6 +19,12 @@ const BLOCK_FIELDS: Readonly<Record<string, readonly string[]>> = {
   provider_tool_call: ['callId', 'name'],
   provider_tool_result: ['callId', 'name'],
   provider_block: ['kind'],
+};
+
+/** Where what a block shows may come from: one of these. */
+const SOURCES: Readonly<Record<string, readonly string[]>> = {
+  image: ['data', 'url'],
+  file: ['data', 'url', 'fileId'],
 };
 
 const BLOCKS_OF: Readonly<Record<string, readonly string[]>> = {
@@ -28,7 +40,7 @@ const BLOCKS_OF: Readonly<Record<string, readonly string[]>> = {
  *
  * @throws TreadleError `invalid_messages` that names the place, such as `messages[3].content[0].type`.
  */
-export function checkMessages(value: unknown, fill: { readonly at: number; id(): string }): Message[] {
+export function checkMessages(value: unknown, fill: Fill): Message[] {
   if (!Array.isArray(value)) throw invalid('messages', 'must be an array');
   const messages = value.map((message: unknown, index) => checkMessage(message, `messages[${index}]`, fill));
   return pairToolCalls(messages, fill);
@@ -37,7 +49,7 @@ export function checkMessages(value: unknown, fill: { readonly at: number; id():
 const invalid = (path: string, what: string): TreadleError =>
   new TreadleError('invalid_messages', `${path} ${what}.`, { details: { path } });
 
-function checkMessage(value: unknown, path: string, fill: { readonly at: number; id(): string }): Message {
+function checkMessage(value: unknown, path: string, fill: Fill): Message {
   if (!isJsonObject(value)) throw invalid(path, 'must be an object');
   const id = typeof value['id'] === 'string' && value['id'] !== '' ? value['id'] : fill.id();
   const at = typeof value['at'] === 'number' ? value['at'] : fill.at;
@@ -53,22 +65,53 @@ function checkMessage(value: unknown, path: string, fill: { readonly at: number;
   // What was checked above is what the types demand; the rest has defaults.
   const checked = { ...value, id, at, content } as unknown;
   if (role === 'user') return { origin: 'import', ...(checked as object), role } as Message;
-  if (role === 'assistant') return { ...ASSISTANT_DEFAULTS, ...(checked as object), role } as Message;
+  if (role === 'assistant') {
+    const facts = { stopReason: stopReasonOf(value), usage: usageOf(value), cost: numberOrNull(value['cost']) };
+    return { ...ASSISTANT_DEFAULTS, ...(checked as object), ...facts, role } as Message;
+  }
   for (const field of ['callId', 'toolName']) {
     if (typeof value[field] !== 'string') throw invalid(`${path}.${field}`, 'must be a string');
   }
   return { isError: false, ...(checked as object), role } as Message;
 }
 
-const ASSISTANT_DEFAULTS = {
-  provider: 'unknown',
-  model: 'unknown',
-  stopReason: 'stop',
-  usage: UNKNOWN_USAGE,
-  cost: null,
-};
+const ASSISTANT_DEFAULTS = { provider: 'unknown', model: 'unknown' };
 
-function checkContent(value: unknown, role: string, path: string): readonly JsonObject[] {
+const STOP_REASONS: readonly StopReason[] = [
+  'stop',
+  'length',
+  'tool_use',
+  'pause',
+  'refusal',
+  'content_filter',
+  'error',
+  'aborted',
+  'other',
+];
+
+const stopReasonOf = (value: JsonObject): StopReason =>
+  value['stopReason'] === undefined
+    ? 'stop'
+    : (STOP_REASONS.find((reason) => reason === value['stopReason']) ?? 'other');
+
+const numberOrNull = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+function usageOf(value: JsonObject): Usage {
+  const { usage } = value;
+  if (!isJsonObject(usage)) return UNKNOWN_USAGE;
+  const count = (name: string): number | null => numberOrNull(usage[name]);
+  return {
+    input: count('input'),
+    output: count('output'),
+    cacheRead: count('cacheRead'),
+    cacheWrite: count('cacheWrite'),
+    reasoning: count('reasoning'),
+  };
+}
+
+/** The blocks of a message of this role; a string is one text. */
+export function checkContent(value: unknown, role: string, path: string): readonly JsonObject[] {
   if (typeof value === 'string') return value === '' ? [] : [{ type: 'text', text: value }];
   if (!Array.isArray(value)) throw invalid(path, 'must be a string or an array of blocks');
   return value.map((block: unknown, index) => {
@@ -82,27 +125,51 @@ function checkContent(value: unknown, role: string, path: string): readonly Json
     for (const field of BLOCK_FIELDS[type] ?? []) {
       if (typeof block[field] !== 'string') throw invalid(`${at}.${field}`, 'must be a string');
     }
+    const source = SOURCES[type];
+    if (source && !source.some((field) => typeof block[field] === 'string')) {
+      throw invalid(at, `must have one of ${source.join(', ')}`);
+    }
     if (type === 'tool_call' && !isJsonObject(block['arguments']))
       throw invalid(`${at}.arguments`, 'must be an object');
     return block;
   });
 }
 
-/** Every call gets exactly one result, right after its message and in call order. */
-function pairToolCalls(messages: readonly Message[], fill: { readonly at: number; id(): string }): Message[] {
-  const results = new Map<string, ToolResultMessage>();
-  for (const message of messages) if (message.role === 'tool') results.set(message.callId, message);
-  return messages.flatMap((message): Message[] => {
+/**
+ * Every call gets exactly one result, right after its message and in call order: the first one that follows before the
+ * next reply. A call id that was there before gets a new one, with its result.
+ */
+function pairToolCalls(messages: readonly Message[], fill: Fill): Message[] {
+  const seen = new Set<string>();
+  return messages.flatMap((message, index): Message[] => {
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
-    const answers = message.content.flatMap((block): Message[] =>
-      block.type === 'tool_call' ? [results.get(block.callId) ?? interrupted(block.callId, block.name, fill)] : [],
-    );
-    return [message, ...answers];
+    const results = resultsAfter(messages, index);
+    const answers: Message[] = [];
+    const content = message.content.map((block) => {
+      if (block.type !== 'tool_call') return block;
+      const callId = seen.has(block.callId) ? fill.id() : block.callId;
+      seen.add(callId);
+      const result = results.get(block.callId)?.shift();
+      answers.push(result ? { ...result, callId } : interrupted(callId, block.name, fill));
+      return callId === block.callId ? block : { ...block, callId };
+    });
+    return [{ ...message, content }, ...answers];
   });
 }
 
-function interrupted(callId: string, toolName: string, fill: { readonly at: number; id(): string }): ToolResultMessage {
+/** The results between a reply and the next one, by call, in their order. */
+function resultsAfter(messages: readonly Message[], index: number): Map<string, ToolResultMessage[]> {
+  const results = new Map<string, ToolResultMessage[]>();
+  for (let next = index + 1; next < messages.length; next++) {
+    const message = messages[next];
+    if (!message || message.role === 'assistant') break;
+    if (message.role === 'tool') results.set(message.callId, [...(results.get(message.callId) ?? []), message]);
+  }
+  return results;
+}
+
+function interrupted(callId: string, toolName: string, fill: Fill): ToolResultMessage {
   const content = [{ type: 'text' as const, text: 'Interrupted: this call has no recorded result.' }];
   return { role: 'tool', id: fill.id(), at: fill.at, callId, toolName, content, isError: true };
 }

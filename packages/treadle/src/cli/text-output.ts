@@ -26,6 +26,8 @@ export interface TextOutputOptions {
   readonly showPrompts: boolean;
 }
 
+const BEGINS_AGAIN = '[cut off: the reply begins again]';
+
 type Section = 'nothing' | 'text' | 'tools' | 'prompt' | 'remark';
 
 type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
@@ -80,8 +82,17 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
     line('tools', toolLine({ label: label(toolName), arguments: args, content, ...outcome }, style));
   }
 
+  /** What is printed of the open message is void. */
+  function cutOff(why: string): void {
+    if (openMessage !== null && section === 'text') line('text', style.dim(why));
+    openMessage = null;
+  }
+
   function take(event: TreadleEvent): void {
     switch (event.type) {
+      case 'message_started':
+        if (openMessage === event.messageId) cutOff(BEGINS_AGAIN);
+        return;
       case 'message_delta':
         if (event.kind === 'text') text(event.messageId, event.text);
         return;
@@ -96,13 +107,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
         callEnded(event);
         return;
       case 'message_discarded':
-        if (openMessage !== null && section === 'text') {
-          line(
-            'text',
-            style.dim(event.reason === 'attempt_failed' ? '[cut off: the reply begins again]' : '[cut off]'),
-          );
-        }
-        openMessage = null;
+        cutOff(event.reason === 'attempt_failed' ? BEGINS_AGAIN : '[cut off]');
         return;
       case 'attempt_failed':
         // One that is given up ends the run, whose end says why.
