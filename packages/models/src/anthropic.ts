@@ -1,4 +1,5 @@
 export { ANTHROPIC, anthropic } from './deployments/anthropic.ts';
+export type { AnthropicOptions } from './deployments/anthropic.ts';
 export type { Deployment, ModelOptions } from './deployments/deployment.ts';
 export { anthropicMessages } from './protocols/anthropic-messages.ts';
 export type { AnthropicQuirks } from './protocols/anthropic-quirks.ts';

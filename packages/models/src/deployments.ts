@@ -3,10 +3,12 @@ import type { Model } from '@treadle/core';
 import { ANTHROPIC } from './deployments/anthropic.ts';
 import { AZURE } from './deployments/azure.ts';
 import { BEDROCK } from './deployments/bedrock.ts';
+import { CHAT_SERVERS } from './deployments/chat-servers.ts';
 import { deploymentModel } from './deployments/deployment.ts';
 import type { Deployment, ModelOptions } from './deployments/deployment.ts';
 import { GOOGLE } from './deployments/google.ts';
 import { OLLAMA } from './deployments/ollama.ts';
+import { OPENAI_COMPATIBLE } from './deployments/openai-compatible.ts';
 import { OPENAI_RESPONSES } from './deployments/openai-responses.ts';
 import { OPENAI } from './deployments/openai.ts';
 import { VERTEX } from './deployments/vertex.ts';
@@ -21,6 +23,8 @@ export const DEPLOYMENTS: readonly Deployment[] = [
   GOOGLE,
   VERTEX,
   OLLAMA,
+  ...CHAT_SERVERS,
+  OPENAI_COMPATIBLE,
 ];
 
 /**

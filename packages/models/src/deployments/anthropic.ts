@@ -1,20 +1,66 @@
+import { TreadleError } from '@treadle/core';
 import type { Model } from '@treadle/core';
+import type { CredentialProvider } from '../auth/credentials.ts';
 import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
 import { anthropicMessages } from '../protocols/anthropic-messages.ts';
-import { deploymentModel } from './deployment.ts';
+import type { AnthropicQuirks } from '../protocols/anthropic-quirks.ts';
+import { deploymentModel, firstSet } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 
-/** Anthropic's own API. */
-export const ANTHROPIC: Deployment = {
+/** What the API wants named beside an OAuth token. */
+const OAUTH_BETAS = ['claude-code-20250219', 'oauth-2025-04-20', 'fine-grained-tool-streaming-2025-05-14'];
+
+const TOKEN_VARIABLE = 'ANTHROPIC_AUTH_TOKEN';
+
+/** An OAuth token, with its betas added to those of the request. */
+const oauth = (given: string): CredentialProvider => {
+  const token = given.trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new TreadleError(
+      'invalid_definition',
+      'The token for anthropic is empty or has characters that no header can carry. Was it copied whole?',
+    );
+  }
+  return {
+    authorize({ headers }) {
+      const named = (headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim());
+      const betas = [...new Set([...named.filter((beta) => beta !== ''), ...OAUTH_BETAS])];
+      return { authorization: `Bearer ${token}`, 'anthropic-beta': betas.join(',') };
+    },
+  };
+};
+
+const deploymentOf = (quirks: AnthropicQuirks | undefined): Deployment => ({
   name: 'anthropic',
-  protocol: anthropicMessages(),
+  protocol: anthropicMessages(quirks),
   baseUrl: 'https://api.anthropic.com',
   version: 'v1',
   keyVariables: ['ANTHROPIC_API_KEY'],
+  credentialVariables: [TOKEN_VARIABLE],
   baseUrlVariable: 'ANTHROPIC_BASE_URL',
   auth: { header: 'x-api-key', prefix: '' },
+  credentials(env) {
+    const token = firstSet(env, [TOKEN_VARIABLE]);
+    return token === undefined ? undefined : oauth(token);
+  },
   catalogue: ANTHROPIC_ROWS,
-};
+});
+
+/** Anthropic's own API. */
+export const ANTHROPIC: Deployment = deploymentOf(undefined);
+
+/** Options of a model of Anthropic's API. */
+export interface AnthropicOptions extends ModelOptions {
+  /**
+   * An OAuth token, in place of a key: sent as `authorization: Bearer` with the betas it takes. Default:
+   * `ANTHROPIC_AUTH_TOKEN`, unless there is a key. Headers by which other programs make themselves known are never sent
+   * unless `headers` has them.
+   */
+  readonly authToken?: string;
+  /** Features to name in the one `anthropic-beta` header, besides those of an OAuth token. */
+  readonly betas?: readonly string[];
+  readonly quirks?: AnthropicQuirks;
+}
 
 /**
  * A model of Anthropic's API, or of any server that speaks its wire.
@@ -24,9 +70,19 @@ export const ANTHROPIC: Deployment = {
  * ```ts
  * import { anthropic } from '@treadle/models/anthropic';
  *
- * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key' });
+ * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', betas: ['context-1m-2025-08-07'] });
  * ```
  */
-export function anthropic(modelId: string, options: ModelOptions = {}): Model {
-  return deploymentModel(ANTHROPIC, modelId, options);
+export function anthropic(modelId: string, options: AnthropicOptions = {}): Model {
+  const { authToken, betas = [], quirks, ...rest } = options;
+  if (authToken !== undefined && (rest.apiKey !== undefined || rest.credentials !== undefined)) {
+    throw new TreadleError(
+      'invalid_definition',
+      'Pass one of `apiKey`, `authToken` and `credentials`; a request can carry only one.',
+    );
+  }
+  const named = [...(quirks?.betas ?? []), ...betas];
+  const deployment = quirks === undefined && named.length === 0 ? ANTHROPIC : deploymentOf({ ...quirks, betas: named });
+  const token = authToken === undefined ? {} : { credentials: oauth(authToken) };
+  return deploymentModel(deployment, modelId, { ...rest, ...token });
 }

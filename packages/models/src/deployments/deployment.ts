@@ -24,8 +24,10 @@ export interface Deployment {
   readonly baseUrlVariable: string | readonly string[];
   /** The header that carries the key, and what comes before the key in it; `query` names a parameter that does instead. */
   readonly auth: { readonly header: string; readonly prefix: string; readonly query?: string };
-  /** Where credentials come from when there is no key. */
-  readonly credentials?: (env: Environment) => CredentialProvider;
+  /** Where credentials come from when there is no key; undefined when there are none either. */
+  readonly credentials?: (env: Environment) => CredentialProvider | undefined;
+  /** The environment variables that `credentials` reads. */
+  readonly credentialVariables?: readonly string[];
   /** What is known about its models. */
   readonly catalogue?: readonly CatalogueRow[];
 }
@@ -51,6 +53,9 @@ export interface ModelOptions {
   readonly clock?: Clock;
 }
 
+/** The credentials of a server that wants none. */
+export const NO_CREDENTIALS: CredentialProvider = { authorize: () => ({}) };
+
 /** What a server on this machine that wants no key gets instead of one. */
 const PLACEHOLDER_KEY = 'none';
 
@@ -58,7 +63,8 @@ const NO_ENVIRONMENT: Environment = {};
 
 const invalid = (message: string): TreadleError => new TreadleError('invalid_definition', message);
 
-const firstSet = (env: Environment, names: readonly string[]): string | undefined => {
+/** The value of the first of these variables that has one. */
+export const firstSet = (env: Environment, names: readonly string[]): string | undefined => {
   for (const name of names) {
     const value = env[name]?.trim();
     if (value !== undefined && value !== '') return value;
@@ -114,7 +120,7 @@ const readKey = (deployment: Deployment, options: ModelOptions, env: Environment
   if (key === undefined) {
     if (isLoopback(url.hostname)) return PLACEHOLDER_KEY;
     throw invalid(
-      `No key for ${deployment.name}. Set ${deployment.keyVariables.join(' or ')}, or pass \`apiKey\`. ` +
+      `No key for ${deployment.name}. Set ${[...deployment.keyVariables, ...(deployment.credentialVariables ?? [])].join(' or ')}, or pass \`apiKey\`. ` +
         `(A server on this machine needs none: set ${[deployment.baseUrlVariable].flat().join(' or ')} to its address.)`,
     );
   }

@@ -27,7 +27,9 @@ export function chatResponseFormat(
   known: Required<OpenAIChatQuirks>['responseFormat'],
 ): string | undefined {
   if (known === 'none') return undefined;
-  return format.type === 'json_schema' && known === 'json_schema' ? schemaFormat(format) : '{"type":"json_object"}';
+  if (format.type === 'json_schema' && known !== 'json_object') return schemaFormat(format);
+  if (known !== 'json_schema_only') return '{"type":"json_object"}';
+  return schemaFormat({ type: 'json_schema', name: 'json', schema: { type: 'object' } });
 }
 
 /**
@@ -38,11 +40,11 @@ export function instructionsWithFormat(
   { system, responseFormat }: ModelRequest,
   known: Required<OpenAIChatQuirks>['responseFormat'],
 ): string {
-  if (responseFormat === undefined || (responseFormat.type === 'json_schema' && known === 'json_schema')) return system;
-  if (responseFormat.type === 'json_object' && known !== 'none' && /json/i.test(system)) return system;
-  const what =
-    responseFormat.type === 'json_object'
-      ? 'Reply with one JSON object and nothing else.'
-      : `Reply with JSON and nothing else. It must fit this JSON Schema:\n${toJson(responseFormat.schema)}`;
+  if (responseFormat === undefined || known === 'json_schema_only') return system;
+  const isObject = responseFormat.type === 'json_object';
+  if (isObject ? known !== 'none' && /json/i.test(system) : known === 'json_schema') return system;
+  const what = isObject
+    ? 'Reply with one JSON object and nothing else.'
+    : `Reply with JSON and nothing else. It must fit this JSON Schema:\n${toJson(responseFormat.schema)}`;
   return system.trim() === '' ? what : `${system}\n\n${what}`;
 }

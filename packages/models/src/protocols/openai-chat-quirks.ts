@@ -34,8 +34,11 @@ export interface OpenAIChatQuirks {
   readonly toolCallIdPattern?: RegExp;
   /** Whether `[DONE]` may be missing at the end of a stream that gave its finish reason. */
   readonly doneIsOptional?: boolean;
-  /** The most exact `response_format` the server knows. What it can't be told that way goes into the instructions. */
-  readonly responseFormat?: 'json_schema' | 'json_object' | 'none';
+  /**
+   * The most exact `response_format` the server knows; what it can't be told that way goes into the instructions. For
+   * `json_schema_only` any object has a schema, too, because the server doesn't know `json_object`.
+   */
+  readonly responseFormat?: 'json_schema' | 'json_schema_only' | 'json_object' | 'none';
   /**
    * Whether tools are declared strict where their parameters allow it: every property required, optional ones nullable,
    * no others. The nulls are taken out of the arguments again.
