@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { generateKeyPairSync } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,9 +86,21 @@ describe('a token of Google Cloud', () => {
     const keyFile = join(folder, 'later.json');
     const credentials = googleToken({ keyFile });
     await expect(credentials.authorize(REQUEST, signal)).rejects.toThrow('later.json');
-    const { readFileSync } = await import('node:fs');
     writeFileSync(keyFile, readFileSync(keyFileFor(running.url)));
     expect(await credentials.authorize(REQUEST, signal)).toMatchObject({ authorization: 'Bearer token-1' });
+  });
+
+  it.each([
+    ['[]', 'is not a JSON object'],
+    ['{"type":"service_account","client_email":"a"}', 'has no private_key'],
+    ['{"type":"authorized_user","client_id":"a"}', 'has no client_secret'],
+    ['{"type":"gdch_service_account"}', 'GOOGLE_APPLICATION_CREDENTIALS'],
+  ])('can not be had from a file with %s, and the reason is told', async (text, reason) => {
+    const folder = mkdtempSync(join(tmpdir(), 'google-'));
+    folders.push(folder);
+    const keyFile = join(folder, 'key.json');
+    writeFileSync(keyFile, text);
+    await expect(googleToken({ keyFile }).authorize(REQUEST, signal)).rejects.toThrow(reason);
   });
 
   it('says what to install when the library is missing, and only when it is', async () => {

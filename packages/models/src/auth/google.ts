@@ -1,3 +1,4 @@
+import { parseObject } from '../protocols/json-text.ts';
 import type { CredentialProvider } from './credentials.ts';
 import type { GoogleTokenOptions } from './google-options.ts';
 import { loadLibrary } from './optional-library.ts';
@@ -14,16 +15,51 @@ interface Authorizer {
 }
 
 /** Makes an authorizer, without a token yet. */
-export type LoadGoogleAuth = () => Promise<(options: GoogleTokenOptions) => Authorizer>;
+type OpenGoogleAuth = (options: GoogleTokenOptions) => Promise<Authorizer> | Authorizer;
+export type LoadGoogleAuth = () => Promise<OpenGoogleAuth>;
+
+type Library = typeof import('google-auth-library');
+type Fields = Readonly<Record<string, unknown>>;
+
+const textOf = (fields: Fields, name: string): string => {
+  const value = fields[name];
+  if (typeof value !== 'string') throw new Error(`The file with credentials has no ${name}.`);
+  return value;
+};
+
+/** Whose credentials a file has. The library's own way to read any of them is deprecated. */
+async function fromFile(library: Library, keyFile: string, scopes: string[]): Promise<Authorizer> {
+  const { readFile } = await import('node:fs/promises');
+  const fields = parseObject(await readFile(keyFile, 'utf8'));
+  if (fields === undefined) throw new Error(`${keyFile} is not a JSON object.`);
+  switch (fields['type']) {
+    case 'service_account':
+      return new library.JWT({ email: textOf(fields, 'client_email'), key: textOf(fields, 'private_key'), scopes });
+    case 'authorized_user':
+      return new library.UserRefreshClient({
+        clientId: textOf(fields, 'client_id'),
+        clientSecret: textOf(fields, 'client_secret'),
+        refreshToken: textOf(fields, 'refresh_token'),
+      });
+    case 'external_account': {
+      const options = { ...fields, scopes } as unknown as Parameters<Library['ExternalAccountClient']['fromJSON']>[0];
+      const client = library.ExternalAccountClient.fromJSON(options);
+      if (client !== null) return client;
+    }
+  }
+  throw new Error(
+    `${keyFile} has credentials of a kind that can't be read from a file. Set GOOGLE_APPLICATION_CREDENTIALS to it instead.`,
+  );
+}
 
 const fromLibrary: LoadGoogleAuth = async () => {
-  const { GoogleAuth, JWT } = await import('google-auth-library');
+  const library = await import('google-auth-library');
   return ({ serviceAccount, keyFile, scopes: asked = [CLOUD_SCOPE] }) => {
     const scopes = [...asked];
     if (serviceAccount !== undefined) {
-      return new JWT({ email: serviceAccount.client_email, key: serviceAccount.private_key, scopes });
+      return new library.JWT({ email: serviceAccount.client_email, key: serviceAccount.private_key, scopes });
     }
-    return new GoogleAuth({ scopes, ...(keyFile === undefined ? {} : { keyFilename: keyFile }) });
+    return keyFile === undefined ? new library.GoogleAuth({ scopes }) : fromFile(library, keyFile, scopes);
   };
 };
 
@@ -48,7 +84,10 @@ export function googleToken(options: GoogleTokenOptions = {}): CredentialProvide
 export function googleTokenFrom(options: GoogleTokenOptions, load: LoadGoogleAuth): CredentialProvider {
   let auth: Promise<Authorizer> | undefined;
 
-  const open = async (): Promise<Authorizer> => (await loadLibrary(load, ADVICE))(options);
+  const open = async (): Promise<Authorizer> => {
+    const make = await loadLibrary(load, ADVICE);
+    return make(options);
+  };
 
   return {
     async authorize({ url }) {

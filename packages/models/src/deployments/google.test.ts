@@ -154,7 +154,7 @@ describe.each([
     name: 'look',
     description: 'Looks.',
     parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
-    execute: ({ at }) => `seen ${String(at)}`,
+    execute: ({ at }) => `seen ${at}`,
   });
   const script = [
     {
@@ -180,8 +180,8 @@ describe.each([
     const result = await session.prompt('Look!').result;
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
     const [, second] = provider.requests;
-    expect(second?.path).toContain(`:streamGenerateContent`);
-    expect((second?.body as unknown as Sent).contents).toEqual([
+    expect(second?.path).toContain(':streamGenerateContent');
+    expect((JSON.parse(second?.rawBody ?? '') as Sent).contents).toEqual([
       { role: 'user', parts: [{ text: 'Look!' }] },
       {
         role: 'model',

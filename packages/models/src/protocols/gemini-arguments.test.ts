@@ -46,9 +46,9 @@ const { tree } = fc.letrec<{ tree: JsonValue; leaf: JsonValue; list: JsonValue; 
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.boolean(),
     fc.constant(null),
-  ) as fc.Arbitrary<JsonValue>,
-  list: fc.array(tie('tree'), { minLength: 1, maxLength: 4 }) as fc.Arbitrary<JsonValue>,
-  object: fc.dictionary(name, tie('tree'), { minKeys: 1, maxKeys: 4 }) as fc.Arbitrary<JsonValue>,
+  ),
+  list: fc.array(tie('tree'), { minLength: 1, maxLength: 4 }),
+  object: fc.dictionary(name, tie('tree'), { minKeys: 1, maxKeys: 4 }),
   tree: fc.oneof({ maxDepth: 4 }, tie('leaf'), tie('list'), tie('object')),
 }));
 const args = fc.dictionary(name, tree, { maxKeys: 4 });

@@ -149,16 +149,16 @@ describe('a schema in the words of the wire', () => {
       fc.array(fc.constantFrom('string', 'null', 'a', 'number'), { maxLength: 3 }),
       fc.dictionary(fc.constantFrom('a', 'b', 'toString', '__proto__'), tie('schema'), { maxKeys: 3 }),
       tie('schema'),
-    ) as fc.Arbitrary<JsonValue>,
-    object: fc.dictionary(keyword, tie('value'), { maxKeys: 6 }) as fc.Arbitrary<JsonValue>,
-    schema: fc.oneof({ maxDepth: 5 }, fc.boolean() as fc.Arbitrary<JsonValue>, tie('object'), tie('object')),
+    ),
+    object: fc.dictionary(keyword, tie('value'), { maxKeys: 6 }),
+    schema: fc.oneof({ maxDepth: 5 }, fc.boolean(), tie('object'), tie('object')),
   }));
 
   it('is valid for any schema, also one that makes no sense', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('a', 'b'), schema, { minKeys: 1 }), (properties) => {
         const root = { type: 'object', properties, $defs: { a: properties['a'] ?? true }, required: ['a'] };
-        const written = geminiSchema(root as JsonSchema);
+        const written = geminiSchema(root);
         const found = problemsOf(written).filter((problem) => !problem.includes('should be non-empty'));
         expect(found).toEqual([]);
       }),

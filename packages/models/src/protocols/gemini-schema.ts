@@ -223,7 +223,7 @@ const writePlain = (schema: JsonSchema, walk: Walk): Written => {
   } else if (known.length === 1 && known[0] !== undefined) {
     written = writeTyped(schema, known[0], walk);
   } else if (known.length > 1) {
-    const { description, title, ...rest } = schema;
+    const { description: _description, title: _title, ...rest } = schema;
     written = { anyOf: known.map((type) => writeTyped(withValuesOf(rest, type), type, walk)) };
     describe(schema, written);
   } else {
