@@ -19,11 +19,7 @@ const parted = (recorded: string, now: string): readonly [string, string] => {
 };
 
 /** Where a value differs from the recorded one first, in words, or undefined. The order of an object's keys doesn't matter. */
-export function jsonDifference(
-  recorded: JsonValue | undefined,
-  now: JsonValue | undefined,
-  path: string,
-): string | undefined {
+function jsonDifference(recorded: JsonValue | undefined, now: JsonValue | undefined, path: string): string | undefined {
   if (recorded === now) return undefined;
   if (typeof recorded === 'string' && typeof now === 'string') {
     const [then, today] = parted(recorded, now);
