@@ -64,7 +64,7 @@ describe('a token of Google Cloud', () => {
     const opened: unknown[] = [];
     const serviceAccount = {
       client_email: 'me@example.iam.gserviceaccount.com',
-      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     };
     const credentials = googleTokenFrom({ serviceAccount }, () =>
       Promise.resolve((options) => {
