@@ -70,7 +70,7 @@ export const AZURE: Deployment = deploymentOf({});
  * ```ts
  * import { azure } from '@treadle/models/openai-responses';
  *
- * const model = azure('my-deployment', { baseUrl: 'https://my-resource.openai.azure.com', apiKey: 'your key' });
+ * const model = azure('my-deployment', { baseUrl: 'https://my-resource.openai.azure.com', apiKey: 'your-key' });
  * ```
  */
 export function azure(deploymentName: string, options: AzureOptions = {}): Model {

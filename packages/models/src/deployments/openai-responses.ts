@@ -31,7 +31,7 @@ export interface OpenAIResponsesOptions extends ModelOptions {
  * ```ts
  * import { openaiResponsesModel } from '@treadle/models/openai-responses';
  *
- * const model = openaiResponsesModel('gpt-5', { apiKey: 'your key', quirks: { reasoningSummary: 'auto' } });
+ * const model = openaiResponsesModel('gpt-5', { apiKey: 'your-key', quirks: { reasoningSummary: 'auto' } });
  * ```
  */
 export function openaiResponsesModel(modelId: string, options: OpenAIResponsesOptions = {}): Model {

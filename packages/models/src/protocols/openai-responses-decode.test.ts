@@ -549,6 +549,12 @@ describe('a call', () => {
     }
   });
 
+  it('that the response lists as unfinished is no call when it looks whole', async () => {
+    const output = [call('fc_1', { arguments: '{}' })];
+    const { blocks } = await read(created(), added(0, call('fc_1')), incomplete('something_new', { output }));
+    expect(blocks).toEqual([]);
+  });
+
   it('keeps what else its item says', async () => {
     const caller = { type: 'program', caller_id: 'call_p' };
     const { blocks } = await read(created(), done(0, whole('{}', { caller, namespace: 'n' })), completed());

@@ -252,8 +252,9 @@ export function createItems(
         const fields =
           final.find((other) => item.ids.has(asText(other?.['id']) ?? '')) ??
           (at === undefined ? undefined : final[at]);
-        if (fields !== undefined && fits(item, fields)) finish(item, fields);
-        else giveUp(item, cut);
+        if (fields === undefined || !fits(item, fields)) giveUp(item, cut);
+        // What had not ended when the response was cut off was cut off with it, whatever its status says.
+        else finish(item, cut && fields['status'] !== 'completed' ? { ...fields, status: 'incomplete' } : fields);
       }
     },
     get calls() {
