@@ -15,7 +15,7 @@ export interface EventStreamHandler {
 }
 
 /** What AWS allows: 16 MiB of payload, 128 KiB of headers, and the fixed fields. */
-export const DEFAULT_MESSAGE_LIMIT = 16 * 1024 * 1024 + 128 * 1024 + 16;
+const DEFAULT_MESSAGE_LIMIT = 16 * 1024 * 1024 + 128 * 1024 + 16;
 
 /** Total length, length of the headers, and their checksum. */
 const PRELUDE_BYTES = 12;

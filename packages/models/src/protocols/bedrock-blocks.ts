@@ -23,7 +23,7 @@ export interface OpenBlock {
 }
 
 /** Base64 of the joined bytes of several base64 texts. One text stays as it is. */
-export function joinBase64(pieces: readonly string[]): string {
+function joinBase64(pieces: readonly string[]): string {
   if (pieces.length < 2) return pieces[0] ?? '';
   try {
     return btoa(pieces.map((piece) => atob(piece)).join(''));

@@ -18,7 +18,7 @@ function header(name: string, value: string): Buffer {
  * import { eventStreamMessage } from '@treadle/testing';
  *
  * const headers = { ':message-type': 'event', ':event-type': 'messageStop' };
- * console.log(eventStreamMessage(headers, '{"stopReason":"end_turn"}').length); // 95
+ * console.log(eventStreamMessage(headers, '{"stopReason":"end_turn"}').length); // 89
  * ```
  */
 export function eventStreamMessage(
