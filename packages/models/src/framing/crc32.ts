@@ -29,10 +29,12 @@ const builtin = (): Crc32 | undefined => {
   return zlib?.crc32;
 };
 
-const zlibCrc32 = builtin();
+/** What works here, once somebody has asked: zlib isn't loaded for those who never do. */
+let best: Crc32 | undefined;
 
 /** CRC-32 by zlib where the platform has it, else by a table. */
-export const crc32: Crc32 =
-  zlibCrc32 === undefined
-    ? tableCrc32
-    : (bytes) => (bytes.length < WORTH_A_CALL ? tableCrc32(bytes) : zlibCrc32(bytes));
+export const crc32: Crc32 = (bytes) => {
+  if (bytes.length < WORTH_A_CALL) return tableCrc32(bytes);
+  best ??= builtin() ?? tableCrc32;
+  return best(bytes);
+};
