@@ -1,25 +1,28 @@
 import type { Http, Model } from '@treadle/core';
 import type { FakeProvider } from '@treadle/testing';
+import type { ModelOptions } from '../deployments/deployment.ts';
 import { resolveModel } from '../deployments.ts';
 
 /** A wire, as tests reach it: a model of it at a fake provider. */
 export interface TestWire {
   readonly name: string;
-  model(provider: FakeProvider, http?: Http): Model;
+  model(provider: FakeProvider, http?: Http, options?: ModelOptions): Model;
 }
 
-const KEY = 'test-key-0123456789';
+/** The key of every model of these wires: it must turn up nowhere but in the headers of a request. */
+export const TEST_KEY = 'test-key-0123456789';
 
 function wire(name: string, url: (provider: FakeProvider) => string, more: object = {}): TestWire {
   return {
     name,
-    model: (provider, http) =>
+    model: (provider, http, options = {}) =>
       resolveModel(`${name}/model-1`, {
-        apiKey: KEY,
+        apiKey: TEST_KEY,
         baseUrl: url(provider),
         env: {},
         ...more,
         ...(http === undefined ? {} : { http }),
+        ...options,
       }),
   };
 }
