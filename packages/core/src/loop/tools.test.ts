@@ -332,9 +332,9 @@ describe('a tool that misbehaves', () => {
   });
 
   it.each([
-    ['its timeout', { timeoutMs: 100 }],
-    ['the time limit', { limits: { maxDurationMs: 1000 } }],
-  ])('in checking its arguments, for ever, is stopped by %s', async (_, { timeoutMs, limits = {} }) => {
+    ['its timeout', 100, {}],
+    ['the time limit', undefined, { maxDurationMs: 1000 }],
+  ])('in checking its arguments, for ever, is stopped by %s', async (_, timeoutMs, limits) => {
     const clock = testClock();
     const checking = Promise.withResolvers<void>();
     const parameters: StandardSchema<unknown, { a: number }> = {

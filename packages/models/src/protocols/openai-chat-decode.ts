@@ -32,7 +32,7 @@ const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>
 ]);
 
 /** Counts in Treadle's terms, from wherever each server puts them. */
-export function readOpenAIChatUsage(raw: Fields): Usage {
+function readOpenAIChatUsage(raw: Fields): Usage {
   const details = asObject(raw['prompt_tokens_details']);
   const prompt = asCount(raw['prompt_tokens']);
   const completion = asCount(raw['completion_tokens']);

@@ -1,4 +1,4 @@
-import type { JsonSchema, ModelRequest, ResponseFormat } from '@treadle/core';
+import type { JsonSchema, ModelMessage, ModelRequest, ResponseFormat } from '@treadle/core';
 import { validateOpenAIChatRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
@@ -12,7 +12,7 @@ interface Body {
   readonly [field: string]: unknown;
 }
 
-const body = (quirks: OpenAIChatQuirks, fields: Partial<ModelRequest>, messages = [user('Hi')]): Body =>
+const body = (quirks: OpenAIChatQuirks, fields: Partial<ModelRequest>, messages: readonly ModelMessage[] = [user('Hi')]): Body =>
   bodyOf(openaiChat(quirks), request(messages, fields)) as Body;
 
 const PERSON: JsonSchema = {
