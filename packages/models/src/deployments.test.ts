@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { ModelOptions } from './deployments/deployment.ts';
 import { anthropic } from './deployments/anthropic.ts';
 import { openai } from './deployments/openai.ts';
-import { resolveModel } from './deployments.ts';
+import { DEPLOYMENTS, resolveModel } from './deployments.ts';
 import { answering, REQUEST } from './test-support/streams.ts';
+import { readFile } from 'node:fs/promises';
 
 /** The request a model sends. */
 async function sent(create: (options: ModelOptions) => Model, options: ModelOptions = {}): Promise<HttpRequest> {
@@ -139,6 +140,22 @@ describe('options', () => {
   it('say how much the model can take in', () => {
     expect(openai('m', { env: {}, apiKey: 'k', contextWindow: 1000 }).contextWindow).toBe(1000);
     expect(openai('m', { env: {}, apiKey: 'k' })).not.toHaveProperty('contextWindow');
+  });
+});
+
+describe('the documentation', () => {
+  it('has every provider, with its wire and its variables', async () => {
+    const page = await readFile(new URL('../../../docs/models.md', import.meta.url), 'utf8');
+    const written = page
+      .split('\n')
+      .filter((line) => /^\| `[a-z-]+` +\| [a-z-]+ +\| `[A-Z]/.test(line))
+      .map((line) => line.replaceAll(/ +/g, ' '));
+    const code = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
+    const rows = DEPLOYMENTS.map(({ name, protocol, keyVariables, credentialVariables = [], baseUrlVariable }) => {
+      const keys = code([...keyVariables, ...credentialVariables]);
+      return `| \`${name}\` | ${protocol.name} | ${keys} | ${code([baseUrlVariable].flat())} |`;
+    });
+    expect(written).toEqual(rows);
   });
 });
 

@@ -38,7 +38,7 @@ export interface OpenAIOptions extends ModelOptions {
  * ```ts
  * import { openai } from '@treadle/models/openai-chat';
  *
- * const model = openai('gpt-5-mini', { apiKey: 'your key', quirks: { strictTools: true } });
+ * const model = openai('gpt-5-mini', { apiKey: 'your-key', quirks: { strictTools: true } });
  * ```
  */
 export function openai(modelId: string, options: OpenAIOptions = {}): Model {
