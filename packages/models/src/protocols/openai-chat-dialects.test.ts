@@ -12,8 +12,11 @@ interface Body {
   readonly [field: string]: unknown;
 }
 
-const body = (quirks: OpenAIChatQuirks, fields: Partial<ModelRequest>, messages: readonly ModelMessage[] = [user('Hi')]): Body =>
-  bodyOf(openaiChat(quirks), request(messages, fields)) as Body;
+const body = (
+  quirks: OpenAIChatQuirks,
+  fields: Partial<ModelRequest>,
+  messages: readonly ModelMessage[] = [user('Hi')],
+): Body => bodyOf(openaiChat(quirks), request(messages, fields)) as Body;
 
 const PERSON: JsonSchema = {
   type: 'object',
