@@ -62,6 +62,8 @@ export interface Scene {
   readonly events: readonly TreadleEvent[];
   /** Resolves when the observers have been told so many deltas of text, thinking and arguments. */
   deltas(count: number): Promise<void>;
+  /** Resolves when the headers of so many responses have come. */
+  responses(count: number): Promise<void>;
   /** Resolves when a model call has failed. */
   attemptFailed(): Promise<void>;
 }
@@ -135,7 +137,14 @@ async function play(options: FaultOptions): Promise<Outcome> {
   );
   try {
     const executed: JsonObject[] = [];
-    const model = wire.model(provider, nodeHttp({ clock, env: {} }), {
+    let headers = 0;
+    const real = nodeHttp({ clock, env: {} });
+    const http: Http = async (request) => {
+      const response = await real(request);
+      headers++;
+      return response;
+    };
+    const model = wire.model(provider, http, {
       clock,
       ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
     });
@@ -151,8 +160,10 @@ async function play(options: FaultOptions): Promise<Outcome> {
     const run = session.prompt('Go.');
     const deltas = (count: number): Promise<void> =>
       until(() => events.filter(({ type }) => type === 'message_delta').length >= count);
+    const responses = (count: number): Promise<void> => until(() => headers >= count);
     const attemptFailed = (): Promise<void> => until(() => ofType(events, 'attempt_failed').length > 0);
-    const beside = options.during?.({ provider, clock, run, events, deltas, attemptFailed }) ?? Promise.resolve();
+    const beside =
+      options.during?.({ provider, clock, run, events, deltas, responses, attemptFailed }) ?? Promise.resolve();
     const result = await (options.retries === 'held' ? run.result : settled(run, clock, events));
     await beside;
     const waited = clock.now() - begin;
