@@ -147,6 +147,74 @@ describe('thinking', () => {
   });
 });
 
+describe('thinking of newer models', () => {
+  const written = (modelId: string, fields: Partial<ModelRequest>, quirks = {}): Record<string, unknown> => {
+    const encode = anthropicMessages(quirks).createEncoder({ provider: 'own', modelId });
+    return JSON.parse(encode(request([user('Hi')], { cache: 'off', ...fields })).body) as Record<string, unknown>;
+  };
+
+  it.each([
+    ['minimal', 'low'],
+    ['low', 'low'],
+    ['medium', 'medium'],
+    ['high', 'high'],
+  ] as const)('%s is the effort %s, with which the model decides for itself', (thinking, effort) => {
+    const body = written('claude-opus-4-7', { thinking, maxTokens: 100, temperature: 0 });
+    expect(body).toMatchObject({
+      thinking: { type: 'adaptive', display: 'summarized' },
+      output_config: { effort },
+      max_tokens: 100,
+    });
+    expect(body).not.toHaveProperty('temperature');
+  });
+
+  it.each([
+    ['claude-3-7-sonnet-latest', 'enabled'],
+    ['claude-opus-4-20250514', 'enabled'],
+    ['claude-haiku-4-5-20251001', 'enabled'],
+    ['claude-sonnet-4-6', 'enabled'],
+    ['claude-opus-4-8', 'adaptive'],
+    ['claude-sonnet-5', 'adaptive'],
+    ['claude-fable-5-1', 'adaptive'],
+    ['claude-opus-10', 'adaptive'],
+    ['claude-opus-latest', 'adaptive'],
+    ['qwen3', 'enabled'],
+  ])('of %s is %s', (modelId, type) => {
+    expect(written(modelId, { thinking: 'low' })['thinking']).toMatchObject({ type });
+    expect(written(modelId, { thinking: 'low' }, { thinking: 'budget' })['thinking']).toMatchObject({
+      type: 'enabled',
+    });
+    expect(written(modelId, { thinking: 'low' }, { thinking: 'adaptive' })['thinking']).toMatchObject({
+      type: 'adaptive',
+    });
+  });
+
+  it('is left out when off, and when a tool is forced', () => {
+    const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+    for (const fields of [{ thinking: 'off' }, { thinking: 'high', tools, toolChoice: 'required' }] as const) {
+      const body = written('claude-opus-5', fields);
+      expect(body).not.toHaveProperty('thinking');
+      expect(body).not.toHaveProperty('output_config');
+    }
+  });
+
+  it('shares output_config with the form of the reply and with what the caller has in it', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } };
+    const fields: Partial<ModelRequest> = {
+      thinking: 'high',
+      responseFormat: { type: 'json_schema', name: 'a', schema },
+      extraBody: { output_config: { effort: 'max', task: 1 } },
+    };
+    expect(written('claude-opus-5', fields)['output_config']).toEqual({
+      effort: 'max',
+      task: 1,
+      format: { type: 'json_schema', schema: { ...schema, additionalProperties: false } },
+    });
+    const { thinking: _thinking, responseFormat: _format, ...rest } = fields;
+    expect(written('claude-opus-5', rest)['output_config']).toEqual({ effort: 'max', task: 1 });
+  });
+});
+
 describe('messages', () => {
   it('of the same role are one message on the wire', () => {
     expect(messagesOf(user('a'), user('b', 'c'), assistant(['d']), assistant(['e']), user('f'))).toEqual([

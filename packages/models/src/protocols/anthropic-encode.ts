@@ -4,16 +4,12 @@ import { cacheMarks, marked } from './anthropic-cache.ts';
 import { anthropicFormat, nativeFormat } from './anthropic-format.ts';
 import type { AnthropicFormat } from './anthropic-format.ts';
 import type { AnthropicQuirks } from './anthropic-quirks.ts';
+import { anthropicThinking } from './anthropic-thinking.ts';
 import { createAnthropicTranscript } from './anthropic-transcript.ts';
-import type { AnthropicTranscript } from './anthropic-transcript.ts';
 import { createBody } from './body.ts';
 import { toJson } from './json-text.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
-
-/** Tokens of reasoning per level. The API wants 1,024 at least, so the two lowest levels are the same here. */
-const THINKING_BUDGETS = { minimal: 128, low: 512, medium: 2048, high: 8192 };
-const SMALLEST_THINKING_BUDGET = 1024;
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
   tools.map(({ name, description, parameters }) => toJson({ name, description, input_schema: parameters })).join(','),
@@ -36,21 +32,27 @@ const toolChoice = (request: ModelRequest, others: boolean, reply: string | unde
   return { type: choice === 'none' ? 'none' : 'any' };
 };
 
-/** Reasoning tokens for this request, or 0 where the wire wouldn't take any. */
-const thinkingBudget = (request: ModelRequest, transcript: AnthropicTranscript, choice: Choice | undefined): number => {
-  const level = request.thinking ?? 'off';
-  if (level === 'off') return 0;
-  // A forced tool, and calls whose reasoning this provider didn't make, exclude thinking.
-  const forced = choice !== undefined && choice.type !== 'none';
-  if (forced || transcript.callsWithoutThinking) return 0;
-  return Math.max(SMALLEST_THINKING_BUDGET, THINKING_BUDGETS[level]);
+/** `output_config`: the form of the reply and the effort, and whatever the extra fields of the request have in it. */
+const outputConfig = (
+  request: ModelRequest,
+  format: AnthropicFormat | undefined,
+  effort: string | undefined,
+): string | undefined => {
+  const given = request.extraBody?.['output_config'];
+  const parts = [
+    ...(effort === undefined ? [] : [`"effort":"${effort}"`]),
+    ...(format?.by === 'output_config' ? [`"format":${format.json}`] : []),
+  ];
+  if (parts.length === 0) return undefined;
+  const own = `{${parts.join(',')}}`;
+  return isJsonObject(given) ? toJson({ ...(JSON.parse(own) as JsonObject), ...given }) : own;
 };
 
-/** The extra fields of a request. An `output_config` among them keeps the format, which is one of its parts. */
-const extraFields = (request: ModelRequest, format: AnthropicFormat | undefined): JsonObject | undefined => {
-  const given = request.extraBody?.['output_config'];
-  if (format?.by !== 'output_config' || !isJsonObject(given)) return request.extraBody;
-  return { ...request.extraBody, output_config: { format: JSON.parse(format.json) as JsonObject, ...given } };
+/** The extra fields of a request that stand for themselves. */
+const extraFields = ({ extraBody }: ModelRequest, config: string | undefined): JsonObject | undefined => {
+  if (config === undefined || !isJsonObject(extraBody?.['output_config'])) return extraBody;
+  const { output_config: _merged, ...rest } = extraBody;
+  return rest;
 };
 
 /**
@@ -99,22 +101,28 @@ export function createAnthropicEncoder(
     const others = [writeTools(request.tools), ownTools(request.providerTools, target.provider)].filter(Boolean);
     const tools = [...others, ...(reply === undefined ? [] : [reply.json])].join(',');
     const choice = tools === '' ? undefined : toolChoice(request, others.length > 0, reply?.name);
-    const budget = thinkingBudget(request, transcript, choice);
+    const thinking = anthropicThinking(request, target.modelId, quirks.thinking, {
+      forced: choice !== undefined && choice.type !== 'none',
+      callsWithoutThinking: transcript.callsWithoutThinking,
+    });
+    const budget = thinking?.budget ?? 0;
+    const config = outputConfig(request, format, thinking?.effort);
     const system = systemJson(request.system);
     const asked = request.maxTokens ?? quirks.maxTokens;
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(extraFields(request, format));
+    const body = createBody(extraFields(request, config));
     body.field('model', model);
     body.field('stream', 'true');
     body.field('system', system === '' ? undefined : `[${marks.system ? marked(system) : system}]`);
     body.field('tools', tools === '' ? undefined : `[${marks.tools ? marked(tools) : tools}]`);
     body.field('messages', `[${transcript.marked(marks.messages)}]`);
     body.field('max_tokens', String(asked > budget ? asked : asked + budget));
-    body.field('thinking', budget === 0 ? undefined : `{"type":"enabled","budget_tokens":${budget}}`);
+    body.field('thinking', thinking?.json);
     body.field('tool_choice', choice === undefined ? undefined : toJson(choice));
-    body.field('output_config', format?.by === 'output_config' ? `{"format":${format.json}}` : undefined);
+    body.field('output_config', config);
     // With thinking the API takes no temperature but its own.
-    if (request.temperature !== undefined && budget === 0) body.field('temperature', String(request.temperature));
+    if (request.temperature !== undefined && thinking === undefined)
+      body.field('temperature', String(request.temperature));
     if (request.stopSequences !== undefined && request.stopSequences.length > 0) {
       body.field('stop_sequences', toJson(request.stopSequences));
     }

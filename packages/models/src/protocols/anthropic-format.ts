@@ -1,5 +1,6 @@
 import { TreadleError } from '@treadle/core';
 import type { ModelRequest, ResponseFormat } from '@treadle/core';
+import { isAtLeast } from './anthropic-model.ts';
 import type { AnthropicQuirks } from './anthropic-quirks.ts';
 import { anthropicSchema } from './anthropic-schema.ts';
 import { toJson } from './json-text.ts';
@@ -9,11 +10,9 @@ export type AnthropicFormat =
   | { readonly by: 'output_config'; readonly json: string }
   | { readonly by: 'tool'; readonly name: string; readonly json: string };
 
-/** Models of Claude from before structured outputs. */
-const OLDER_MODEL = /claude-(?:v?[123](?:\D|$)|instant|(?:opus|sonnet)-4(?:-0)?(?:[-@]2\d{7})?(?:$|-v\d))/;
-
+/** Structured outputs came with version 4.1. */
 const isNative = (modelId: string, how: Required<AnthropicQuirks>['jsonOutput']): boolean =>
-  how === 'auto' ? modelId.includes('claude-') && !OLDER_MODEL.test(modelId) : how === 'native';
+  how === 'auto' ? isAtLeast(modelId, 4, 1) : how === 'native';
 
 const freeName = (request: ModelRequest): string => {
   const taken = new Set([...request.tools, ...(request.providerTools ?? [])].map(({ name }) => name));

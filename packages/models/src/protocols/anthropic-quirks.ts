@@ -13,6 +13,11 @@ export interface AnthropicQuirks {
    * `output_config` for the models of Claude that know it, a tool for everything else.
    */
   readonly jsonOutput?: 'auto' | 'native' | 'tool';
+  /**
+   * How reasoning is asked for: by a budget of tokens, or by an effort with which the model decides for itself. `auto`: by
+   * an effort for the models of Claude from 4.7 on, which refuse a budget.
+   */
+  readonly thinking?: 'auto' | 'budget' | 'adaptive';
 }
 
 /** The API itself. */
@@ -22,4 +27,5 @@ export const ANTHROPIC_DEFAULTS: Required<AnthropicQuirks> = {
   maxTokens: 8192,
   betas: [],
   jsonOutput: 'auto',
+  thinking: 'auto',
 };
