@@ -7,7 +7,7 @@ import { sentBy } from '../test-support/sent.ts';
 import { anthropic } from './anthropic.ts';
 import type { AnthropicOptions } from './anthropic.ts';
 
-const OAUTH_BETAS = 'claude-code-20250219,oauth-2025-04-20,fine-grained-tool-streaming-2025-05-14';
+const OAUTH_BETAS = 'oauth-2025-04-20,fine-grained-tool-streaming-2025-05-14';
 const headersOf = async (options: AnthropicOptions): Promise<Readonly<Record<string, string>>> =>
   (await sentBy((given) => anthropic('m', { ...options, ...given }), options)).headers;
 
@@ -74,7 +74,7 @@ describe('betas', () => {
     expect((await headersOf({ apiKey: 'k', betas: ['a', 'b', 'a'] }))['anthropic-beta']).toBe('a,b');
     expect((await headersOf({ apiKey: 'k', betas: ['a'], quirks: { betas: ['c'] } }))['anthropic-beta']).toBe('c,a');
     expect((await headersOf({ authToken: 't', betas: ['a', 'oauth-2025-04-20'] }))['anthropic-beta']).toBe(
-      'a,oauth-2025-04-20,claude-code-20250219,fine-grained-tool-streaming-2025-05-14',
+      'a,oauth-2025-04-20,fine-grained-tool-streaming-2025-05-14',
     );
     expect(
       (await headersOf({ env: { ANTHROPIC_AUTH_TOKEN: 't' }, headers: { 'Anthropic-Beta': 'x, y' } }))[

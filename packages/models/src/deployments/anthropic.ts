@@ -8,7 +8,7 @@ import { deploymentModel, firstSet } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 
 /** What the API wants named beside an OAuth token. */
-const OAUTH_BETAS = ['claude-code-20250219', 'oauth-2025-04-20', 'fine-grained-tool-streaming-2025-05-14'];
+const OAUTH_BETAS = ['oauth-2025-04-20', 'fine-grained-tool-streaming-2025-05-14'];
 
 const TOKEN_VARIABLE = 'ANTHROPIC_AUTH_TOKEN';
 
