@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 
 /** How a reply's bytes are cut into writes: one per event, all in one, or so many bytes each. */
 export type Chunking = 'events' | 'whole' | number;
@@ -22,11 +23,19 @@ export interface Sink {
   end(): Promise<boolean>;
 }
 
+/** Resolves when there is room to write again, or nobody to write to. Leaves no listener behind. */
+async function drained(stream: Writable): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]).catch(() => {});
+  over.abort();
+}
+
 /** Breaks a connection, after all that was written has left. */
 export async function cutConnection(response: ServerResponse, by: SinkOptions['cutBy']): Promise<void> {
   const { socket } = response;
   if (!socket || socket.destroyed) return;
-  if (socket.writableLength > 0) await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {});
+  if (socket.writableLength > 0) await drained(socket);
   if (by === 'reset') socket.resetAndDestroy();
   else socket.destroy();
 }
@@ -48,9 +57,7 @@ export function sink(response: ServerResponse, options: SinkOptions): Sink {
     const room = options.cutAfterBytes - sentBytes;
     const allowed = bytes.length > room ? bytes.subarray(0, room) : bytes;
     sentBytes += allowed.length;
-    if (allowed.length > 0 && !response.write(allowed)) {
-      await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => {});
-    }
+    if (allowed.length > 0 && !response.write(allowed)) await drained(response);
     if (bytes.length >= room) await cut();
   }
 
