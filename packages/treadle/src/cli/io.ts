@@ -35,8 +35,12 @@ export interface Printer {
   flowing(): Promise<void> | null;
   /** Resolves when everything printed has left the process, or the reader is gone. */
   flushed(): Promise<void>;
-  /** True when the reader closed its end (`EPIPE`) or the stream failed otherwise: what is printed goes nowhere. */
+  /** Ends the line that is open, if one is. */
+  endLine(): void;
+  /** True when the reader closed its end (`EPIPE`) or a write failed otherwise: what is printed goes nowhere. */
   readonly isClosed: boolean;
+  /** Why a write failed; null when none did, and when it was only that the reader left. Certain once `flushed`. */
+  readonly failure: Error | null;
   /** Calls `listener` once when that happens, at once if it has. */
   onClosed(listener: () => void): void;
 }
@@ -44,6 +48,8 @@ export interface Printer {
 export function createPrinter(stream: OutputStream): Printer {
   const closedListeners: (() => void)[] = [];
   let isClosed = false;
+  let failure: Error | null = null;
+  let lineIsOpen = false;
   let clogged = false;
   let waiting: (() => void)[] = [];
 
@@ -53,15 +59,27 @@ export function createPrinter(stream: OutputStream): Printer {
     waiting = [];
     for (const resolve of released) resolve();
   };
-  const close = (): void => {
+  const close = (error: Error | null): void => {
     const wasClosed = isClosed;
     isClosed = true;
+    // The first one is the cause; a stream that is closed only says so about every later write.
+    if (!wasClosed && error !== null && !isReaderGone(error)) failure = error;
     release();
     if (!wasClosed) for (const listener of closedListeners) listener();
   };
+  // A write hears of its failure before the stream's listeners do, and whoever waits for the write looks at once.
+  const written = (error?: Error | null): void => {
+    if (error) close(error);
+  };
   stream.on('error', close);
-  stream.on('close', close);
+  stream.on('close', () => close(null));
   stream.on('drain', release);
+
+  function print(text: string): void {
+    if (text === '') return;
+    lineIsOpen = !text.endsWith('\n');
+    if (!isClosed) clogged = !stream.write(text, written);
+  }
 
   return {
     get isTTY() {
@@ -70,8 +88,12 @@ export function createPrinter(stream: OutputStream): Printer {
     get isClosed() {
       return isClosed;
     },
-    print(text) {
-      if (!isClosed) clogged = !stream.write(text);
+    get failure() {
+      return failure;
+    },
+    print,
+    endLine() {
+      if (lineIsOpen) print('\n');
     },
     onClosed(listener) {
       if (isClosed) listener();
@@ -83,8 +105,13 @@ export function createPrinter(stream: OutputStream): Printer {
       return new Promise((resolve) => {
         waiting.push(resolve);
         // An empty write is called back after all that was written before it, also with an error.
-        stream.write('', () => resolve());
+        stream.write('', (error) => {
+          written(error);
+          resolve();
+        });
       });
     },
   };
 }
+
+const isReaderGone = (error: Error): boolean => 'code' in error && error.code === 'EPIPE';

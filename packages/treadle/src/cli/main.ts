@@ -19,26 +19,43 @@ import { version } from './version.ts';
 export async function main(argv: readonly string[], io: CliIo, parts: CliParts = DEFAULT_PARTS): Promise<number> {
   const out = createPrinter(io.stdout);
   const err = createPrinter(io.stderr);
-  const note = (text: string): void => err.print(`treadle: ${plainText(text)}\n`);
+  const note = (text: string): void => {
+    // On a terminal both are one screen, and the model may be in the middle of a line.
+    if (out.isTTY && err.isTTY) out.endLine();
+    err.print(`treadle: ${plainText(text)}\n`);
+  };
   const interruptions = watchSignals(io);
   try {
-    return await dispatch(argv, { io, parts, out, note, interruptions });
-  } catch (error) {
-    return await explain(error, out, note);
+    const code = await dispatch(argv, { io, parts, out, note, interruptions }).catch((error: unknown) =>
+      explain(error, out, note),
+    );
+    // One deadline for both streams.
+    const late = lateAfterSignal(io, interruptions);
+    await Promise.race([out.flushed(), late]);
+    const last = afterOutput(code, out, note);
+    await Promise.race([err.flushed(), late]);
+    return last;
   } finally {
-    await flush(io, [out, err], interruptions);
     interruptions.stop();
   }
 }
 
+/** The exit code, once it is known whether what was printed has arrived. */
+function afterOutput(code: number, out: Printer, note: (text: string) => void): number {
+  if (!out.isClosed || INTERRUPTED.has(code)) return code;
+  if (out.failure === null) return code === EXIT.usage || code === EXIT.error ? code : EXIT.closedPipe;
+  note(`The output could not be written: ${out.failure.message}.`);
+  return code === EXIT.usage ? code : EXIT.error;
+}
+
+const INTERRUPTED: ReadonlySet<number> = new Set(Object.values(SIGNAL_EXIT));
+
 /** Milliseconds that an interrupted process waits for its output to be read. */
 const LAST_WORDS_MS = 1000;
 
-/** Waits until everything printed has left; not forever once a signal has come. */
-async function flush(io: CliIo, printers: readonly Printer[], { first }: Interruptions): Promise<void> {
-  const flushed = Promise.all(printers.map((printer) => printer.flushed()));
-  const late = first.then(() => new Promise<void>((resolve) => void io.after(LAST_WORDS_MS, resolve)));
-  await Promise.race([flushed, late]);
+/** Resolves some time after the first signal: everything printed should leave the process, but not wait forever then. */
+function lateAfterSignal(io: CliIo, { first }: Interruptions): Promise<void> {
+  return first.then(() => new Promise<void>((resolve) => void io.after(LAST_WORDS_MS, resolve)));
 }
 
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {

@@ -198,7 +198,7 @@ describe('how a run ends', () => {
     })();
     const call = startCli(['run', '--stdin'], { model: scriptedModel([]), stdin: silent });
     setImmediate(() => call.signal('SIGINT'));
-    expect(await call.outcome).toEqual({ code: 130, stdout: '', stderr: '' });
+    expect(await call.outcome).toMatchObject({ code: 130, stdout: '', stderr: '' });
   });
 
   it('exits 1 when another process drives the session, and names it', async () => {

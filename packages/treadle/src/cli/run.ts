@@ -140,13 +140,16 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
   const startedAt = io.now();
   const run = startRun(session, texts);
   let left = false;
+  let isOver = false;
   const stop = (reason: string): void => {
+    // The last of the output may fail when there is nothing left to stop.
+    if (isOver) return;
     // When the journal can't take the cancellation, the run fails for the same reason and says so.
     session.abort(reason).catch((error: unknown) => note(`The run could not be cancelled: ${errorText(error)}`));
   };
   out.onClosed(() => {
     left = true;
-    stop('The reader of the output went away.');
+    stop(out.failure === null ? 'The reader of the output went away.' : 'The output could not be written.');
   });
   interruptions.onFirst((signal) => {
     note(`${signal}: ending the run. Once more ends the process at once.`);
@@ -159,6 +162,7 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
     if (clogged) await Promise.race([clogged, interruptions.first]);
   }
   const result = await run.result;
+  isOver = true;
   if (!left)
     output.end({ sessionId: session.id, agent: session.agent, result, denials, durationMs: io.now() - startedAt });
   if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];

@@ -22,7 +22,7 @@ async function worldWith(prompts: readonly string[]) {
 describe('treadle sessions list', () => {
   it('says so when there are none', async () => {
     await using world = await worldWith([]);
-    expect(await runCli(['sessions', 'list'], world.options)).toEqual({
+    expect(await runCli(['sessions', 'list'], world.options)).toMatchObject({
       code: 0,
       stdout: '',
       stderr: 'treadle: There are no sessions here.\n',

@@ -1,24 +1,24 @@
 import type { TreadleEvent } from '@treadle/core';
 
+import { Writable } from 'node:stream';
+
 import { describe, expect, it } from 'vitest';
 
+import { createPrinter } from './io.ts';
 import { styleFor } from './style.ts';
 import { createTextOutput } from './text-output.ts';
 
 function transcript(events: readonly TreadleEvent[]): { readonly printed: string; readonly notes: readonly string[] } {
   let printed = '';
   const notes: string[] = [];
-  const output = createTextOutput({
-    out: {
-      isTTY: false,
-      isClosed: false,
-      print: (text) => {
-        printed += text;
-      },
-      flowing: () => null,
-      flushed: () => Promise.resolve(),
-      onClosed: () => {},
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      printed += chunk.toString();
+      done();
     },
+  });
+  const output = createTextOutput({
+    out: createPrinter(stream),
     note: (text) => notes.push(text),
     style: styleFor(false, {}),
     label: (name) => name,

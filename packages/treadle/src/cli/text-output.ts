@@ -34,13 +34,11 @@ type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: 
 
 export function createTextOutput({ out, note, style, label, showPrompts }: TextOutputOptions): TextOutput {
   let section: Section = 'nothing';
-  let lineIsOpen = false;
   let openMessage: string | null = null;
   const argumentsOf = new Map<string, JsonObject>();
 
   function begin(next: Section): void {
-    if (lineIsOpen) out.print('\n');
-    lineIsOpen = false;
+    out.endLine();
     if (section !== 'nothing' && !(section === 'tools' && next === 'tools')) out.print('\n');
     section = next;
   }
@@ -49,9 +47,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
     if (said === '') return;
     if (openMessage !== messageId || section !== 'text') begin('text');
     openMessage = messageId;
-    const safe = plainText(said);
-    out.print(safe);
-    if (safe !== '') lineIsOpen = !safe.endsWith('\n');
+    out.print(plainText(said));
   }
 
   function line(next: Section, said: string): void {

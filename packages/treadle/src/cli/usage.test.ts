@@ -95,7 +95,7 @@ describe('asking what there is', () => {
   });
 
   it.each([[['--version']], [['-v']], [['sessions', 'list', '-v']]])('%j', async (argv) => {
-    expect(await runCli(argv)).toEqual({
+    expect(await runCli(argv)).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
       stderr: '',

@@ -16,8 +16,10 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What is piped in. Absent: standard input is a terminal at which nobody types. */
   readonly stdin?: string | AsyncIterable<Uint8Array | string>;
-  /** Standard output is a terminal. */
-  readonly isTTY?: boolean;
+  /** Standard output is a terminal; `both`: standard error is the same one. */
+  readonly isTTY?: boolean | 'both';
+  /** Every write to standard output fails with this error. */
+  readonly outputError?: Error;
   /** Nobody reads standard output: what is printed stays where it is. */
   readonly clogged?: boolean;
   /** Answers instead of the model that the arguments name. */
@@ -31,6 +33,8 @@ export interface CliOutcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+  /** What a terminal shows that is both. */
+  readonly screen: string;
 }
 
 /** A call of the command line that is under way. */
@@ -47,8 +51,13 @@ export interface CliCall {
 
 export function startCli(argv: readonly string[], options: CliOptions = {}): CliCall {
   const listeners = new Set<(signal: InterruptSignal) => void>();
-  const stdout = collector(options.isTTY === true, options.clogged === true);
-  const stderr = collector(false, false);
+  let screen = '';
+  const show = (text: string): void => {
+    screen += text;
+  };
+  const { isTTY = false, clogged = false, outputError } = options;
+  const stdout = collector({ isTTY: isTTY !== false, clogged, show, ...(outputError && { fails: outputError }) });
+  const stderr = collector({ isTTY: isTTY === 'both', clogged: false, show });
   const exits: number[] = [];
   const { stdin } = options;
   const io: CliIo = {
@@ -76,7 +85,7 @@ export function startCli(argv: readonly string[], options: CliOptions = {}): Cli
   const isKept = options.env?.['TREADLE_HOME'] !== undefined || options.env?.['HOME'] !== undefined;
   const parts = { ...DEFAULT_PARTS, ...(isKept ? {} : journals), ...ownModel, ...options.parts };
   return {
-    outcome: main(argv, io, parts).then((code) => ({ code, stdout: stdout.text(), stderr: stderr.text() })),
+    outcome: main(argv, io, parts).then((code) => ({ code, stdout: stdout.text(), stderr: stderr.text(), screen })),
     signal(name) {
       for (const listener of listeners) listener(name);
     },
@@ -91,7 +100,14 @@ export function runCli(argv: readonly string[], options: CliOptions = {}): Promi
   return startCli(argv, options).outcome;
 }
 
-function collector(isTTY: boolean, clogged: boolean) {
+interface CollectorOptions {
+  readonly isTTY: boolean;
+  readonly clogged: boolean;
+  readonly show: (text: string) => void;
+  readonly fails?: Error;
+}
+
+function collector({ isTTY, clogged, show, fails }: CollectorOptions) {
   let collected = '';
   let isClosed = false;
   let waiting: { readonly text: string; readonly resolve: () => void }[] = [];
@@ -102,7 +118,12 @@ function collector(isTTY: boolean, clogged: boolean) {
           done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
           return;
         }
+        if (fails) {
+          done(fails);
+          return;
+        }
         collected += chunk.toString();
+        show(chunk.toString());
         const ready = waiting.filter(({ text }) => collected.includes(text));
         waiting = waiting.filter((one) => !ready.includes(one));
         for (const { resolve } of ready) resolve();

@@ -1,0 +1,84 @@
+// What happens when the output can't be printed, and when two streams are one screen.
+
+import { scriptedModel } from '@treadle/testing';
+
+import { existsSync } from 'node:fs';
+
+import { describe, expect, it } from 'vitest';
+
+import { runCli, temporaryFolder } from '../test-support/harness.ts';
+import { bin, startCommand } from '../test-support/process.ts';
+
+const failing = (code: string): Error => Object.assign(new Error(`${code}: write failed`), { code });
+const COMMANDS = [
+  ['Go.'],
+  ['Go.', '--output-format', 'json'],
+  ['Go.', '--output-format', 'events'],
+  ['sessions', 'list', '--json'],
+  ['--help'],
+  ['--version'],
+];
+
+describe('output that can’t be written', () => {
+  it.each(COMMANDS)('%s %s %s: says why, and exits 1', async (...words) => {
+    await using home = await temporaryFolder();
+    const argv = words.filter((word) => word !== undefined);
+    const { code, stderr } = await runCli(argv, {
+      model: scriptedModel(['Done.']),
+      env: { TREADLE_HOME: home.path },
+      outputError: failing('ENOSPC'),
+    });
+    expect(code).toBe(1);
+    expect(stderr.match(/^treadle: The output could not be written: ENOSPC: write failed\.$/gm)).toHaveLength(1);
+  });
+
+  it.each(COMMANDS)('%s %s %s: exits 141 and says nothing when only its reader is gone', async (...words) => {
+    await using home = await temporaryFolder();
+    const argv = words.filter((word) => word !== undefined);
+    const { code, stderr } = await runCli(argv, {
+      model: scriptedModel(['Done.']),
+      env: { TREADLE_HOME: home.path },
+      outputError: failing('EPIPE'),
+    });
+    expect({ code, stderr: stderr.replace(/^treadle: Model: .*\n/, '') }).toEqual({ code: 141, stderr: '' });
+  });
+
+  it
+    .runIf(existsSync('/dev/full'))
+    .each([
+      ['What can you do? --model offline'],
+      ['What can you do? --model offline --output-format json'],
+      ['sessions list --json'],
+      ['sessions list'],
+      ['--help'],
+    ])('on a full device, %s: says why, and exits 1', async (args) => {
+    await using home = await temporaryFolder();
+    const options = { cwd: home.path, env: { HOME: home.path } };
+    const argv = args.replaceAll('What can you do?', 'What_can_you_do?').split(' ');
+    const shell = (script: string) =>
+      startCommand('bash', ['-c', script, process.execPath, bin, ...argv], options).ended;
+    if (args === 'sessions list') {
+      await startCommand(process.execPath, [bin, 'What can you do?', '--model', 'offline'], options).ended;
+    }
+    const { code, stderr } = await shell('"$0" "$@" > /dev/full');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^treadle: The output could not be written: ENOSPC.*\n$/) as string,
+    });
+  });
+});
+
+describe('a terminal that shows both streams', () => {
+  const model = () =>
+    scriptedModel([{ text: 'Let me run it.', toolCalls: [{ name: 'bash', arguments: { command: 'ls' } }] }, 'No.']);
+
+  it('has every note on a line of its own', async () => {
+    const { screen } = await runCli(['Go.'], { model: model(), isTTY: 'both', env: { NO_COLOR: '1' } });
+    expect(screen).toMatch(/^Let me run it\.\ntreadle: Refused: bash .*\n\n• Run a command/m);
+  });
+
+  it('is not assumed when standard error goes elsewhere', async () => {
+    const { stdout } = await runCli(['Go.'], { model: model(), isTTY: true, env: { NO_COLOR: '1' } });
+    expect(stdout).toMatch(/^Let me run it\.\n\n• Run a command/);
+  });
+});
