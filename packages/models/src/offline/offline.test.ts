@@ -609,6 +609,10 @@ describe('changing text', () => {
     ['set port to 8080 in app.yaml', 'app.yaml', 'host: a\nport: 80 # local\n', 'host: a\nport: 8080 # local\n'],
     ['append "the end" to a.md', 'a.md', 'one\none\n', 'one\none\nthe end\n'],
     ['remove ", really" from a.md', 'a.md', 'yes, really\n', 'yes\n'],
+    ['Replace "one" with "two" and "two" with "three" in a.md', 'a.md', 'one two\n', 'two three\n'],
+    ['Replace "apple" with "pear", "fruit" with "veg" in a.md', 'a.md', 'apple fruit\n', 'pear veg\n'],
+    ['Rename x1 to y1 and x2 to y2 in a.ts', 'a.ts', 'x1 x2 x12\n', 'y1 y2 x12\n'],
+    ['Change x1 to y1, x2 to y2 and x3 to y3 in a.ts', 'a.ts', 'x1 x2 x3\n', 'y1 y2 y3\n'],
   ])('%s', async (prompt, path, before, after) => {
     put(path, before);
     const answer = await conversation().ask(prompt);
@@ -622,6 +626,42 @@ describe('changing text', () => {
     put('src/c.md', 'old\n');
     await conversation().ask('replace "old" with "new" in all TypeScript files under src');
     expect([read('src/a.ts'), read('src/deep/b.ts'), read('src/c.md')]).toEqual(['new\n', 'an new one\n', 'old\n']);
+  });
+});
+
+describe('several of a kind in one request', () => {
+  it.each<[string, Record<string, string>]>([
+    ['Create n/a.md with the text "Hello" and n/b.md with the text "World"', { 'n/a.md': 'Hello', 'n/b.md': 'World' }],
+    ['Create c.md with the text "A", d.md with the text "B"', { 'c.md': 'A', 'd.md': 'B' }],
+    ['Create c.md saying "A", d.md saying "B" and e.md saying "C"', { 'c.md': 'A', 'd.md': 'B', 'e.md': 'C' }],
+    ['Write "A" to c.md and "B" to d.md', { 'c.md': 'A', 'd.md': 'B' }],
+    ['Append "A" to x.txt and "B" to y.md', { 'x.txt': 'apple two\nA\n', 'y.md': 'old apple\nB\n' }],
+    [
+      'Replace "apple" with "pear" in x.txt and "old" with "new" in y.md',
+      { 'x.txt': 'pear two\n', 'y.md': 'new apple\n' },
+    ],
+    ['Replace "apple" with "pear" in x.txt and y.md', { 'x.txt': 'pear two\n', 'y.md': 'old pear\n' }],
+  ])('%s', async (prompt, files) => {
+    put('x.txt', 'apple two\n');
+    put('y.md', 'old apple\n');
+    await conversation().ask(prompt);
+    for (const [path, content] of Object.entries(files)) expect(read(path)).toBe(content);
+  });
+
+  it.each([
+    'Create p.html titled "A" with the text "B" and the heading "C"',
+    'Create p.md with the text "A" and "B"',
+    'Create p.md and q.md with the text "B"',
+    'Create p.md with the text "A" and a list of the files in src',
+    'Replace "a" with "b" and "b" with "a" in x.txt',
+    'Replace one two with three and four five with six in x.txt',
+    'Update version in package.json to 2.0.0 and name to x',
+    'Remove "a" and "b" from x.txt',
+  ])('is left alone as a whole when it cannot be told apart: %s', async (prompt) => {
+    put('x.txt', 'a b one two\n');
+    const talk = conversation();
+    expect(await talk.ask(prompt)).toContain('did nothing');
+    expect(talk.calls).toEqual([]);
   });
 });
 

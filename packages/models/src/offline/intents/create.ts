@@ -97,6 +97,8 @@ function contentOf(words: string, clause: Clause, reading: Reading): { content: 
   const found = foundPhrase(phrase, clause, reading);
   if (found !== undefined) return { content: found, open: false };
   const worded = TEXT_WORDS.exec(phrase)?.[0];
+  // A quoted text ends at its closing mark: more words than that are a request that wasn't understood.
+  if (/^\uE000/.test(phrase.slice(worded?.length ?? 0).trim())) return undefined;
   const plain = unmask(phrase.slice(worded?.length ?? 0), clause.quotes).trim();
   // `with a poem about autumn` asks for writing, which rules can't do; `with hello world` gives the words.
   if (plain === '' || (worded === undefined && !SAYING.test(lead) && DETERMINER.test(plain))) return undefined;
@@ -111,7 +113,13 @@ const QUOTES = new RegExp(
 /** A text that is given as it is: one quote, or several as lines. */
 function textPhrase(phrase: string, clause: Clause): string | undefined {
   const worded = TEXT_WORDS.exec(phrase)?.[0] ?? '';
-  const quote = soleQuote(phrase.slice(worded.length).trim(), clause.quotes);
+  const quote = soleQuote(
+    phrase
+      .slice(worded.length)
+      .replace(/ (?:in|inside) it$/i, '')
+      .trim(),
+    clause.quotes,
+  );
   if (quote !== undefined) return quote.value;
   const [, kind, several] = QUOTES.exec(phrase) ?? [];
   if (several === undefined) return undefined;

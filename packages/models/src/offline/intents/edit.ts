@@ -1,6 +1,7 @@
 import type { Change, EditJob, Reading } from '../jobs.ts';
 import type { Clause } from '../language/clauses.ts';
 import { folderPhrase, PATH } from '../language/folder.ts';
+import { hasAnotherPair, hasLooseQuote } from '../language/gaps.ts';
 import { meant, soleQuote } from '../language/quotes.ts';
 import { targetPhrase } from './target.ts';
 
@@ -97,6 +98,8 @@ function replacement(parts: Parts, wholeWord: boolean, clause: Clause, reading: 
   if (
     target === undefined ||
     old === '' ||
+    !isOneText(from) ||
+    !isOneText(to) ||
     /^(?:it|them|that|this|something|anything|everything|text|words?)$/i.test(from)
   )
     return undefined;
@@ -105,6 +108,11 @@ function replacement(parts: Parts, wholeWord: boolean, clause: Clause, reading: 
     target,
     change: { kind: 'replace', from: old, to: meant(to, clause.quotes), wholeWord, first },
   };
+}
+
+/** Not a text with another request behind it. */
+function isOneText(words: string): boolean {
+  return !hasLooseQuote(words) && !hasAnotherPair(words);
 }
 
 function readChange(clause: Clause, reading: Reading): EditJob | undefined {
@@ -116,7 +124,7 @@ function readChange(clause: Clause, reading: Reading): EditJob | undefined {
   if (last !== null) forms.push([last[1] ?? '', last[3] ?? '', last[5] ?? '', last[4] ?? '', last[2] !== undefined]);
   for (const [verb, what, to, place, first] of forms) {
     const target = editTarget(place, clause, reading);
-    if (target === undefined) continue;
+    if (target === undefined || !isOneText(to)) continue;
     const value = meant(to, clause.quotes);
     const change = changeOf(verb, what, value, target, clause);
     if (change !== undefined) return { kind: 'edit', target, change };

@@ -1,3 +1,4 @@
+import { belongsTo, pairwise, withVerbOf } from './gaps.ts';
 import { mask, QUOTE, type Masked, type Quote } from './quotes.ts';
 import { withoutCourtesy } from './words.ts';
 
@@ -113,11 +114,20 @@ function splitWeakly(
 ): readonly Clause[] {
   const whole = clause(text, masked);
   if (whole.text === '') return [];
-  for (const match of text.length > LONGEST_CLAUSE ? [] : text.matchAll(WEAK)) {
+  if (text.length > LONGEST_CLAUSE) return [whole];
+  const understood = (pieces: readonly Clause[]): boolean =>
+    pieces.length > 0 && pieces.every((piece) => understands(piece) !== 'no');
+  const pairs = pairwise(whole.text, masked.quotes)?.map((pair) => clause(pair, masked));
+  if (pairs !== undefined && understood(pairs)) return pairs;
+  const wholeIsUnderstood = understands(whole) === 'yes';
+  for (const match of text.matchAll(WEAK)) {
     const left = clause(text.slice(0, match.index), masked);
+    const rest = text.slice(match.index + match[0].length);
     if (understands(left) === 'no') continue;
-    const right = weakPieces(text.slice(match.index + match[0].length), masked, understands, known);
-    if (right.length > 0 && right.every((piece) => understands(piece) !== 'no')) return [left, ...right];
+    const gapped = withVerbOf(left.text, rest, masked.quotes);
+    if (gapped === undefined && belongsTo(left.text, rest, wholeIsUnderstood)) continue;
+    const right = weakPieces(gapped ?? rest, masked, understands, known);
+    if (understood(right)) return [left, ...right];
   }
   return [whole];
 }
