@@ -7,7 +7,7 @@ import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { callKey } from './plan-calls.ts';
 import type { Step } from './step.ts';
-import type { CallState } from './state.ts';
+import type { CallState, SessionState } from './state.ts';
 
 interface ToolJob {
   readonly call: CallState;
@@ -26,20 +26,27 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
   const jobs = await checkedJobs(context, place, step.calls);
   const running = new Map<string, { readonly call: CallState; readonly since: number }>();
   const stopReports = reportElapsed(context, place, running);
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let job = jobs[next++]; job; job = jobs[next++]) {
-      // A call that wasn't started when the run was interrupted never is: the plan answers it.
-      if (context.interrupt.reason !== null) return;
-      running.set(job.call.callId, { call: job.call, since: context.clock.now() });
-      await runJob(context, place, job);
-      running.delete(job.call.callId);
-    }
-  };
   const { toolExecution } = context.agent;
   const most = toolExecution.mode === 'parallel' ? (toolExecution.concurrency ?? DEFAULT_CONCURRENCY) : jobs.length;
+  const first = jobs.slice(0, most);
+  let next = first.length;
+  // What starts at the same time is recorded as one.
+  const start = async (starting: readonly ToolJob[]): Promise<void> => {
+    // A call that wasn't started when the run was interrupted never is: the plan answers it.
+    if (context.interrupt.reason !== null || starting.length === 0) return;
+    const startedAt = context.clock.now();
+    await context.log.record(starting.map((job) => startedEvent(context.state, place, job, startedAt)));
+    await Promise.all(starting.map((job) => work(job, startedAt)));
+  };
+  const work = async (job: ToolJob, startedAt: number): Promise<void> => {
+    running.set(job.call.callId, { call: job.call, since: startedAt });
+    await runJob(context, place, job, startedAt);
+    running.delete(job.call.callId);
+    const following = jobs[next++];
+    if (following) await start([following]);
+  };
   try {
-    await Promise.all(Array.from({ length: Math.min(most, jobs.length) }, work));
+    await start(first);
   } finally {
     stopReports();
   }
@@ -97,24 +104,31 @@ function checkInTime(
   });
 }
 
-async function runJob(context: PerformContext, place: TurnPlace, { call, tool, args }: ToolJob): Promise<void> {
+function startedEvent(state: SessionState, place: TurnPlace, { call, tool }: ToolJob, at: number): DurableEventBody {
+  return {
+    type: 'tool_started',
+    at,
+    runId: place.runId,
+    turnIndex: place.turnIndex,
+    callId: call.callId,
+    toolName: call.name,
+    arguments: call.arguments,
+    idempotencyKey: callKey(state, call),
+    replay: tool.replay,
+    runs: tool.runs,
+    attempt: call.attempt + 1,
+  };
+}
+
+async function runJob(
+  context: PerformContext,
+  place: TurnPlace,
+  { call, tool, args }: ToolJob,
+  startedAt: number,
+): Promise<void> {
   const { state, clock, log, agent } = context;
   const named = { callId: call.callId, toolName: call.name };
   const idempotencyKey = callKey(state, call);
-  const startedAt = clock.now();
-  await log.record([
-    {
-      type: 'tool_started',
-      at: startedAt,
-      ...place,
-      ...named,
-      arguments: call.arguments,
-      idempotencyKey,
-      replay: tool.replay,
-      runs: tool.runs,
-      attempt: call.attempt + 1,
-    },
-  ]);
   // The client runs it: the plan pauses for its result once all else is done.
   if (tool.runs === 'client') return;
   const output = await executeTool({
@@ -144,17 +158,17 @@ function endedEvent(
   startedAt: number,
   at: number,
 ): DurableEventBody {
+  const { runId, turnIndex } = place;
+  const { callId, toolName } = named;
   const { content, isError, details, files } = output;
+  const durationMs = at - startedAt;
+  const type = 'tool_ended';
+  const ended = { type, at, runId, turnIndex, callId, toolName, content, isError, durationMs } as const;
+  if (details === undefined && files === undefined) return ended;
   return {
-    type: 'tool_ended',
-    at,
-    ...place,
-    ...named,
-    content,
-    isError,
+    ...ended,
     ...(details === undefined ? {} : { details }),
     ...(files === undefined ? {} : { files }),
-    durationMs: at - startedAt,
   };
 }
 
