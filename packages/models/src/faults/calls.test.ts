@@ -78,10 +78,10 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       execute: async ({ n }) => {
         most = Math.max(most, ++running);
         // Later calls are quicker than earlier ones.
-        let left = 8 - (Number(n) % 8);
+        let left = 8 - (n % 8);
         await until(() => --left < 0);
         running--;
-        return `slow ${String(n)}`;
+        return `slow ${n}`;
       },
     });
     const numbers = Array.from({ length: 200 }, (_, n) => n);
