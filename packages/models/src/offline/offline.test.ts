@@ -629,6 +629,60 @@ describe('changing text', () => {
   });
 });
 
+describe('many edits', () => {
+  const sources = (files: number, lines: number): string[] =>
+    Array.from({ length: files }, (_, i) => {
+      const path = `src/f${i}.ts`;
+      put(path, Array.from({ length: lines }, (_, k) => `${k % 2} apple ${i}\n`).join(''));
+      return path;
+    });
+
+  it('are made in one turn, whatever files they are in', async () => {
+    const paths = sources(5, 55);
+    const before = paths.map(read);
+    const talk = conversation();
+    await talk.ask('Replace apple with pear in all TypeScript files under src');
+    expect(paths.map(read)).toEqual(before.map((text) => text.replaceAll('apple', 'pear')));
+    expect(talk.messages.filter((message) => message.role === 'assistant').length).toBeLessThanOrEqual(7);
+  });
+
+  it('are counted first, and not begun when there are too many', async () => {
+    const paths = sources(15, 30);
+    const before = paths.map(read);
+    const talk = conversation();
+    expect(await talk.ask('Replace apple with pear in all TypeScript files under src')).toMatch(
+      /takes \d+ edits in 15 files; I make at most 100[\s\S]*Nothing was changed/,
+    );
+    expect(paths.map(read)).toEqual(before);
+  });
+
+  it('are not begun in a file that is too long to be read back', async () => {
+    put('long.txt', 'apple\n'.repeat(40 * 16));
+    expect(await conversation().ask('Replace apple with pear in long.txt')).toContain('I left long.txt as it is');
+    expect(read('long.txt')).not.toContain('pear');
+  });
+
+  it('say how far they got when one is refused', async () => {
+    sources(2, 3);
+    const refusing: Fake = (args) => {
+      if (args['path'] === 'src/f1.ts') throw new Refused('Not this file.');
+      return editFile(args);
+    };
+    const answer = await conversation({ ...everyTool, edit_file: refusing }).ask('Replace apple with pear in src');
+    expect(answer).toContain('Not this file.');
+    expect(answer).toContain('src/f0.ts: replaced "apple" with "pear" 3 times');
+    expect(answer).not.toContain('as intended');
+  });
+
+  it('mention the named files that hold nothing to change', async () => {
+    put('a.md', 'apple\n');
+    put('b.md', 'none\n');
+    const answer = await conversation().ask('Replace "apple" with "pear" in a.md and b.md');
+    expect(read('a.md')).toBe('pear\n');
+    expect(answer).toContain('"apple" does not occur in b.md');
+  });
+});
+
 describe('several of a kind in one request', () => {
   it.each<[string, Record<string, string>]>([
     ['Create n/a.md with the text "Hello" and n/b.md with the text "World"', { 'n/a.md': 'Hello', 'n/b.md': 'World' }],

@@ -2,42 +2,108 @@ import { editsFor, occurrencesOf, replaceAt, type Replacement } from '../data/ed
 import type { Change, EditJob } from '../jobs.ts';
 import { globOf } from '../language/selection.ts';
 import { counted, listed } from '../language/words.ts';
-import { readWhole } from '../reading/file.ts';
+import { readSeveral } from '../reading/file.ts';
 import { placeName } from '../reading/listing.ts';
 import { literally, parseMatches } from '../reading/matches.ts';
 import {
   callTool,
   failureText,
   JobStopped,
-  tryTool,
+  tryTools,
   type FileFact,
   type Finding,
+  type Observation,
   type Room,
   type Script,
+  type ToolRequest,
   type WholeFile,
 } from '../script.ts';
 import { MOST_FILES, resolveTarget } from './target.ts';
 
-/** Finds the files, makes the edits in each, and reads each back. */
-export function* editScript(job: EditJob, room: Room): Script<Finding> {
-  const targets = yield* filesOf(job, room);
-  const done: string[] = [];
-  const changed: FileFact[] = [];
-  for (const { path } of targets) {
-    const said = yield* editFile(job.change, path, room, targets.length > 1, done);
-    if (said === undefined) continue;
-    done.push(said);
-    changed.push({ path });
-  }
-  if (changed.length === 0)
-    throw new JobStopped(
-      `None of the ${counted(targets.length, 'file')} holds ${wordsOf(job.change)}, so nothing was changed.`,
-    );
-  return { text: done.join('\n'), files: changed, items: done.map((text) => ({ text })) };
+/** What is to be done in one file. */
+interface Plan {
+  readonly path: string;
+  readonly after: string;
+  /** What the answer says of it. */
+  readonly summary: string;
+  readonly calls: readonly ToolRequest[];
 }
 
-function wordsOf(change: Change): string {
-  return change.kind === 'replace' ? `"${change.from}"` : `what is to be changed`;
+/** A file that takes more results to read is too long to be read, changed and read back in one run. */
+const MOST_PAGES = 15;
+/** So many calls are made in one turn. */
+const MOST_CALLS = 100;
+
+/**
+ * Finds the files, reads them all, plans all the edits, makes them in one turn, and reads everything back. Nothing is
+ * changed before all of it is known to be possible.
+ */
+export function* editScript(job: EditJob, room: Room): Script<Finding> {
+  const targets = yield* filesOf(job, room);
+  const paths = targets.map((target) => target.path);
+  const { files, failures } = yield* readSeveral(room, paths, `Reading ${listed(paths)}.`);
+  if (failures[0] !== undefined)
+    throw new JobStopped(`${failureText(failures[0])}${targets.length > 1 ? ' Nothing was changed.' : ''}`);
+  const plans: Plan[] = [];
+  const unchanged: string[] = [];
+  for (const file of files) {
+    const planned = planFor(job.change, file);
+    if (typeof planned !== 'string') plans.push(planned);
+    else if (targets.length > 1 && job.change.kind === 'replace') unchanged.push(planned);
+    else throw new JobStopped(targets.length > 1 ? `${planned} Nothing was changed.` : planned);
+  }
+  if (plans.length === 0) throw new JobStopped(unchanged.join('\n'));
+  const calls = plans.flatMap((plan) => plan.calls);
+  if (calls.length > MOST_CALLS)
+    throw new JobStopped(
+      `That takes ${calls.length} edits in ${counted(plans.length, 'file')}; I make at most ${MOST_CALLS} in one go. Nothing was changed. Name a smaller folder, or fewer files.`,
+    );
+  const done = yield* carryOut(plans, calls, room);
+  return {
+    text: [...done, ...unchanged].join('\n'),
+    files: plans.map(({ path }) => ({ path })),
+    items: done.map((text) => ({ text })),
+  };
+}
+
+function* carryOut(plans: readonly Plan[], calls: readonly ToolRequest[], room: Room): Script<readonly string[]> {
+  const paths = plans.map((plan) => plan.path);
+  const say = `Changing ${listed(paths)}${calls.length === 1 ? '' : `: ${calls.length} edits`}.`;
+  const results = yield* tryTools(room, say, calls);
+  for (const path of paths) room.read.delete(path);
+  const failed = results.find((result) => result.isError);
+  if (failed !== undefined) throw new JobStopped([failureText(failed), ...inPart(plans, results)].join('\n'));
+  const { files: now, failures } = yield* readSeveral(room, paths, `Reading ${listed(paths)} back.`);
+  const done = plans.map((plan) => ({ plan, now: now.find((file) => file.path === plan.path)?.lines.join('\n') }));
+  const wrong = done.filter(({ plan, now }) => now !== plan.after);
+  const right = done.flatMap(({ plan, now }) =>
+    now === plan.after ? [`${plan.summary} I read it back: it is as intended.`] : [],
+  );
+  if (wrong.length === 0) return right;
+  throw new JobStopped(
+    [
+      ...right,
+      ...wrong.map(({ plan, now }) =>
+        now === undefined
+          ? `${plan.summary} But I could not read ${plan.path} back.`
+          : `${plan.summary} But reading ${plan.path} back shows something else than intended. Look at it before going on.`,
+      ),
+      ...failures.map((failure) => failureText(failure)),
+    ].join('\n'),
+  );
+}
+
+/** How far each file got when some call failed. */
+function inPart(plans: readonly Plan[], results: readonly Observation[]): readonly string[] {
+  let at = 0;
+  return plans.flatMap((plan) => {
+    const own = results.slice(at, (at += plan.calls.length));
+    const made = own.filter((result) => !result.isError).length;
+    if (made === 0) return [];
+    return made === own.length
+      ? [plan.summary]
+      : [`${plan.path} is changed in part: ${made} of ${own.length} edits were made.`];
+  });
 }
 
 /** A file or a choice of files is taken as it is; of a whole folder, only the files that a search finds the text in. */
@@ -74,57 +140,40 @@ function* filesWith(change: Change, folder: string, glob: string | undefined, ro
   return files.map((path) => ({ path }));
 }
 
-/** Changes one file. Nothing when it doesn't hold what is to be changed and others may. */
-function* editFile(
-  change: Change,
-  path: string,
-  room: Room,
-  oneOfMany: boolean,
-  done: readonly string[],
-): Script<string | undefined> {
-  const stopped = (reason: string): JobStopped => new JobStopped([...done, reason].join('\n'));
-  const file = yield* readWhole(room, path);
-  if (file.image !== undefined) throw stopped(`${path} is an image; I can only change text.`);
+/** The edits of one file, or why there are none. */
+function planFor(change: Change, file: WholeFile): Plan | string {
+  const { path } = file;
+  if (file.image !== undefined) return `${path} is an image; I can only change text.`;
   if (file.note !== undefined)
-    throw stopped(`I left ${path} as it is, because I could not read all of it exactly. ${file.note}`);
+    return `I left ${path} as it is, because I could not read all of it exactly. ${file.note}`;
+  if (file.pages > MOST_PAGES)
+    return `I left ${path} as it is: it is too long to be read, changed and read back in one go.`;
   const text = file.lines.join('\n');
-  if (change.kind === 'append' && text === '') return yield* writeFirst(change.text, path, room);
+  if (change.kind === 'append' && text === '') return planFirst(change.text, path);
   const planned = replacementsFor(change, file, text);
-  if (typeof planned === 'string') {
-    if (oneOfMany && change.kind === 'replace') return undefined;
-    throw stopped(planned);
-  }
+  if (typeof planned === 'string') return planned;
   const edits = editsFor(text, planned);
-  for (const [i, edit] of edits.entries()) {
-    const say = edits.length === 1 ? `Changing ${path}.` : `Changing ${path}: edit ${i + 1} of ${edits.length}.`;
-    const result = yield* tryTool(room, say, 'edit_file', { path, old_text: edit.oldText, new_text: edit.newText });
-    room.read.delete(path);
-    if (result.isError) {
-      throw stopped(
-        `${failureText(result)}${i === 0 ? '' : `\n${path} is changed in part: ${i} of ${edits.length} edits were made before.`}`,
-      );
-    }
-  }
-  const now = yield* readWhole(room, path);
-  const places = planned.length;
   const lines = [...new Set(planned.map(({ start }) => text.slice(0, start).split('\n').length))];
   const where = lines.length > 8 ? `${lines.slice(0, 8).join(', ')}, …` : listed(lines.map(String));
-  const summary = `${path}: ${said(change, places)} (line${lines.length === 1 ? '' : 's'} ${where}), in ${counted(edits.length, 'edit')}.`;
-  if (now.lines.join('\n') !== replaceAt(text, planned)) {
-    throw stopped(
-      `${summary} But reading ${path} back shows something else than intended. Look at it before going on.`,
-    );
-  }
-  return `${summary} I read it back: it is as intended.`;
+  return {
+    path,
+    after: replaceAt(text, planned),
+    summary: `${path}: ${said(change, planned.length)} (line${lines.length === 1 ? '' : 's'} ${where}), in ${counted(edits.length, 'edit')}.`,
+    calls: edits.map(({ oldText, newText }) => ({
+      name: 'edit_file',
+      arguments: { path, old_text: oldText, new_text: newText },
+    })),
+  };
 }
 
-function* writeFirst(text: string, path: string, room: Room): Script<string> {
-  const result = yield* callTool(room, `${path} is empty: writing its first line.`, 'write_file', {
+/** An empty file has nothing that an edit could hold on to. */
+function planFirst(text: string, path: string): Plan {
+  return {
     path,
-    content: `${text}\n`,
-  });
-  room.read.delete(path);
-  return result;
+    after: text,
+    summary: `${path}: wrote "${text}" as its first line.`,
+    calls: [{ name: 'write_file', arguments: { path, content: `${text}\n` } }],
+  };
 }
 
 function said(change: Change, places: number): string {

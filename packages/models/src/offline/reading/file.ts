@@ -1,5 +1,13 @@
-import { callTool, tryTools, type Observation, type Room, type Script, type WholeFile } from '../script.ts';
-import { grouped } from '../language/words.ts';
+import { grouped, listed } from '../language/words.ts';
+import {
+  failureText,
+  JobStopped,
+  tryTools,
+  type Observation,
+  type Room,
+  type Script,
+  type WholeFile,
+} from '../script.ts';
 
 interface Page {
   readonly header: string;
@@ -28,64 +36,82 @@ function parsePage(text: string, offset: number): Page {
 
 /** Reads a file to its end, page by page. A file that was read before in this request isn't read again. */
 export function* readWhole(room: Room, path: string): Script<WholeFile> {
-  const known = room.read.get(path);
-  if (known !== undefined) return known;
-  const first = yield* callTool(room, `Reading ${path}.`, 'read_file', { path });
-  return yield* readOn(room, path, first);
+  const { files, failures } = yield* readSeveral(room, [path], `Reading ${path}.`);
+  const [file] = files;
+  if (file === undefined)
+    throw new JobStopped(failures[0] === undefined ? `${path} has no result.` : failureText(failures[0]));
+  return file;
 }
 
-/** Reads several files, their first pages in one turn. What can't be read is left out and said in `failures`. */
+interface Reading {
+  readonly path: string;
+  readonly lines: string[];
+  page: Page;
+  pages: number;
+}
+
+/**
+ * Reads several files, page by page, all of them in the same turns. What can't be read is left out and said in
+ * `failures`; a file of which a later page can't be read ends the job.
+ */
 export function* readSeveral(
   room: Room,
   paths: readonly string[],
   say: string,
 ): Script<{ readonly files: readonly WholeFile[]; readonly failures: readonly Observation[] }> {
-  const missing = paths.filter((path) => !room.read.has(path));
+  const missing = [...new Set(paths)].filter((path) => !room.read.has(path));
   const results = yield* tryTools(
     room,
     say,
     missing.map((path) => ({ name: 'read_file', arguments: { path } })),
   );
-  const files: WholeFile[] = [];
-  for (const path of paths) {
-    const known = room.read.get(path);
-    const result = results[missing.indexOf(path)];
-    if (known !== undefined) files.push(known);
-    else if (result !== undefined && !result.isError) files.push(yield* readOn(room, path, result.text));
-  }
-  return { files, failures: results.filter((result) => result.isError) };
+  const begun = missing.flatMap((path, i): Reading[] => {
+    const result = results[i];
+    if (result === undefined || result.isError) return [];
+    const page = parsePage(result.text, 1);
+    return [{ path, lines: [...page.lines], page, pages: 1 }];
+  });
+  for (let open = begun.filter(goesOn); open.length > 0; open = open.filter(goesOn)) yield* readNextPages(room, open);
+  for (const reading of begun) room.read.set(reading.path, wholeFile(reading));
+  return {
+    files: paths.flatMap((path) => room.read.get(path) ?? []),
+    failures: results.filter((result) => result.isError),
+  };
 }
 
-function* readOn(room: Room, path: string, firstText: string): Script<WholeFile> {
-  let page = parsePage(firstText, 1);
-  const image = /^.*: (image\/[\w.+-]+), /.exec(page.header)?.[1];
-  const lines = [...page.lines];
-  let pages = 1;
-  while (page.next === lines.length + 1 && pages < MOST_PAGES) {
-    const text = yield* callTool(
-      room,
-      `There is more of ${path}: reading on from line ${grouped(page.next)}.`,
-      'read_file',
-      {
-        path,
-        offset: page.next,
-      },
-    );
-    page = parsePage(text, page.next);
-    lines.push(...page.lines);
-    pages += 1;
+function goesOn({ page, lines, pages }: Reading): boolean {
+  return page.next === lines.length + 1 && pages < MOST_PAGES;
+}
+
+function* readNextPages(room: Room, open: readonly Reading[]): Script<void> {
+  const where = open.map(({ path, lines }) => `${path}: reading on from line ${grouped(lines.length + 1)}`);
+  const results = yield* tryTools(
+    room,
+    `There is more of ${listed(where.slice(0, 5))}.`,
+    open.map(({ path, lines }) => ({ name: 'read_file', arguments: { path, offset: lines.length + 1 } })),
+  );
+  for (const [i, reading] of open.entries()) {
+    const result = results[i];
+    if (result === undefined || result.isError)
+      throw new JobStopped(result === undefined ? `${reading.path} has no result.` : failureText(result));
+    reading.page = parsePage(result.text, reading.lines.length + 1);
+    reading.lines.push(...reading.page.lines);
+    reading.pages += 1;
   }
+}
+
+function wholeFile({ path, lines, page, pages }: Reading): WholeFile {
+  const image = /^.*: (image\/[\w.+-]+), /.exec(page.header)?.[1];
   const notes = [
     ...(page.next === undefined ? [] : [`only the first ${grouped(lines.length)} lines of ${path} were read`]),
     ...(lines.some((line) => CUT.test(line)) ? [`${path} has lines that are too long to be read whole`] : []),
     ...(page.header.includes('decoded') ? [`${path} is not UTF-8, so some characters may be read wrongly`] : []),
   ];
-  const file: WholeFile = {
+  return {
     path,
     lines,
+    pages,
     ...(image !== undefined && { image }),
     ...(notes.length > 0 && { note: `Note: ${notes.join('; ')}.` }),
   };
-  room.read.set(path, file);
-  return file;
 }
