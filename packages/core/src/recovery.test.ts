@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, type Turn } from '@treadle/testing';
+import { journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
@@ -9,34 +9,11 @@ import {
   TreadleError,
   type Agent,
   type DurableEvent,
-  type DurableEventBody,
   type Journal,
   type Message,
   type ReplayPolicy,
   type Session,
 } from './index.ts';
-
-/** A journal with these events, as a process that died after them would have left it. */
-async function journalOf(events: readonly DurableEvent[]): Promise<Journal> {
-  const journal = memoryJournal();
-  const [created, ...rest] = events.map(({ seq: _, ...body }) => body as DurableEventBody);
-  if (!created) throw new Error('A log has a first event.');
-  await journal.create('s1', created);
-  let claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
-  // As many drives as the log has had: the next one's epoch must be higher than all of them.
-  const drives = events.filter(({ type }) => type === 'drive_started').length;
-  while (claim.epoch < drives) claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
-  const log: DurableEventBody[] = [...rest];
-  await journal.append('s1', claim.epoch, 1, log);
-  await claim.release();
-  return journal;
-}
-
-async function logOf(journal: Journal, sessionId = 's1'): Promise<DurableEvent[]> {
-  const events: DurableEvent[] = [];
-  for await (const event of journal.read(sessionId, 1)) events.push(event);
-  return events;
-}
 
 const effects = { count: 0, keys: [] as string[] };
 
@@ -67,7 +44,7 @@ async function played(replay: ReplayPolicy): Promise<{ events: DurableEvent[]; k
     id: 's1',
   });
   await session.prompt('Act.').result;
-  return { events: await logOf(journal), key: effects.keys[0] ?? '' };
+  return { events: await logOf(journal, 's1'), key: effects.keys[0] ?? '' };
 }
 
 /** The log up to and including the first event of this type. */
@@ -99,7 +76,7 @@ describe('a run whose process died', () => {
     expect(session.hasOpenRun).toBe(true);
     const result = await session.resume().result;
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 1 });
-    const types = (await logOf(journal)).map(({ type }) => type);
+    const types = (await logOf(journal, 's1')).map(({ type }) => type);
     expect(types).toContain('message_discarded');
     expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
   });
@@ -161,7 +138,7 @@ describe('a run whose process died', () => {
     const result = await session.prompt('Forget it.').result;
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello again.' });
     expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
-    const ends = (await logOf(journal)).flatMap((event) => (event.type === 'run_ended' ? [event.end] : []));
+    const ends = (await logOf(journal, 's1')).flatMap((event) => (event.type === 'run_ended' ? [event.end] : []));
     expect(ends).toEqual(['aborted', 'completed']);
   });
 
@@ -182,7 +159,7 @@ describe('a run whose process died', () => {
         { journal },
       );
       if (session.hasOpenRun) expect((await session.resume().result).end, `after event ${length}`).toBe('completed');
-      const log = await logOf(journal);
+      const log = await logOf(journal, 's1');
       expect(log.slice(0, length)).toEqual(events.slice(0, length));
       const calls = session.messages.flatMap((message) =>
         message.role === 'assistant' ? message.content.filter(({ type }) => type === 'tool_call') : [],

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, testClock, type Turn } from '@treadle/testing';
+import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
   defineTool,
   memoryJournal,
   openSession,
-  type DurableEvent,
   type Journal,
   type Message,
   type Model,
@@ -25,12 +24,6 @@ const said = (messages: readonly Message[]): string[] =>
       ? message.kind
       : message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join('+'),
   );
-
-async function logOf(journal: Journal): Promise<DurableEvent[]> {
-  const events: DurableEvent[] = [];
-  for await (const event of journal.read('s1', 1)) events.push(event);
-  return events;
-}
 
 async function sessionOn(journal: Journal, turns: readonly (Turn | string)[]): Promise<Session> {
   return createSession(defineAgent({ model: scriptedModel(turns) }), { journal, id: 's1' });
@@ -116,7 +109,7 @@ describe('a prompt whose process died before its run began', () => {
     expect(result.runId).toBe(await run.id);
     expect(seen).toEqual(['Second.', 'Answer to the second.']);
     expect(said(session.messages)).toEqual(['First.', 'Answer to the first.', 'Second.', 'Answer to the second.']);
-    expect((await logOf(journal)).some(({ type }) => type === 'input_rejected')).toBe(false);
+    expect((await logOf(journal, 's1')).some(({ type }) => type === 'input_rejected')).toBe(false);
   });
 
   it('is kept and not answered when it is aborted', async () => {
@@ -230,16 +223,8 @@ describe('time nobody worked', () => {
       clock,
     });
     await first.prompt('Go.').result;
-    const events: DurableEvent[] = [];
-    for await (const event of journal.read('s0', 1)) events.push(event);
-    const cut = events.slice(0, events.findIndex(({ type }) => type === 'tool_started') + 1);
-    const copy = memoryJournal();
-    const [created, ...rest] = cut;
-    if (!created) throw new Error('A log has a first event.');
-    await copy.create('s0', created);
-    const claim = await copy.claim('s0', { id: 'dead', label: 'dead' });
-    await copy.append('s0', claim.epoch, 1, rest);
-    await claim.release();
+    const events = await logOf(journal, 's0');
+    const copy = await journalOf(events.slice(0, events.findIndex(({ type }) => type === 'tool_started') + 1));
     now += 3_600_000;
     const session = await openSession(agent(['Done.']), 's0', { journal: copy, clock });
     await session.steer('Hurry.');

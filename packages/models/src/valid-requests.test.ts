@@ -7,14 +7,14 @@ import {
   memoryJournal,
   openSession,
   type DurableEvent,
-  type DurableEventBody,
-  type Journal,
   type JsonObject,
   type Model,
   type ModelRequest,
   type Session,
 } from '@treadle/core';
 import {
+  journalOf,
+  logOf,
   scriptedModel,
   validateAnthropicRequest,
   validateBedrockRequest,
@@ -98,26 +98,6 @@ const turn: fc.Arbitrary<Turn> = fc.record(
 
 const user = fc.constantFrom('Go.', 'And\ud800 now?', ' padded ');
 
-async function logOf(journal: Journal): Promise<DurableEvent[]> {
-  const events: DurableEvent[] = [];
-  for await (const event of journal.read('s1', 1)) events.push(event);
-  return events;
-}
-
-async function journalOf(events: readonly DurableEvent[]): Promise<Journal> {
-  const journal = memoryJournal();
-  const [created, ...rest] = events.map(({ seq: _, ...body }) => body as DurableEventBody);
-  if (!created) throw new Error('A log has a first event.');
-  await journal.create('s1', created);
-  let claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
-  // As many drives as the log has had: the next one's epoch must be higher than all of them.
-  const drives = events.filter(({ type }) => type === 'drive_started').length;
-  while (claim.epoch < drives) claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
-  await journal.append('s1', claim.epoch, 1, rest);
-  await claim.release();
-  return journal;
-}
-
 /** Awaits a run to its end, with results for whatever client tools it waits for. */
 async function finish(session: Session, run: ReturnType<Session['prompt']>): Promise<void> {
   let result = await run.result;
@@ -138,7 +118,7 @@ async function play(provider: string, turns: readonly Turn[], prompts: readonly 
   });
   const session = await createSession(agent, { journal, id: 's1' });
   for (const prompt of prompts) await finish(session, session.prompt(prompt));
-  return logOf(journal);
+  return logOf(journal, 's1');
 }
 
 /** A model that hands each request to a wire's encoder and judge, and then says that it is done. */

@@ -33,3 +33,4 @@ export { replayedModel, replayingHttp } from './cassette/replay.ts';
 export type { Redaction } from './cassette/secrets.ts';
 export type { ContractCase, JournalContractOptions, JournalUnderTest } from './contract/journal-case.ts';
 export { journalContract } from './contract/journal.ts';
+export { journalOf, logOf } from './log.ts';

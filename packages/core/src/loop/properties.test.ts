@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
+import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
@@ -12,8 +12,6 @@ import {
   reduce,
   type Agent,
   type DurableEvent,
-  type DurableEventBody,
-  type Journal,
   type Message,
   type SessionState,
   type ToolExecution,
@@ -97,12 +95,6 @@ const agentOf = ({ turns, toolExecution }: Pick<World, 'turns' | 'toolExecution'
     retry: { maxRetries: 1, initialDelayMs: 0 },
   });
 
-async function logOf(journal: Journal): Promise<DurableEvent[]> {
-  const events: DurableEvent[] = [];
-  for await (const event of journal.read('s1', 1)) events.push(event);
-  return events;
-}
-
 /** Plays a world: one prompt, with answers for whatever the run pauses for. Returns the whole log. */
 async function play(made: World): Promise<{ events: DurableEvent[]; live: readonly Message[] }> {
   const journal = memoryJournal();
@@ -118,7 +110,7 @@ async function play(made: World): Promise<{ events: DurableEvent[]; live: readon
   });
   await finish(session, session.prompt('Go.'));
   await session.idle();
-  return { events: await logOf(journal), live: session.messages };
+  return { events: await logOf(journal, 's1'), live: session.messages };
 }
 
 type Session = Awaited<ReturnType<typeof createSession>>;
@@ -167,20 +159,6 @@ function problems(messages: readonly Message[]): string[] {
   return found;
 }
 
-async function journalOf(events: readonly DurableEvent[]): Promise<Journal> {
-  const journal = memoryJournal();
-  const [created, ...rest] = events.map(({ seq: _, ...body }) => body as DurableEventBody);
-  if (!created) throw new Error('A log has a first event.');
-  await journal.create('s1', created);
-  let claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
-  // As many drives as the log has had: the next one's epoch must be higher than all of them.
-  const drives = events.filter(({ type }) => type === 'drive_started').length;
-  while (claim.epoch < drives) claim = await journal.claim('s1', { id: 'dead', label: 'a dead process' });
-  await journal.append('s1', claim.epoch, 1, rest);
-  await claim.release();
-  return journal;
-}
-
 describe('any run', () => {
   it('ends once, answers every call once, and leaves a conversation that can be sent', async () => {
     await fc.assert(
@@ -220,7 +198,7 @@ describe('any run', () => {
           expect((await run.result).runId).toBe(await run.id);
           for (const request of model.requests) expect(problems(request.messages)).toEqual([]);
           expect(problems(session.messages)).toEqual([]);
-          const log = await logOf(journal);
+          const log = await logOf(journal, 's1');
           expect(log.slice(0, length)).toEqual(prefix);
           // Every prompt that was acknowledged became a run.
           const begun = new Set(log.flatMap((event) => (event.type === 'run_started' ? [event.inputSeq] : [])));
@@ -241,7 +219,7 @@ describe('any run', () => {
           const session = await openSession(agentOf({ ...made, turns: [] }), 's1', { journal });
           if (session.hasOpenRun) await finish(session, session.resume());
           const starts = new Map<string, number>();
-          for (const event of await logOf(journal)) {
+          for (const event of await logOf(journal, 's1')) {
             if (event.type !== 'tool_started' || event.replay !== 'never') continue;
             starts.set(event.callId, (starts.get(event.callId) ?? 0) + 1);
           }
