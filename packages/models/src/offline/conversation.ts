@@ -25,7 +25,12 @@ export function requestsOf(messages: readonly ModelMessage[], provider: string):
   const requests: OpenRequest[] = [];
   for (const message of messages) {
     if (message.role === 'user' && message.origin !== 'reminder' && message.origin !== 'limit') {
-      requests.push({ text: textOf(message), steering: message.origin === 'steering', steps: [], answered: false });
+      requests.push({
+        text: requestText(message),
+        steering: message.origin === 'steering',
+        steps: [],
+        answered: false,
+      });
     }
     const open = requests.at(-1);
     if (message.role !== 'assistant' || message.provider !== provider || open === undefined) continue;
@@ -41,6 +46,14 @@ function observation(name: string, result: ToolResultMessage | undefined): Obser
   if (result === undefined) return { name, isError: true, text: 'The call has no result.' };
   return { name, isError: result.isError, text: textOf(result) };
 }
+
+/** What the user asked for. A block that is one `<stdin>` section was piped in beside it: data, and never a request. */
+function requestText(message: UserMessage): string {
+  const asked = message.content.filter((block) => block.type !== 'text' || !PIPED.test(block.text));
+  return textOf({ ...message, content: asked });
+}
+
+const PIPED = /^<(stdin(?:-\d+)?)>\n[^]*\n<\/\1>$/;
 
 function textOf(message: UserMessage | ToolResultMessage): string {
   return message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');

@@ -81,14 +81,8 @@ export interface Room {
 /** Thrown by a script whose job can't go on. The message is said to the user as it is. */
 export class JobStopped extends Error {}
 
-const PERMISSION_HINTS: ReadonlyMap<string, string> = new Map([
-  ['bash', 'With the treadle command, allow it with `--allow bash`.'],
-  ['write_file', 'With the treadle command, name the folder with `--cwd FOLDER` or use `--allow write`.'],
-  ['edit_file', 'With the treadle command, name the folder with `--cwd FOLDER` or use `--allow write`.'],
-]);
-
 function missingTool(name: string): Observation {
-  const hint = PERMISSION_HINTS.get(name) ?? 'Give the agent that tool (see `--tools`) and ask again.';
+  const hint = 'Give the agent that tool (with the treadle command, `--tools` decides which it has) and ask again.';
   return { name, isError: true, text: `I have no \`${name}\` tool in this session, so nothing was done. ${hint}` };
 }
 
@@ -117,7 +111,8 @@ export function* tryTools(room: Room, say: string, calls: readonly ToolRequest[]
 
 /** A refused or failed call in words: which tool, and the tool's own message. */
 export function failureText(result: Observation): string {
-  const message = result.text.trim();
+  // What follows the first sentence of a refusal is advice to the model.
+  const message = result.text.trim().replace(/^(Permission denied: .*?\.) .*$/s, '$1');
   return message.startsWith('I have no ') ? message : `\`${result.name}\` did not succeed: ${message}`;
 }
 

@@ -98,7 +98,11 @@ async function explain(error: unknown, out: Printer, note: (text: string) => voi
   if (out.isClosed) return EXIT.closedPipe;
   const { errorText, TreadleError } = await import('@treadle/core');
   if (error instanceof TreadleError) {
-    note(error.message);
+    note(
+      error.code === 'session_not_found'
+        ? `${error.message} treadle sessions list shows those there are.`
+        : error.message,
+    );
     return USERS_OWN.has(error.code) ? EXIT.usage : EXIT.error;
   }
   // The system's own errors (no space, no permission) say enough; anything else is a defect, and its place helps.

@@ -24,6 +24,8 @@ export interface ParsedOptions<Name extends string> {
   /** @throws UsageError unless it is a whole number of at least 1. */
   count(name: Name): number | undefined;
   readonly positionals: readonly string[];
+  /** The positionals and the values of a flag, in the order they were given. */
+  inOrder(name: Name): readonly string[];
 }
 
 /** @throws UsageError for a flag that the table doesn't have, with the closest one, and for values missing or too many. */
@@ -69,6 +71,11 @@ export function parseOptions<Table extends OptionTable>(
       return Number(value);
     },
     positionals,
+    inOrder: (name) =>
+      tokens.flatMap((token) => {
+        if (token.kind === 'positional') return [token.value];
+        return token.kind === 'option' && token.name === name && token.value !== undefined ? [token.value] : [];
+      }),
   };
 }
 
@@ -83,7 +90,10 @@ function checkOption({ name, rawName, value, inlineValue }: OptionToken, table: 
   const spec = Object.hasOwn(table, name) ? table[name] : undefined;
   if (spec === undefined) {
     const hint = rawName.startsWith('--') ? suggestion(name, Object.keys(table), '--') : '';
-    throw new UsageError(`Unknown option '${rawName}'.${hint}`);
+    const isRun = hint === '' && Object.hasOwn(table, 'prompt');
+    throw new UsageError(
+      `Unknown option '${rawName}'.${hint}${isRun ? ' A prompt that begins with a dash goes after --.' : ''}`,
+    );
   }
   if (spec.value === undefined) {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value.`);

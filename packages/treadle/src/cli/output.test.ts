@@ -11,18 +11,17 @@ import { bin, startCommand } from '../test-support/process.ts';
 
 const failing = (code: string): Error => Object.assign(new Error(`${code}: write failed`), { code });
 const COMMANDS = [
-  ['Go.'],
-  ['Go.', '--output-format', 'json'],
-  ['Go.', '--output-format', 'events'],
-  ['sessions', 'list', '--json'],
-  ['--help'],
-  ['--version'],
+  [['Go.']],
+  [['Go.', '--output-format', 'json']],
+  [['Go.', '--output-format', 'events']],
+  [['sessions', 'list', '--json']],
+  [['--help']],
+  [['--version']],
 ];
 
 describe('output that can’t be written', () => {
-  it.each(COMMANDS)('%s %s %s: says why, and exits 1', async (...words) => {
+  it.each(COMMANDS)('%j: says why, and exits 1', async (argv) => {
     await using home = await temporaryFolder();
-    const argv = words.filter((word) => word !== undefined);
     const { code, stderr } = await runCli(argv, {
       model: scriptedModel(['Done.']),
       env: { TREADLE_HOME: home.path },
@@ -32,9 +31,8 @@ describe('output that can’t be written', () => {
     expect(stderr.match(/^treadle: The output could not be written: ENOSPC: write failed\.$/gm)).toHaveLength(1);
   });
 
-  it.each(COMMANDS)('%s %s %s: exits 141 and says nothing when only its reader is gone', async (...words) => {
+  it.each(COMMANDS)('%j: exits 141 and says nothing when only its reader is gone', async (argv) => {
     await using home = await temporaryFolder();
-    const argv = words.filter((word) => word !== undefined);
     const { code, stderr } = await runCli(argv, {
       model: scriptedModel(['Done.']),
       env: { TREADLE_HOME: home.path },
@@ -46,21 +44,15 @@ describe('output that can’t be written', () => {
   it
     .runIf(existsSync('/dev/full'))
     .each([
-      ['What can you do? --model offline'],
-      ['What can you do? --model offline --output-format json'],
-      ['sessions list --json'],
-      ['sessions list'],
-      ['--help'],
-    ])('on a full device, %s: says why, and exits 1', async (args) => {
+      [['What can you do?', '--model', 'offline']],
+      [['What can you do?', '--model', 'offline', '--output-format', 'json']],
+      [['sessions', 'list', '--json']],
+      [['--help']],
+    ])('on a full device, %j: says why, and exits 1', async (argv) => {
     await using home = await temporaryFolder();
+    const script = '"$0" "$@" > /dev/full';
     const options = { cwd: home.path, env: { HOME: home.path } };
-    const argv = args.replaceAll('What can you do?', 'What_can_you_do?').split(' ');
-    const shell = (script: string) =>
-      startCommand('bash', ['-c', script, process.execPath, bin, ...argv], options).ended;
-    if (args === 'sessions list') {
-      await startCommand(process.execPath, [bin, 'What can you do?', '--model', 'offline'], options).ended;
-    }
-    const { code, stderr } = await shell('"$0" "$@" > /dev/full');
+    const { code, stderr } = await startCommand('bash', ['-c', script, process.execPath, bin, ...argv], options).ended;
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(/^treadle: The output could not be written: ENOSPC.*\n$/) as string,

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 
 import type { CliIo } from './io.ts';
-import { UsageError } from './usage-error.ts';
+import { suggestion, UsageError } from './usage-error.ts';
 
 /** Where the command line gets its big parts. A test may bring its own. */
 export interface CliParts {
@@ -24,7 +24,15 @@ async function loadModel(name: string, env: CliIo['env']): Promise<Model> {
     if (name === 'offline' || name === known) return model;
     throw new UsageError(`There is no model ${name}. The offline model is ${known}, or just offline.`);
   }
-  const { resolveModel } = await import('@treadle/models');
+  const { DEPLOYMENTS, resolveModel } = await import('@treadle/models');
+  const [provider = ''] = name.split('/');
+  const providers = [...DEPLOYMENTS.map((row) => row.name), 'offline'];
+  if (!providers.includes(provider)) {
+    throw new UsageError(
+      `No provider is called '${provider}'.${suggestion(provider, providers)} ` +
+        `A model's name is provider/model, with one of these providers: ${providers.join(', ')}.`,
+    );
+  }
   return resolveModel(name, { env });
 }
 

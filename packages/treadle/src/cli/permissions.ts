@@ -1,4 +1,4 @@
-import type { JsonObject, Tool } from '@treadle/core';
+import type { JsonObject, JsonValue, Tool } from '@treadle/core';
 
 import { suggestion, UsageError } from './usage-error.ts';
 
@@ -10,6 +10,12 @@ export interface PermissionDenial {
   /** The flag that would have allowed it, such as `--allow bash`. */
   readonly allowWith: string;
 }
+
+const REFUSED = 'permission_denied';
+
+/** Whether a result's details say that the user had not allowed the call. */
+export const isRefusal = (details: JsonValue | undefined): boolean =>
+  typeof details === 'object' && details !== null && 'problem' in details && details.problem === REFUSED;
 
 const WRITERS: readonly string[] = ['write_file', 'edit_file'];
 
@@ -62,7 +68,7 @@ function refusing(tool: Tool, onDenied: (denial: PermissionDenial, tool: Tool) =
           `Permission denied: ${tool.name} was not run, because the user has not allowed it. ` +
           `The user can allow it with ${how}. Don't look for a way around; go on without it, or say what you would have done.`,
         isError: true,
-        details: { problem: 'permission_denied', allowWith },
+        details: { problem: REFUSED, allowWith },
       };
     },
   };

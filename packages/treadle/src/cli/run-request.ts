@@ -38,7 +38,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
   if (isOld && options.flag('no-save'))
     throw new UsageError('--no-save starts a session that is not kept: it continues none.');
   return {
-    prompt: promptOf(options.positionals, options.text('prompt')),
+    prompt: promptOf(options.inOrder('prompt')),
     model: options.text('model'),
     cwd: options.text('cwd'),
     format: formatOf(options.text('output-format')),
@@ -54,8 +54,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
   };
 }
 
-function promptOf(positionals: readonly string[], named: string | undefined): string | null {
-  const all = named === undefined ? positionals : [named, ...positionals];
+function promptOf(all: readonly string[]): string | null {
   if (all.length > 1) {
     throw new UsageError(
       `There is one prompt, and these are ${all.length}. Put it in quotes: treadle run "${all.join(' ')}"`,
@@ -83,7 +82,7 @@ function formatOf(word: string | undefined): OutputFormat {
 export async function promptTexts(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string[]> {
   const { prompt, session } = request;
   const piped = await pipedText(io, request, say);
-  const texts = [prompt, prompt !== null && piped !== null ? `Standard input:\n\n${piped}` : piped];
+  const texts = [prompt, prompt !== null && piped !== null ? asData(piped) : piped];
   const said = texts.filter((text) => text !== null);
   if (said.length === 0 && session.kind === 'new') {
     throw new UsageError(
@@ -91,6 +90,13 @@ export async function promptTexts(io: CliIo, request: RunRequest, say: (text: st
     );
   }
   return said;
+}
+
+/** Piped text beside a prompt, marked so that a model takes it for data. No line of the text can end it early. */
+function asData(piped: string): string {
+  let tag = 'stdin';
+  for (let number = 2; piped.includes(`</${tag}>`); number += 1) tag = `stdin-${number}`;
+  return `<${tag}>\n${piped}\n</${tag}>`;
 }
 
 async function pipedText(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string | null> {

@@ -74,7 +74,13 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
     const args = argumentsOf.get(callId) ?? {};
     argumentsOf.delete(callId);
     const outcome =
-      event.type === 'tool_ended' ? { isError: event.isError, durationMs: event.durationMs } : { isError: true };
+      event.type === 'tool_ended'
+        ? {
+            isError: event.isError,
+            durationMs: event.durationMs,
+            ...(event.details === undefined ? {} : { details: event.details }),
+          }
+        : { isError: true };
     line('tools', toolLine({ label: label(toolName), arguments: args, content, ...outcome }, style));
   }
 

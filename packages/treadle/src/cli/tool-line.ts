@@ -1,3 +1,4 @@
+import { isRefusal } from './permissions.ts';
 import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
 
 import { counted, duration } from './figures.ts';
@@ -10,6 +11,7 @@ export interface FinishedCall {
   readonly arguments: JsonObject;
   readonly isError: boolean;
   readonly content: readonly ToolResultContent[];
+  readonly details?: JsonValue;
   /** Absent for a call that was never started. */
   readonly durationMs?: number;
 }
@@ -17,7 +19,7 @@ export interface FinishedCall {
 /** `• Read a file · src/a.ts · ok: src/a.ts: 12 lines, 345 bytes (+12 lines) · 3 ms` */
 export function toolLine(call: FinishedCall, style: Style): string {
   const shortArguments = argumentsText(call.arguments);
-  const outcome = `${call.isError ? 'error' : 'ok'}${outcomeText(call.content)}`;
+  const outcome = isRefusal(call.details) ? 'refused' : `${call.isError ? 'error' : 'ok'}${outcomeText(call.content)}`;
   const parts = [
     style.dim(`• ${plainLine(call.label, 60)}`),
     ...(shortArguments === '' ? [] : [style.dim(shortArguments)]),

@@ -10,7 +10,13 @@ describe('arguments that can’t be used', () => {
     [['--modle', 'x', 'Go.'], "Unknown option '--modle'. Did you mean '--model'?"],
     [['Go.', '--continu'], "Did you mean '--continue'?"],
     [['Go.', '--alow=bash'], "Did you mean '--allow'?"],
-    [['run', 'Go.', '-z'], "Unknown option '-z'."],
+    [['run', 'Go.', '-z'], "Unknown option '-z'. A prompt that begins with a dash goes after --."],
+    [['--', 'hi', 'there'], 'treadle run "hi there"'],
+    [['run', 'hi', '-p', 'there'], 'treadle run "hi there"'],
+    [['-p', 'hi', 'there'], 'treadle run "hi there"'],
+    [['Go.', '--model', 'nobody/x'], 'openai-compatible, offline.'],
+    [['Go.', '--model', 'antropic/x'], "Did you mean 'anthropic'?"],
+    [['Go.', '--model', 'ofline'], "Did you mean 'offline'?"],
     [['sesions', 'list'], "Unknown command 'sesions'. Did you mean 'sessions'?"],
     [['rnu', 'Go.'], "Did you mean 'run'?"],
     [['frobnicate'], 'If it is a prompt, write: treadle run "frobnicate"'],
@@ -37,7 +43,7 @@ describe('arguments that can’t be used', () => {
     [[], 'There is no prompt'],
     [['Go.', '--cwd', '/no/such/folder'], 'There is no folder /no/such/folder'],
     [['Go.', '-c'], 'There is no session of'],
-    [['Go.', '-r', 'session_gone'], 'session_gone'],
+    [['Go.', '-r', 'session_gone'], 'There is no session session_gone. treadle sessions list shows'],
     [['sessions', 'show', 'session_gone'], 'session_gone'],
   ])('%j: exit 2, and a hint', async (argv, hint) => {
     const { code, stdout, stderr } = await runCli(argv);
