@@ -42,6 +42,14 @@ export interface ListJob {
   readonly sizes: boolean;
   /** Only the number is asked for. */
   readonly countOnly: boolean;
+  /** Looked for as a text when no file is found. */
+  readonly orText?: string;
+}
+
+/** Several lists asked for in one phrase: `the two largest and the two smallest files in src`. */
+export interface ListsJob {
+  readonly kind: 'lists';
+  readonly lists: readonly ListJob[];
 }
 
 export interface SearchJob {
@@ -68,7 +76,7 @@ export interface RunJob {
 }
 
 /** A job that finds something out. */
-export type DataJob = DescribeJob | ListJob | SearchJob | FiguresJob | RunJob;
+export type DataJob = DescribeJob | ListJob | ListsJob | SearchJob | FiguresJob | RunJob;
 
 export type Content =
   | { readonly from: 'text'; readonly text: string }

@@ -683,6 +683,74 @@ describe('many edits', () => {
   });
 });
 
+describe('several lists in one phrase', () => {
+  it('share the noun and the place that are said once, and are written together', async () => {
+    await fc.assert(
+      fc.asyncProperty(tree, tree, async (one, other) => {
+        fc.pre(one.folder !== other.folder);
+        plant(one);
+        for (const { path, size } of other.files) put(path, 'y'.repeat(size));
+        const [big, small] = [extreme(one, 'largest', 3), extreme(one, 'smallest', 2)];
+        const lines = (paths: string[]): string => paths.map((path) => `- ${path}\n`).join('');
+        const talk = conversation();
+        const answer = await talk.ask(`The three largest and the two smallest files in ${one.folder}`);
+        expect([...answer.matchAll(/^- (\S+)/gm)].map((match) => match[1])).toEqual([...big, ...small]);
+        for (const prompt of [
+          `Create x.md with the names of the three largest and the two smallest files in ${one.folder}`,
+          `Write the three largest files and the two smallest files in ${one.folder} to x.md`,
+          `List the three largest files in ${one.folder} and the two smallest, then write them to x.md`,
+        ]) {
+          put('x.md', '');
+          await conversation().ask(prompt);
+          expect(read('x.md')).toBe(lines([...big, ...small]));
+        }
+        await talk.ask(
+          `Create z.md with the two largest files in ${one.folder} and the two smallest files in ${other.folder}`,
+        );
+        expect(read('z.md')).toBe(lines([...extreme(one, 'largest', 2), ...extreme(other, 'smallest', 2)]));
+      }),
+      few,
+    );
+  });
+
+  it('may be asked for again, for another folder or in another file', async () => {
+    put('src/a.ts', 'x'.repeat(9));
+    put('src/b.ts', 'x');
+    put('data/c.ts', 'x'.repeat(5));
+    const talk = conversation();
+    await talk.ask('the largest file in src');
+    await talk.ask('the same for data in big.md');
+    expect(read('big.md')).toBe('- data/c.ts\n');
+    await talk.ask('the largest and the smallest file in src');
+    await talk.ask('the same for src in both.txt');
+    expect(read('both.txt')).toBe('src/a.ts\nsrc/b.ts\n');
+  });
+});
+
+describe('names of files', () => {
+  it.each<[string, string[]]>([
+    ['Find files with "user" in their name', ['deep/user-b.json', 'user.ts']],
+    ['Which files have user in their name?', ['deep/user-b.json', 'user.ts']],
+    ['Find files whose name contains "user" in deep', ['deep/user-b.json']],
+    ['Find *.json', ['deep/user-b.json', 'x.json']],
+    ['List *.json in deep', ['deep/user-b.json']],
+    ['Where is "a b.md"?', ['a b.md']],
+  ])('%s', async (prompt, paths) => {
+    put('user.ts', 'nothing');
+    put('deep/user-b.json', '{}');
+    put('x.json', '{}');
+    put('a b.md', 'x');
+    put('other.ts', 'user');
+    const answer = await conversation().ask(prompt);
+    expect([...answer.matchAll(/^- (.+) \(|^- (.+)$/gm)].map((match) => match[1] ?? match[2])).toEqual(paths);
+  });
+
+  it('are a text where there is no such file', async () => {
+    put('a.ts', 'see "config.load" there');
+    expect(await conversation().ask('Where is "config.load"?')).toContain('a.ts:1');
+  });
+});
+
 describe('several of a kind in one request', () => {
   it.each<[string, Record<string, string>]>([
     ['Create n/a.md with the text "Hello" and n/b.md with the text "World"', { 'n/a.md': 'Hello', 'n/b.md': 'World' }],
@@ -749,7 +817,19 @@ describe('creating a file', () => {
     ['Create c.py with:\n```python\nprint("hi")\n```', 'c.py', 'print("hi")'],
     ['create v.txt with the output of `echo 7`', 'v.txt', '7\n'],
     ['run `echo 8` and save the output to w.txt', 'w.txt', '8\n'],
+    [
+      'create n.txt with how many times apple occurs in in.txt',
+      'n.txt',
+      '"apple" occurs 3 times, on 2 lines of in.txt.\n',
+    ],
+    ['create n.txt with the lines and words of in.txt', 'n.txt', 'in.txt: 2 lines and 3 words\n'],
+    [
+      'create n.txt with the characters, words and lines of in.txt',
+      'n.txt',
+      'in.txt: 18 characters, 3 words and 2 lines\n',
+    ],
   ])('%j', async (prompt, path, content) => {
+    put('in.txt', 'apple apple\napple\n');
     await conversation().ask(prompt);
     expect(read(path)).toBe(content);
   });

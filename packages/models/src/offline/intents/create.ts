@@ -25,12 +25,12 @@ const PAGE =
 const SAYS =
   /^(?:with|containing|that contains?|which contains?|holding|saying|that says|which says|reading|that reads|that holds|to contain|to say|consisting of|including|that has|having|listing|that lists|which lists|showing|that shows|from|of|for|and (?:write|put|add|list|save)(?: in(?:to)? it)?|in which you (?:write|list)|where you (?:write|list)|with in it)(?= |:|$)/i;
 const TEXT_WORDS =
-  /^(?:just |only )?(?:the |this |these |a |some |following )*(?:exact |literal |single )?(?:text|contents?|words?|line|lines|message|sentence|string|greeting|body|following)\b(?! (?:of|count|in|from|that|which|with|where|mention)\b)(?: (?:text|contents?|lines?))?:?/i;
+  /^(?:just |only )?(?:the |this |these |a |some |following )*(?:exact |literal |single )?(?:text|contents?|words?|line|lines|message|sentence|string|greeting|body|following)\b(?! (?:of|count|in|from|that|which|with|where|mention)\b|,? and\b|, )(?: (?:text|contents?|lines?))?:?/i;
 const SAYING = /^(?:saying|that says|which says|reading|that reads|to say)\b/i;
 const EARLIER =
   /^(?:them|these|those|it|that|this|they|their names|(?:the|its|their|those|these|all)(?: of)? ?(?:results?|list|names?|names and sizes|paths|output|answer|answers|findings|figures|numbers|summary|matches|files|text|totals?|counts?)(?: (?:found|of it|of that|of them|above))?|what you (?:find|found|learn(?:ed)?)|the (?:names|list) of (?:them|these|those)(?: files)?|(?:everything|all) (?:of it|of them|you found))$/i;
 const DETERMINER =
-  /^(?:a|an|the|some|my|your|our|its|their|his|her|any|all|every|each|several|many|lots|more|information|details|everything|facts|ideas|instructions|something|documentation|tests|code)\b/i;
+  /^(?:a|an|the|some|my|your|our|its|their|his|her|any|all|every|each|several|many|lots|more|information|details|everything|facts|ideas|instructions|something|documentation|tests|code|how (?:many|often|much|long|far)|number of|count of|what|which|where|who|when|why|whether)\b/i;
 
 /** Reads requests to create a file or a small page. */
 export function readCreate(clause: Clause, reading: Reading): CreateJob | undefined {
@@ -136,7 +136,11 @@ function foundPhrase(phrase: string, clause: Clause, reading: Reading): Content 
     '',
   );
   const inner = data.replace(/^(?:sorted |short |bulleted |full |complete )?(?:list|table) (?:of|with) /i, '');
-  for (const text of new Set([phrase, data, inner])) {
+  // `the lines of a.txt` are its text; `the lines and words of a.txt` can only be their numbers.
+  const numbers = /^(?:the )?(?:lines|words|characters|rows|columns)\b.*(?:,| and )/i.test(phrase)
+    ? [`count ${phrase}`]
+    : [];
+  for (const text of new Set([phrase, data, inner, ...numbers])) {
     const job = readData({ text, quotes: clause.quotes }, reading);
     if (job !== undefined) return { from: 'job', job };
   }

@@ -5,7 +5,7 @@ import { readRun, runScript } from './command.ts';
 import { describeScript } from './describe.ts';
 import { readFigures } from './figures-phrases.ts';
 import { figuresScript } from './figures.ts';
-import { listScript, readDescribe, readList } from './list.ts';
+import { listScript, listsScript, readDescribe, readList, readLists } from './list.ts';
 import { readSearch, searchScript } from './search.ts';
 
 /** Reads a request that finds something out, most particular first. */
@@ -13,6 +13,7 @@ export function readData(clause: Clause, reading: Reading): DataJob | undefined 
   return (
     readRun(clause) ??
     readFigures(clause, reading) ??
+    readLists(clause, reading) ??
     readList(clause, reading) ??
     readDescribe(clause, reading) ??
     readSearch(clause, reading)
@@ -26,6 +27,8 @@ export function dataScript(job: DataJob, room: Room): Script<Finding> {
       return describeScript(job, room);
     case 'list':
       return listScript(job, room);
+    case 'lists':
+      return listsScript(job, room);
     case 'search':
       return searchScript(job, room);
     case 'figures':

@@ -1,9 +1,10 @@
-import type { DescribeJob, ListJob, Reading } from '../jobs.ts';
+import type { DescribeJob, ListJob, ListsJob, Reading } from '../jobs.ts';
 import type { Clause } from '../language/clauses.ts';
 import { folderPhrase, looksLikeFile, PATH } from '../language/folder.ts';
 import { SUPERLATIVE, selectionPhrase, type Selection } from '../language/selection.ts';
 import { meant, unmask } from '../language/quotes.ts';
 import { counted, grouped, inWords } from '../language/words.ts';
+import { searchScript } from './search.ts';
 import { listSelection, type Listing } from '../reading/listing.ts';
 import type { Finding, Room, Script } from '../script.ts';
 
@@ -37,6 +38,38 @@ export function readList(clause: Clause, reading: Reading): ListJob | undefined 
   return { kind: 'list', selection, sizes: phrase.sizes || withSizes !== undefined, countOnly: false };
 }
 
+const PLACED = / (?:in|under|inside|within|of|from|below) .+$/i;
+const BETWEEN_LISTS = new RegExp(`(?:,? and |, )(?=(?:the |its )?(?:\\S+ )?${SUPERLATIVE}\\b)`, 'i');
+
+/**
+ * Reads several lists at once. What is only said once belongs to all of them: the noun (`the two largest and the two
+ * smallest files`), and the place, which is that of the next part that has one, or else of the one before.
+ */
+export function readLists(clause: Clause, reading: Reading): ListsJob | undefined {
+  const [, verb = '', names = '', , rest = ''] =
+    new RegExp(`^(${VERB} )?(${NAMES})?(.+)$`, 'i').exec(clause.text) ?? [];
+  const parts = rest.split(BETWEEN_LISTS);
+  if (parts.length < 2) return undefined;
+  const tails = parts.map((part) => new RegExp(`${SUPERLATIVE}(?= |$)(.*)$`, 'i').exec(part)?.[1] ?? '');
+  const places = tails.map((tail) => PLACED.exec(tail)?.[0]);
+  const nouns = tails.map((tail) => tail.replace(PLACED, ''));
+  const lists: ListJob[] = [];
+  for (const [i, part] of parts.entries()) {
+    const noun =
+      nouns[i] === '' ? (nouns.slice(i + 1).find((one) => one !== '') ?? nouns.find((one) => one !== '')) : '';
+    const place = places[i] ?? places.slice(i + 1).find(isPlace) ?? places.slice(0, i).findLast(isPlace) ?? '';
+    const text = `${verb}${names}${part.replace(PLACED, '')}${noun ?? ''}${place}`;
+    const list = readList({ text, quotes: clause.quotes }, reading);
+    if (list?.selection.order === undefined) return undefined;
+    lists.push(list);
+  }
+  return { kind: 'lists', lists };
+}
+
+function isPlace(place: string | undefined): place is string {
+  return place !== undefined;
+}
+
 function withFolder(selection: Selection, folder: string | undefined): Selection {
   return folder === undefined ? selection : { ...selection, folder };
 }
@@ -51,20 +84,30 @@ function inverted(text: string): string {
     const [, kinds = '', noun = '', place = '', order = '', rest = ''] = question;
     return `the ${/^(?:\d|one|two|three|four|five|six|seven|eight|nine|ten)/i.test(kinds) ? kinds.replace(/^(\S+) /, `$1 ${order} `) : `${order} ${kinds}`}${noun}${place}${rest}`;
   }
-  return text.replace(/^(?:which|what) (?=(?:\S+ ){0,3}files? (?:are|is|do|exist|end|named|called|match))/i, 'list ');
+  return text.replace(
+    /^(?:which|what) (?=(?:\S+ ){0,3}files? (?:are|is|do|exist|end|named|called|match|ha(?:ve|s) \S+ in (?:their|its|the) (?:file )?names?$))/i,
+    'list ',
+  );
 }
+
+/** A pattern of names, as in `find *.json`. */
+const GLOB = '[^\\s\uE000]*[*?][^\\s\uE000]*';
 
 /** `where is sales.csv`, `find the file sales.csv`: a name without quotes that looks like a file's. */
 function namedFile(clause: Clause, reading: Reading): ListJob | undefined {
   const match = new RegExp(
-    `^(?:where is|where's|find|locate|look for|search for|is there) (?:a |the )?(?:file (?:called |named )?)?(${PATH})(?: (?:in|under|inside|within) (.+))?$`,
+    `^(?:where is|where are|where's|find|locate|look for|search for|is there|list|show(?: me)?) (?:all |a |the )*(?:files? (?:called |named )?)?(${PATH}|${GLOB})(?: files?)?(?: (?:in|under|inside|within) (.+))?$`,
     'iu',
   ).exec(clause.text);
   if (match === null) return undefined;
   const name = meant(match[1] ?? '', clause.quotes);
   const quoted = name !== unmask(match[1] ?? '', clause.quotes);
   const explicit = /\bfile\b/i.test(clause.text);
-  if (quoted ? !explicit : !looksLikeFile(name) && !/[*?]/.test(name)) return undefined;
+  const lists = /^(?:list|show)\b/i.test(clause.text);
+  if (lists && !/[*?]/.test(name)) return undefined;
+  // A quoted name may be a text too: then it is looked for where no file is called so.
+  const perhaps = quoted && !explicit && looksLikeFile(name) && /^where\b/i.test(clause.text);
+  if (quoted ? !explicit && !perhaps : !looksLikeFile(name) && !/[*?]/.test(name)) return undefined;
   const there = reading.folder === undefined ? undefined : { folder: reading.folder };
   const folder = match[2] === undefined ? '.' : folderPhrase(match[2], clause.quotes, there);
   if (folder === undefined) return undefined;
@@ -73,6 +116,7 @@ function namedFile(clause: Clause, reading: Reading): ListJob | undefined {
     selection: { folder, kinds: [], also: [{ label: `named ${name}`, glob: name }] },
     sizes: true,
     countOnly: false,
+    ...(perhaps && { orText: name }),
   };
 }
 
@@ -113,6 +157,10 @@ const SHOWN = 50;
 export function* listScript(job: ListJob, room: Room): Script<Finding> {
   const listing = yield* listSelection(room, job.selection);
   const { files } = listing;
+  if (files.length === 0 && job.orText !== undefined) {
+    const { folder } = job.selection;
+    return yield* searchScript({ kind: 'search', text: job.orText, folder, caseSensitive: false, want: 'lines' }, room);
+  }
   const phrase = selectionInWords(job.selection, files.length);
   const sizes = job.sizes || job.selection.order === 'largest' || job.selection.order === 'smallest';
   const items = files.map(({ path, bytes }) => ({
@@ -130,6 +178,18 @@ export function* listScript(job: ListJob, room: Room): Script<Finding> {
     .map(({ path, bytes }) => `- ${path}${sizes && bytes !== undefined ? ` (${counted(bytes, 'byte')})` : ''}`);
   if (files.length > SHOWN) lines.push(`- … and ${grouped(files.length - SHOWN)} more`);
   return { text: withNote(`${capital(phrase)}:\n${lines.join('\n')}`, listing), files, items };
+}
+
+/** One list after the other. What they found counts as one: a file that is in two of them is there once. */
+export function* listsScript(job: ListsJob, room: Room): Script<Finding> {
+  const found: Finding[] = [];
+  for (const list of job.lists) found.push(yield* listScript(list, room));
+  const files = found.flatMap((finding) => finding.files);
+  return {
+    text: found.map((finding) => finding.text).join('\n\n'),
+    files: files.filter((file, i) => files.findIndex((one) => one.path === file.path) === i),
+    items: found.flatMap((finding) => finding.items),
+  };
 }
 
 function withNote(text: string, listing: Listing): string {

@@ -40,6 +40,12 @@ const FORMS: readonly { readonly pattern: RegExp; readonly want: Want }[] = [
     want: 'count',
   },
   {
+    // As it is said inside another sentence: `with how many times x occurs`.
+    pattern:
+      /^(?:the )?(?:how (?:many times|often)|number of times(?: that)?) (?!does |do |is |are )(?<x>.+?) (?:(?:is|are|was) (?:used|mentioned|found)|occurs?|appears?|shows? up|comes? up|exists?)$/i,
+    want: 'count',
+  },
+  {
     pattern: new RegExp(
       `^(?:which|what) (?:are the )?(?:of the )?(?:\\S+ )?(?:files?|documents?|pages?) (?:that |which )?(?:do |does |all )?${MENTION} (?<x>.+)$`,
       'i',
@@ -271,7 +277,8 @@ function summary(job: SearchJob, found: Matches): string {
   const lines = counted(found.matches.length, 'line');
   if (job.want === 'count') {
     const times = found.matches.reduce((sum, match) => sum + occurrences(match.text, job), 0);
-    return `"${job.text}" occurs ${least}${counted(times, 'time')}, on ${lines} in ${least}${counted(files, 'file')} of ${place}.`;
+    const where = looksLikeFile(job.folder) ? '' : ` in ${least}${counted(files, 'file')}`;
+    return `"${job.text}" occurs ${least}${counted(times, 'time')}, on ${lines}${where} of ${place}.`;
   }
   return `"${job.text}" is on ${least}${lines} in ${least}${counted(files, 'file')} of ${place}.`;
 }

@@ -35,7 +35,17 @@ export function continuesWith(
   const [, first = '', second = ''] = INTO.exec(phrase) ?? [];
   const target = filePhrase(second, clause.quotes);
   const partly = target === undefined || first === '' ? undefined : changedBy(first, clause, before, reading, bare);
-  return partly?.map((job) => (job.kind === 'create' && target !== undefined ? { ...job, path: target } : job));
+  if (partly === undefined || target === undefined) return undefined;
+  const written = partly.map((job) => writtenTo(job, target));
+  return written.every((job) => job !== undefined) && written.length === 1 ? written : undefined;
+}
+
+/** The job with its result in a file. A change has no result of that kind. */
+function writtenTo(job: Job, path: string): Job | undefined {
+  if (job.kind === 'create') return { ...job, path };
+  return isData(job) && job.kind !== 'run'
+    ? { kind: 'create', path, content: { from: 'job', job }, open: false }
+    : undefined;
 }
 
 function changedBy(
@@ -94,6 +104,8 @@ function withSelection(job: Job, phrase: SelectionPhrase): Job {
 function withFolder(job: Job, folder: string): Job {
   if (job.kind === 'describe' || job.kind === 'search') return { ...job, folder };
   if (job.kind === 'list') return { ...job, selection: { ...job.selection, folder } };
+  if (job.kind === 'lists')
+    return { ...job, lists: job.lists.map((one) => ({ ...one, selection: { ...one.selection, folder } })) };
   if (job.kind === 'figures' || job.kind === 'edit') return withTargetFolder(job, folder);
   return inContent(job, (inner) => withFolder(inner, folder));
 }

@@ -85,7 +85,7 @@ export function withVerbOf(left: string, right: string, quotes: readonly Quote[]
 }
 
 const VERBLESS =
-  /^(?:the|a|an|its|their|all|\uE000\d+\uE001|(?:names?|sizes?)\b|\d+|two|three|four|five|six|seven|eight|nine|ten|largest|smallest|biggest|newest|oldest)(?= |$)/i;
+  /^(?:the|a|an|its|their|all|\uE000\d+\uE001|(?:names?|sizes?|lines?|words?|characters?|chars?|rows?|columns?|totals?|averages?|means?|medians?|min(?:imum)?|max(?:imum)?|sums? (?:and|or|of))(?=,| |$)|\d+|two|three|four|five|six|seven|eight|nine|ten|largest|smallest|biggest|newest|oldest)(?=,| |$)/i;
 const MAKES = /^(?:create|make|generate|produce|build|add|set up|start|write|save|put) /i;
 
 /** Whether what follows has no verb and so belongs to what was asked before. */

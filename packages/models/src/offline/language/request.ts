@@ -64,6 +64,8 @@ export function folderOf(job: Job): string | undefined {
       return job.folder;
     case 'list':
       return job.selection.folder;
+    case 'lists':
+      return job.lists.at(-1)?.selection.folder;
     case 'figures':
       return job.target.by === 'selection' ? job.target.selection.folder : undefined;
     case 'create':

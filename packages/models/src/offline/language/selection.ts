@@ -100,10 +100,25 @@ const LEAD = new RegExp(
     `(?:(files?(?: names?)?|pages?|scripts?|documents?|tests?|images?|pictures?|sources|ones?)\\b|(?=$|[ ,]|(?:in|under|inside|within|of|from|below|by|with|and|named|called|ending|matching|here|there)\\b))`,
   'i',
 );
+const IN_NAME = `(${QUOTE}|[^\\s,]+)`;
 const MODIFIERS: readonly {
   readonly pattern: RegExp;
   readonly read: (match: RegExpExecArray, draft: Draft) => boolean;
 }[] = [
+  {
+    pattern: new RegExp(
+      `^,? ?(?:with|that have|that has|which have|which has|having|have|has) (?:the (?:word|text) )?${IN_NAME} in (?:their|its|the) (?:file ?)?names?`,
+      'i',
+    ),
+    read: (match, draft) => draft.addPartOfName(match[1] ?? ''),
+  },
+  {
+    pattern: new RegExp(
+      `^,? ?(?:whose (?:file ?)?names?|with (?:file ?)?names?(?: that)?) (?:contains?|includes?|ha(?:ve|s)|mentions?|containing|including) (?:the (?:word|text) )?${IN_NAME}`,
+      'i',
+    ),
+    read: (match, draft) => draft.addPartOfName(match[1] ?? ''),
+  },
   {
     pattern: new RegExp(
       `^,? ?(?:named|called|matching|like|whose names? (?:match(?:es)?|is|are)|with (?:the )?name)(?: the pattern)? (${QUOTE}|[^\\s,]+)`,
@@ -146,6 +161,7 @@ const MODIFIERS: readonly {
 ];
 
 interface Draft {
+  addPartOfName(text: string): boolean;
   addGlob(text: string): boolean;
   addExtension(text: string): boolean;
   orderBy(order: FileOrder): boolean;
@@ -188,6 +204,11 @@ export function selectionPhrase(text: string, quotes: readonly Quote[], there?: 
       also.push({ label: `matching ${glob}`, glob });
       return glob !== '';
     },
+    addPartOfName: (words) => {
+      const part = meant(words, quotes);
+      also.push({ label: `with "${part}" in the name`, glob: `*${part}*` });
+      return /^[^/*?[\]{}!]+$/.test(part);
+    },
     addExtension: (words) => {
       const kind = kindOf(`.${meant(words, quotes).replace(/^\*?\./, '')}`);
       if (kind !== undefined) also.push(kind);
@@ -204,7 +225,8 @@ export function selectionPhrase(text: string, quotes: readonly Quote[], there?: 
     setFolder: (words) => {
       if (folder !== undefined) return false;
       folder = folderPhrase(words, quotes, there);
-      return folder !== undefined;
+      // A list of files is not in a file.
+      return folder !== undefined && (there?.folder === folder || !/\.(?:md|txt|json|csv|tsv|html?)$/i.test(folder));
     },
   };
   if (!readModifiers(text.trim().slice(whole.length), draft)) return undefined;
