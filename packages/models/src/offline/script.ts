@@ -48,6 +48,8 @@ export interface Item {
 export interface WholeFile {
   readonly path: string;
   readonly lines: readonly string[];
+  /** The last line has an end too. */
+  readonly ended: boolean;
   /** How many results of `read_file` it took. */
   readonly pages: number;
   /** Some of it could not be read, or not exactly, and why. */

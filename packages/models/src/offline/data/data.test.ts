@@ -122,6 +122,7 @@ describe('tables', () => {
 describe('texts', () => {
   it('count lines, words and characters', () => {
     expect(countText(['a bc', '', ' d😀 '])).toEqual({ lines: 3, words: 3, characters: 4 + 0 + 4 + 2 });
+    expect(countText(['a bc', ''], true).characters).toBe(4 + 1 + 1);
   });
 
   it('hold the numbers that stand by themselves, and no dates, versions, times or list numbers', () => {

@@ -7,10 +7,10 @@ export interface TextCounts {
   readonly characters: number;
 }
 
-/** Line ends are counted as one character each, between the lines. */
-export function countText(lines: readonly string[]): TextCounts {
+/** Line ends are counted as one character each; `ended` says that the last line has one too. */
+export function countText(lines: readonly string[], ended = false): TextCounts {
   let words = 0;
-  let characters = Math.max(0, lines.length - 1);
+  let characters = Math.max(0, ended ? lines.length : lines.length - 1);
   for (const line of lines) {
     words += line.match(/\S+/g)?.length ?? 0;
     characters += [...line].length;

@@ -61,7 +61,7 @@ function itemsOf(facts: Facts): readonly Item[] {
 function totals(files: readonly WholeFile[], wanted: Wanted): readonly string[] {
   const counts = wanted.counts.filter((count) => count === 'lines' || count === 'words' || count === 'characters');
   if (counts.length === 0 || files.length < 2) return [];
-  const each = files.map((file) => countText(file.lines));
+  const each = files.map((file) => countText(file.lines, file.ended));
   return [
     `All ${files.length} together: ${listed(counts.map((count) => `${grouped(each.reduce((sum, one) => sum + one[count], 0))} ${count}`))}.`,
   ];
@@ -88,7 +88,7 @@ function contentFacts(file: WholeFile): Facts {
 }
 
 function countFacts(file: WholeFile, wanted: Wanted): string {
-  const text = countText(file.lines);
+  const text = countText(file.lines, file.ended);
   const table = tableOf(file.path, file.lines);
   const parts = wanted.counts.map((count) => {
     if (count === 'lines' || count === 'words' || count === 'characters')
@@ -210,7 +210,7 @@ function groupFacts(file: WholeFile, table: Table, column: number, wanted: Wante
 const MOST_NAMES = 12;
 
 function summaryFacts(file: WholeFile): Facts {
-  const counts = countText(file.lines);
+  const counts = countText(file.lines, file.ended);
   const size = `${counted(counts.lines, 'line')}, ${counted(counts.words, 'word')}, ${counted(counts.characters, 'character')}`;
   const table = tableOf(file.path, file.lines);
   if (table !== undefined) return { heading: `${file.path}, a table`, lines: tableSummary(table) };

@@ -100,6 +100,13 @@ function* readNextPages(room: Room, open: readonly Reading[]): Script<void> {
   }
 }
 
+/** The lines don't show whether the last one is ended, but the number of bytes in the header does. */
+function endsItsLastLine(header: string, lines: readonly string[]): boolean {
+  const bytes = Number(/, ([\d,]+) bytes?\b/.exec(header)?.[1]?.replaceAll(',', ''));
+  const own = lines.reduce((sum, line) => sum + new TextEncoder().encode(line).length, 0);
+  return bytes === own + lines.length || (lines.length > 0 && bytes === own + 2 * lines.length);
+}
+
 function wholeFile({ path, lines, page, pages }: Reading): WholeFile {
   const image = /^.*: (image\/[\w.+-]+), /.exec(page.header)?.[1];
   const notes = [
@@ -111,6 +118,7 @@ function wholeFile({ path, lines, page, pages }: Reading): WholeFile {
     path,
     lines,
     pages,
+    ended: endsItsLastLine(page.header, lines),
     ...(image !== undefined && { image }),
     ...(notes.length > 0 && { note: `Note: ${notes.join('; ')}.` }),
   };
