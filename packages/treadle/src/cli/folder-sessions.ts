@@ -1,7 +1,7 @@
 import type { Journal, SessionSummary } from '@treadle/core';
 
 import { realpath, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { UsageError } from './usage-error.ts';
 
@@ -27,6 +27,25 @@ export async function realFolder(base: string, path: string): Promise<string> {
   if (!facts.isDirectory()) throw new UsageError(`${absolute} is not a folder.`);
   return realpath(absolute);
 }
+
+/** The real path of a folder that may be gone by now; what is left of the path decides then. */
+export async function formerFolder(base: string, path: string): Promise<string> {
+  const absolute = resolve(base, path);
+  if (await isThere(absolute)) return realFolder(base, path);
+  const missing: string[] = [];
+  let existing = absolute;
+  while (!(await isThere(existing)) && existing !== dirname(existing)) {
+    missing.unshift(basename(existing));
+    existing = dirname(existing);
+  }
+  return join(await realpath(existing), ...missing);
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** The session of this folder that was written to last. */
 export async function latestSession(journal: Journal, folder: string): Promise<string> {

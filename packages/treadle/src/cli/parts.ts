@@ -1,7 +1,9 @@
 import type { Journal, Model } from '@treadle/core';
 
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import type { CliIo } from './io.ts';
 import { suggestion, UsageError } from './usage-error.ts';
@@ -45,8 +47,30 @@ function homeFolder({ env, cwd }: CliIo): string {
 
 async function openJournal(io: CliIo): Promise<Journal> {
   const folder = homeFolder(io);
+  await makeFolder(folder);
   const { sqliteJournal } = await import('@treadle/store');
   return sqliteJournal({ path: join(folder, 'sessions.db') });
+}
+
+/**
+ * Makes a folder and those above it, one by one: Node's own recursive way never ends where the system answers `ENOENT` for
+ * a folder that it doesn't let anyone make, as in `/proc`.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  const missing: string[] = [];
+  for (let path = folder; path !== dirname(path) && !existsSync(path); path = dirname(path)) missing.unshift(path);
+  for (const path of missing) {
+    await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+      // Another process may have made it meanwhile.
+      if (error.code === 'EEXIST') return;
+      const { TreadleError } = await import('@treadle/core');
+      throw new TreadleError(
+        'journal_failed',
+        `Sessions can't be kept in ${folder}: ${error.message}. TREADLE_HOME names another folder; --no-save keeps none.`,
+        { cause: error },
+      );
+    });
+  }
 }
 
 /** A journal that forgets when the process ends. */

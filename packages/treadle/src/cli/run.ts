@@ -66,7 +66,11 @@ interface Place {
 async function findPlace(journal: Journal, io: CliIo, { session, cwd }: RunRequest): Promise<Place> {
   if (session.kind === 'id') {
     const own = cwd ?? (await folderOfSession(journal, session.id)) ?? '.';
-    return { folder: await realFolder(io.cwd, own), sessionId: session.id };
+    const folder = await realFolder(io.cwd, own).catch((error: unknown) => {
+      if (cwd !== undefined || !(error instanceof UsageError)) throw error;
+      throw new UsageError(`${error.message} Session ${session.id} worked there: name another one with --cwd FOLDER.`);
+    });
+    return { folder, sessionId: session.id };
   }
   const folder = await realFolder(io.cwd, cwd ?? '.');
   return { folder, sessionId: session.kind === 'latest' ? await latestSession(journal, folder) : null };

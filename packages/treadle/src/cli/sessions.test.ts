@@ -1,6 +1,6 @@
 import { scriptedModel } from '@treadle/testing';
 
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -59,7 +59,9 @@ describe('treadle sessions list', () => {
     } while (cursor !== null);
     expect(seen).toEqual(['Three.', 'Two.', 'One.']);
     const { stderr } = await runCli(['sessions', 'list', '--limit', '1'], world.options);
-    expect(stderr).toMatch(/--cursor \S+\n$/);
+    expect(stderr).toMatch(/: treadle sessions list --limit 1 --cursor \S+\n$/);
+    const here = await runCli(['sessions', 'list', '--limit=1', '--cwd', '.'], world.options);
+    expect(here.stderr).toMatch(/: treadle sessions list --limit 1 --cwd \. --cursor \S+\n$/);
   });
 
   it('can be of one folder', async () => {
@@ -68,6 +70,33 @@ describe('treadle sessions list', () => {
     await runCli(['There.'], { ...world.options, cwd: elsewhere.path, model: scriptedModel(['Ok.']) });
     const { stdout } = await runCli(['sessions', 'list', '--cwd', elsewhere.path, '--json'], world.options);
     expect((JSON.parse(stdout) as Page).sessions).toMatchObject([{ firstPrompt: 'There.', folder: elsewhere.path }]);
+  });
+});
+
+describe('the sessions of a folder that is gone', () => {
+  it('are listed by its path, and go on elsewhere', async () => {
+    await using world = await worldWith([]);
+    const folder = join(world.path, 'parent', 'gone');
+    await mkdir(folder, { recursive: true });
+    await symlink(join(world.path, 'parent'), join(world.path, 'link'));
+    await runCli(['There.'], { ...world.options, cwd: folder, model: scriptedModel(['Ok.']) });
+    await rm(folder, { recursive: true });
+    for (const path of [folder, 'link/gone']) {
+      const { code, stdout } = await runCli(['sessions', 'list', '--cwd', path, '--json'], world.options);
+      expect({ code, page: JSON.parse(stdout) as Page }).toMatchObject({
+        code: 0,
+        page: { sessions: [{ firstPrompt: 'There.', folder }] },
+      });
+    }
+    const { stdout } = await runCli(['sessions', 'list'], world.options);
+    const [id = ''] = stdout.split('\t');
+    const refused = await runCli(['-r', id, 'On.'], { ...world.options, model: scriptedModel(['Ok.']) });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('name another one with --cwd') as string,
+    });
+    const moved = await runCli(['-r', id, 'On.', '--cwd', '.'], { ...world.options, model: scriptedModel(['Ok.']) });
+    expect(moved.code).toBe(0);
   });
 });
 

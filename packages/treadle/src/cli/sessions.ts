@@ -2,7 +2,7 @@ import { initialState, reduce, type DurableEvent, type Journal, type SessionSumm
 
 import { LIST_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
-import { folderOf, agentIdOf, realFolder } from './folder-sessions.ts';
+import { agentIdOf, folderOf, formerFolder } from './folder-sessions.ts';
 import { helpText } from './help.ts';
 import { parseOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
@@ -44,7 +44,10 @@ async function list(context: CommandContext, args: readonly string[]): Promise<n
   refuseMore(options.positionals, 0, 'sessions list');
   const limit = options.count('limit') ?? PAGE;
   const [cwd, cursor] = [options.text('cwd'), options.text('cursor')];
-  const agentId = cwd === undefined ? undefined : agentIdOf(await realFolder(context.io.cwd, cwd));
+  if (cursor !== undefined && !/^\d+\.\d+$/.test(cursor)) {
+    throw new UsageError(`--cursor takes what an earlier sessions list named, and not '${cursor}'.`);
+  }
+  const agentId = cwd === undefined ? undefined : agentIdOf(await formerFolder(context.io.cwd, cwd));
   return withJournal(context, async (journal) => {
     const page = await journal.list({
       limit,
@@ -59,9 +62,22 @@ async function list(context: CommandContext, args: readonly string[]): Promise<n
     }
     for (const session of page.sessions) out.print(`${row(session)}\n`);
     if (page.sessions.length === 0) note('There are no sessions here.');
-    if (page.cursor !== undefined) note(`There are more: treadle sessions list --cursor ${page.cursor}`);
+    if (page.cursor !== undefined) note(`There are more: ${nextPage(page.cursor, options.text('limit'), cwd)}`);
   });
 }
+
+/** The command for the page after this one. */
+function nextPage(cursor: string, limit: string | undefined, cwd: string | undefined): string {
+  const kept = [
+    ...(limit === undefined ? [] : ['--limit', limit]),
+    ...(cwd === undefined ? [] : ['--cwd', shellWord(cwd)]),
+  ];
+  return ['treadle sessions list', ...kept, '--cursor', cursor].join(' ');
+}
+
+/** A word as a shell takes it. */
+const shellWord = (word: string): string =>
+  /^[\w./~-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Tab-separated, so that other programs can cut it: id, last change, folder, first prompt. */
 function row(session: SessionSummary): string {

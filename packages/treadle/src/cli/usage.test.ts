@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -24,6 +25,7 @@ describe('arguments that can’t be used', () => {
     [['sessions', 'lsit'], "Did you mean 'sessions list'?"],
     [['sessions', 'show'], 'needs the id'],
     [['sessions', 'list', '--jsno'], "Did you mean '--json'?"],
+    [['sessions', 'list', '--cursor', 'bogus'], "--cursor takes what an earlier sessions list named, and not 'bogus'"],
     [['sessions', 'list', 'extra'], "'extra' is too much"],
     [['Go.', '--model'], '--model needs a value'],
     [['Go.', '--model', '--cwd', '.'], '--model needs a value'],
@@ -79,6 +81,34 @@ describe('arguments that can’t be used', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(path);
     expect(stderr).not.toContain('    at ');
+  });
+});
+
+describe('a home that can’t be made', () => {
+  it.runIf(existsSync('/proc/self'))('in a folder of the system’s: says so, and ends', async () => {
+    const { code, stderr } = await runCli(['What can you do?', '--model', 'offline'], {
+      env: { TREADLE_HOME: '/proc/nope/deeper' },
+    });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^treadle: Sessions can't be kept in \/proc\/nope\/deeper: .*--no-save/) as string,
+    });
+  });
+
+  it('below a file', async () => {
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, 'file'), '');
+    const { code, stderr } = await runCli(['sessions', 'list'], {
+      env: { TREADLE_HOME: join(folder.path, 'file/deeper') },
+    });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("Sessions can't be kept") as string });
+  });
+
+  it('makes every folder on the way otherwise', async () => {
+    await using folder = await temporaryFolder();
+    const home = join(folder.path, 'a/b/c');
+    const { code } = await runCli(['sessions', 'list'], { env: { TREADLE_HOME: home } });
+    expect({ code, made: existsSync(home) }).toEqual({ code: 0, made: true });
   });
 });
 
