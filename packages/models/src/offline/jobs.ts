@@ -28,6 +28,8 @@ export interface Wanted {
   readonly by?: string;
   /** The text itself. */
   readonly content?: boolean;
+  /** Only these lines of it: from 1, both included; counted from the end with `last`. */
+  readonly range?: { readonly from: number; readonly to: number } | { readonly last: number };
 }
 
 export interface DescribeJob {
@@ -88,6 +90,8 @@ export interface CreateJob {
   readonly kind: 'create';
   readonly path: string;
   readonly content: Content;
+  /** A whole page was asked for, not just a file with this text. */
+  readonly page?: true;
   /** Title of a page. */
   readonly title?: string;
   /** The text was given without quotes, so what follows may belong to it. */

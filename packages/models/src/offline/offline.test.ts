@@ -836,6 +836,18 @@ describe('creating a file', () => {
 
   it('makes a page', async () => {
     await conversation().ask('create hello.html, a small page titled "Hello <you>" with the text "One & two"');
+    for (const [prompt, title] of [
+      ['Create p-one.html, a small page with the text "x"', 'P one'],
+      ['Create a page p-one.html with the text "x"', 'P one'],
+      ['Create a web page called p-one.html titled "T" that says "x"', 'T'],
+    ] as const) {
+      await conversation().ask(prompt);
+      expect(read('p-one.html')).toMatch(
+        new RegExp(`^<!doctype html>[\\s\\S]*<title>${title}</title>[\\s\\S]*<p>x</p>[\\s\\S]*</html>\n$`),
+      );
+    }
+    await conversation().ask('Create p.html with the text "x"');
+    expect(read('p.html')).toBe('x');
     expect(read('hello.html')).toMatch(/^<!doctype html>[\s\S]*<h1>Hello &lt;you&gt;<\/h1>\n<p>One &amp; two<\/p>/);
   });
 });
@@ -1083,6 +1095,27 @@ describe('in the middle of a run', () => {
     await talk.ask('list the two largest files in src');
     expect(await talk.ask('count the lines of the second one')).toMatch(/^src\/b\.ts: 5 lines/);
     expect(await talk.ask('write their names to n.md')).toContain('Created n.md');
+  });
+});
+
+describe('lines of a file', () => {
+  it.each<[string, string]>([
+    ['Show lines 1 to 1 of a.txt', 'a.txt, line 1 of 4:\n```\none\n```'],
+    ['Print lines 2-3 of a.txt', 'a.txt, lines 2 to 3 of 4:\n```\ntwo\nthree\n```'],
+    ['what is on line 4 of a.txt?', 'a.txt, line 4 of 4:\n```\nfour\n```'],
+    ['show me the first two lines of a.txt', 'a.txt, lines 1 to 2 of 4:\n```\none\ntwo\n```'],
+    ['show the last line of a.txt', 'a.txt, line 4 of 4:\n```\nfour\n```'],
+    ['show lines 3 to 9 of a.txt', 'a.txt, lines 3 to 4 of 4:\n```\nthree\nfour\n```'],
+    ['show line 9 of a.txt', 'a.txt has only 4 lines.'],
+  ])('%s', async (prompt, shown) => {
+    put('a.txt', 'one\ntwo\nthree\nfour\n');
+    expect(await conversation().ask(prompt)).toContain(shown);
+  });
+
+  it('can be written into another', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await conversation().ask('write lines 2 to 3 of a.txt to b.txt');
+    expect(read('b.txt')).toBe('two\nthree\n');
   });
 });
 

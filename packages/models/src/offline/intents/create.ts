@@ -54,10 +54,13 @@ function fileFirst(clause: Clause, reading: Reading): CreateJob | undefined {
     .replace(/^(?:and|but) (?=with|that|contain|say|list|show)/i, '');
   const content = contentOf(rest, clause, reading);
   if (content === undefined) return undefined;
+  // `a page p.html`, or `p.html, a small page`: said of the file, before what it is to hold.
+  const about = clause.text.slice(0, clause.text.length - tail.length) + (PAGE.exec(tail)?.[0] ?? '');
   return {
     kind: 'create',
     path,
     ...content,
+    ...(/ (?:web ?page|page|website|site)(?= |$)/i.test(about) && { page: true as const }),
     ...(title !== null && { title: meant(title[1] ?? '', clause.quotes) }),
   };
 }

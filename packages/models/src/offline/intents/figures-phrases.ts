@@ -1,6 +1,7 @@
 import type { Counted, FiguresJob, Reading, Statistic, Target, Wanted } from '../jobs.ts';
 import type { Clause } from '../language/clauses.ts';
 import { meant } from '../language/quotes.ts';
+import { COUNT, countOf as valueOf } from '../language/words.ts';
 import { referencePhrase, targetPhrase } from './target.ts';
 
 const COUNTABLE: readonly (readonly [RegExp, Counted])[] = [
@@ -43,11 +44,35 @@ const JOINT = /^(?:, and|,| and| or) (?:the )?/i;
 
 /** Reads requests for what is in a file: counts, figures, a summary, or the text itself. */
 export function readFigures(clause: Clause, reading: Reading): FiguresJob | undefined {
-  return readCounts(clause, reading) ?? readStatistics(clause, reading) ?? readContent(clause, reading);
+  return (
+    readRange(clause, reading) ??
+    readCounts(clause, reading) ??
+    readStatistics(clause, reading) ??
+    readContent(clause, reading)
+  );
 }
 
 function job(target: Target, wanted: Partial<Wanted>): FiguresJob {
   return { kind: 'figures', target, wanted: { counts: [], statistics: [], ...wanted } };
+}
+
+const LINES = new RegExp(
+  `^(?:(?:show|print|display|read|give|cat|get|see|list|tell)(?: me)? |what (?:is|are|stands) (?:on |in )?)?(?:the )?(?:lines? (\\d{1,7})(?: ?(?:to|through|until|up to|and|-|–) ?(\\d{1,7}))?|(first|last|top) (?:(${COUNT}) )?lines?) (?:of|in|from) (.+)$`,
+  'i',
+);
+
+/** `lines 3 to 7 of a.txt`, `the first five lines of a.txt`. */
+function readRange(clause: Clause, reading: Reading): FiguresJob | undefined {
+  const [, from, to, end, count, phrase = ''] = LINES.exec(clause.text) ?? [];
+  const target = phrase === '' ? undefined : targetPhrase(phrase, clause, reading);
+  if (target === undefined) return undefined;
+  if (end !== undefined) {
+    const many = count === undefined ? 1 : (valueOf(count) ?? 0);
+    if (many < 1) return undefined;
+    return job(target, { content: true, range: /^last$/i.test(end) ? { last: many } : { from: 1, to: many } });
+  }
+  const range = { from: Number(from), to: Number(to ?? from) };
+  return range.from < 1 || range.to < range.from ? undefined : job(target, { content: true, range });
 }
 
 function readCounts(clause: Clause, reading: Reading): FiguresJob | undefined {

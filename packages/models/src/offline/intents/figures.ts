@@ -20,7 +20,14 @@ export function* figuresScript(job: FiguresJob, room: Room): Script<Finding> {
   if (targets.length === 1 && only !== undefined) {
     const file = yield* readWhole(room, only.path);
     const facts = factsOf(file, job.wanted);
-    const body = job.wanted.content === true ? { body: file.lines.map((line) => `${line}\n`).join('') } : {};
+    const body =
+      job.wanted.content === true
+        ? {
+            body: rangeOf(file, job.wanted)
+              .lines.map((line) => `${line}\n`)
+              .join(''),
+          }
+        : {};
     const files = [{ ...only, path: file.path }];
     return { text: render(facts, file.note), files, items: itemsOf(facts), ...body };
   }
@@ -49,7 +56,7 @@ function render(facts: Facts, note: string | undefined): string {
   const [line, ...more] = facts.lines;
   const text =
     more.length === 0 && line !== undefined
-      ? `${facts.heading}: ${line}`
+      ? `${facts.heading}:${line.startsWith('\n') ? '' : ' '}${line}`
       : [`${facts.heading}:`, ...facts.lines.map((one) => `- ${one}`)].join('\n');
   return note === undefined ? text : `${text}\n${note}`;
 }
@@ -69,7 +76,7 @@ function totals(files: readonly WholeFile[], wanted: Wanted): readonly string[] 
 
 function factsOf(file: WholeFile, wanted: Wanted): Facts {
   if (file.image !== undefined) throw new JobStopped(`${file.path} is an image (${file.image}); I can only read text.`);
-  if (wanted.content === true) return contentFacts(file);
+  if (wanted.content === true) return contentFacts(file, wanted);
   if (wanted.counts.length > 0) return { heading: file.path, lines: [countFacts(file, wanted)] };
   if (wanted.statistics.length > 0) return statisticFacts(file, wanted);
   return summaryFacts(file);
@@ -77,14 +84,24 @@ function factsOf(file: WholeFile, wanted: Wanted): Facts {
 
 const SHOWN_LINES = 40;
 
-function contentFacts(file: WholeFile): Facts {
-  const shown = file.lines.slice(0, SHOWN_LINES).join('\n');
-  const rest = file.lines.length - SHOWN_LINES;
+/** The lines that are asked for, and how to call them. */
+function rangeOf(file: WholeFile, { range }: Wanted): { readonly lines: readonly string[]; readonly heading: string } {
+  if (range === undefined) return { lines: file.lines, heading: file.path };
+  const total = file.lines.length;
+  const from = 'last' in range ? Math.max(1, total - range.last + 1) : range.from;
+  const to = 'last' in range ? total : Math.min(range.to, total);
+  if (from > total) throw new JobStopped(`${file.path} has only ${counted(total, 'line')}.`);
+  const which = from === to ? `line ${grouped(from)}` : `lines ${grouped(from)} to ${grouped(to)}`;
+  return { lines: file.lines.slice(from - 1, to), heading: `${file.path}, ${which} of ${grouped(total)}` };
+}
+
+function contentFacts(file: WholeFile, wanted: Wanted): Facts {
+  if (file.lines.length === 0) return { heading: file.path, lines: ['the file is empty'] };
+  const { lines, heading } = rangeOf(file, wanted);
+  const shown = lines.slice(0, SHOWN_LINES).join('\n');
+  const rest = lines.length - SHOWN_LINES;
   const more = rest > 0 ? `\n(and ${counted(rest, 'more line', 'more lines')})` : '';
-  return {
-    heading: file.path,
-    lines: file.lines.length === 0 ? ['the file is empty'] : [`\n\`\`\`\n${shown}\n\`\`\`${more}`],
-  };
+  return { heading, lines: [`\n\`\`\`\n${shown}\n\`\`\`${more}`] };
 }
 
 function countFacts(file: WholeFile, wanted: Wanted): string {

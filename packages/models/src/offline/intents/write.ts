@@ -80,10 +80,14 @@ function extensionOf(path: string): string {
   return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
 }
 
-/** A given text is written as it is, but for a page with a title, which needs its frame. */
+/** A given text is written as it is, but for a page, which needs its frame. */
 function literal(job: CreateJob, text: string): string {
+  // A text that is a page by itself needs no frame.
+  const whole = isPage(job.path) && /^\s*<(?:!doctype|html)\b/i.test(text);
+  if (isPage(job.path) && !whole && (job.title !== undefined || job.page === true))
+    return page(job.title ?? nameOf(job.path), paragraphs(text));
   if (job.title === undefined) return text;
-  return isPage(job.path) ? page(job.title, paragraphs(text)) : `${heading(job, job.title)}${text}\n`;
+  return whole ? text : `${heading(job, job.title)}${text}\n`;
 }
 
 function isPage(path: string): boolean {
