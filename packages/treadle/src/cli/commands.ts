@@ -42,13 +42,23 @@ export const SHOW_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-export const COMMANDS: readonly string[] = ['run', 'sessions', 'help'];
+/** The flags of `treadle doctor`. */
+export const DOCTOR_OPTIONS = {
+  probe: { value: 'NAME', repeatable: true, help: 'Ask this provider/model for one token.' },
+  conformance: { value: 'NAME', repeatable: true, help: 'Try what a run needs of the server of this provider/model.' },
+  timeout: { value: 'SECONDS', help: 'At most so long for each request (default 60).' },
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const COMMANDS: readonly string[] = ['run', 'sessions', 'doctor', 'help'];
 export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show'];
 
 /** How the arguments are to be read. */
 export type Command =
   | { readonly name: 'run'; readonly args: readonly string[] }
   | { readonly name: 'sessions'; readonly args: readonly string[] }
+  | { readonly name: 'doctor'; readonly args: readonly string[] }
   | { readonly name: 'help'; readonly args: readonly string[] };
 
 /** A command word is one lowercase word; everything else is a prompt. */
@@ -61,7 +71,9 @@ const COMMAND_WORD = /^[a-z][a-z-]*$/;
  */
 export function findCommand(argv: readonly string[]): Command | { readonly name: 'unknown'; readonly word: string } {
   const [first, ...rest] = argv;
-  if (first === 'run' || first === 'sessions' || first === 'help') return { name: first, args: rest };
+  if (first === 'run' || first === 'sessions' || first === 'doctor' || first === 'help') {
+    return { name: first, args: rest };
+  }
   if (first !== undefined && COMMAND_WORD.test(first)) return { name: 'unknown', word: first };
   return { name: 'run', args: argv };
 }

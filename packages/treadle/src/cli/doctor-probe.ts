@@ -8,7 +8,8 @@ export interface ProbeResult {
   readonly ok: boolean;
   /** Milliseconds to the end of the reply; null when nothing was sent. */
   readonly ms: number | null;
-  readonly error: (Pick<ModelError, 'kind' | 'message' | 'code' | 'status' | 'requestId'> & { readonly advice: string }) | null;
+  readonly error:
+    (Pick<ModelError, 'kind' | 'message' | 'code' | 'status' | 'requestId'> & { readonly advice: string }) | null;
 }
 
 /** A model of that name, or why there can be none. */
@@ -43,7 +44,8 @@ function withAdvice(error: ModelError, { variables }: NamedModel): NonNullable<P
 
 function adviceFor({ kind, status, code, retryAfterMs }: ModelError, variables: readonly string[]): string {
   if (code === 'invalid_definition') return 'Nothing was sent: change the configuration as the message says.';
-  if (code === 'timeout') return 'A model that is being loaded may need longer: --timeout SECONDS. Else look at the server.';
+  if (code === 'timeout')
+    return 'A model that is being loaded may need longer: --timeout SECONDS. Else look at the server.';
   switch (kind) {
     case 'auth':
       return status === 403
@@ -54,7 +56,8 @@ function adviceFor({ kind, status, code, retryAfterMs }: ModelError, variables: 
     case 'network':
       return 'Is the address right (treadle doctor lists them), does the server run, and is a proxy in the way?';
     case 'api':
-      if (status === 404) return "Is the model's name the provider's own, and does the base URL end where its API begins?";
+      if (status === 404)
+        return "Is the model's name the provider's own, and does the base URL end where its API begins?";
       return (status ?? 500) >= 500
         ? 'The provider has a problem of its own: try again later.'
         : 'The server refuses the request itself: it may speak another protocol, or not know this model.';

@@ -55,6 +55,36 @@ export async function latestSession(journal: Journal, folder: string): Promise<s
   return latest.sessionId;
 }
 
+const SHORT = /^session_([0-9a-f]{8})[0-9a-f]{24}$/;
+
+/** The beginning of an id that {@link sessionOf} finds the session by, short enough for people. */
+export const shortId = (sessionId: string): string => SHORT.exec(sessionId)?.[1] ?? sessionId;
+
+/**
+ * The session that an id, or the beginning of one, means; with or without its `session_`.
+ *
+ * @returns `given` when there is none: whoever opens it says so
+ * @throws UsageError when it is the beginning of several.
+ */
+export async function sessionOf(journal: Journal, given: string): Promise<string> {
+  if (given === '' || SHORT.test(given)) return given;
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await journal.list({ limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { sessionId } of page.sessions) {
+      if (sessionId === given) return given;
+      if (sessionId.startsWith(given) || sessionId.startsWith(`session_${given}`)) found.push(sessionId);
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  if (found.length > 1) {
+    const some = found.slice(0, 3).join(', ');
+    throw new UsageError(`${found.length} sessions begin with '${given}': ${some}${found.length > 3 ? ', …' : ''}.`);
+  }
+  return found[0] ?? given;
+}
+
 /** The folder that a session was started in. */
 export async function folderOfSession(journal: Journal, sessionId: string): Promise<string | undefined> {
   for await (const event of journal.read(sessionId, 1)) {

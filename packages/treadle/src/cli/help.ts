@@ -1,9 +1,10 @@
-import { LIST_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
+import { DOCTOR_OPTIONS, LIST_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
 import type { OptionTable } from './options.ts';
 
 /** The help of a command; of all of it when the word is no command. */
 export function helpText(command: string | undefined): string {
   if (command === 'sessions') return SESSIONS_HELP;
+  if (command === 'doctor') return DOCTOR_HELP;
   return RUN_HELP;
 }
 
@@ -33,6 +34,7 @@ Usage:
   treadle -c ["prompt"]                    go on with the latest session of this folder
   treadle sessions list                    sessions that were kept
   treadle sessions show ID                 what happened in one
+  treadle doctor                           what there is here, and which providers answer
 
 Options of run:
 ${optionLines(RUN_OPTIONS)}
@@ -64,4 +66,20 @@ ${optionLines(LIST_OPTIONS)}
 
 Options of show:
 ${optionLines(SHOW_OPTIONS)}
+`;
+
+const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer
+
+Usage:
+  treadle doctor                           credentials, addresses, sessions, programs, proxies
+  treadle doctor --probe NAME              whether a model can be reached
+  treadle doctor --conformance NAME        whether its server does what a run needs
+
+Options of doctor:
+${optionLines(DOCTOR_OPTIONS)}
+
+Exit codes:
+  0    nothing failed
+  1    a probe failed, or sessions can't be kept
+  2    usage: an argument or a model that can't be used
 `;

@@ -39,7 +39,7 @@ async function loadModel(name: string, env: CliIo['env']): Promise<Model> {
 }
 
 /** The folder of what the command line keeps: `TREADLE_HOME`, else `.treadle` in the home folder. */
-function homeFolder({ env, cwd }: CliIo): string {
+export function homeFolder({ env, cwd }: CliIo): string {
   const { TREADLE_HOME: own, HOME: home } = env;
   if (own) return resolve(cwd, own);
   return join(home ? resolve(cwd, home) : userInfo().homedir, '.treadle');

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { cost, counted, duration, tokens } from './figures.ts';
+import { outcomeOf } from './outcome.ts';
 import { plainLine, plainText } from './plain-text.ts';
 import { styleFor } from './style.ts';
 import { toolLine } from './tool-line.ts';
@@ -80,7 +81,7 @@ describe('figures', () => {
 describe('the line of a tool call', () => {
   const style = styleFor(false, {});
   const text = (said: string) => [{ type: 'text' as const, text: said }];
-  const base = { label: 'Do', arguments: {}, isError: false, content: text('done'), durationMs: 5 };
+  const base = { toolName: 'do', label: 'Do', arguments: {}, isError: false, content: text('done'), durationMs: 5 };
 
   it.each([
     ['says how it went', {}, '• Do · ok: done · 5 ms'],
@@ -114,6 +115,47 @@ describe('the line of a tool call', () => {
   ] as const)('%s', (_name, change, line) => {
     const { durationMs, ...call } = { ...base, ...change };
     expect(toolLine(durationMs === undefined ? call : { ...call, durationMs }, style)).toBe(line);
+  });
+});
+
+describe('the outcome of a built-in tool', () => {
+  const range = (firstLine: number, lastLine: number, totalLines: number | null) => ({
+    path: 'a',
+    bytes: 9,
+    firstLine,
+    lastLine,
+    totalLines,
+  });
+
+  it.each([
+    ['list_files', { entries: [], total: 2400, truncated: true }, '2,400 entries'],
+    ['list_files', { entries: [], total: 1 }, '1 entry'],
+    ['search', { matches: [{}, {}], truncated: false }, '2 matches'],
+    ['search', { matches: [{}], truncated: false }, '1 match'],
+    ['search', { matches: [{}, {}], truncated: true }, 'more than 2 matches'],
+    ['read_file', range(1, 120, 120), '120 lines'],
+    ['read_file', range(0, 0, 0), '0 lines'],
+    ['read_file', range(20, 40, 1120), 'lines 20 to 40 of 1,120'],
+    ['read_file', range(1, 40, null), 'lines 1 to 40'],
+    ['read_file', { ...range(0, 0, 0), mediaType: 'image/png' }, 'image/png, 9 bytes'],
+    ['write_file', { path: 'a', bytes: 1, created: true }, 'created, 1 byte'],
+    ['write_file', { path: 'a', bytes: 20, created: false }, 'replaced, 20 bytes'],
+    ['edit_file', { addedLines: 3, removedLines: 1 }, '+3 -1 lines'],
+    ['bash', { exitCode: 0, signal: null, timedOut: false }, 'exit code 0'],
+    ['bash', { exitCode: 2, signal: null, timedOut: false }, 'exit code 2'],
+    ['bash', { exitCode: null, signal: 'SIGKILL', timedOut: false }, 'ended by SIGKILL'],
+    ['bash', { exitCode: null, signal: 'SIGKILL', timedOut: true }, 'timed out'],
+  ])('%s %j: %s', (toolName, details, words) => {
+    const isBad = toolName === 'bash' && words !== 'exit code 0';
+    expect(outcomeOf(toolName, details)).toEqual({ words, isBad });
+  });
+
+  it('is not read from details of another shape', () => {
+    for (const name of ['list_files', 'search', 'read_file', 'write_file', 'edit_file', 'bash', 'other']) {
+      for (const details of [undefined, null, 'text', [1], {}, { total: 'x', matches: 3, exitCode: 'no' }]) {
+        expect(outcomeOf(name, details)).toBeNull();
+      }
+    }
   });
 });
 

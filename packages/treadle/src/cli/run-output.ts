@@ -1,5 +1,6 @@
 import type { Agent, RunResult, TreadleEvent } from '@treadle/core';
 
+import { shortId } from './folder-sessions.ts';
 import { cost, counted, duration, tokens } from './figures.ts';
 import type { CliIo, Printer } from './io.ts';
 import type { PermissionDenial } from './permissions.ts';
@@ -66,7 +67,7 @@ function summaryLine({ result, agent, sessionId, durationMs }: RunReport): strin
     cost(result.cost),
     duration(durationMs),
     `${agent.model.provider}/${agent.model.id}`,
-    `session ${sessionId}`,
+    `session ${shortId(sessionId)}`,
   ].join(' · ');
 }
 

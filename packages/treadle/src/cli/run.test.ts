@@ -20,10 +20,10 @@ describe('treadle run, as text', () => {
     const { code, stdout, stderr } = await runCli(['run', 'What is in a.txt?'], { cwd: folder.path, model });
     const lines = stdout.split('\n');
     expect(lines[0]).toBe('Let me look.');
-    expect(lines[2]).toMatch(/^• Read a file · a\.txt · ok: a\.txt: 2 lines, 8 bytes \(\+2 lines\) · \d+ ms$/);
+    expect(lines[2]).toMatch(/^• Read a file · a\.txt · 2 lines · \d+ ms$/);
     expect(lines[4]).toBe('It has two lines.');
     expect(lines[6]).toMatch(
-      /^2 turns · 30 tokens \(20 in, 10 out\) · cost unknown · [\d.]+ m?s · scripted\/scripted · session session_\w+$/,
+      /^2 turns · 30 tokens \(20 in, 10 out\) · cost unknown · [\d.]+ m?s · scripted\/scripted · session [0-9a-f]{8}$/,
     );
     expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 8 });
     expect(stderr).not.toContain('Refused');
@@ -467,7 +467,7 @@ describe('sessions', () => {
     const { code, stdout } = await runCli(['-r', sessionId, 'Read it.'], { env, cwd: home.path, model });
     expect(code).toBe(0);
     expect(JSON.stringify(model.requests[1]?.messages)).toContain('found');
-    expect(stdout).toContain(sessionId);
+    expect(stdout).toContain(`session ${sessionId.slice('session_'.length, 16)}\n`);
   });
 
   it('have nothing to go on with when the last run is done', async () => {

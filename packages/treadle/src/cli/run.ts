@@ -15,7 +15,7 @@ import { hostname } from 'node:os';
 
 import { chooseModel } from './choose-model.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from './exit-codes.ts';
-import { agentIdOf, folderOfSession, latestSession, realFolder } from './folder-sessions.ts';
+import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from './folder-sessions.ts';
 import { defaultInstructions } from './instructions.ts';
 import type { CommandContext } from './context.ts';
 import type { CliIo } from './io.ts';
@@ -65,12 +65,13 @@ interface Place {
 /** A session that is named works where it was started, unless `--cwd` moves it. */
 async function findPlace(journal: Journal, io: CliIo, { session, cwd }: RunRequest): Promise<Place> {
   if (session.kind === 'id') {
-    const own = cwd ?? (await folderOfSession(journal, session.id)) ?? '.';
+    const sessionId = await sessionOf(journal, session.id);
+    const own = cwd ?? (await folderOfSession(journal, sessionId)) ?? '.';
     const folder = await realFolder(io.cwd, own).catch((error: unknown) => {
       if (cwd !== undefined || !(error instanceof UsageError)) throw error;
       throw new UsageError(`${error.message} Session ${session.id} worked there: name another one with --cwd FOLDER.`);
     });
-    return { folder, sessionId: session.id };
+    return { folder, sessionId };
   }
   const folder = await realFolder(io.cwd, cwd ?? '.');
   return { folder, sessionId: session.kind === 'latest' ? await latestSession(journal, folder) : null };

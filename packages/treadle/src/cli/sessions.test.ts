@@ -73,6 +73,30 @@ describe('treadle sessions list', () => {
   });
 });
 
+describe('a session', () => {
+  it('can be named by the beginning of its id, as the last line of a run has it', async () => {
+    await using world = await worldWith(['One.']);
+    const first = await runCli(['Two.'], { ...world.options, model: scriptedModel(['Ok.']) });
+    const [, short = ''] = /session (\w+)$/m.exec(first.stdout) ?? [];
+    for (const id of [short, `session_${short}`]) {
+      const { code, stdout } = await runCli(['sessions', 'show', id], world.options);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '> Two.\n\nOk.\n' });
+    }
+    const model = scriptedModel(['Ok.']);
+    await runCli(['-r', short, 'Three.'], { ...world.options, model });
+    expect(model.requests[0]?.messages).toHaveLength(3);
+  });
+
+  it('is not guessed when the beginning is of several', async () => {
+    await using world = await worldWith(['One.', 'Two.']);
+    const { code, stderr } = await runCli(['sessions', 'show', 'session_'], world.options);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/2 sessions begin with 'session_': session_\w+, session_\w+\./) as string,
+    });
+  });
+});
+
 describe('the sessions of a folder that is gone', () => {
   it('are listed by its path, and go on elsewhere', async () => {
     await using world = await worldWith([]);
@@ -125,7 +149,7 @@ describe('treadle sessions show', () => {
 
 Let me look.
 
-• read_file · a.txt · ok: a.txt: 1 line, 4 bytes (+1 line) · # ms
+• Read a file · a.txt · 1 line · # ms
 
 One line.
 

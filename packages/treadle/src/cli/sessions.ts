@@ -2,7 +2,7 @@ import { initialState, reduce, type DurableEvent, type Journal, type SessionSumm
 
 import { LIST_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
-import { agentIdOf, folderOf, formerFolder } from './folder-sessions.ts';
+import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
 import { helpText } from './help.ts';
 import { parseOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
@@ -96,13 +96,17 @@ async function show(context: CommandContext, args: readonly string[]): Promise<n
   if (sessionId === undefined) throw new UsageError('treadle sessions show needs the id of a session.');
   refuseMore(options.positionals, 1, 'sessions show ID');
   const print = options.flag('json') ? printJson : printTranscript;
-  return withJournal(context, (journal) => print(context, journal, sessionId));
+  return withJournal(context, async (journal) => print(context, journal, await sessionOf(journal, sessionId)));
 }
 
 async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
   const { io, out, note } = context;
   const style = styleFor(out.isTTY, io.env);
-  const text = createTextOutput({ out, note, style, label: (name) => name, showPrompts: true });
+  const { builtInTools } = await import('@treadle/tools');
+  // Their names for people don't depend on a folder, and the session's own may be gone.
+  const labels = new Map(builtInTools({ root: io.cwd }).map((tool) => [tool.name, tool.label]));
+  const label = (name: string): string => labels.get(name) ?? name;
+  const text = createTextOutput({ out, note, style, label, showPrompts: true });
   let open: string | null = null;
   for await (const event of journal.read(sessionId, 1)) {
     text.take(event);
@@ -115,6 +119,7 @@ async function printTranscript(context: CommandContext, journal: Journal, sessio
     if (clogged) await clogged;
     if (out.isClosed) return;
   }
+  out.endLine();
   if (open !== null) text.remark('[this run has not ended: it is being driven now, or was cut off]');
 }
 

@@ -81,7 +81,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
             ...(event.details === undefined ? {} : { details: event.details }),
           }
         : { isError: true };
-    line('tools', toolLine({ label: label(toolName), arguments: args, content, ...outcome }, style));
+    line('tools', toolLine({ toolName, label: label(toolName), arguments: args, content, ...outcome }, style));
   }
 
   /** What is printed of the open message is void. */

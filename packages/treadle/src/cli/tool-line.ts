@@ -2,11 +2,13 @@ import { isRefusal } from './permissions.ts';
 import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
 
 import { counted, duration } from './figures.ts';
+import { outcomeOf, type Outcome } from './outcome.ts';
 import { plainLine } from './plain-text.ts';
 import type { Style } from './style.ts';
 
 /** A call that is over, as one line tells of it. */
 export interface FinishedCall {
+  readonly toolName: string;
   readonly label: string;
   readonly arguments: JsonObject;
   readonly isError: boolean;
@@ -16,14 +18,14 @@ export interface FinishedCall {
   readonly durationMs?: number;
 }
 
-/** `• Read a file · src/a.ts · ok: src/a.ts: 12 lines, 345 bytes (+12 lines) · 3 ms` */
+/** `• Read a file · src/a.ts · 12 lines · 3 ms` */
 export function toolLine(call: FinishedCall, style: Style): string {
   const shortArguments = argumentsText(call.arguments);
-  const outcome = isRefusal(call.details) ? 'refused' : `${call.isError ? 'error' : 'ok'}${outcomeText(call.content)}`;
+  const { words, isBad } = outcomeText(call);
   const parts = [
     style.dim(`• ${plainLine(call.label, 60)}`),
     ...(shortArguments === '' ? [] : [style.dim(shortArguments)]),
-    call.isError ? style.bad(outcome) : style.dim(outcome),
+    isBad ? style.bad(words) : style.dim(words),
     ...(call.durationMs === undefined ? [] : [style.dim(duration(call.durationMs))]),
   ];
   return parts.join(style.dim(' · '));
@@ -49,8 +51,15 @@ function shortValue(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value.length <= 30 && !value.includes('\n') ? value : null;
 }
 
+function outcomeText(call: FinishedCall): Outcome {
+  if (isRefusal(call.details)) return { words: 'refused', isBad: true };
+  const told = call.isError ? null : outcomeOf(call.toolName, call.details);
+  if (told !== null) return told;
+  return { words: `${call.isError ? 'error' : 'ok'}${contentText(call.content)}`, isBad: call.isError };
+}
+
 /** The first line of what came back, and how much more there is. */
-function outcomeText(content: readonly ToolResultContent[]): string {
+function contentText(content: readonly ToolResultContent[]): string {
   const text = content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('\n')
