@@ -1098,6 +1098,52 @@ describe('in the middle of a run', () => {
   });
 });
 
+describe('figures in a file of data', () => {
+  it.each<[string, string, string]>([
+    ['Create s.csv with the average price by region in sales.csv', 's.csv', 'region,average\nnorth,2.5\n"so, uth",4\n'],
+    [
+      'Create s.json with the total, average and maximum of price in sales.csv',
+      's.json',
+      '{\n  "total": 9,\n  "average": 3,\n  "maximum": 4\n}\n',
+    ],
+    [
+      'Write the total price by region in sales.csv to s.json',
+      's.json',
+      '[{"region":"north","total":5},{"region":"so, uth","total":4}]',
+    ],
+    ['Create c.csv with the lines and words of sales.csv', 'c.csv', 'lines,words\n4,5\n'],
+    [
+      'Create c.csv with the lines and words of sales.csv and t.csv',
+      'c.csv',
+      'path,lines,words\nsales.csv,4,5\nt.csv,1,1\n',
+    ],
+    [
+      'Create c.json with how many times north occurs in sales.csv',
+      'c.json',
+      '{"text":"north","occurrences":2,"lines":2,"files":1}',
+    ],
+  ])('%s', async (prompt, path, content) => {
+    put('sales.csv', 'region,price\nnorth,2\nnorth,3\n"so, uth",4\n');
+    put('t.csv', '1,2\n');
+    await conversation().ask(prompt);
+    const compact = content.startsWith('[') || (content.startsWith('{') && !content.includes('\n'));
+    expect(compact ? JSON.parse(read(path)) : read(path)).toEqual(compact ? JSON.parse(content) : content);
+  });
+
+  it('say of a header only where there is one', async () => {
+    put('h.csv', 'a,b\n1,2\n');
+    put('n.csv', '1,2\n3,4\n');
+    put('r.json', '[{"a":1},{"a":2}]');
+    const talk = conversation();
+    expect(await talk.ask('how many rows are in h.csv?')).toContain('1 row (without the header)');
+    for (const path of ['n.csv', 'r.json']) {
+      const answer = await talk.ask(`how many rows are in ${path}?`);
+      expect(answer).toContain('2 rows');
+      expect(answer).not.toContain('header');
+    }
+  });
+});
+
 describe('lines of a file', () => {
   it.each<[string, string]>([
     ['Show lines 1 to 1 of a.txt', 'a.txt, line 1 of 4:\n```\none\n```'],

@@ -58,6 +58,9 @@ export interface WholeFile {
   readonly image?: string;
 }
 
+/** Figures by name, as a row of a table. Numbers that a double can't hold exactly stay text. */
+export type Row = Readonly<Record<string, string | number>>;
+
 /** What a job found out. */
 export interface Finding {
   /** For the answer. */
@@ -66,6 +69,8 @@ export interface Finding {
   readonly files: readonly FileFact[];
   /** The same facts one by one, for writing into a file. */
   readonly items: readonly Item[];
+  /** The same as data, for files that hold data; nothing for what is no figures. */
+  readonly rows?: readonly Row[];
   /** The text itself when the job was to fetch text: a file's content, a command's output. */
   readonly body?: string;
 }

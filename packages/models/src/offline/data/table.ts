@@ -5,6 +5,8 @@ import { decimalOf, parseDecimal, type Decimal } from './decimal.ts';
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** The names of the columns are the first row of the file. */
+  readonly header: boolean;
   /** Numbers are written with a decimal comma. */
   readonly comma: boolean;
 }
@@ -35,7 +37,7 @@ function jsonTable(value: unknown): Table | undefined {
   if (records === undefined || records.length === 0 || !records.every(isJsonObject)) return undefined;
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = records.map((record) => columns.map((column) => cellOf(record[column])));
-  return { columns, rows, comma: false };
+  return { columns, rows, header: false, comma: false };
 }
 
 function onlyArrayIn(value: unknown): readonly unknown[] | undefined {
@@ -69,7 +71,7 @@ function delimitedTable(lines: readonly string[], delimiter: string): Table | un
   // A first row of nothing but numbers is data; then the columns are called by their place.
   const headless = first.every((cell) => cell.trim() === '' || isNumber(cell)) && first.some(isNumber);
   const columns = first.map((cell, i) => (headless ? `column ${i + 1}` : cell.replace(/^\uFEFF/, '').trim()));
-  return { columns, rows: headless ? records : others, comma };
+  return { columns, rows: headless ? records : others, header: !headless, comma };
 }
 
 function usesComma(rows: readonly (readonly string[])[]): boolean {

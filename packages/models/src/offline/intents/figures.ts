@@ -1,16 +1,27 @@
 import { figuresOf, formatDecimal, compareDecimals, parseDecimal, type Figures } from '../data/decimal.ts';
 import { columnIndex, columnNumbers, isNumeric, numbersInJson, tableOf, type Table } from '../data/table.ts';
 import { countText, declaredNames, firstParagraph, headingsOf, numbersInText } from '../data/text.ts';
-import type { FiguresJob, Statistic, Wanted } from '../jobs.ts';
+import type { Counted, FiguresJob, Statistic, Wanted } from '../jobs.ts';
 import { counted, grouped, listed } from '../language/words.ts';
 import { readSeveral, readWhole } from '../reading/file.ts';
-import { failureText, JobStopped, type Finding, type Item, type Room, type Script, type WholeFile } from '../script.ts';
+import {
+  failureText,
+  JobStopped,
+  type Finding,
+  type Item,
+  type Room,
+  type Row,
+  type Script,
+  type WholeFile,
+} from '../script.ts';
 import { resolveTarget } from './target.ts';
 
 /** Facts of one file: a heading and one line each. */
 interface Facts {
   readonly heading: string;
   readonly lines: readonly string[];
+  /** The figures of the file as data. */
+  readonly rows?: readonly Row[];
 }
 
 /** Reads the files and says what was asked of them. */
@@ -29,7 +40,7 @@ export function* figuresScript(job: FiguresJob, room: Room): Script<Finding> {
           }
         : {};
     const files = [{ ...only, path: file.path }];
-    return { text: render(facts, file.note), files, items: itemsOf(facts), ...body };
+    return { text: render(facts, file.note), files, items: itemsOf(facts), ...rowsOf([facts]), ...body };
   }
   const { files, failures } = yield* readSeveral(
     room,
@@ -49,7 +60,22 @@ export function* figuresScript(job: FiguresJob, room: Room): Script<Finding> {
     text: texts.join('\n'),
     files: targets.filter((target) => files.some((file) => file.path === target.path)),
     items,
+    ...rowsOf(parts.map(({ file, facts }) => ({ ...facts, path: file.path }))),
   };
+}
+
+/** The rows of all files, with the file's path where there are several. */
+function rowsOf(facts: readonly (Facts & { readonly path?: string })[]): { readonly rows?: readonly Row[] } {
+  if (facts.length === 0 || facts.some(({ rows }) => rows === undefined)) return {};
+  return {
+    rows: facts.flatMap(({ path, rows = [] }) => rows.map((row) => (path === undefined ? row : { path, ...row }))),
+  };
+}
+
+/** A number as data: exactly, or as it is written. */
+function datum(text: string): string | number {
+  const plain = text.replaceAll(',', '');
+  return /^-?\d+(?:\.\d+)?$/.test(plain) && String(Number(plain)) === plain ? Number(plain) : text;
 }
 
 function render(facts: Facts, note: string | undefined): string {
@@ -77,7 +103,7 @@ function totals(files: readonly WholeFile[], wanted: Wanted): readonly string[] 
 function factsOf(file: WholeFile, wanted: Wanted): Facts {
   if (file.image !== undefined) throw new JobStopped(`${file.path} is an image (${file.image}); I can only read text.`);
   if (wanted.content === true) return contentFacts(file, wanted);
-  if (wanted.counts.length > 0) return { heading: file.path, lines: [countFacts(file, wanted)] };
+  if (wanted.counts.length > 0) return countFacts(file, wanted);
   if (wanted.statistics.length > 0) return statisticFacts(file, wanted);
   return summaryFacts(file);
 }
@@ -104,21 +130,23 @@ function contentFacts(file: WholeFile, wanted: Wanted): Facts {
   return { heading, lines: [`\n\`\`\`\n${shown}\n\`\`\`${more}`] };
 }
 
-function countFacts(file: WholeFile, wanted: Wanted): string {
+function countFacts(file: WholeFile, wanted: Wanted): Facts {
   const text = countText(file.lines, file.ended);
   const table = tableOf(file.path, file.lines);
-  const parts = wanted.counts.map((count) => {
-    if (count === 'lines' || count === 'words' || count === 'characters')
-      return counted(text[count], count.slice(0, -1));
+  const numberOf = (count: Counted): number => {
+    if (count === 'lines' || count === 'words' || count === 'characters') return text[count];
     if (table === undefined)
       throw new JobStopped(
         `${file.path} isn't a table I can read (CSV, TSV or JSON records), so it has no ${count} to count.`,
       );
-    return count === 'rows'
-      ? `${counted(table.rows.length, 'row')} (without the header)`
-      : counted(table.columns.length, 'column');
-  });
-  return listed(parts);
+    return count === 'rows' ? table.rows.length : table.columns.length;
+  };
+  const numbers = wanted.counts.map((count) => [count, numberOf(count)] as const);
+  const parts = numbers.map(
+    ([count, number]) =>
+      counted(number, count.slice(0, -1)) + (count === 'rows' && table?.header === true ? ' (without the header)' : ''),
+  );
+  return { heading: file.path, lines: [listed(parts)], rows: [Object.fromEntries(numbers)] };
 }
 
 const NAMES: Readonly<Record<Statistic, string>> = {
@@ -144,6 +172,7 @@ function statisticFacts(file: WholeFile, wanted: Wanted): Facts {
     return {
       heading: `${file.path}, all ${counted(numbers.length, 'number')}`,
       lines: wanted.statistics.map((one) => `${NAMES[one]} ${statistic(one, figures)}`),
+      rows: [statisticRow(wanted, figures)],
     };
   }
   const column = wantedColumn(file, table, wanted.column);
@@ -151,7 +180,11 @@ function statisticFacts(file: WholeFile, wanted: Wanted): Facts {
   if (wanted.by !== undefined) return groupFacts(file, table, column, wanted);
   if (wanted.statistics.includes('distinct')) {
     const values = new Set(table.rows.map((row) => (row[column] ?? '').trim()).filter((cell) => cell !== ''));
-    return { heading: `${file.path}, column ${name}`, lines: [counted(values.size, 'distinct value')] };
+    return {
+      heading: `${file.path}, column ${name}`,
+      lines: [counted(values.size, 'distinct value')],
+      rows: [{ [NAMES.distinct]: values.size }],
+    };
   }
   const { values, others, empty } = columnNumbers(table, column);
   const figures = figuresOf(values);
@@ -164,7 +197,11 @@ function statisticFacts(file: WholeFile, wanted: Wanted): Facts {
     ...(empty > 0 ? [counted(empty, 'empty cell')] : []),
   ];
   const heading = `${file.path}, column ${name} (${counted(values.length, 'value')}${left.length > 0 ? `; left out: ${listed(left)}` : ''})`;
-  return { heading, lines };
+  return { heading, lines, rows: [statisticRow(wanted, figures)] };
+}
+
+function statisticRow(wanted: Wanted, figures: Figures): Row {
+  return Object.fromEntries(wanted.statistics.map((one) => [NAMES[one], datum(statistic(one, figures))]));
 }
 
 function isJson(file: WholeFile): boolean {
@@ -212,16 +249,23 @@ function wantedColumn(file: WholeFile, table: Table, words: string | undefined):
 
 function groupFacts(file: WholeFile, table: Table, column: number, wanted: Wanted): Facts {
   const by = wantedColumn(file, table, wanted.by);
-  const groups = Map.groupBy(table.rows, (row) => (row[by] ?? '').trim());
-  const lines = [...groups].map(([key, rows]) => {
-    const figures = figuresOf(columnNumbers(table, column, rows).values);
+  const name = table.columns[by] ?? '';
+  const groups = [...Map.groupBy(table.rows, (row) => (row[by] ?? '').trim())].map(([key, rows]) => ({
+    key,
+    figures: figuresOf(columnNumbers(table, column, rows).values),
+  }));
+  const lines = groups.map(({ key, figures }) => {
     const values =
       figures === undefined
         ? 'no numbers'
         : listed(wanted.statistics.map((one) => `${NAMES[one]} ${statistic(one, figures)}`));
     return `${key === '' ? '(empty)' : key}: ${values}`;
   });
-  return { heading: `${file.path}, column ${table.columns[column] ?? ''} by ${table.columns[by] ?? ''}`, lines };
+  const rows = groups.map(({ key, figures }) => ({
+    [name]: key,
+    ...(figures !== undefined && statisticRow(wanted, figures)),
+  }));
+  return { heading: `${file.path}, column ${table.columns[column] ?? ''} by ${name}`, lines, rows };
 }
 
 const MOST_NAMES = 12;

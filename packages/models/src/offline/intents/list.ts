@@ -171,7 +171,12 @@ export function* listScript(job: ListJob, room: Room): Script<Finding> {
   if (job.countOnly || files.length === 0) {
     const some = files.length === 0 ? 'no files' : phrase;
     const text = `There ${files.length === 1 ? 'is' : 'are'} ${files.length === 0 ? selectionInWords(job.selection, 0) : some}.`;
-    return { text: withNote(text, listing), files, items: job.countOnly ? [{ text }] : items };
+    return {
+      text: withNote(text, listing),
+      files,
+      items: job.countOnly ? [{ text }] : items,
+      ...(job.countOnly && { rows: [{ files: files.length }] }),
+    };
   }
   const lines = files
     .slice(0, SHOWN)

@@ -6,7 +6,7 @@ import { meant, QUOTE, soleQuote, unmask } from '../language/quotes.ts';
 import { counted, grouped } from '../language/words.ts';
 import { placeName } from '../reading/listing.ts';
 import { literally, parseMatches, type Match, type Matches } from '../reading/matches.ts';
-import { callTool, tryTool, type Finding, type Room, type Script } from '../script.ts';
+import { callTool, tryTool, type Finding, type Room, type Row, type Script } from '../script.ts';
 
 type Want = SearchJob['want'];
 
@@ -237,7 +237,26 @@ export function* searchScript(job: SearchJob, room: Room): Script<Finding> {
       : job.want === 'count'
         ? [{ text: summary(job, found) }]
         : shown.map((match) => ({ text: `${match.path}:${match.line}: ${match.text.trim()}` }));
-  return { text: answer(job, found, definition, around), files: files.map((path) => ({ path })), items };
+  return {
+    text: answer(job, found, definition, around),
+    files: files.map((path) => ({ path })),
+    items,
+    ...rowsOf(job, found, shown),
+  };
+}
+
+/** What was found as data; the names of files are a list already. */
+function rowsOf(job: SearchJob, found: Matches, shown: readonly Match[]): { readonly rows?: readonly Row[] } {
+  if (job.want === 'files') return {};
+  if (job.want !== 'count') return { rows: shown.map(({ path, line, text }) => ({ path, line, text: text.trim() })) };
+  // A number that is only a lower limit is no figure.
+  if (found.cut) return {};
+  const files = new Set(found.matches.map((match) => match.path)).size;
+  return { rows: [{ text: job.text, occurrences: timesIn(job, found), lines: found.matches.length, files }] };
+}
+
+function timesIn(job: SearchJob, found: Matches): number {
+  return found.matches.reduce((sum, match) => sum + occurrences(match.text, job), 0);
 }
 
 function* definitionText(definition: readonly Match[], room: Room): Script<string> {
@@ -276,7 +295,7 @@ function summary(job: SearchJob, found: Matches): string {
     return `"${job.text}" is on ${least}${counted(found.matches.length, 'line')} of ${place}.`;
   const lines = counted(found.matches.length, 'line');
   if (job.want === 'count') {
-    const times = found.matches.reduce((sum, match) => sum + occurrences(match.text, job), 0);
+    const times = timesIn(job, found);
     const where = looksLikeFile(job.folder) ? '' : ` in ${least}${counted(files, 'file')}`;
     return `"${job.text}" occurs ${least}${counted(times, 'time')}, on ${lines}${where} of ${place}.`;
   }

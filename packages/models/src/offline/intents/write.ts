@@ -1,7 +1,7 @@
 import type { CreateJob } from '../jobs.ts';
 import { counted } from '../language/words.ts';
 import { readWhole } from '../reading/file.ts';
-import { callTool, JobStopped, type Finding, type Item, type Room, type Script } from '../script.ts';
+import { callTool, JobStopped, type Finding, type Item, type Room, type Row, type Script } from '../script.ts';
 import { dataScript } from './data.ts';
 
 /** Gathers the content, writes the file, and reads it back. */
@@ -104,6 +104,8 @@ function rendered(job: CreateJob, found: Finding | undefined): string {
   const title = job.title === undefined || ['json', 'csv'].includes(extension) ? '' : heading(job, job.title);
   if (found === undefined) return title;
   if (found.body !== undefined) return title + found.body;
+  if (found.rows !== undefined && extension === 'csv') return rowsAsCsv(found.rows);
+  if (found.rows !== undefined && extension === 'json') return rowsAsJson(found.rows);
   return title + itemsAs(extension, found.items);
 }
 
@@ -122,6 +124,17 @@ function itemsAs(extension: string, items: readonly Item[]): string {
   }
   const bullet = /^(?:md|markdown)$/.test(extension) ? '- ' : '';
   return items.map((item) => `${bullet}${sized(item)}\n`).join('');
+}
+
+function rowsAsCsv(rows: readonly Row[]): string {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))];
+  return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
+}
+
+/** One row is an object, several are an array of them. */
+function rowsAsJson(rows: readonly Row[]): string {
+  return `${JSON.stringify(rows.length === 1 ? rows[0] : rows, null, 2)}\n`;
 }
 
 function csvCell(text: string): string {
