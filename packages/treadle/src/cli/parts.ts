@@ -60,13 +60,13 @@ async function makeFolder(folder: string): Promise<void> {
   const missing: string[] = [];
   for (let path = folder; path !== dirname(path) && !existsSync(path); path = dirname(path)) missing.unshift(path);
   for (const path of missing) {
-    await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    await mkdir(path, { mode: 0o700 }).catch(async (error: unknown) => {
       // Another process may have made it meanwhile.
-      if (error.code === 'EEXIST') return;
-      const { TreadleError } = await import('@treadle/core');
+      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+      const { errorText, TreadleError } = await import('@treadle/core');
       throw new TreadleError(
         'journal_failed',
-        `Sessions can't be kept in ${folder}: ${error.message}. TREADLE_HOME names another folder; --no-save keeps none.`,
+        `Sessions can't be kept in ${folder}: ${errorText(error)}. TREADLE_HOME names another folder; --no-save keeps none.`,
         { cause: error },
       );
     });
