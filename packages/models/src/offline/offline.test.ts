@@ -414,6 +414,40 @@ describe('files by size, written into a file', () => {
     expect([...answer.matchAll(/^- (\S+) /gm)].map((match) => match[1])).toEqual(smallest);
   });
 
+  it('are said to be fewer than asked for when they are', async () => {
+    put('src/a.css', 'x');
+    const talk = conversation();
+    expect(await talk.ask('The three largest CSS files in src')).toContain(
+      'Only one CSS file in src, largest first:\n- src/a.css',
+    );
+    expect(await talk.ask('The three largest TypeScript files in src')).toContain(
+      'There are no TypeScript files in src.',
+    );
+    expect(await talk.ask('Count the lines of the two largest TypeScript files in src')).toContain(
+      'There are no TypeScript files in src.',
+    );
+  });
+
+  it('come with their sizes when those are asked for', async () => {
+    put('src/a.css', 'xyz');
+    await conversation().ask('Create s.csv with the largest file in src and its size');
+    expect(read('s.csv')).toBe('path,bytes\nsrc/a.css,3\n');
+  });
+
+  it('are announced as many as are read', async () => {
+    put('a.txt', 'x\n');
+    put('b.txt', 'x\n');
+    put('c.txt', 'x\n');
+    const talk = conversation();
+    await talk.ask('count the lines of a.txt, then count the words of a.txt, b.txt and c.txt');
+    const said = talk.messages.flatMap((message) =>
+      message.role === 'assistant'
+        ? message.content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+        : [],
+    );
+    expect(said).toContain('Reading 2 files.');
+  });
+
   it('can be the newest and the oldest', async () => {
     for (const [i, name] of ['c', 'a', 'd', 'b'].entries()) {
       put(`dated/${name}.txt`, name);

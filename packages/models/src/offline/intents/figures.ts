@@ -45,7 +45,7 @@ export function* figuresScript(job: FiguresJob, room: Room): Script<Finding> {
   const { files, failures } = yield* readSeveral(
     room,
     targets.map((target) => target.path),
-    `Reading ${counted(targets.length, 'file')}.`,
+    `Reading ${counted(targets.filter(({ path }) => !room.read.has(path)).length, 'file')}.`,
   );
   if (files.length === 0 && failures[0] !== undefined) throw new JobStopped(failureText(failures[0]));
   const parts = files.map((file) => ({ file, facts: factsOf(file, job.wanted) }));

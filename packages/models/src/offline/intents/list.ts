@@ -208,7 +208,11 @@ export function selectionInWords(selection: Selection, found: number): string {
   const after = selection.also.flatMap((kind) => (kind.glob === undefined ? [] : [` ${kind.label}`])).join('');
   const noun = `${[kinds, before].filter((word) => word !== '').join(' ')} file${found === 1 ? '' : 's'}`.trimStart();
   const place = selection.folder === '.' ? 'this folder' : selection.folder;
-  if (selection.order === undefined) return `${found === 0 ? 'no' : grouped(found)} ${noun}${after} in ${place}`;
+  if (selection.order === undefined || found === 0)
+    return `${found === 0 ? 'no' : grouped(found)} ${noun}${after} in ${place}`;
+  // Fewer than were asked for are all there are.
+  if (selection.count !== undefined && found < selection.count)
+    return `only ${inWords(found)} ${noun}${after} in ${place}, ${selection.order} first`;
   return `the ${found === 1 ? '' : `${inWords(found)} `}${selection.order} ${noun}${after} in ${place}`;
 }
 

@@ -142,7 +142,7 @@ const MODIFIERS: readonly {
   },
   {
     pattern:
-      /^,? ?(?:and|with|together with|including|plus) (?:their |the )?(?:file )?(?:sizes?|bytes|byte counts?)(?: in bytes)?/i,
+      /^,? ?(?:and|with|together with|including|plus) (?:their |its |the )?(?:file )?(?:sizes?|bytes|byte counts?)(?: in bytes)?/i,
     read: (_, draft) => draft.withSizes(),
   },
   {
