@@ -10,6 +10,7 @@ export { defaultSkippedFolders } from './options.ts';
 export type { CommonToolOptions } from './options.ts';
 export { defaultDenyPatterns } from './bash/deny.ts';
 export type { DenyPattern } from './bash/deny.ts';
+export { findExecutable } from './bash/find-executable.ts';
 export { withoutSecrets } from './bash/environment.ts';
 export { openRoot } from './root/root.ts';
 export type { FileChange, Root, RootOptions, UpdateOptions } from './root/root.ts';

@@ -12,6 +12,12 @@ export interface Finding {
   readonly detail: string;
 }
 
+/** What the probes of one server found. */
+export interface ConformanceResult {
+  readonly model: string;
+  readonly findings: readonly Finding[];
+}
+
 const TOOL: ToolDefinition = {
   name: 'get_temperature',
   description: 'The temperature in a city now, in degrees Celsius.',

@@ -1,4 +1,4 @@
-import type { ConformanceResult } from './doctor.ts';
+import type { ConformanceResult } from './doctor-conformance.ts';
 import type { DeploymentReport, MachineReport } from './doctor-machine.ts';
 import type { ProbeResult } from './doctor-probe.ts';
 import { plainLine } from './plain-text.ts';

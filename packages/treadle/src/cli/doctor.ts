@@ -5,7 +5,7 @@ import { DEPLOYMENTS } from '@treadle/models';
 import { DOCTOR_OPTIONS } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { definitionError, type ProbeLimits } from './doctor-ask.ts';
-import { conformance, type Finding } from './doctor-conformance.ts';
+import { conformance, type ConformanceResult } from './doctor-conformance.ts';
 import { contextLength } from './doctor-context-length.ts';
 import { machineReport } from './doctor-machine.ts';
 import { conformanceLines, machineLines, probeLines } from './doctor-text.ts';
@@ -18,12 +18,6 @@ import { version } from './version.ts';
 
 /** Seconds that one request of a probe may take. */
 const TIMEOUT_S = 60;
-
-/** What the probes of one server found. */
-export interface ConformanceResult {
-  readonly model: string;
-  readonly findings: readonly Finding[];
-}
 
 /** `treadle doctor`. Returns the exit code: 1 when something failed. */
 export async function doctorCommand(context: CommandContext, args: readonly string[]): Promise<number> {
