@@ -20,21 +20,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
  */
 export function copyJson<Value extends JsonValue>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
-  const shell = (of: object): object => (Array.isArray(of) ? [] : {});
-  const root = shell(value);
-  const open: [from: object, to: object][] = [[value, root]];
-  for (let pair = open.pop(); pair; pair = open.pop()) {
-    const [from, to] = pair;
-    for (const [key, item] of Object.entries(from) as [string, unknown][]) {
-      const copy = typeof item === 'object' && item !== null ? shell(item) : item;
-      if (copy !== item) open.push([item as object, copy as object]);
-      // `__proto__` is a key like any other here, and an assignment would not make it one.
-      if (key === '__proto__') {
-        Object.defineProperty(to, key, { value: copy, writable: true, enumerable: true, configurable: true });
-      } else (to as Record<string, unknown>)[key] = copy;
+  // Spreading copies a level at once, several times cheaper than key by key, and keeps `__proto__` a key like any other.
+  const shallow = (of: object): Record<string, unknown> =>
+    (Array.isArray(of) ? of.slice() : { ...of }) as Record<string, unknown>;
+  const root = shallow(value);
+  const open = [root];
+  for (let copy = open.pop(); copy; copy = open.pop()) {
+    for (const key of Object.keys(copy)) {
+      const item = copy[key];
+      if (typeof item !== 'object' || item === null) continue;
+      const own = shallow(item);
+      copy[key] = own;
+      open.push(own);
     }
   }
-  return root as Value;
+  return root as unknown as Value;
 }
 
 /**

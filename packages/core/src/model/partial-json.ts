@@ -59,22 +59,34 @@ export function createPartialJson(): PartialJson {
     wordMatched: 0,
     work: 0,
   };
-  return {
-    push: (text) => push(scanner, text),
-    end: () => end(scanner),
-    get value() {
-      return scanner.root;
-    },
-    get complete() {
-      return scanner.mode === DONE;
-    },
-    get failed() {
-      return scanner.mode === FAILED;
-    },
-    get work() {
-      return scanner.work;
-    },
-  };
+  return new ScannedJson(scanner);
+}
+
+/** A class, because its getters are made once; an object literal would make them anew for every tool call. */
+class ScannedJson implements PartialJson {
+  readonly #scanner: Scanner;
+
+  constructor(scanner: Scanner) {
+    this.#scanner = scanner;
+  }
+  push(text: string): void {
+    push(this.#scanner, text);
+  }
+  end(): void {
+    end(this.#scanner);
+  }
+  get value(): JsonValue | undefined {
+    return this.#scanner.root;
+  }
+  get complete(): boolean {
+    return this.#scanner.mode === DONE;
+  }
+  get failed(): boolean {
+    return this.#scanner.mode === FAILED;
+  }
+  get work(): number {
+    return this.#scanner.work;
+  }
 }
 
 // What the next character may be.
