@@ -167,7 +167,7 @@ const parallel: Measure = async (contestant, job) => {
   const calls = 64;
   const bench = createBench(contestant, job);
   const scenario: Scenario = `parallel-${calls}`;
-  await repeat(3, () => bench.run(scenario));
+  await repeat(20, () => bench.run(scenario));
   const walls = await repeat(job.quick ? 3 : 9, async () => {
     bench.reset();
     const { wallMs } = await timed(() => bench.run(scenario));
