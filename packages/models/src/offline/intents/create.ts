@@ -100,9 +100,10 @@ function contentOf(words: string, clause: Clause, reading: Reading): { content: 
   const found = foundPhrase(phrase, clause, reading);
   if (found !== undefined) return { content: found, open: false };
   const worded = TEXT_WORDS.exec(phrase)?.[0];
+  const rest = phrase.slice(worded?.length ?? 0);
   // A quoted text ends at its closing mark: more words than that are a request that wasn't understood.
-  if (/^\uE000/.test(phrase.slice(worded?.length ?? 0).trim())) return undefined;
-  const plain = unmask(phrase.slice(worded?.length ?? 0), clause.quotes).trim();
+  if (rest.trim().startsWith('\uE000')) return undefined;
+  const plain = unmask(rest, clause.quotes).trim();
   // `with a poem about autumn` asks for writing, which rules can't do; `with hello world` gives the words.
   if (plain === '' || (worded === undefined && !SAYING.test(lead) && DETERMINER.test(plain))) return undefined;
   return { content: { from: 'text', text: plain }, open: true };
