@@ -59,7 +59,7 @@ const PREFIXES: readonly RegExp[] = [
   /^(?:would you mind|i(?:'d| would) (?:like|love|want) (?:you )?(?:to)?|i (?:want|need|would like) (?:you )?(?:to)?|let(?:'s| us)|help me(?: to)?|try to|go ahead and|your (?:task|job) is to|please)\s+/i,
   /^(?:tell me|let me know|i(?:'d| would) like to know|i (?:want|need) to know|do you know|say|work out|figure out|check|determine|report)\s+(?=(?:what|which|where|how|whether|if|the (?:total|sum|average|mean|number|names?|largest|smallest|biggest|newest|oldest))\b)/i,
 ];
-const SUFFIX = /(?:\s*,?\s*(?:please|for me|thanks|thank you|if you can|will you|would you|right away|now))+$/i;
+const SUFFIX = /(?:(?:\s*,\s*|\s+)(?:please|for me|thanks|thank you|if you can|will you|would you|right away|now))+$/i;
 
 /** A clause without the courtesies around it: what is left is the request itself. */
 export function withoutCourtesy(clause: string): string {
