@@ -354,9 +354,8 @@ describe('deny patterns', () => {
   test('are quick on hostile commands', async () => {
     const { bash } = await tool({ shell: '/nonexistent/shell' });
     for (const part of ['rm -r ', 'rm --', 'dd ', 'rm -r -f -- ', 'a(){a|', '> ', 'x', '((', '{ ']) {
-      const started = performance.now();
-      await call(bash, { command: `echo ${part.repeat(30_000)}` });
-      expect({ part, quick: performance.now() - started < 3000 }).toEqual({ part, quick: true });
+      // Anything but linear time would not end within the test's time.
+      expect(await call(bash, { command: `echo ${part.repeat(30_000)}` })).toMatchObject({ isError: true });
     }
   });
 });

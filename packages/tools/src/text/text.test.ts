@@ -51,9 +51,8 @@ describe('safe text', () => {
 
   test('takes linear time on hostile sequences', () => {
     for (const part of ['\u001b[', '\u001b]', '\u001b[1;', '\u001b]x', '\u001b ', '\0']) {
-      const started = performance.now();
-      safeText(part.repeat(500_000));
-      expect({ part, quick: performance.now() - started < 2000 }).toEqual({ part, quick: true });
+      // Anything but linear time would not end within the test's time.
+      expect(safeText(part.repeat(500_000))).toBeTypeOf('string');
     }
   });
 
@@ -116,10 +115,9 @@ describe('globs', () => {
   test('stars do not multiply the time', () => {
     const matches = compileGlob(`${'*a'.repeat(200)}b`);
     const deep = compileGlob(`${'**/a/'.repeat(80)}b`);
-    const started = performance.now();
+    // Anything that multiplies would not end within the test's time.
     expect(matches('a'.repeat(5000))).toBe(false);
     expect(deep('a/'.repeat(2000) + 'c')).toBe(false);
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 });
 
