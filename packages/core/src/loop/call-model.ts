@@ -45,9 +45,7 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
   });
   try {
     const stream = consume(context, model, open, facts, abort.signal);
-    const ending = await untilInterrupted(interrupt, stream, INTERRUPTED, (stop) => {
-      stop();
-    });
+    const ending = await untilInterrupted(interrupt, stream, INTERRUPTED);
     await context.log.record(outcomeEvents(context, { step, model, open, facts }, ending));
   } finally {
     forget();

@@ -42,18 +42,11 @@ export function createInterrupt(): Interrupt {
   };
 }
 
-/** Waits for the work, but not beyond `grace` milliseconds after the interrupt: then the answer is `late`. */
-export function untilInterrupted<Value>(
-  interrupt: Interrupt,
-  work: Promise<Value>,
-  late: Value,
-  wait: (fn: () => void) => void,
-): Promise<Value> {
+/** Waits for the work, but not beyond the interrupt: then the answer is `late`, and what the work comes to is ignored. */
+export function untilInterrupted<Value>(interrupt: Interrupt, work: Promise<Value>, late: Value): Promise<Value> {
   return new Promise((resolve, reject) => {
     const forget = interrupt.on(() => {
-      wait(() => {
-        resolve(late);
-      });
+      resolve(late);
     });
     work.then(
       (value) => {
