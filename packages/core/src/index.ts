@@ -10,6 +10,7 @@ export * from './journal/journal.ts';
 export * from './journal/memory.ts';
 export * from './journal/support.ts';
 export * from './tools/tool.ts';
+export * from './tools/access.ts';
 export * from './tools/define.ts';
 export type { FromJsonSchema, ToolArguments, ToolParameters } from './tools/define-types.ts';
 export type { StandardSchema, StandardResult, StandardIssue } from './tools/standard-schema.ts';

@@ -307,6 +307,24 @@ describe('types', () => {
     });
   });
 
+  it('of access and approval are those of execute', async () => {
+    const parameters = z.object({ path: z.string().transform((path) => `/root/${path}`) });
+    const tool = defineTool({
+      ...base,
+      parameters,
+      access: ({ path }) => ({ paths: [{ path, write: true }] }),
+      approval: ({ path }) => path.endsWith('.env'),
+      execute: () => '',
+    });
+    const checked = await tool.check({ path: 'a.txt' });
+    if (!checked.ok) throw new Error('the check failed');
+    expect(tool.access?.(checked.value)).toEqual({ paths: [{ path: '/root/a.txt', write: true }] });
+    // @ts-expect-error: neither a boolean nor another word
+    expect(() => defineTool({ ...base, approval: 'never' })).toThrow('approval must be');
+    // @ts-expect-error: what is touched depends on the arguments
+    expect(() => defineTool({ ...base, access: { readOnly: true } })).toThrow('access must be a function');
+  });
+
   it('want execute on server tools and none on client tools', () => {
     const { execute: _, ...without } = base;
     // @ts-expect-error: a server tool needs execute

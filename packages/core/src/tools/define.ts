@@ -1,6 +1,7 @@
 import { errorText, TreadleError } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../json.ts';
 import { isJsonObject } from '../json.ts';
+import type { ToolAccess } from './access.ts';
 import type { ToolArguments, ToolParameters } from './define-types.ts';
 import { isStandardSchema, type StandardIssue, type StandardResult, type StandardSchema } from './standard-schema.ts';
 import type {
@@ -36,6 +37,13 @@ interface ToolOptionsBase<P extends ToolParameters> {
   readonly terminal?: boolean;
   /** Milliseconds a call may take. Absent: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
+  /**
+   * Says what a call touches, so that rules can be about it. A tool that has it asks wherever nothing allows the call; one
+   * without it, which is the application's own code, runs unless `approval` or a rule says otherwise.
+   */
+  readonly access?: (args: ToolArguments<P>) => ToolAccess | Promise<ToolAccess>;
+  /** Whether a call has to be approved where no rule allows it: always, or when the function says so. Default: no. */
+  readonly approval?: 'always' | ((args: ToolArguments<P>) => boolean | Promise<boolean>);
 }
 
 /** What `defineTool` takes. A server tool has `execute`; a client tool is run by the connected client and has none. */
@@ -77,6 +85,7 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
 export function defineTool<const P extends ToolParameters = JsonSchema>(definition: ToolOptions<P>): Tool {
   checkBasics(definition);
   const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
+  const { access, approval } = definition;
   const given = definition.parameters === undefined ? {} : definition.parameters;
   const { parameters, check } = compileParameters(name, given, definition.jsonSchema);
   return Object.freeze({
@@ -92,6 +101,10 @@ export function defineTool<const P extends ToolParameters = JsonSchema>(definiti
     ...(timeoutMs !== undefined && { timeoutMs }),
     check,
     // The loop hands over what `check` returned, which has this type.
+    ...(access !== undefined && { access: (args: unknown) => access(args as ToolArguments<P>) }),
+    ...(approval !== undefined && {
+      approval: approval === 'always' ? approval : (args: unknown) => approval(args as ToolArguments<P>),
+    }),
     ...(execute !== undefined && {
       execute: (args: unknown, context: ToolContext) => execute(args as ToolArguments<P>, context),
     }),
@@ -115,7 +128,7 @@ const CHOICES: readonly (readonly [keyof ToolOptions, readonly unknown[]])[] = [
 
 /** The checks the type checker makes too, for definitions that never met one. */
 function checkBasics(definition: { readonly [Key in keyof ToolOptions]?: unknown }): void {
-  const { name, description, label, runs = 'server', execute, timeoutMs } = definition;
+  const { name, description, label, runs = 'server', execute, timeoutMs, access, approval } = definition;
   if (typeof name !== 'string' || !NAME.test(name)) {
     refuse(name, 'the name must be 1 to 64 letters, digits, "_" or "-".');
   }
@@ -133,6 +146,12 @@ function checkBasics(definition: { readonly [Key in keyof ToolOptions]?: unknown
   }
   if (runs === 'client' && execute !== undefined) {
     refuse(name, 'a client tool has no execute: the connected client runs it and posts the result.');
+  }
+  if (access !== undefined && typeof access !== 'function') {
+    refuse(name, 'access must be a function of the arguments.');
+  }
+  if (approval !== undefined && approval !== 'always' && typeof approval !== 'function') {
+    refuse(name, 'approval must be "always" or a function of the arguments.');
   }
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && Number.isFinite(timeoutMs))) {
     refuse(name, 'timeoutMs must be a positive number of milliseconds. Leave it out for no limit of its own.');

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
+import type { ToolAccess } from './access.ts';
 
 /**
  * What may happen to a call that an earlier process started and didn't end. `safe`: it runs again, under the same
@@ -68,6 +69,13 @@ export interface Tool {
   /** Milliseconds after which a call is aborted; the agent's `toolTimeoutMs` when absent. */
   readonly timeoutMs?: number;
   readonly check: ArgumentsCheck;
+  /**
+   * Says what a call with these arguments touches; `args` is what `check` returned. Nothing may be changed by asking. When
+   * it throws, nothing is known of the call, and a person is asked.
+   */
+  readonly access?: (args: unknown) => ToolAccess | Promise<ToolAccess>;
+  /** Whether a call has to be approved where no rule allows it: always, or when the function says so. */
+  readonly approval?: 'always' | ((args: unknown) => boolean | Promise<boolean>);
   /** `args` is what `check` returned. Absent on client tools. */
   readonly execute?: (args: unknown, context: ToolContext) => Promise<ToolOutput> | ToolOutput;
 }
