@@ -14,6 +14,7 @@ interface Message {
 interface Seen {
   readonly messages: readonly Message[];
   readonly corrupt: readonly string[];
+  readonly tooLong: readonly string[];
   readonly cuts: number;
 }
 
@@ -22,18 +23,20 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 function scan(chunks: Iterable<Uint8Array>, limit?: number): Seen {
   const messages: Message[] = [];
   const corrupt: string[] = [];
+  const tooLong: string[] = [];
   let cuts = 0;
   const scanner = createEventStreamScanner(
     {
       message: (headers, payload) => messages.push({ headers: Object.fromEntries(headers), payload: hex(payload) }),
       corrupt: (problem) => corrupt.push(problem),
+      tooLong: (problem) => tooLong.push(problem),
       cut: () => cuts++,
     },
     limit,
   );
   for (const chunk of chunks) scanner.push(chunk);
   scanner.end();
-  return { messages, corrupt, cuts };
+  return { messages, corrupt, tooLong, cuts };
 }
 
 /** A message whose headers are these bytes, and whose lengths and checksums are right unless told otherwise. */
@@ -109,7 +112,7 @@ describe('any messages, cut anywhere', () => {
         (messages, sizes) => {
           const body = Buffer.concat(messages.map(({ headers, payload }) => eventStreamMessage(headers, payload)));
           const expected = messages.map(({ headers, payload }) => ({ headers, payload: hex(payload) }));
-          expect(scan(cut(body, sizes))).toEqual({ messages: expected, corrupt: [], cuts: 0 });
+          expect(scan(cut(body, sizes))).toEqual({ messages: expected, corrupt: [], tooLong: [], cuts: 0 });
         },
       ),
     );
@@ -126,7 +129,7 @@ describe('any messages, cut anywhere', () => {
     const body = Buffer.concat([eventStreamMessage(EVENT, 'one'), eventStreamMessage(EVENT, 'two')]);
     let count = 0;
     const ignore = (): void => undefined;
-    const scanner = createEventStreamScanner({ message: () => count++, corrupt: ignore, cut: ignore });
+    const scanner = createEventStreamScanner({ message: () => count++, corrupt: ignore, tooLong: ignore, cut: ignore });
     scanner.push(body.subarray(0, body.length - 1));
     expect(count).toBe(1);
     scanner.push(body.subarray(body.length - 1));
@@ -181,7 +184,10 @@ describe('damage', () => {
 describe('limits', () => {
   it('refuse a message that is too long by its first twelve bytes', () => {
     const long = eventStreamMessage(EVENT, 'x'.repeat(2000));
-    expect(scan([long.subarray(0, 12)], 1000)).toMatchObject({ corrupt: [expect.stringContaining('more than 1000')] });
+    expect(scan([long.subarray(0, 12)], 1000)).toMatchObject({
+      corrupt: [],
+      tooLong: [expect.stringContaining('more than 1000')],
+    });
     expect(scan([long], 3000).messages).toHaveLength(1);
   });
 

@@ -4,12 +4,14 @@ import { crc32 } from './crc32.ts';
 /** A header's value. Timestamps are milliseconds since 1970-01-01 UTC, UUIDs their 36 characters. */
 export type EventStreamValue = boolean | number | bigint | string | Uint8Array;
 
-/** Called with what an event stream holds. After `corrupt` or `cut` nothing follows. */
+/** Called with what an event stream holds. After `corrupt`, `tooLong` or `cut` nothing follows. */
 export interface EventStreamHandler {
   /** One message whose checksums are right. `payload` is only valid during the call. */
   message(headers: ReadonlyMap<string, EventStreamValue>, payload: Uint8Array): void;
   /** The bytes are not an event stream, or not the ones that were sent. */
   corrupt(problem: string): void;
+  /** A message is longer than the limit, which it would be the next time too. */
+  tooLong(problem: string): void;
   /** The body ended in the middle of a message. */
   cut(): void;
 }
@@ -114,10 +116,10 @@ export function createEventStreamScanner(
   let lastHeaderBytes = NO_BYTES;
   let lastHeaders: ReadonlyMap<string, EventStreamValue> = new Map();
 
-  const stop = (problem: string): void => {
+  const stop = (problem: string, what: 'corrupt' | 'tooLong' = 'corrupt'): void => {
     stopped = true;
     waiting = NO_BYTES;
-    handler.corrupt(problem);
+    handler[what](problem);
   };
 
   /** The length of the message at `start`, whose prelude is there; 0 when it can't be one. */
@@ -132,7 +134,7 @@ export function createEventStreamScanner(
       return 0;
     }
     if (length > limit) {
-      stop(`The stream has a message of ${length} bytes; more than ${limit} are not read.`);
+      stop(`The stream has a message of ${length} bytes; more than ${limit} are not read.`, 'tooLong');
       return 0;
     }
     return length;

@@ -1,12 +1,13 @@
 import { isJsonObject } from '@treadle/core';
 import type { JsonObject, ModelRequest, ProviderToolDefinition, ResponseFormat, ToolDefinition } from '@treadle/core';
-import { cacheMarks, marked } from './anthropic-cache.ts';
+import { marked } from './anthropic-cache.ts';
 import { anthropicFormat, nativeFormat } from './anthropic-format.ts';
 import type { AnthropicFormat } from './anthropic-format.ts';
 import type { AnthropicQuirks } from './anthropic-quirks.ts';
 import { anthropicThinking } from './anthropic-thinking.ts';
 import { createAnthropicTranscript } from './anthropic-transcript.ts';
 import { createBody } from './body.ts';
+import { cacheMarks } from './cache-marks.ts';
 import { toJson } from './json-text.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createOnce, createTranscripts } from './transcripts.ts';

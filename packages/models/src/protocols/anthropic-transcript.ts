@@ -1,6 +1,5 @@
 import type { AssistantMessage, ModelMessage } from '@treadle/core';
 import { markedAt } from './anthropic-cache.ts';
-import type { CacheMarks } from './anthropic-cache.ts';
 import {
   anthropicAssistantContent,
   anthropicInterruptedResult,
@@ -8,6 +7,8 @@ import {
   anthropicUserContent,
   endsWithMarkableBlock,
 } from './anthropic-content.ts';
+import { endsToMark, REMEMBERED_MESSAGES } from './cache-marks.ts';
+import type { CacheMarks, WireMessage } from './cache-marks.ts';
 import { createCallIds } from './call-ids.ts';
 import type { createFragments, TranscriptWriter } from './transcripts.ts';
 
@@ -16,17 +17,7 @@ const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 /** What stands in for the user when a conversation begins with the assistant, which this wire doesn't accept. */
 const OPENING = '{"type":"text","text":"(The conversation continues.)"}';
 
-type Role = 'user' | 'assistant';
-
-/** A message of the wire: neighbours of one role are one. */
-interface WireMessage {
-  readonly role: Role;
-  /** Where in the text the last block ends that may carry a cache mark; 0 when there is none. */
-  end: number;
-}
-
-/** Messages whose ends are remembered: the two latest of the user's side are among them. */
-const REMEMBERED = 5;
+type Role = WireMessage['role'];
 
 /** The messages of one conversation as this wire writes them. */
 export interface AnthropicTranscript extends TranscriptWriter {
@@ -44,14 +35,6 @@ const hasSignedThinking = (message: AssistantMessage): boolean =>
 const joined = (before: string, open: Role | undefined, next: Role, content: string): string => {
   if (open === next) return `${before},${content}`;
   return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","content":[${content}`;
-};
-
-const endsToMark = (messages: readonly WireMessage[], marks: CacheMarks['messages']): number[] => {
-  if (marks === 'none') return [];
-  const markable = (marks === 'latest' ? messages.filter(({ role }) => role === 'user') : messages.slice(0, -1)).filter(
-    ({ end }) => end > 0,
-  );
-  return markable.slice(marks === 'latest' ? -2 : -1).map(({ end }) => end);
 };
 
 /** A writer of messages for `provider`. */
@@ -77,7 +60,7 @@ export function createAnthropicTranscript(
     if (open !== next) messages.push({ role: next, end: 0 });
     const current = messages.at(-1);
     if (markable && current !== undefined) current.end = written.length;
-    if (messages.length > REMEMBERED) messages.shift();
+    if (messages.length > REMEMBERED_MESSAGES) messages.shift();
   };
 
   const answerWaiting = (): void => {

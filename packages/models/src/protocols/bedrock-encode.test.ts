@@ -66,7 +66,7 @@ describe('a request', () => {
         structure: { jsonSchema: { name: 'the_answer', schema: JSON.stringify(schema) } },
       },
     });
-    const object = request([user('Hi')], { responseFormat: { type: 'json_object' } });
+    const object = request([user('Hi')], { cache: 'off', responseFormat: { type: 'json_object' } });
     expect(bodyFor(CLAUDE, object, { responseFormat: 'native' })['system']).toEqual([
       { text: expect.stringContaining('JSON object') as string },
     ]);
@@ -124,15 +124,29 @@ describe('reasoning', () => {
   const fieldsFor = (modelId: string, quirks?: BedrockQuirks): unknown =>
     bodyFor(modelId, request([user('Hi')], { thinking: 'medium' }), quirks)['additionalModelRequestFields'];
   const budget = { thinking: { type: 'enabled', budget_tokens: 2048 } };
+  const adaptive = {
+    thinking: { type: 'adaptive', display: 'summarized' },
+    output_config: { effort: 'medium' },
+  };
   const effort = { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'medium' } };
 
   it.each([
     [CLAUDE, budget],
     ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', budget],
     ['arn:aws:bedrock:us-east-1:1:application-inference-profile/abc', budget],
+    ['global.anthropic.claude-opus-4-20250514-v1:0', budget],
+    ['global.anthropic.claude-opus-4-6-v1', budget],
+    ['global.anthropic.claude-opus-4-7', adaptive],
+    ['anthropic.claude-opus-5', adaptive],
+    ['arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-8', adaptive],
+    ['anthropic.claude-3-haiku-20240307-v1:0', undefined],
+    ['us.anthropic.claude-3-5-sonnet-20241022-v2:0', undefined],
+    ['anthropic.claude-3-5-haiku-20241022-v1:0', undefined],
     ['us.amazon.nova-2-lite-v1:0', effort],
     ['amazon.nova-pro-v1:0', undefined],
     ['openai.gpt-oss-120b-1:0', { reasoning_effort: 'medium' }],
+    ['us.openai.gpt-5.6-sol', { reasoning: { effort: 'medium' } }],
+    ['arn:aws:bedrock:us-east-1::foundation-model/meta.llama3-1-8b-instruct-v1:0', undefined],
     ['meta.llama3-1-8b-instruct-v1:0', undefined],
   ])('is asked of %s in its vendor’s words', (modelId, expected) => {
     expect(fieldsFor(modelId)).toEqual(expected);
@@ -146,6 +160,15 @@ describe('reasoning', () => {
   it('takes its tokens on top of the limit, and no temperature', () => {
     const input = request([user('Hi')], { thinking: 'high', maxTokens: 100, temperature: 0 });
     expect(bodyFor(CLAUDE, input)['inferenceConfig']).toEqual({ maxTokens: 8292 });
+    expect(bodyFor('anthropic.claude-opus-4-7', input)['inferenceConfig']).toEqual({ maxTokens: 100 });
+    expect(bodyFor('amazon.nova-2-lite-v1:0', input)['inferenceConfig']).toEqual({ maxTokens: 100, temperature: 0 });
+  });
+
+  it('knows no level below low but by a budget', () => {
+    const input = request([user('Hi')], { thinking: 'minimal' });
+    expect(bodyFor('openai.gpt-oss-20b-1:0', input)['additionalModelRequestFields']).toEqual({
+      reasoning_effort: 'low',
+    });
   });
 
   it('keeps the caller’s own fields beside it', () => {

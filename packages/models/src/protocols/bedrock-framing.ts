@@ -19,7 +19,7 @@ export const startsBedrockStream = (first: Uint8Array): boolean =>
 
 const textOf = (value: EventStreamValue | undefined): string => (typeof value === 'string' ? value : '');
 
-const createBinaryScanner = (onFrame: FrameHandler): FrameScanner => {
+const createBinaryScanner = (onFrame: FrameHandler, onProblem: (message: string) => void): FrameScanner => {
   const decoder = new TextDecoder();
   return createEventStreamScanner({
     message(headers, payload) {
@@ -34,6 +34,7 @@ const createBinaryScanner = (onFrame: FrameHandler): FrameScanner => {
       else onFrame(textOf(headers.get(':event-type')), data, true);
     },
     corrupt: (problem) => onFrame(CORRUPT_FRAME, problem, true),
+    tooLong: onProblem,
     cut: () => onFrame('', '', false),
   });
 };
@@ -44,7 +45,7 @@ export const bedrockFraming: Framing = (onFrame, onProblem) => {
   return {
     push(chunk) {
       if (chunk.length === 0) return;
-      scanner ??= LINE_STARTS.has(chunk[0]) ? createJsonLinesScanner(onFrame, onProblem) : createBinaryScanner(onFrame);
+      scanner ??= (LINE_STARTS.has(chunk[0]) ? createJsonLinesScanner : createBinaryScanner)(onFrame, onProblem);
       scanner.push(chunk);
     },
     end() {

@@ -1,0 +1,192 @@
+import type {
+  AssistantMessage,
+  FileBlock,
+  ModelMessage,
+  ToolResultMessage,
+  UserContent,
+  UserMessage,
+} from '@treadle/core';
+import {
+  bedrockAssistantContent,
+  bedrockInterruptedResult,
+  bedrockToolName,
+  bedrockToolResult,
+  bedrockUserContent,
+  isDocument,
+} from './bedrock-content.ts';
+import { createDocumentNames } from './bedrock-names.ts';
+import { endsToMark, REMEMBERED_MESSAGES } from './cache-marks.ts';
+import type { CacheMarks, WireMessage } from './cache-marks.ts';
+import { createCallIds } from './call-ids.ts';
+import { createFragments, createTranscripts } from './transcripts.ts';
+import type { TranscriptWriter } from './transcripts.ts';
+
+type Role = WireMessage['role'];
+
+const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
+
+/** What stands in for the user where this wire wants one: a conversation begins and ends with the user. */
+const OPENING = '{"text":"(The conversation continues.)"}';
+const CLOSING = '{"text":"(Continue.)"}';
+
+/** Asks the service to keep what comes before it. */
+export const CACHE_POINT = '{"cachePoint":{"type":"default"}}';
+
+/** The messages of one conversation as this wire writes them. */
+export interface BedrockTranscript extends TranscriptWriter {
+  /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
+  readonly callsWithoutThinking: boolean;
+  /** Names of the tools that were called. */
+  readonly called: ReadonlySet<string>;
+  /** The elements with cache points in them and, where there is a note, that as the user's last text. */
+  marked(marks: CacheMarks['messages'], note: string): string;
+}
+
+const hasReasoning = (message: AssistantMessage): boolean =>
+  message.content.some(
+    (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
+  );
+
+/** The documents of each message, looked for once. */
+const createDocumentLists = (): ((message: UserMessage | ToolResultMessage) => readonly FileBlock[]) => {
+  const kept = new WeakMap<ModelMessage, readonly FileBlock[]>();
+  return (message) => {
+    let documents = kept.get(message);
+    if (documents === undefined) {
+      documents = message.content.filter((block) => isDocument(block));
+      kept.set(message, documents);
+    }
+    return documents;
+  };
+};
+
+/** What the writers of one model share. */
+interface Shared {
+  readonly fragment: ReturnType<typeof createFragments>;
+  readonly documentsOf: ReturnType<typeof createDocumentLists>;
+}
+
+/** Of all documents only a PDF may have a cache point right behind it: behind another the service makes a bad request. */
+const takesPoint = (content: readonly UserContent[]): boolean => {
+  const last = content.findLast((block) => block.type !== 'text' || block.text.trim() !== '');
+  return last === undefined || !isDocument(last) || last.mediaType === 'application/pdf';
+};
+
+const withPoints = (text: string, ends: readonly number[]): string => {
+  let result = '';
+  let from = 0;
+  for (const end of ends) {
+    result += `${text.slice(from, end)},${CACHE_POINT}`;
+    from = end;
+  }
+  return from === 0 ? text : result + text.slice(from);
+};
+
+const createWriter = (provider: string, { fragment, documentsOf }: Shared): BedrockTranscript => {
+  const ids = createCallIds(CALL_ID_RULES);
+  const names = createDocumentNames();
+  const called = new Set<string>();
+  const messages: WireMessage[] = [];
+  let written = '';
+  let callsWithoutThinking = false;
+
+  const openRole = (): Role | undefined => messages.at(-1)?.role;
+
+  const joined = (before: string, open: Role | undefined, next: Role, content: string): string => {
+    if (open === next) return `${before},${content}`;
+    return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","content":[${content}`;
+  };
+
+  const add = (next: Role, content: string, markable = true): void => {
+    if (content === '') return;
+    if (messages.length === 0 && next === 'assistant') add('user', OPENING);
+    const open = openRole();
+    written = joined(written, open, next, content);
+    if (open !== next) messages.push({ role: next, end: 0 });
+    const current = messages.at(-1);
+    if (markable && current !== undefined) current.end = written.length;
+    if (messages.length > REMEMBERED_MESSAGES) messages.shift();
+  };
+
+  const answerWaiting = (): void => {
+    for (const id of ids.waiting()) add('user', bedrockInterruptedResult(id));
+    ids.forgetWaiting();
+  };
+
+  const addAssistant = (message: AssistantMessage): void => {
+    const own = message.provider === provider;
+    const wireIds = new Map<string, string>();
+    for (const block of message.content) {
+      if (block.type !== 'tool_call') continue;
+      wireIds.set(block.callId, ids.assign(block, own));
+      called.add(bedrockToolName(block.name));
+    }
+    const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
+    add(
+      'assistant',
+      fragment(message, key, () => bedrockAssistantContent(message.content, own, wireIds)),
+    );
+    callsWithoutThinking = wireIds.size > 0 && !(own && hasReasoning(message));
+  };
+
+  /** Content in which documents have names: they are part of what the JSON depends on. */
+  const addNamed = (
+    message: UserMessage | ToolResultMessage,
+    key: string,
+    write: (nameDocument: () => string) => string,
+  ): void => {
+    const given = documentsOf(message).map((file) => names.next(file));
+    const json = fragment(message, [key, ...given].join('\n'), () => {
+      let at = 0;
+      return write(() => given[at++] ?? '');
+    });
+    add('user', json, message.role === 'tool' || takesPoint(message.content));
+  };
+
+  /** Text that only this request has at its end, the answers to calls that have none among it. */
+  const complete = (marks: CacheMarks['messages'], note: string): string => {
+    let text = written;
+    let open = openRole();
+    let ends: readonly WireMessage[] = messages;
+    const user = (content: string): void => {
+      text = joined(text, open, 'user', content);
+      open = 'user';
+    };
+    const waiting = ids.waiting();
+    if (waiting.length > 0) {
+      const before = open === 'user' ? messages.slice(0, -1) : messages;
+      for (const id of waiting) user(bedrockInterruptedResult(id));
+      ends = [...before, { role: 'user', end: text.length }];
+    }
+    const places = endsToMark(ends, marks);
+    if (open === 'assistant') user(note === '' ? CLOSING : note);
+    else if (note !== '') user(note);
+    return open === undefined ? '' : `${withPoints(text, places)}]}`;
+  };
+
+  return {
+    append(message: ModelMessage) {
+      if (message.role === 'tool') {
+        const id = ids.take(message.callId);
+        if (id === undefined) return;
+        return addNamed(message, id, (name) => bedrockToolResult(message, id, name));
+      }
+      answerWaiting();
+      if (message.role === 'assistant') return addAssistant(message);
+      callsWithoutThinking = false;
+      addNamed(message, '', (name) => bedrockUserContent(message.content, name));
+    },
+    text: () => complete('none', ''),
+    marked: complete,
+    called,
+    get callsWithoutThinking() {
+      return callsWithoutThinking;
+    },
+  };
+};
+
+/** Keeps the writer of each conversation with one model of `provider`. */
+export function createBedrockTranscripts(provider: string): (messages: readonly ModelMessage[]) => BedrockTranscript {
+  const shared: Shared = { fragment: createFragments(), documentsOf: createDocumentLists() };
+  return createTranscripts(() => createWriter(provider, shared));
+}
