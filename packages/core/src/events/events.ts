@@ -149,7 +149,7 @@ export type DurableEventBody =
       readonly error: ModelError;
       /** What comes next: another attempt, after a wait. Absent when the call is given up. */
       readonly retry?: { readonly delayMs: number; readonly modelIndex: number };
-      /** What the failed attempt used, where the provider said so and no message tells. */
+      /** What the failed attempt used, where no message tells; unknown when it broke off, absent when it never began. */
       readonly usage?: Usage;
       readonly cost?: number | null;
     })

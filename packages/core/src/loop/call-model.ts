@@ -119,7 +119,9 @@ function failedEvents(
   const { runId, turnIndex, attempt } = call.open.place;
   const next = nextAttempt(context, call, error);
   const failed = { type: 'attempt_failed' as const, at, runId, turnIndex, attempt };
-  const used = usage === UNKNOWN_USAGE ? {} : { usage, cost: priceOf(call.model, usage) };
+  // A call that failed before it showed anything costs nothing; of one that broke off nobody said what it cost.
+  const free = usage === UNKNOWN_USAGE && !call.open.begun;
+  const used = free ? {} : { usage, cost: priceOf(call.model, usage) };
   if (next.retry) {
     const voided = call.open.begun ? [discarded(call, at, 'attempt_failed')] : [];
     return [{ ...failed, error, retry: next.retry, ...used }, ...voided];

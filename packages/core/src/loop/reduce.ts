@@ -79,9 +79,12 @@ function fold(state: SessionState, event: DurableEvent): void {
       state.lastRunId = event.runId;
       state.run = null;
       return;
+    case 'message_discarded':
+      // Nobody said what the call had cost until then; a failed attempt says it itself.
+      if (event.reason === 'interrupted') openRun(state, event).cost = null;
+      return;
     // Facts for readers of the log: nothing the loop decides depends on them.
     case 'session_created':
-    case 'message_discarded':
     case 'decision_made':
     case 'branches_started':
     case 'branches_ended':

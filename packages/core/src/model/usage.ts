@@ -41,3 +41,24 @@ export function addUsage(a: Usage, b: Usage): Usage {
 export function totalTokens(usage: Usage): number {
   return (usage.input ?? 0) + (usage.output ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
 }
+
+/**
+ * The share of a prompt that came out of the provider's cache, from 0 to 1, or null when it wasn't counted or there was no
+ * prompt. A provider that doesn't count what it writes to its cache counts that as input.
+ *
+ * For one message, give its `usage`; a run's is in its result, which knows whether all of its messages were counted.
+ *
+ * @example
+ * ```ts
+ * import { cacheHitRate } from '@treadle/core';
+ *
+ * console.log(cacheHitRate({ input: 100, output: 20, cacheRead: 900, cacheWrite: 0, reasoning: null })); // 0.9
+ * console.log(cacheHitRate({ input: 100, output: 20, cacheRead: null, cacheWrite: null, reasoning: null })); // null
+ * ```
+ */
+export function cacheHitRate(usage: Usage): number | null {
+  const { input, cacheRead, cacheWrite } = usage;
+  if (input === null || cacheRead === null) return null;
+  const prompt = input + cacheRead + (cacheWrite ?? 0);
+  return prompt === 0 ? null : cacheRead / prompt;
+}

@@ -2,7 +2,7 @@ import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
 import type { FileBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
 import type { ModelError } from '../model/model.ts';
-import { addUsage, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
+import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 
 /** What a run came to. Failing is a result too: read `end` before you rely on the answer. */
 export interface RunResult {
@@ -16,9 +16,12 @@ export interface RunResult {
   readonly finalAnswer: string;
   /** This run's messages, its prompt first, as they happened. */
   readonly messages: readonly Message[];
+  /** The sum of what is known; each message has its own. */
   readonly usage: Usage;
-  /** US dollars, null when any part is unknown. */
+  /** US dollars, failed attempts included; null when any part is unknown. Each message has its own. */
   readonly cost: number | null;
+  /** The share of all prompts that came out of the provider's cache, from 0 to 1; null when any prompt wasn't counted. */
+  readonly cacheHitRate: number | null;
   /** Model calls. */
   readonly turns: number;
   /** Files that tools and the model produced. */
@@ -46,8 +49,10 @@ export function runResultFold(runId: string): RunResultFold {
   const files: FileBlock[] = [];
   let usage: Usage = UNKNOWN_USAGE;
   let cost: number | null = 0;
+  let promptsCounted = true;
   const spend = (used: Usage, price: number | null): void => {
     usage = addUsage(usage, used);
+    if (used.input === null || used.cacheRead === null) promptsCounted = false;
     cost = cost === null || price === null ? null : cost + price;
   };
   let turns = 0;
@@ -94,6 +99,7 @@ export function runResultFold(runId: string): RunResultFold {
       else if (event.type === 'message_added') addMessage(event.message, event.inView);
       else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
       else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
+      else if (event.type === 'message_discarded' && event.reason === 'interrupted') spend(UNKNOWN_USAGE, null);
       else if (event.type === 'turn_ended') endTurn();
       else if (event.type === 'run_ended') ended = event;
     },
@@ -109,6 +115,7 @@ export function runResultFold(runId: string): RunResultFold {
       messages,
       usage,
       cost,
+      cacheHitRate: promptsCounted ? cacheHitRate(usage) : null,
       turns,
       files,
       containerId,

@@ -1,5 +1,6 @@
+export { cacheHitRate } from '@treadle/core';
 export { CATALOGUE, lookUp } from './catalogue.ts';
-export { cacheHitRate, priceOf } from './price.ts';
+export { priceOf } from './price.ts';
 export type { Cost, PriceOptions } from './price.ts';
 export { checkRow } from './row.ts';
 export type { CataloguePrice, CatalogueRow, InputModality, PriceTier, TokenPrices } from './row.ts';

@@ -73,14 +73,3 @@ export function priceOf(row: CatalogueRow, usage: Usage, options: PriceOptions =
   if (input === null || output === null || cacheRead === null || cacheWrite === null) return null;
   return { total: input + output + cacheRead + cacheWrite, input, output, cacheRead, cacheWrite };
 }
-
-/**
- * The share of a prompt that came out of a cache, from 0 to 1, or null when it wasn't counted or there was no prompt.
- * A provider that doesn't count what it writes to its cache counts that as input.
- */
-export function cacheHitRate(usage: Usage): number | null {
-  const { input, cacheRead, cacheWrite } = usage;
-  if (input === null || cacheRead === null) return null;
-  const prompt = input + cacheRead + (cacheWrite ?? 0);
-  return prompt === 0 ? null : cacheRead / prompt;
-}
