@@ -26,6 +26,8 @@ export type TreadleErrorCode =
   | 'invalid_messages'
   /** A tool result, or another answer, for a call that isn't waiting for it. */
   | 'not_awaiting'
+  /** Answers that don't answer the questions of an `ask_user` call. The message says which, and why. */
+  | 'invalid_answer'
   /** A journal written by a newer version of Treadle. It is left untouched. */
   | 'journal_too_new'
   /** Stored bytes that fail their check. */

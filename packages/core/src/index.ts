@@ -22,6 +22,8 @@ export * from './agent.ts';
 export * from './input.ts';
 export * from './limits/limits.ts';
 export * from './projections/run-result.ts';
+export * from './projections/todo.ts';
+export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
 export * from './session.ts';
 export { initialState, type SessionState } from './loop/state.ts';

@@ -6,6 +6,9 @@ export { editFileTool, listFilesTool, readFileTool, writeFileTool } from './file
 export type { EditFileToolOptions, ListFilesToolOptions, ReadFileToolOptions } from './file-tools.ts';
 export { searchTool } from './search-tool.ts';
 export type { SearchToolOptions } from './search-tool.ts';
+export { todoTool } from './todo-tool.ts';
+export { askUserTool } from './ask-user-tool.ts';
+export type { AskUserToolOptions } from './ask-user-tool.ts';
 export { defaultSkippedFolders } from './options.ts';
 export type { CommonToolOptions } from './options.ts';
 export { defaultDenyPatterns } from './bash/deny.ts';

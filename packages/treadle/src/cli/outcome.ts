@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@treadle/core';
+import { TODO_TOOL, todoItems, type JsonObject, type JsonValue } from '@treadle/core';
 
 import { counted } from './figures.ts';
 
@@ -41,6 +41,10 @@ function wordsOf(toolName: string, facts: JsonObject): string | null {
       return typeof addedLines === 'number' && typeof removedLines === 'number'
         ? `+${addedLines} -${removedLines} lines`
         : null;
+    }
+    case TODO_TOOL: {
+      const items = todoItems(facts);
+      return items && `${items.filter(({ status }) => status === 'completed').length} of ${items.length} done`;
     }
     default:
       return null;

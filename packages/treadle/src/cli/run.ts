@@ -7,12 +7,14 @@ import {
   type Agent,
   type Journal,
   type Run,
+  type RunResult,
   type Session,
   type Tool,
 } from '@treadle/core';
 
 import { hostname } from 'node:os';
 
+import { answersFor, type Asking } from './ask-user.ts';
 import { chooseModel } from './choose-model.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from './folder-sessions.ts';
@@ -23,6 +25,7 @@ import { unsavedJournal } from './parts.ts';
 import { checkAllow, gateTools, type PermissionDenial } from './permissions.ts';
 import { createRunOutput, type RunOutput } from './run-output.ts';
 import { promptTexts, type RunRequest } from './run-request.ts';
+import { openTerminal } from './terminal.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 
 /** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
@@ -83,8 +86,8 @@ async function toolsFor(
   denials: PermissionDenial[],
   note: (text: string) => void,
 ): Promise<Tool[]> {
-  const { builtInTools } = await import('@treadle/tools');
-  const all = builtInTools({ root: folder });
+  const { askUserTool, builtInTools, todoTool } = await import('@treadle/tools');
+  const all = [...builtInTools({ root: folder }), todoTool(), askUserTool()];
   const names = all.map(({ name }) => name);
   checkAllow(request.allow, names);
   const permissions = { allow: request.allow, folderNamed: request.cwd !== undefined };
@@ -146,9 +149,12 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
   const run = startRun(session, texts);
   let left = false;
   let isOver = false;
+  let isAsking = false;
+  const stops = Promise.withResolvers<string>();
   const stop = (reason: string): void => {
-    // The last of the output may fail when there is nothing left to stop.
-    if (isOver) return;
+    stops.resolve(reason);
+    // The last of the output may fail when there is nothing left to stop; a paused run is ended where it is waited for.
+    if (isOver || isAsking) return;
     // When the journal can't take the cancellation, the run fails for the same reason and says so.
     session.abort(reason).catch((error: unknown) => note(`The run could not be cancelled: ${errorText(error)}`));
   };
@@ -160,16 +166,39 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
     note(`${signal}: ending the run. Once more ends the process at once.`);
     stop(`Interrupted by ${signal}.`);
   });
+  const isStopped = (): boolean => left || interruptions.signal !== null;
+  const asking: Asking = { terminal: openTerminal(io, out), out, stopped: stops.promise, isStopped };
+  let result = await follow(context, run, output);
+  while (result.end === 'paused') {
+    isAsking = true;
+    const answers = await answersFor(result.pending, asking);
+    if (answers === null) {
+      if (isStopped()) result = await endPaused(session, result, await stops.promise);
+      break;
+    }
+    isAsking = false;
+    result = await follow(context, session.submitToolResults(answers), output);
+  }
+  isOver = true;
+  if (!left)
+    output.end({ sessionId: session.id, agent: session.agent, result, denials, durationMs: io.now() - startedAt });
+  if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
+  return left ? EXIT.closedPipe : exitCodeOf(result.end, denials.length > 0);
+}
+
+/** Prints a run's events as they come, to its end or its pause. */
+async function follow({ out, interruptions }: CommandContext, run: Run, output: RunOutput): Promise<RunResult> {
   for await (const event of run) {
     output.take(event);
     // A reader that doesn't read must not keep an interrupted process alive.
     const clogged = out.flowing();
     if (clogged) await Promise.race([clogged, interruptions.first]);
   }
-  const result = await run.result;
-  isOver = true;
-  if (!left)
-    output.end({ sessionId: session.id, agent: session.agent, result, denials, durationMs: io.now() - startedAt });
-  if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
-  return left ? EXIT.closedPipe : exitCodeOf(result.end, denials.length > 0);
+  return run.result;
+}
+
+/** Ends a run that waits for an answer nobody will give any more. */
+async function endPaused(session: Session, result: RunResult, reason: string): Promise<RunResult> {
+  await session.abort(reason);
+  return { ...result, end: 'aborted', message: reason, pending: [] };
 }

@@ -1,9 +1,10 @@
-import type { JsonObject, TreadleEvent } from '@treadle/core';
+import { TODO_TOOL, todoItems, type JsonObject, type TreadleEvent } from '@treadle/core';
 
 import { duration } from './figures.ts';
 import type { Printer } from './io.ts';
 import { plainLine, plainText } from './plain-text.ts';
 import type { Style } from './style.ts';
+import { todoLines } from './todo-lines.ts';
 import { toolLine } from './tool-line.ts';
 
 /** A run, or a log, as text for a person: append-only, line by line. */
@@ -82,6 +83,8 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
           }
         : { isError: true };
     line('tools', toolLine({ toolName, label: label(toolName), arguments: args, content, ...outcome }, style));
+    if (event.type === 'tool_ended' && toolName === TODO_TOOL)
+      out.print(todoLines(todoItems(event.details) ?? [], style));
   }
 
   /** What is printed of the open message is void. */
