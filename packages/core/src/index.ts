@@ -21,6 +21,7 @@ export * from './ports/ids.ts';
 export * from './agent.ts';
 export * from './input.ts';
 export * from './limits/limits.ts';
+export * from './limits/ledger.ts';
 export * from './projections/run-result.ts';
 export * from './projections/todo.ts';
 export * from './tools/user-questions.ts';

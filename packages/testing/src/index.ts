@@ -33,4 +33,6 @@ export { replayedModel, replayingHttp } from './cassette/replay.ts';
 export type { Redaction } from './cassette/secrets.ts';
 export type { ContractCase, JournalContractOptions, JournalUnderTest } from './contract/journal-case.ts';
 export { journalContract } from './contract/journal.ts';
+export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.ts';
+export { ledgerContract } from './contract/ledger.ts';
 export { journalOf, logOf } from './log.ts';

@@ -172,7 +172,7 @@ export type DurableEventBody =
   | (InRun & {
       readonly type: 'decision_made';
       readonly at: number;
-      readonly kind: 'hook' | 'permission' | 'memory' | 'check' | 'routing';
+      readonly kind: 'hook' | 'permission' | 'memory' | 'check' | 'routing' | 'budget';
       readonly key: string;
       readonly decision: JsonValue;
     })
@@ -232,6 +232,21 @@ export type DurableEventBody =
       readonly view: readonly Message[];
       readonly tokensBefore: number;
       readonly tokensAfter: number;
+    })
+  /** What a model call that had money set aside for it cost in the end. */
+  | (InTurn & {
+      readonly type: 'budget_settled';
+      readonly at: number;
+      /** The reservation: the `key` of the decision that made it. */
+      readonly key: string;
+      /** US dollars. */
+      readonly reserved: number;
+      readonly cost: number;
+      /**
+       * Where the cost is from: the usage the provider reported; what was streamed before it was stopped; all that was
+       * reserved, for nobody knows; or nothing, for the call was not made or the provider turned it away.
+       */
+      readonly basis: 'usage' | 'streamed' | 'worst_case' | 'none';
     })
   | (InTurn & { readonly type: 'turn_ended'; readonly at: number; readonly usage: Usage; readonly cost: number | null })
   | (InRun & {

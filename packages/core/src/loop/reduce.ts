@@ -86,6 +86,7 @@ function fold(state: SessionState, event: DurableEvent): void {
     // Facts for readers of the log: nothing the loop decides depends on them.
     case 'session_created':
     case 'decision_made':
+    case 'budget_settled':
     case 'branches_started':
     case 'branches_ended':
     case 'task_updated':

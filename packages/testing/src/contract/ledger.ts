@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import type { Ledger } from '@treadle/core';
+import type { ContractCase } from './journal-case.ts';
+import { rejects, seeded, turnOfLoop } from './journal-support.ts';
+
+/** A fresh ledger for one case of the contract. */
+export interface LedgerUnderTest {
+  readonly ledger: Ledger;
+  /** The same ledger once more, as another process would open it. Those that live in one process leave it out. */
+  readonly open?: () => Promise<Ledger>;
+  /** Called after the case, whatever came of it. */
+  readonly dispose?: () => Promise<void>;
+}
+
+export interface LedgerContractOptions {
+  /** Seed of the random interleavings. Default: a new one each time; a failure names it. */
+  readonly seed?: number;
+  /** How many random interleavings. Default 25. */
+  readonly runs?: number;
+}
+
+interface LedgerCase {
+  readonly name: string;
+  /** The ledger has a limit of one dollar. */
+  run(under: LedgerUnderTest, options: Required<LedgerContractOptions>): Promise<void>;
+}
+
+const REFUSED = { granted: false } as const;
+
+const CASES: readonly LedgerCase[] = [
+  {
+    name: 'begins with all of its limit',
+    async run({ ledger }) {
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
+    },
+  },
+  {
+    name: 'sets money aside, and spends what the call cost in the end',
+    async run({ ledger }) {
+      assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0.5, remaining: 0.5 });
+      await ledger.settle('a', 0.125);
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0.125, reserved: 0, remaining: 0.875 });
+    },
+  },
+  {
+    name: 'grants the last of it, refuses more, and says what is left',
+    async run({ ledger }) {
+      await ledger.reserve('a', 0.75);
+      assert.deepEqual(await ledger.reserve('b', 0.5), { ...REFUSED, remaining: 0.25 });
+      assert.deepEqual(await ledger.reserve('b', 0.25), { granted: true, amount: 0.25 });
+      assert.deepEqual(await ledger.reserve('c', 0.000000001), { ...REFUSED, remaining: 0 });
+      assert.deepEqual(await ledger.reserve('d', 0), { granted: true, amount: 0 });
+    },
+  },
+  {
+    name: 'gives back what was never used',
+    async run({ ledger }) {
+      await ledger.reserve('a', 1);
+      await ledger.release('a');
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
+      assert.deepEqual(await ledger.reserve('b', 1), { granted: true, amount: 1 });
+    },
+  },
+  {
+    name: 'does nothing twice under one id',
+    async run({ ledger }) {
+      await ledger.reserve('a', 0.5);
+      assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
+      assert.deepEqual(await ledger.reserve('a', 0.75), { granted: true, amount: 0.5 });
+      assert.equal((await ledger.balance()).reserved, 0.5);
+      await ledger.settle('a', 0.25);
+      await ledger.settle('a', 0.25);
+      await ledger.settle('a', 1);
+      await ledger.release('a');
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0.25, reserved: 0, remaining: 0.75 });
+      await ledger.reserve('b', 0.5);
+      await ledger.release('b');
+      await ledger.release('b');
+      await ledger.settle('b', 0.5);
+      assert.equal((await ledger.balance()).spent, 0.25, 'what was given back stays given back');
+    },
+  },
+  {
+    name: 'grants nothing more under an id that is settled',
+    async run({ ledger }) {
+      await ledger.reserve('a', 0.5);
+      await ledger.settle('a', 0.25);
+      assert.deepEqual(await ledger.reserve('a', 0.5), { ...REFUSED, remaining: 0.75 });
+      await ledger.reserve('b', 0.5);
+      await ledger.release('b');
+      assert.deepEqual(await ledger.reserve('b', 0.5), { ...REFUSED, remaining: 0.75 });
+    },
+  },
+  {
+    name: 'counts what is spent, reserved or not, and more than reserved too',
+    async run({ ledger }) {
+      await ledger.settle('never reserved', 0.25);
+      await ledger.reserve('a', 0.25);
+      await ledger.settle('a', 1);
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 1.25, reserved: 0, remaining: 0 });
+      assert.deepEqual(await ledger.reserve('b', 0.25), { ...REFUSED, remaining: 0 });
+    },
+  },
+  {
+    name: 'releasing what was never reserved changes nothing, and grants it later',
+    async run({ ledger }) {
+      await ledger.release('a');
+      assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
+    },
+  },
+  {
+    name: 'can be raised, and never falls',
+    async run({ ledger }) {
+      await ledger.reserve('a', 1);
+      await ledger.settle('a', 1);
+      await ledger.raise(1.5);
+      assert.deepEqual(await ledger.balance(), { limit: 1.5, spent: 1, reserved: 0, remaining: 0.5 });
+      assert.deepEqual(await ledger.reserve('b', 0.5), { granted: true, amount: 0.5 });
+      await ledger.raise(1.5);
+      await rejects(ledger.raise(1), 'invalid_definition', /raised/);
+      assert.equal((await ledger.balance()).limit, 1.5);
+    },
+  },
+  {
+    name: 'adds up exactly, however small and many the amounts',
+    async run({ ledger }) {
+      for (let n = 0; n < 100; n++) {
+        assert.equal((await ledger.reserve(`a${n}`, 0.01)).granted, true, `the ${n + 1}. cent`);
+        await ledger.settle(`a${n}`, 0.01);
+      }
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 1, reserved: 0, remaining: 0 });
+    },
+  },
+  {
+    name: 'counts the smallest fraction as a billionth, never as nothing',
+    async run({ ledger }) {
+      await ledger.reserve('a', 1e-12);
+      assert.equal((await ledger.balance()).reserved, 1e-9);
+      await ledger.settle('a', 1e-12);
+      assert.equal((await ledger.balance()).spent, 1e-9);
+    },
+  },
+  {
+    name: 'refuses what is no amount of money',
+    async run({ ledger }) {
+      for (const amount of [-0.1, Number.NaN, Infinity]) {
+        await rejects(ledger.reserve('a', amount), 'invalid_definition');
+        await rejects(ledger.settle('a', amount), 'invalid_definition');
+        await rejects(ledger.raise(amount), 'invalid_definition');
+      }
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
+    },
+  },
+  {
+    name: 'never promises more than it has, however many draw on it at once',
+    async run({ ledger, open }, { seed, runs }) {
+      const second = (await open?.()) ?? ledger;
+      const random = seeded(seed);
+      for (let round = 0; round < runs; round++) {
+        const draw = async (name: string, from: Ledger): Promise<void> => {
+          for (let n = 0; n < 4; n++) {
+            const id = `${round}.${name}.${n}`;
+            const outcome = await from.reserve(id, random() * 0.1);
+            if (random() < 0.5) await turnOfLoop();
+            if (!outcome.granted) continue;
+            if (random() < 0.2) await from.release(id);
+            else if (random() < 0.9) await from.settle(id, random() * outcome.amount);
+            const { spent, reserved, remaining, limit } = await ledger.balance();
+            assert.ok(spent + reserved <= limit + 1e-9, `${spent} and ${reserved} of ${limit} (seed ${seed})`);
+            assert.ok(remaining >= 0);
+          }
+        };
+        await Promise.all(['a', 'b', 'c', 'd'].map((name, index) => draw(name, index % 2 === 0 ? ledger : second)));
+      }
+      assert.deepEqual(await second.balance(), await ledger.balance());
+    },
+  },
+];
+
+/**
+ * What every `Ledger` must do, as a list of cases for any test runner. `make` is called for each case, and makes a ledger
+ * with a limit of one dollar.
+ *
+ * @example
+ * ```ts
+ * import { memoryLedger } from '@treadle/core';
+ * import { ledgerContract } from '@treadle/testing';
+ *
+ * // With any runner: for (const { name, run } of ledgerContract(make)) it(name, run);
+ * for (const { run } of ledgerContract(() => ({ ledger: memoryLedger(1) }))) await run();
+ * ```
+ */
+export function ledgerContract(
+  make: () => LedgerUnderTest | Promise<LedgerUnderTest>,
+  options: LedgerContractOptions = {},
+): ContractCase[] {
+  const settings = { seed: options.seed ?? Math.floor(Math.random() * 2 ** 32), runs: options.runs ?? 25 };
+  return CASES.map(({ name, run }) => ({
+    name,
+    async run() {
+      const under = await make();
+      try {
+        await run(under, settings);
+      } finally {
+        await under.dispose?.();
+      }
+    },
+  }));
+}
