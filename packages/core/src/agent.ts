@@ -1,4 +1,6 @@
 import type { ConfigSnapshot } from './events/events.ts';
+import type { Hook } from './hooks/hook.ts';
+import { hookRegistry, type HookRegistry } from './hooks/registry.ts';
 import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { DEFAULT_LIMITS, limitsAsData, type Limits } from './limits/limits.ts';
@@ -60,6 +62,8 @@ export interface AgentDefinition {
   readonly responseFormat?: ResponseFormat;
   /** Merged into each request's body. */
   readonly extraBody?: JsonObject;
+  /** Your functions at the moments of the loop, made by `defineHook`. */
+  readonly hooks?: readonly Hook[];
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -89,6 +93,8 @@ export interface Agent {
   readonly cache: CacheHints | undefined;
   readonly responseFormat: ResponseFormat | undefined;
   readonly extraBody: JsonObject | undefined;
+  /** Null for none. */
+  readonly hooks: HookRegistry | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -161,6 +167,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     cache: definition.cache,
     responseFormat: definition.responseFormat,
     extraBody: definition.extraBody,
+    hooks: hookRegistry(definition.hooks),
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });

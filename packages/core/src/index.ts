@@ -18,6 +18,8 @@ export { compileSchema, validateJson, type SchemaCheck } from './tools/validate.
 export * from './ports/http.ts';
 export * from './ports/clock.ts';
 export * from './ports/ids.ts';
+export * from './hooks/hook.ts';
+export type { HookRegistry } from './hooks/registry.ts';
 export * from './agent.ts';
 export * from './input.ts';
 export * from './limits/limits.ts';

@@ -67,7 +67,7 @@ export function createRun(sources: RunSources): RunControl {
     if (event.type === 'input_rejected' && event.inputSeq === boundTo) {
       rejected = new TreadleError('run_active', event.reason);
     }
-    if (event.type === 'run_started' && event.inputSeq === boundTo) {
+    if ((event.type === 'run_started' || event.type === 'run_ended') && event.inputSeq === boundTo) {
       ({ runId } = event);
       fold = runResultFold(runId);
       id.resolve(runId);

@@ -13,6 +13,8 @@ import type { Journal, PostOutcome } from './journal/journal.ts';
 import { asJson, isJsonObject, type JsonObject } from './json.ts';
 import { drive, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
+import { endSession } from './loop/hook-observers.ts';
+import type { SessionSource } from './loop/question.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
 import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
@@ -38,6 +40,8 @@ export interface SessionParts {
   active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
   /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
   queue: Promise<unknown>;
+  /** How the session came to be open, until its hooks have been told. */
+  opened: SessionSource | null;
 }
 
 interface Extra {
@@ -219,6 +223,19 @@ export async function replaceMessages(parts: SessionParts, messages: readonly Me
   });
 }
 
+/** Forgets the conversation: for hooks the session ends and begins again. */
+export async function reset(parts: SessionParts): Promise<void> {
+  await replaceMessages(parts, []);
+  await endSession(parts, 'clear');
+  parts.opened = 'clear';
+}
+
+/** Waits for what is going on, then tells the hooks that nobody will use the session here any more. */
+export async function close(parts: SessionParts, reason: string): Promise<void> {
+  while (parts.active) await parts.active.ended;
+  await endSession(parts, reason);
+}
+
 function refuseDriven({ active }: SessionParts): void {
   if (!active) return;
   throw new TreadleError(
@@ -308,7 +325,8 @@ function start(
 }
 
 function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
-  const { journal, state, agent, clock, ids, random, hub, owner } = parts;
+  const { journal, state, agent, clock, ids, random, hub, owner, opened } = parts;
+  parts.opened = null;
   return drive({
     journal,
     state,
@@ -318,6 +336,7 @@ function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenI
     random,
     input,
     begin,
+    opened,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,
     observed: () => hub.observed,

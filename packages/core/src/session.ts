@@ -93,6 +93,8 @@ export interface Session {
   subscribe(observer: Observer): () => void;
   /** Resolves when no run is being driven here. */
   idle(): Promise<void>;
+  /** Waits until it is idle, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
+  close(reason?: string): Promise<void>;
 }
 
 /**
@@ -121,7 +123,7 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     agentId: agent.id,
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
   });
-  return loadSession(agent, sessionId, { ...options, journal });
+  return loadSession(agent, sessionId, { ...options, journal }, 'startup');
 }
 
 /**
@@ -134,13 +136,14 @@ export function openSession(
   sessionId: string,
   options: SessionOptions & { readonly journal: Journal },
 ): Promise<Session> {
-  return loadSession(agent, sessionId, options);
+  return loadSession(agent, sessionId, options, 'resume');
 }
 
 async function loadSession(
   agent: Agent,
   sessionId: string,
   options: SessionOptions & { readonly journal: Journal },
+  opened: runs.SessionParts['opened'],
 ): Promise<Session> {
   const { journal, clock = systemClock, ids = randomIds, owner = 'this process' } = options;
   const parts: runs.SessionParts = {
@@ -155,6 +158,7 @@ async function loadSession(
     post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),
     active: null,
     queue: Promise.resolve(),
+    opened,
   };
   await runs.refresh(parts);
   return sessionOf(parts);
@@ -198,7 +202,8 @@ function sessionOf(parts: runs.SessionParts): Session {
     submitToolResults: (results) => runs.submitToolResults(parts, results),
     answerApproval: (approvalId, decision, message) => runs.answerApproval(parts, approvalId, decision, message),
     abort: (reason) => runs.abort(parts, reason),
-    reset: () => runs.replaceMessages(parts, []),
+    reset: () => runs.reset(parts),
+    close: (reason = 'other') => runs.close(parts, reason),
     exportMessages: () => structuredClone(state.view),
     async importMessages(messages) {
       const fill = { at: parts.clock.now(), id: () => parts.ids.create('msg') };

@@ -32,6 +32,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   tool_progress: true,
   tool_update: true,
   status: true,
+  warning: true,
 };
 
 describe('docs/events.md', () => {

@@ -78,7 +78,18 @@ export type RunEnd =
   /** The model refused, or its output was filtered. */
   | 'refused'
   /** The output limit cut a reply off. */
-  | 'length';
+  | 'length'
+  /** Refused before it began: by an input filter or a hook. It has no `run_started` and no messages. */
+  | 'rejected'
+  /** A hook, or whoever was asked for permission, ended it. */
+  | 'stopped'
+  | 'budget_limit'
+  | 'tool_call_limit'
+  | 'no_progress'
+  | 'context_limit'
+  /** The reply still didn't fit the schema when the retries were spent. */
+  | 'invalid_output'
+  | 'check_failed';
 
 interface InRun {
   readonly runId: string;
@@ -166,16 +177,33 @@ export type DurableEventBody =
       readonly callId: string;
       readonly toolName: string;
       readonly reason:
-        'unknown_tool' | 'invalid_json' | 'not_an_object' | 'cut_off' | 'invalid_arguments' | 'in_doubt' | 'cancelled';
+        | 'unknown_tool'
+        | 'invalid_json'
+        | 'not_an_object'
+        | 'cut_off'
+        | 'invalid_arguments'
+        | 'in_doubt'
+        | 'cancelled'
+        /** A hook said no. */
+        | 'hook'
+        /** The permissions, or a person, said no. */
+        | 'denied';
       readonly content: readonly ToolResultContent[];
     })
-  | (InRun & {
+  | {
       readonly type: 'decision_made';
       readonly at: number;
-      readonly kind: 'hook' | 'permission' | 'memory' | 'check' | 'routing' | 'budget';
+      /** Absent when it belongs to the session, not to a run. The run may be one that hasn't started yet. */
+      readonly runId?: string;
+      readonly kind: DecisionKind;
+      /** What was decided: the same question has the same key, and is never asked again. */
       readonly key: string;
+      /** Present when the answer is of no use after this turn. */
+      readonly turnIndex?: number;
+      /** The call it is about. */
+      readonly callId?: string;
       readonly decision: JsonValue;
-    })
+    }
   | (InTurn & {
       readonly type: 'tool_started';
       readonly at: number;
@@ -283,7 +311,12 @@ export type DurableEventBody =
       readonly usage: Usage;
       readonly cost: number | null;
       readonly turns: number;
+      /** Present when the run never started: the input it would have answered. */
+      readonly inputSeq?: number;
     });
+
+/** Who or what decided. */
+export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'budget' | 'routing';
 
 /** A call the run waits for: a client tool to run, or an approval to give. */
 export interface PendingCall {
@@ -338,7 +371,16 @@ export type LiveEvent =
       readonly content: readonly ToolResultContent[];
       readonly details?: JsonValue;
     })
-  | (Live & { readonly type: 'status'; readonly status: string });
+  | (Live & { readonly type: 'status'; readonly status: string })
+  /** Something went wrong that doesn't stop the run: for a person to read. */
+  | {
+      readonly type: 'warning';
+      readonly afterSeq: number;
+      readonly runId?: string;
+      /** Stable: `hook_failed`, … */
+      readonly code: string;
+      readonly message: string;
+    };
 
 /** Everything an observer may be told. */
 export type TreadleEvent = DurableEvent | LiveEvent;

@@ -6,10 +6,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { callModel } from './call-model.ts';
 import type { PerformContext } from './context.ts';
+import { decide } from './decide.ts';
+import { hookObservers } from './hook-observers.ts';
 import { createInterrupt, type Interrupt } from './interrupt.ts';
 import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
 import { plan } from './plan.ts';
+import type { SessionSource } from './question.ts';
 import type { Step } from './step.ts';
 import { activeTime } from './plan-limits.ts';
 import { runTools } from './run-tools.ts';
@@ -33,6 +36,8 @@ export interface DriveOptions {
   readonly random: () => number;
   readonly observe: (event: DurableEvent | LiveEvent) => void;
   readonly observed: () => boolean;
+  /** How the session came to be open, when this is its first drive since. */
+  readonly opened: SessionSource | null;
   readonly setOpenMessage: (message: OpenMessage | null) => void;
   /** Called once the session is ours and its state is current, before anything is planned: the place to post. */
   readonly begin: () => Promise<void>;
@@ -48,6 +53,13 @@ export async function drive(options: DriveOptions): Promise<void> {
   const { journal, state, owner, clock } = options;
   const claim = await journal.claim(state.sessionId, owner);
   const interrupt = createInterrupt();
+  const gone = new AbortController();
+  const observers = hookObservers(options.agent, state.sessionId, {
+    clock,
+    signal: gone.signal,
+    messages: state.view,
+    warn: (code, message) => options.observe({ type: 'warning', afterSeq: state.seq, code, message }),
+  });
   const log = openLog({
     journal,
     state,
@@ -55,18 +67,28 @@ export async function drive(options: DriveOptions): Promise<void> {
     applied: (event) => {
       if (event.type === 'run_started') interrupt.reset();
       options.observe(event);
-      if (event.type === 'input_received' && state.run?.cancel) interrupt.fire('cancelled');
+      observers?.take(event);
+      if (event.type === 'input_received' && isCancelled(state, event)) interrupt.fire('cancelled');
     },
-    failed: () => interrupt.fire('lost'),
+    failed: () => {
+      interrupt.fire('lost');
+      gone.abort();
+    },
   });
   const stopRenewing = keepClaim(claim, clock, interrupt);
   try {
     if (state.seq < claim.seq) await log.catchUp();
     await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label }]);
+    const context = contextOf(options, log, interrupt);
+    if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
+      const key = `session_start:${claim.epoch}`;
+      await decide(context, [{ type: 'hook', event: 'session_start', key, source: options.opened }]);
+    }
     await options.begin();
     options.input.onClose(() => log.wake());
     await log.catchUp();
-    await work(options, log, interrupt);
+    await work(options, context);
+    await observers?.settled();
   } finally {
     stopRenewing();
     await log.close();
@@ -75,9 +97,14 @@ export async function drive(options: DriveOptions): Promise<void> {
   }
 }
 
-async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt): Promise<void> {
-  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, input } = options;
-  const context: PerformContext = { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage };
+function contextOf(options: DriveOptions, log: DriveLog, interrupt: Interrupt): PerformContext {
+  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage } = options;
+  return { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage };
+}
+
+async function work(options: DriveOptions, context: PerformContext): Promise<void> {
+  const { state, agent, input } = options;
+  const { log, interrupt } = context;
   let stopDeadline = (): void => {};
   let timedRun: string | undefined;
   try {
@@ -95,6 +122,7 @@ async function work(options: DriveOptions, log: DriveLog, interrupt: Interrupt):
         if (input.isOpen && interrupt.reason === null && endsWell(step)) await waitUntil(context, null);
         else await log.tryRecord(step.events);
       } else if (step.type === 'wait') await waitUntil(context, step.until);
+      else if (step.type === 'decide') await decide(context, step.questions);
       else if (step.type === 'call_model') await callModel(context, step);
       else await runTools(context, step);
     }
@@ -109,6 +137,15 @@ function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): nu
   const { run } = state;
   if (interrupt.reason !== 'time_limit' || !run) return now;
   return Math.max(now, run.lastAt + agent.limits.maxDurationMs - run.activeMs);
+}
+
+/** Whether this input ends what is going on: the open run, or the start of one. */
+function isCancelled(
+  { run, inbox }: SessionState,
+  { input }: Extract<DurableEvent, { type: 'input_received' }>,
+): boolean {
+  if (input.type !== 'cancel') return false;
+  return run ? run.cancel !== null : inbox.some(({ cancelled }) => cancelled !== null);
 }
 
 const lostClaim = ({ sessionId }: SessionState): TreadleError =>

@@ -3,10 +3,10 @@ import type { ClientToolResult, DurableEventBody, PendingCall } from '../events/
 import type { ToolResultContent } from '../messages/content.ts';
 import { argumentsProblem } from '../tools/arguments.ts';
 import type { Step } from './step.ts';
+import { afterHooks, gateCalls } from './plan-gates.ts';
+import { rejectCall, type Rejection } from './reject-call.ts';
 import { rejectInput } from './plan-runs.ts';
 import type { CallState, InboxEntry, RunState, SessionState, TurnState } from './state.ts';
-
-type Rejection = Extract<DurableEventBody, { type: 'tool_call_rejected' }>['reason'];
 
 /** What happens next with the calls of a turn; null when all have ended. */
 export function planCalls(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step | null {
@@ -16,8 +16,11 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   if (rejected.length > 0) return { type: 'record', events: rejected };
   const runnable = turn.calls.filter((call) => mayRun(state, agent, call));
   if (runnable.length > 0) {
-    return { type: 'run_tools', turnIndex: turn.index, calls: nextGroup(runnable, agent) };
+    const calls = nextGroup(runnable, agent);
+    return gateCalls({ state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls };
   }
+  const untold = afterHooks(state, run, turn, agent);
+  if (untold) return untold;
   const open = turn.calls.filter(({ status }) => status !== 'ended');
   if (open.length === 0) return null;
   if (run.paused) return { type: 'idle' };
@@ -214,26 +217,6 @@ export function endOpenCalls(
         ? rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT)
         : rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`),
     );
-}
-
-function rejectCall(
-  run: RunState,
-  turn: TurnState,
-  call: CallState,
-  at: number,
-  reason: Rejection,
-  words: string,
-): DurableEventBody {
-  return {
-    type: 'tool_call_rejected',
-    at,
-    runId: run.runId,
-    turnIndex: turn.index,
-    callId: call.callId,
-    toolName: call.name,
-    reason,
-    content: text(words),
-  };
 }
 
 const text = (words: string): readonly ToolResultContent[] => [{ type: 'text', text: words }];

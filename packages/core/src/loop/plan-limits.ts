@@ -1,4 +1,4 @@
-import type { RunEnd } from '../events/events.ts';
+import type { DurableEventBody, RunEnd } from '../events/events.ts';
 import type { Limits } from '../limits/limits.ts';
 import { totalTokens } from '../model/model.ts';
 import type { RunState } from './state.ts';
@@ -38,4 +38,16 @@ export function exceededLimit(
     return { end: 'token_limit', message: `token limit reached (${tokens} of ${limits.maxTotalTokens} tokens)` };
   }
   return null;
+}
+
+/** What the history says about a run that was stopped. */
+export function limitMessage(run: RunState, at: number, limit: LimitHit): DurableEventBody {
+  const text = `[Agent stopped: ${limit.message}]`;
+  return {
+    type: 'message_added',
+    at,
+    runId: run.runId,
+    inView: true,
+    message: { role: 'user', id: `${run.runId}.limit`, at, origin: 'limit', content: [{ type: 'text', text }] },
+  };
 }

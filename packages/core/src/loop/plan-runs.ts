@@ -13,11 +13,22 @@ export interface StartedRun {
   readonly messages: readonly DurableEventBody[];
 }
 
+/** The id that the agent's next run in this session will have. */
+export function nextRunId(state: SessionState, { configSegment }: Agent): { runId: string; ordinal: number } {
+  const ordinal = (state.ordinals.get(configSegment) ?? 0) + 1;
+  return { runId: `${state.sessionId}.${configSegment}.${ordinal}`, ordinal };
+}
+
+/** Which configuration's run an id names, and its number: the inverse of `nextRunId`. */
+export function partsOfRunId(sessionId: string, runId: string): { configSegment: string; ordinal: number } {
+  const end = runId.lastIndexOf('.');
+  return { configSegment: runId.slice(sessionId.length + 1, end), ordinal: Number(runId.slice(end + 1)) };
+}
+
 /** The events that start a run from a prompt or a continuation. */
 export function startRun(state: SessionState, agent: Agent, { seq, input }: InboxEntry, at: number): StartedRun {
   const { configSegment, id: agentId, snapshot: config } = agent;
-  const ordinal = (state.ordinals.get(configSegment) ?? 0) + 1;
-  const runId = `${state.sessionId}.${configSegment}.${ordinal}`;
+  const { runId, ordinal } = nextRunId(state, agent);
   const asked = input.type === 'prompt' || input.type === 'continue' ? input : null;
   const continuation: Continuation = asked?.continuation ?? { kind: 'initial' };
   const messages = input.type === 'prompt' ? input.messages : [];
@@ -71,6 +82,30 @@ export function inputMessage(
   };
 }
 
+/** Takes the oldest queued message of a kind: one at a time, so that each gets an answer of its own. */
+export function deliver(
+  state: SessionState,
+  kind: 'steering' | 'follow_up',
+  runId: string,
+  now: number,
+): DurableEventBody[] {
+  const entry = state.inbox.find(({ input }) => input.type === kind);
+  if (entry?.input.type !== 'steering' && entry?.input.type !== 'follow_up') return [];
+  const { message } = entry.input;
+  return [inputMessage(runId, now, entry.seq, kind, message, 0)];
+}
+
+/** What hooks want the model to know, as messages: before its next call. */
+export function deliverNotes(state: SessionState, runId: string, at: number): DurableEventBody[] {
+  return state.notes.map(({ id, text }) => ({
+    type: 'message_added',
+    at,
+    runId,
+    inView: true,
+    message: { role: 'user', id, at, origin: 'hook', content: [{ type: 'text', text }] },
+  }));
+}
+
 export function rejectInput(entry: InboxEntry, at: number, reason: string, runId?: string): DurableEventBody {
   return { type: 'input_rejected', at, inputSeq: entry.seq, reason, ...(runId === undefined ? {} : { runId }) };
 }
@@ -81,7 +116,12 @@ export function endRun(
   at: number,
   end: RunEnd,
   stopReason: StopReason | null,
-  more: { readonly message?: string; readonly error?: ModelError; readonly terminalCallId?: string } = {},
+  more: {
+    readonly message?: string;
+    readonly error?: ModelError;
+    readonly terminalCallId?: string;
+    readonly inputSeq?: number;
+  } = {},
 ): DurableEventBody {
   const { runId, usage, cost, turns } = run;
   return { type: 'run_ended', at, runId, end, stopReason, ...more, usage, cost, turns };

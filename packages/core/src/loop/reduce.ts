@@ -1,8 +1,11 @@
 import type { DurableEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
 import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
+import { asHookDecision } from '../hooks/hook.ts';
 import { addUsage, UNKNOWN_USAGE } from '../model/model.ts';
+import { partsOfRunId } from './plan-runs.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -75,17 +78,16 @@ function fold(state: SessionState, event: DurableEvent): void {
       return;
     case 'turn_ended':
       return turnEnded(state, event);
+    case 'decision_made':
+      return decisionMade(state, event);
     case 'run_ended':
-      state.lastRunId = event.runId;
-      state.run = null;
-      return;
+      return runEnded(state, event);
     case 'message_discarded':
       // Nobody said what the call had cost until then; a failed attempt says it itself.
       if (event.reason === 'interrupted') openRun(state, event).cost = null;
       return;
     // Facts for readers of the log: nothing the loop decides depends on them.
     case 'session_created':
-    case 'decision_made':
     case 'budget_settled':
     case 'branches_started':
     case 'branches_ended':
@@ -147,6 +149,8 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     turn: null,
     last: null,
     cancel: null,
+    stop: null,
+    stopsRefused: 0,
     paused: false,
   };
 }
@@ -188,6 +192,9 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   if (event.inputSeq === run.inputSeq) promptMessageAdded(state, run);
   else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
   if (event.inView) state.view.push(message);
+  if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
+    state.notes = state.notes.filter(({ id }) => id !== message.id);
+  }
   if (message.role !== 'assistant') return;
   run.usage = addUsage(run.usage, message.usage);
   run.cost = run.cost === null || message.cost === null ? null : run.cost + message.cost;
@@ -261,11 +268,42 @@ function approvalAnswered(state: SessionState, event: EventOf<'approval_answered
   call.decisionMessage = event.message ?? null;
 }
 
+/** The answer is kept, and what a hook said takes effect: on its call, on what the model is told, on the run. */
+function decisionMade(state: SessionState, event: EventOf<'decision_made'>): void {
+  const { seq, kind, key, turnIndex, callId, decision } = event;
+  state.decisions.set(key, { answer: decision, turnIndex });
+  if (kind !== 'hook' || !isJsonObject(decision)) return;
+  const said = asHookDecision(decision);
+  if (said.context !== undefined) state.notes.push({ id: `hook_${seq}`, text: said.context });
+  const { run } = state;
+  if (run === null || run.runId !== event.runId) return;
+  if (said.endRun !== undefined) run.stop = { reason: said.endRun };
+  const call = callId === undefined ? undefined : run.turn?.calls.find((each) => each.callId === callId);
+  if (call && said.input) call.arguments = said.input;
+  if (call?.result && said.output) call.result = { ...call.result, content: said.output };
+  if (key.startsWith('stop:') && said.decision === 'deny') run.stopsRefused += 1;
+}
+
+function runEnded(state: SessionState, { runId, inputSeq }: EventOf<'run_ended'>): void {
+  if (inputSeq === undefined) {
+    state.lastRunId = runId;
+    state.run = null;
+    state.notes = [];
+  } else {
+    // It never started: its input is used up, and its number is taken.
+    consume(state, inputSeq);
+    const { configSegment, ordinal } = partsOfRunId(state.sessionId, runId);
+    state.ordinals.set(configSegment, ordinal);
+  }
+  state.decisions.clear();
+}
+
 /** Results enter the view here, in the order of the calls, whatever order they finished in. */
 function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   const run = openRun(state, event);
   const turn = openTurn(state, event);
   for (const { result } of turn.calls) if (result) state.view.push(result);
+  for (const [key, { turnIndex }] of state.decisions) if (turnIndex === event.turnIndex) state.decisions.delete(key);
   run.last = turnOutcome(turn);
   run.turn = null;
 }

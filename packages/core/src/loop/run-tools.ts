@@ -5,8 +5,11 @@ import { checkArguments, executeTool, issuesText } from '../tools/execute.ts';
 import type { NormalOutput } from '../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
+import { decide } from './decide.ts';
+import { afterQuestions } from './plan-gates.ts';
 import { callKey } from './plan-calls.ts';
 import type { Step } from './step.ts';
+import { updateHooks } from './update-hooks.ts';
 import type { CallState, SessionState } from './state.ts';
 
 interface ToolJob {
@@ -131,6 +134,7 @@ async function runJob(
   const idempotencyKey = callKey(state, call);
   // The client runs it: the plan pauses for its result once all else is done.
   if (tool.runs === 'client') return;
+  const updates = updateHooks(context, place.runId, call.name);
   const output = await executeTool({
     tool,
     args,
@@ -141,14 +145,28 @@ async function runJob(
     onInterrupt: (stop) => context.interrupt.on(stop),
     update: ({ content, details }) => {
       const more = details === undefined ? {} : { details };
-      context.emit({ type: 'tool_update', afterSeq: state.seq, ...place, ...named, content, ...more });
+      const show = (): void =>
+        context.emit({ type: 'tool_update', afterSeq: state.seq, ...place, ...named, content, ...more });
+      if (updates) updates.take({ ...named, content }, show);
+      else show();
     },
     progress: (text) => {
       const elapsedMs = clock.now() - startedAt;
       context.emit({ type: 'tool_progress', afterSeq: state.seq, ...place, ...named, text, elapsedMs });
     },
   });
+  await updates?.settled();
   await log.record([endedEvent(place, named, output, startedAt, clock.now())]);
+  if (agent.hooks) await tellAfter(context, call.callId);
+}
+
+/** Hooks hear of a call as soon as it has ended, whatever the others of its turn do. */
+async function tellAfter(context: PerformContext, callId: string): Promise<void> {
+  const { state, agent } = context;
+  const { run } = state;
+  const call = run?.turn?.calls.find((each) => each.callId === callId);
+  const questions = run?.turn && call ? afterQuestions(state, run, run.turn, agent, call) : [];
+  if (questions.length > 0) await decide(context, questions);
 }
 
 function endedEvent(

@@ -1,5 +1,5 @@
 import type { Continuation, SessionInput } from '../events/events.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
@@ -18,7 +18,8 @@ export interface InboxEntry {
 export interface CallState {
   readonly callId: string;
   readonly name: string;
-  readonly arguments: JsonObject;
+  /** As they stand after hooks; the message keeps what the model wrote. */
+  arguments: JsonObject;
   readonly problem: ToolCallBlock['problem'];
   status: 'requested' | 'started' | 'ended';
   /** The drive that started it last. */
@@ -85,6 +86,10 @@ export interface RunState {
   /** Null before the first turn has ended. */
   last: TurnOutcome | null;
   cancel: { readonly reason: string | null } | null;
+  /** Set when a decision was to end it: why. */
+  stop: { readonly reason: string } | null;
+  /** How often a stop hook has kept it going. */
+  stopsRefused: number;
   /** True between `run_paused` and the next drive. */
   paused: boolean;
 }
@@ -101,9 +106,19 @@ export interface SessionState {
   run: RunState | null;
   /** How many runs each configuration has had. */
   readonly ordinals: Map<string, number>;
+  /** What was decided, by key: a turn's until it ends, the others until their run ends. */
+  readonly decisions: Map<string, Decision>;
+  /** What hooks want the model to know and it hasn't been told, oldest first. */
+  notes: { readonly id: string; readonly text: string }[];
   lastRunId: string | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
+}
+
+/** An answer in the log. */
+export interface Decision {
+  readonly answer: JsonValue;
+  readonly turnIndex: number | undefined;
 }
 
 /** What waits in the inbox to become a run, oldest first. */
@@ -120,6 +135,8 @@ export function initialState(sessionId: string): SessionState {
     inbox: [],
     run: null,
     ordinals: new Map(),
+    decisions: new Map(),
+    notes: [],
     lastRunId: null,
     container: null,
   };

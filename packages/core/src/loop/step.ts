@@ -1,7 +1,8 @@
 import type { DurableEventBody } from '../events/events.ts';
+import type { Question } from './question.ts';
 import type { CallState } from './state.ts';
 
-/** What happens next. Only `call_model` and `run_tools` have effects outside the log. */
+/** What happens next. Only `call_model`, `run_tools` and `decide` have effects outside the log. */
 export type Step =
   /** Write these events: all or none, and only if no input came in meanwhile. */
   | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
@@ -14,6 +15,8 @@ export type Step =
     }
   /** Wait until this time, in milliseconds since 1970, unless the run is interrupted. */
   | { readonly type: 'wait'; readonly until: number }
+  /** Ask these, all at once; the answers go into the log, and none of them is asked again. */
+  | { readonly type: 'decide'; readonly questions: readonly Question[] }
   | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };

@@ -2,8 +2,9 @@ import type { JsonValue } from '../json.ts';
 import type { StopReason, Usage } from '../model/usage.ts';
 import type { AssistantContent, ToolResultContent, UserContent } from './content.ts';
 
-/** Where a user message came from. `reminder` and `limit` messages are written by the runtime. */
-export type UserMessageOrigin = 'prompt' | 'steering' | 'follow_up' | 'reminder' | 'limit' | 'import';
+/** Where a user message came from. A person or a program said the first four; the runtime wrote the others. */
+export type UserMessageOrigin =
+  'prompt' | 'steering' | 'follow_up' | 'import' | 'reminder' | 'limit' | 'hook' | 'check' | 'memory' | 'instructions';
 
 export interface UserMessage {
   readonly role: 'user';

@@ -128,7 +128,11 @@ export function runResultFold(runId: string): RunResultFold {
 
 /** The result of the terminal call that ended the run; else the text after the message's last tool block. */
 function finalAnswer(message: AssistantMessage | null, terminal: ToolResultMessage | undefined): string {
-  if (terminal) return textOf(terminal.content);
+  return terminal ? textOf(terminal.content) : finalText(message);
+}
+
+/** The text after a reply's last tool block. */
+export function finalText(message: AssistantMessage | null): string {
   if (message === null) return '';
   const lastTool = message.content.findLastIndex(({ type }) => TOOL_BLOCKS.has(type));
   return textOf(message.content.slice(lastTool + 1));

@@ -24,6 +24,10 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
     case 'turn_limit':
     case 'token_limit':
     case 'time_limit':
+    case 'budget_limit':
+    case 'tool_call_limit':
+    case 'context_limit':
+    case 'no_progress':
       return EXIT.limit;
     case 'paused':
       return EXIT.permission;
@@ -31,6 +35,10 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
     case 'aborted':
     case 'refused':
     case 'length':
+    case 'rejected':
+    case 'stopped':
+    case 'invalid_output':
+    case 'check_failed':
       return EXIT.error;
   }
 }

@@ -1,0 +1,81 @@
+import { askHooks, type HookEnvironment } from '../hooks/ask.ts';
+import type { HookInput } from '../hooks/hook.ts';
+import type { JsonValue } from '../json.ts';
+import type { UserContent } from '../messages/content.ts';
+import { finalText } from '../projections/run-result.ts';
+import type { PerformContext } from './context.ts';
+import type { Question } from './question.ts';
+import { nextRunId } from './plan-runs.ts';
+
+type HookQuestion = Extract<Question, { type: 'hook' }>;
+
+/** Asks the hooks of an event. */
+export async function askHook(
+  context: PerformContext,
+  question: HookQuestion,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const { hooks } = context.agent;
+  const input = hookInput(context, question);
+  if (!hooks || !input) return { decision: 'proceed' };
+  const decision = await askHooks(hooks, input, hookEnvironment(context, signal, question.runId));
+  return decision as unknown as JsonValue;
+}
+
+export function hookEnvironment(
+  { clock, state, emit }: PerformContext,
+  signal: AbortSignal,
+  runId?: string,
+): HookEnvironment {
+  return {
+    clock,
+    signal,
+    messages: state.view,
+    warn: (code, message) =>
+      emit({ type: 'warning', afterSeq: state.seq, ...(runId === undefined ? {} : { runId }), code, message }),
+  };
+}
+
+/** What the hooks are told; null when what the question is about is gone. */
+function hookInput({ agent, state }: PerformContext, question: HookQuestion): HookInput | null {
+  const { event, runId, inputSeq, callId } = question;
+  const common = { sessionId: state.sessionId, agentId: agent.id, ...(runId === undefined ? {} : { runId }) };
+  const { run } = state;
+  switch (event) {
+    case 'session_start':
+      return { event, ...common, source: question.source ?? 'startup' };
+    case 'user_prompt_submit': {
+      const input = state.inbox.find(({ seq }) => seq === inputSeq)?.input;
+      if (input?.type !== 'prompt') return null;
+      const { messages } = input;
+      return { event, ...common, prompt: messages.map(({ content }) => textOf(content)).join('\n'), messages };
+    }
+    case 'before_run':
+      return { event, ...common, runIndex: nextRunId(state, agent).ordinal };
+    case 'before_turn':
+      return { event, ...common, turnIndex: question.turnIndex ?? 0 };
+    case 'stop':
+      return {
+        event,
+        ...common,
+        finalAnswer: finalText(run?.turn?.message ?? lastReply(state)),
+        stopHookActive: (run?.stopsRefused ?? 0) > 0,
+      };
+    case 'before_tool':
+    case 'after_tool':
+    case 'tool_failed': {
+      const call = run?.turn?.calls.find((each) => each.callId === callId);
+      if (!run?.turn || !call) return null;
+      const told = { turnIndex: run.turn.index, toolName: call.name, callId: call.callId, arguments: call.arguments };
+      if (event === 'before_tool') return { event, ...common, ...told };
+      const { result } = call;
+      return result && { event, ...common, ...told, content: result.content, isError: result.isError };
+    }
+  }
+}
+
+const lastReply = ({ view }: PerformContext['state']): Parameters<typeof finalText>[0] =>
+  view.findLast((message) => message.role === 'assistant') ?? null;
+
+const textOf = (content: readonly UserContent[]): string =>
+  content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');

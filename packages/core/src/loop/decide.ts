@@ -1,0 +1,51 @@
+import type { DurableEventBody } from '../events/events.ts';
+import type { JsonValue } from '../json.ts';
+import type { PerformContext } from './context.ts';
+import { askHook } from './decide-hook.ts';
+import { untilInterrupted } from './interrupt.ts';
+import { KIND_OF, type Question } from './question.ts';
+
+/**
+ * Finds the answer to a question. Never throws: whoever fails to answer is answered for, and a gate that fails says no.
+ */
+type Decider<Type extends Question['type']> = (
+  context: PerformContext,
+  question: Extract<Question, { type: Type }>,
+  signal: AbortSignal,
+) => Promise<JsonValue>;
+
+const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = { hook: askHook };
+
+const UNANSWERED = Symbol('unanswered');
+
+/** Asks, all at once, and records each answer by itself. An interrupt leaves what isn't answered yet unanswered. */
+export async function decide(context: PerformContext, questions: readonly Question[]): Promise<void> {
+  const abort = new AbortController();
+  const forget = context.interrupt.on(() => abort.abort());
+  try {
+    await Promise.all(questions.map((question) => answer(context, question, abort.signal)));
+  } finally {
+    forget();
+  }
+}
+
+async function answer(context: PerformContext, question: Question, signal: AbortSignal): Promise<void> {
+  const asked = DECIDERS[question.type](context, question, signal);
+  const decision = await untilInterrupted<JsonValue | typeof UNANSWERED>(context.interrupt, asked, UNANSWERED);
+  if (decision === UNANSWERED) return;
+  await context.log.record([decisionMade(question, context.clock.now(), decision)]);
+}
+
+function decisionMade(question: Question, at: number, decision: JsonValue): DurableEventBody {
+  const { type, key, runId, turnIndex, callId } = question;
+  return {
+    type: 'decision_made',
+    at,
+    ...(runId === undefined ? {} : { runId }),
+    kind: KIND_OF[type],
+    key,
+    ...(turnIndex === undefined ? {} : { turnIndex }),
+    ...(callId === undefined ? {} : { callId }),
+    decision,
+  };
+}

@@ -1,0 +1,38 @@
+import type { DurableEventBody } from '../events/events.ts';
+import { asHookDecision } from '../hooks/hook.ts';
+import type { BetweenTurns } from './between-turns.ts';
+import type { Step } from './step.ts';
+
+/** What a gate at the end of a run says: do this first, or go on with these messages. */
+export type FinishGate =
+  | { readonly type: 'first'; readonly step: Step }
+  | { readonly type: 'go_on'; readonly messages: readonly DurableEventBody[] };
+
+/** Each has its say before a run ends well; null when it has nothing against the end. In this order. */
+const FINISH_GATES: readonly ((between: BetweenTurns) => FinishGate | null)[] = [stopHook];
+
+/** What must happen before a run may end well; null when it may. */
+export function gateFinish(between: BetweenTurns): FinishGate | null {
+  for (const gate of FINISH_GATES) {
+    const said = gate(between);
+    if (said) return said;
+  }
+  return null;
+}
+
+/** A stop hook that says no keeps the run going, with its reason for the model. */
+function stopHook({ state, run, agent, now }: BetweenTurns): FinishGate | null {
+  if (!agent.hooks?.has('stop')) return null;
+  const { runId } = run;
+  const key = `stop:${run.turns}`;
+  const known = state.decisions.get(key);
+  if (known === undefined) {
+    return { type: 'first', step: { type: 'decide', questions: [{ type: 'hook', event: 'stop', key, runId }] } };
+  }
+  const { decision, reason, endRun } = asHookDecision(known.answer);
+  if (decision !== 'deny' || endRun !== undefined) return null;
+  const text = reason ?? 'A stop hook says that there is more to do.';
+  const id = `${runId}.stop.${run.turns}`;
+  const message = { role: 'user', id, at: now, origin: 'hook', content: [{ type: 'text', text }] } as const;
+  return { type: 'go_on', messages: [{ type: 'message_added', at: now, runId, inView: true, message }] };
+}

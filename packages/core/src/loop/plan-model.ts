@@ -1,0 +1,37 @@
+import type { DurableEventBody } from '../events/events.ts';
+import { endRun } from './plan-runs.ts';
+import { triggerOf, turnEnded } from './plan-turn.ts';
+import type { RunState, SessionState, TurnState } from './state.ts';
+import type { Step } from './step.ts';
+
+const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
+
+/** What happens next with a turn whose reply isn't there: the call, another attempt at it, or giving up. */
+export function planModelCall(state: SessionState, run: RunState, turn: TurnState, now: number): Step {
+  const { runId } = run;
+  const { index: turnIndex, attempt, modelIndex, modelAttempt, failure } = turn;
+  const again = (index: number): DurableEventBody => ({
+    type: 'turn_started',
+    at: now,
+    runId,
+    turnIndex,
+    triggeredBy: triggerOf(run, turnIndex),
+    attempt: attempt + 1,
+    ...(index === 0 ? {} : { modelIndex: index }),
+  });
+  if (failure) {
+    const { error, retry } = failure;
+    if (!retry)
+      return record([
+        turnEnded(run, turn, now),
+        endRun(run, now, 'model_error', 'error', { message: error.message, error }),
+      ]);
+    return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);
+  }
+  if (turn.epoch === state.epoch) return { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt };
+  // The drive that made this call is gone, and what it had streamed with it.
+  return record([
+    { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
+    again(modelIndex),
+  ]);
+}

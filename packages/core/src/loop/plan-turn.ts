@@ -1,0 +1,92 @@
+import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
+import { asHookDecision } from '../hooks/hook.ts';
+import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
+import type { BetweenTurns } from './between-turns.ts';
+import { gateFinish } from './plan-finish.ts';
+import { exceededLimit, limitMessage } from './plan-limits.ts';
+import { deliver, deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
+import type { RunState, TurnState } from './state.ts';
+import type { Step } from './step.ts';
+
+/** What follows a finished turn (or, with no outcome, a run's start): another turn, or the end. */
+export function planTurn(between: BetweenTurns): Step {
+  const { state, run, agent, now, last } = between;
+  const terminal = last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
+  if (last && terminal) {
+    return finish(between, endRun(run, now, 'completed', last.stopReason, { terminalCallId: terminal.callId }));
+  }
+  if (last && isRefusal(last.stopReason)) return record([refused(run, now, last.stopReason)]);
+  const steering = deliver(state, 'steering', run.runId, now);
+  const goesOn = last === null || last.hadCalls || last.stopReason === 'pause' || steering.length > 0;
+  const messages = goesOn ? steering : deliver(state, 'follow_up', run.runId, now);
+  if (goesOn || messages.length > 0) return startTurn(between, messages);
+  return finish(between, ending(run, now, last.stopReason));
+}
+
+const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
+
+/** The run would end here; what stands at its end may ask, or keep it going. */
+function finish(between: BetweenTurns, end: DurableEventBody): Step {
+  const gate = end.type === 'run_ended' && end.end === 'completed' ? gateFinish(between) : null;
+  if (gate === null) return record([end]);
+  return gate.type === 'go_on' ? startTurn(between, gate.messages) : gate.step;
+}
+
+/** The next turn with its messages, unless a limit or a gate is in the way. */
+function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[]): Step {
+  const { state, run, agent, now, last } = between;
+  const prompt = promptMessages(state, run, now);
+  const hit = exceededLimit(run, agent.limits, now, { turnOpen: false });
+  if (hit) {
+    const end = endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message });
+    return record([...prompt, limitMessage(run, now, hit), end]);
+  }
+  return (
+    gateTurn(between, prompt) ??
+    record([turnStarted(run, run.turns, now), ...prompt, ...messages, ...deliverNotes(state, run.runId, now)])
+  );
+}
+
+/** What stands before every turn; null when it may begin. */
+function gateTurn({ state, run, agent, now, last }: BetweenTurns, prompt: readonly DurableEventBody[]): Step | null {
+  if (!agent.hooks?.has('before_turn')) return null;
+  const { runId, turns: turnIndex } = run;
+  const key = `before_turn:${turnIndex}`;
+  const known = state.decisions.get(key);
+  if (known === undefined) {
+    return { type: 'decide', questions: [{ type: 'hook', event: 'before_turn', key, runId, turnIndex }] };
+  }
+  const said = asHookDecision(known.answer);
+  if (said.decision === 'proceed' && said.endRun === undefined) return null;
+  const message = said.endRun ?? said.reason ?? 'A before_turn hook said no.';
+  return record([...prompt, endRun(run, now, 'stopped', last?.stopReason ?? null, { message })]);
+}
+
+const isRefusal = (stopReason: StopReason | null): boolean =>
+  stopReason === 'refusal' || stopReason === 'content_filter';
+
+const refused = (run: RunState, now: number, stopReason: StopReason | null): DurableEventBody =>
+  endRun(run, now, 'refused', stopReason, { message: 'The model refused, or its provider filtered the reply.' });
+
+function ending(run: RunState, now: number, stopReason: StopReason | null): DurableEventBody {
+  if (stopReason !== 'length') return endRun(run, now, 'completed', stopReason);
+  return endRun(run, now, 'length', stopReason, { message: 'The output limit cut the reply off. Raise maxTokens.' });
+}
+
+export function turnEnded(run: RunState, turn: TurnState, at: number): DurableEventBody {
+  const usage = turn.message?.usage ?? UNKNOWN_USAGE;
+  return { type: 'turn_ended', at, runId: run.runId, turnIndex: turn.index, usage, cost: turn.message?.cost ?? null };
+}
+
+export function turnStarted(run: NewRun, turnIndex: number, at: number): DurableEventBody {
+  const { runId, modelIndex } = run;
+  const model = modelIndex === 0 ? {} : { modelIndex };
+  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1, ...model };
+}
+
+/** The priority of the first turn: a branch, then any other continuation, then who called. */
+export function triggerOf(run: Pick<RunState, 'continuation' | 'startedBy'>, turnIndex: number): TurnTrigger {
+  if (turnIndex > 0) return 'continuation';
+  if (run.continuation.kind === 'branch') return 'branch';
+  return run.continuation.kind === 'initial' ? run.startedBy : 'continuation';
+}

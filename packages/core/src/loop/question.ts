@@ -1,0 +1,38 @@
+import type { DecisionKind } from '../events/events.ts';
+import type { HookEvent, HookInput } from '../hooks/hook.ts';
+
+/** What every question has: where its answer is kept. */
+interface Asked {
+  /** The same question has the same key, in any process. */
+  readonly key: string;
+  /** Absent when it belongs to the session. */
+  readonly runId?: string;
+  /** Present when the answer is of no use after this turn. */
+  readonly turnIndex?: number;
+  readonly callId?: string;
+}
+
+/** Something to be decided outside the log, once. Plain data: ids and keys, from which the one who asks finds the rest. */
+export type Question = Asked & {
+  readonly type: 'hook';
+  readonly event: Extract<
+    HookEvent,
+    | 'session_start'
+    | 'user_prompt_submit'
+    | 'before_run'
+    | 'before_turn'
+    | 'before_tool'
+    | 'after_tool'
+    | 'tool_failed'
+    | 'stop'
+  >;
+  /** The input that wants a run, before there is one. */
+  readonly inputSeq?: number;
+  /** How the session came to be open. */
+  readonly source?: SessionSource;
+};
+
+export type SessionSource = HookInput<'session_start'>['source'];
+
+/** The kind under which an answer is logged. */
+export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = { hook: 'hook' };
