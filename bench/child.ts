@@ -6,6 +6,6 @@ import { MEASURES } from './measures.ts';
 
 const job = JSON.parse(process.argv[2] ?? '') as Job;
 if (job.measure === 'ready') throw new Error('ready.ts measures this.');
-const contestant = await CONTESTANTS[job.contestant]();
+const contestant = await CONTESTANTS[job.contestant](job.wire);
 const sample = await MEASURES[job.measure](contestant, job);
 process.stdout.write(JSON.stringify(sample), () => process.exit(0));

@@ -2,7 +2,16 @@
 
 import type { Contender, Contestant } from './contestants/contestant.ts';
 import type { Job, MeasureName, Sample } from './job.ts';
-import { FINAL_ANSWER, PIECE_LENGTH, WAIT_MS, type Exchange, type Scenario } from './scenarios.ts';
+import {
+  FINAL_ANSWER,
+  LONG_RUN,
+  PIECE_LENGTH,
+  UNREPEATED_PATH,
+  WAIT_MS,
+  type Exchange,
+  type Scenario,
+} from './scenarios.ts';
+import { median } from './table.ts';
 import { benchTools } from './tools.ts';
 
 type Measure = (contestant: Contestant, job: Job) => Promise<Sample>;
@@ -42,7 +51,7 @@ const nothing = (): Seen => ({
   cpuAtCall: [],
 });
 
-function createBench({ define }: Contestant, { wire, baseUrl }: Job, options = { cpuAtCalls: false }): Bench {
+function createBench({ define }: Contestant, { baseUrl }: Job, options = { cpuAtCalls: false }): Bench {
   const seen = nothing();
   const contenders = new Map<Scenario, Contender>();
   const tools = benchTools({
@@ -67,8 +76,7 @@ function createBench({ define }: Contestant, { wire, baseUrl }: Job, options = {
     reset: () => Object.assign(seen, nothing()),
     define(scenario) {
       let contender = contenders.get(scenario);
-      if (!contender)
-        contenders.set(scenario, (contender = define({ wire, baseUrl, scenario, tools, onText, onArguments })));
+      if (!contender) contenders.set(scenario, (contender = define({ baseUrl, scenario, tools, onText, onArguments })));
       return contender;
     },
     async run(scenario) {
@@ -82,15 +90,6 @@ function createBench({ define }: Contestant, { wire, baseUrl }: Job, options = {
 function check(isRight: boolean, what: string): void {
   if (!isRight) throw new Error(`Wrong result: ${what}`);
 }
-
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
-  return Number.isInteger(middle) ? (upper + (sorted[middle - 1] ?? Number.NaN)) / 2 : upper;
-};
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 async function repeat<Value>(times: number, work: (index: number) => Promise<Value>): Promise<Value[]> {
   const values: Value[] = [];
@@ -178,22 +177,34 @@ const parallel: Measure = async (contestant, job) => {
   return { wallMs: median(walls) };
 };
 
-/** How much more CPU a turn late in a long run takes than one early in it. */
+/** Turns at either end of a long run that are compared. */
+const ENDS = 20;
+
+/** How much more CPU a turn at the end of a long run takes than one at its beginning. */
 const longRun: Measure = async (contestant, job) => {
-  const calls = 400;
   const bench = createBench(contestant, job, { cpuAtCalls: true });
-  await repeat(4, () => bench.run('turns-60'));
-  const gains = await repeat(job.quick ? 1 : 4, async () => {
+  // As long as what is measured, or else the compiler's work at its beginning hides what its end has gained.
+  await repeat(job.quick ? 1 : 3, () => bench.run(`turns-${LONG_RUN}`));
+  const runs = await repeat(job.quick ? 1 : 5, async () => {
     bench.reset();
-    check((await bench.run(`turns-${calls}`)) === FINAL_ANSWER, 'the answer');
+    check((await bench.run(`turns-${LONG_RUN}`)) === FINAL_ANSWER, 'the answer');
     const { cpuAtCall } = bench.seen;
-    check(cpuAtCall.length === calls, `${cpuAtCall.length} calls instead of ${calls}`);
+    check(cpuAtCall.length === LONG_RUN, `${cpuAtCall.length} calls instead of ${LONG_RUN}`);
     const turns = cpuAtCall.slice(1).map((cpu, index) => cpu - (cpuAtCall[index] ?? 0));
-    return { early: mean(turns.slice(10, 60)), late: mean(turns.slice(-50)) };
+    return { early: median(turns.slice(0, ENDS)), late: median(turns.slice(-ENDS)) };
   });
-  const early = mean(gains.map((gain) => gain.early));
-  const late = mean(gains.map((gain) => gain.late));
-  return { earlyMs: early, lateMs: late, gainMs: late - early };
+  const gains = runs.map(({ early, late }) => late - early);
+  return { gainMs: median(gains), lateMs: median(runs.map(({ late }) => late)) };
+};
+
+/** How far the requests of a long run begin with the one before: the server compares them. */
+const prefix: Measure = async (contestant, job) => {
+  const bench = createBench(contestant, job);
+  check((await bench.run(`turns-${LONG_RUN}`)) === FINAL_ANSWER, 'the answer');
+  const response = await fetch(`${job.baseUrl}${UNREPEATED_PATH}`);
+  const { requests, bytes } = (await response.json()) as { readonly requests: number; readonly bytes: number };
+  check(requests === LONG_RUN, `${requests} requests that follow another, not ${LONG_RUN}`);
+  return { unrepeated: bytes };
 };
 
 const concurrent: Measure = async (contestant, job) => {
@@ -251,6 +262,7 @@ export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
   argument,
   parallel,
   longRun,
+  prefix,
   concurrent,
   idle,
 };

@@ -5,8 +5,8 @@ import type { Job } from './job.ts';
 import { benchTools } from './tools.ts';
 
 const { contestant, wire, baseUrl } = JSON.parse(process.argv[2] ?? '') as Job;
-const { define } = await CONTESTANTS[contestant]();
-const agent = define({ wire, baseUrl, scenario: 'turns-1', tools: benchTools(), onText() {}, onArguments() {} });
+const { define } = await CONTESTANTS[contestant](wire);
+const agent = define({ baseUrl, scenario: 'turns-1', tools: benchTools(), onText() {}, onArguments() {} });
 const conversation = await agent.open();
 const readyMs = performance.now();
 const { user, system } = process.cpuUsage();

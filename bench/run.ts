@@ -18,7 +18,7 @@ import type { Job, Sample } from './job.ts';
 import { METRICS, type Figure, type Metric } from './metrics.ts';
 import { median, short, table } from './table.ts';
 
-const HEAD = ['what', 'wire', 'floor', 'Treadle', '× floor', 'range', 'to reach now', 'goal'];
+const HEAD = ['what', 'wire', 'floor', 'Treadle', '× floor', 'range', 'floor × floor', 'limit', 'goal'];
 const INSTALL = 'install';
 const TIMEOUT_MS = 180_000;
 
@@ -73,6 +73,12 @@ async function measure(metric: Metric, wire: WireName, options: Options, baseUrl
   return rounds;
 }
 
+/** Contestants with a row of their own, and what their rows add to the label. */
+const SHOWN: ReadonlyMap<ContestantName, string> = new Map([
+  ['treadle', ''],
+  ['treadle-sqlite', ', SQLite journal'],
+]);
+
 function rowOf(figure: Figure, wire: WireName, contestant: ContestantName, rounds: readonly Round[]): string[] {
   const valuesOf = (name: ContestantName): number[] =>
     rounds.map((samples) => {
@@ -80,20 +86,23 @@ function rowOf(figure: Figure, wire: WireName, contestant: ContestantName, round
       return (found && figure.of(found)) ?? Number.NaN;
     });
   const floors = valuesOf('floor');
+  const toFloor = (values: readonly number[]): number[] =>
+    values.map((value, round) => value / (floors[round] ?? Number.NaN));
   const values = valuesOf(contestant);
-  const compared =
-    figure.absolute === true ? values : values.map((value, round) => value / (floors[round] ?? Number.NaN));
-  const { now, design } = figure.goal ?? {};
+  const compared = figure.absolute ? values : toFloor(values);
+  const check = median(toFloor(valuesOf('floor-again')));
   const isMain = contestant === 'treadle';
+  const atMost = (limit: number | undefined): string => (isMain && limit !== undefined ? `≤ ${limit}` : '');
   return [
-    isMain ? figure.label : `… with the SQLite journal`,
+    figure.label + (SHOWN.get(contestant) ?? ''),
     wire,
     `${short(median(floors))} ${figure.unit}`,
     `${short(median(values))} ${figure.unit}`,
-    figure.absolute === true ? '' : short(median(compared)),
+    figure.absolute ? '' : short(median(compared)),
     `${short(Math.min(...compared))} – ${short(Math.max(...compared))}`,
-    isMain && now !== undefined ? `≤ ${now}` : '',
-    isMain && design !== undefined ? `≤ ${design}` : '',
+    isMain && Number.isFinite(check) ? short(check) : '',
+    atMost(figure.limit.now),
+    atMost(figure.limit.design),
   ];
 }
 
@@ -107,7 +116,7 @@ function readOptions(): Options {
   const { values } = parseArgs({
     options: { metrics: { type: 'string' }, rounds: { type: 'string' }, quick: { type: 'boolean', default: false } },
   });
-  const known = [...METRICS.map(({ id }) => id), INSTALL];
+  const known = [...new Set(METRICS.map(({ id }) => id)), INSTALL];
   const chosen = values.metrics?.split(',') ?? known;
   const unknown = chosen.filter((id) => !known.includes(id));
   if (unknown.length > 0)
@@ -143,7 +152,7 @@ async function main(): Promise<void> {
         process.stderr.write(`${metric.id} (${wire})\n`);
         const rounds = await measure(metric, wire, options, server.baseUrl);
         for (const contestant of metric.contestants) {
-          if (contestant === 'floor') continue;
+          if (!SHOWN.has(contestant)) continue;
           rows.push(...metric.figures.map((figure) => rowOf(figure, wire, contestant, rounds)));
         }
       }
@@ -154,7 +163,7 @@ async function main(): Promise<void> {
   if (options.metrics.has(INSTALL)) {
     const { bytes, packages } = await installSize(root, ['@treadle/core', '@treadle/models']);
     const size = `${short(bytes / 1e6)} MB / ${packages}`;
-    rows.push(['install of core and models, MB / packages', '', '', size, '', '', '', '≤ 1 / 3']);
+    rows.push(['install of core and models, MB / packages', '', '', size, '', '', '', '', '≤ 1 / 3']);
   }
   console.log(table(HEAD, rows));
 }

@@ -21,6 +21,12 @@ export const PIECE_LENGTH = 20;
 /** Milliseconds the tool of the parallel scenario takes. */
 export const WAIT_MS = 20;
 
+/** Where the server says how requests of a long run continued the one before. */
+export const UNREPEATED_PATH = '/bench/unrepeated';
+
+/** Calls from which on a run of turns is a long one. */
+export const LONG_RUN = 400;
+
 const SCENARIO = /^(text|turns|parallel|argument)-(\d+)$/;
 
 export function parseScenario(name: string): { readonly kind: ScenarioKind; readonly size: number } | null {

@@ -1,6 +1,6 @@
 import type { Exchange } from '../scenarios.ts';
 
-export type WireName = 'openai-chat' | 'anthropic';
+export type WireName = 'openai-chat' | 'anthropic' | 'openai-responses' | 'gemini' | 'bedrock' | 'ollama';
 
 /** A tool before it is anybody's. */
 export interface BenchTool {
@@ -18,8 +18,8 @@ export interface BenchTool {
   execute(args: unknown): string | Promise<string>;
 }
 
+/** The wire isn't in it: a contestant is loaded for one. */
 export interface Setup {
-  readonly wire: WireName;
   readonly baseUrl: string;
   /** The model's name. */
   readonly scenario: string;
@@ -41,7 +41,7 @@ export interface Contender {
   open(history?: readonly Exchange[]): Promise<Conversation>;
 }
 
-/** What a contestant's module exports. */
+/** A contestant on one wire. */
 export interface Contestant {
   define(setup: Setup): Contender;
 }

@@ -1,10 +1,14 @@
-import type { Contestant } from './contestant.ts';
+import type { Contestant, WireName } from './contestant.ts';
+import { floorOn } from './floor/index.ts';
 
-/** By name. A contestant's module is loaded only in the process that measures it. */
+/** By name. A contestant's module, and that of one wire, is loaded only in the process that measures it. */
 export const CONTESTANTS = {
-  floor: async (): Promise<Contestant> => (await import('./floor.ts')).floor,
-  treadle: async (): Promise<Contestant> => (await import('./treadle.ts')).treadle,
-  'treadle-sqlite': async (): Promise<Contestant> => (await import('./treadle-sqlite.ts')).treadleSqlite,
+  floor: floorOn,
+  // The same again: how far its ratio is from 1 says how far the others can be trusted.
+  'floor-again': floorOn,
+  treadle: async (wire: WireName): Promise<Contestant> => (await import('./treadle.ts')).treadleOn(wire),
+  'treadle-sqlite': async (wire: WireName): Promise<Contestant> =>
+    (await import('./treadle-sqlite.ts')).treadleSqliteOn(wire),
 } as const;
 
 export type ContestantName = keyof typeof CONTESTANTS;

@@ -3,14 +3,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Journal } from '@treadle/core';
 import { sqliteJournal } from '@treadle/store';
-import type { Contestant } from './contestant.ts';
-import { defineTreadle } from './treadle.ts';
+import type { Contestant, WireName } from './contestant.ts';
+import { treadleOn } from './treadle.ts';
 
-export const treadleSqlite: Contestant = {
-  define(setup) {
-    const folder = mkdtempSync(join(tmpdir(), 'treadle-bench-'));
-    process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-    return defineTreadle(setup, sqliteJournal({ path: join(folder, 'journal.db') }));
-  },
-};
+function temporaryJournal(): Journal {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return sqliteJournal({ path: join(folder, 'journal.db') });
+}
+
+export const treadleSqliteOn = (wire: WireName): Promise<Contestant> => treadleOn(wire, temporaryJournal);

@@ -1,15 +1,24 @@
 // Treadle as its documentation shows it, with its default journal in memory.
 
-import { createSession, defineAgent, defineTool, type Journal, type Session } from '@treadle/core';
-import { anthropic } from '@treadle/models/anthropic';
-import { openai } from '@treadle/models/openai-chat';
+import { createSession, defineAgent, defineTool, type Journal, type Model, type Session } from '@treadle/core';
 import { INSTRUCTIONS, PROMPT, type Exchange } from '../scenarios.ts';
-import type { Contender, Contestant, Setup } from './contestant.ts';
+import type { Contender, Contestant, Setup, WireName } from './contestant.ts';
 
-export function defineTreadle(setup: Setup, journal?: Journal): Contender {
+type CreateModel = (name: string, options: { readonly baseUrl: string; readonly apiKey: string }) => Model;
+
+const WIRES: Readonly<Record<WireName, () => Promise<CreateModel>>> = {
+  'openai-chat': async () => (await import('@treadle/models/openai-chat')).openai,
+  anthropic: async () => (await import('@treadle/models/anthropic')).anthropic,
+  'openai-responses': async () => (await import('@treadle/models/openai-responses')).openaiResponsesModel,
+  gemini: async () => (await import('@treadle/models/google')).google,
+  bedrock: async () => (await import('@treadle/models/bedrock')).bedrock,
+  ollama: async () => (await import('@treadle/models/ollama')).ollama,
+};
+
+function contender(createModel: CreateModel, setup: Setup, journal: Journal | undefined): Contender {
   const { baseUrl, scenario, onText, onArguments } = setup;
   const agent = defineAgent({
-    model: (setup.wire === 'anthropic' ? anthropic : openai)(scenario, { baseUrl, apiKey: 'none' }),
+    model: createModel(scenario, { baseUrl, apiKey: 'none' }),
     instructions: INSTRUCTIONS,
     tools: setup.tools.map(({ name, description, parameters, execute }) =>
       defineTool({ name, description, parameters, execute }),
@@ -44,4 +53,8 @@ const messagesOf = (history: readonly Exchange[]): object[] =>
     { role: 'assistant', content: assistant },
   ]);
 
-export const treadle: Contestant = { define: (setup) => defineTreadle(setup) };
+/** `journalOf` makes the journal of one agent; without it, the default is used. */
+export async function treadleOn(wire: WireName, journalOf?: () => Journal): Promise<Contestant> {
+  const createModel = await WIRES[wire]();
+  return { define: (setup) => contender(createModel, setup, journalOf?.()) };
+}

@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url';
 
 const built = process.env.TREADLE_BENCH;
 if (!built) throw new Error('Set TREADLE_BENCH to the bench/dist folder of a built checkout.');
-const { floor } = await import(pathToFileURL(join(built, 'contestants', 'floor.js')).href);
+const { floorOn } = await import(pathToFileURL(join(built, 'contestants', 'floor', 'index.js')).href);
+const WIRES = { 'openai-chat': await floorOn('openai-chat'), anthropic: await floorOn('anthropic') };
 
 export const meta = {
   wire: 'openai-chat',
@@ -16,8 +17,7 @@ export const meta = {
 };
 
 export function create({ baseUrl, scenario, tools, wire = 'openai-chat', onDelta, onArgs }) {
-  return floor.define({
-    wire,
+  return WIRES[wire].define({
     baseUrl,
     scenario,
     tools: tools.map(({ name, description, schema, execute }) => ({ name, description, parameters: schema, execute })),

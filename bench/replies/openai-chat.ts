@@ -1,3 +1,4 @@
+import { padding } from './noise.ts';
 import type { Reply } from './reply.ts';
 
 /** A reply as the events of a Chat Completions stream, with the fields the real service sends in every chunk. */
@@ -14,7 +15,7 @@ export function openaiChatEvents(reply: Reply, model: string): string[] {
   const send = (data: object): number => events.push(`data: ${JSON.stringify(data)}\n\n`);
   const delta = (part: object, finishReason: string | null = null): void => {
     const choice = { index: 0, delta: part, logprobs: null, finish_reason: finishReason };
-    send({ ...head, choices: [choice], usage: null, obfuscation: 'aaaaaaaaaaaa' });
+    send({ ...head, choices: [choice], usage: null, obfuscation: padding(events.length) });
   };
   delta({ role: 'assistant', content: reply.type === 'text' ? '' : null, refusal: null });
   if (reply.type === 'text') {
@@ -36,7 +37,7 @@ export function openaiChatEvents(reply: Reply, model: string): string[] {
       prompt_tokens_details: { cached_tokens: 512, audio_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 0 },
     },
-    obfuscation: 'aaaaaaaaaaaa',
+    obfuscation: padding(events.length),
   });
   events.push('data: [DONE]\n\n');
   return events;
