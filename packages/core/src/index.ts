@@ -20,6 +20,7 @@ export * from './ports/clock.ts';
 export * from './ports/ids.ts';
 export * from './hooks/hook.ts';
 export type { HookRegistry } from './hooks/registry.ts';
+export * from './context/index.ts';
 export * from './agent.ts';
 export * from './input.ts';
 export * from './limits/limits.ts';

@@ -4,7 +4,27 @@ import type { AssistantContent, ToolResultContent, UserContent } from './content
 
 /** Where a user message came from. A person or a program said the first four; the runtime wrote the others. */
 export type UserMessageOrigin =
-  'prompt' | 'steering' | 'follow_up' | 'import' | 'reminder' | 'limit' | 'hook' | 'check' | 'memory' | 'instructions';
+  | 'prompt'
+  | 'steering'
+  | 'follow_up'
+  | 'import'
+  | 'reminder'
+  | 'limit'
+  | 'hook'
+  | 'check'
+  | 'memory'
+  | 'instructions'
+  | 'compaction';
+
+/** What a `compaction` message stands for: the messages that were here. */
+export interface RemovedMessages {
+  /** The id of the first message, and of the last one, in the order of the history. */
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+  /** True when a model wrote down what they said. */
+  readonly summary: boolean;
+}
 
 export interface UserMessage {
   readonly role: 'user';
@@ -13,6 +33,10 @@ export interface UserMessage {
   readonly at: number;
   readonly origin: UserMessageOrigin;
   readonly content: readonly UserContent[];
+  /** True keeps it in the view whatever a compaction removes. */
+  readonly pinned?: boolean;
+  /** Set on messages of origin `compaction`. */
+  readonly removed?: RemovedMessages;
 }
 
 export interface AssistantMessage {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { ToolAccess } from './access.ts';
+import type { Message } from '../messages/message.ts';
 
 /**
  * What may happen to a call that an earlier process started and didn't end. `safe`: it runs again, under the same
@@ -31,6 +32,11 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Aborted by cancellation, by the tool's timeout and by the run's time limit. */
   readonly signal: AbortSignal;
+  /**
+   * The messages of this session that a handle names, as they happened, whatever was removed from the view since: a
+   * message's id, a call's id for its result, or two ids with `..` between them. Empty when there are none.
+   */
+  readonly readHistory?: (handle: string) => Promise<readonly Message[]>;
   /** Streams a partial result. The final result replaces it; a model never sees it. */
   update(partial: ToolOutput): void;
   /** Says in words what is going on, for a person. */
