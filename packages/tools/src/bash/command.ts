@@ -16,6 +16,8 @@ export interface CommandRequest {
   readonly graceMs: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Written to its standard input, which is then closed; without it the input is closed from the start. */
+  readonly input?: string;
   /** Awaited before more is read. `stop` ends the command because of what it printed. */
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer, stop: () => void) => Promise<void> | void;
 }
@@ -42,7 +44,7 @@ const killRounds = 100;
 const nothing: ReadonlySet<string> = new Set();
 
 /**
- * Runs a program to its end, or until it is stopped, with standard input closed. When it returns, no process that the
+ * Runs a program to its end, or until it is stopped. When it returns, no process that the
  * program started (and that can be found, see `processTree`) is alive. Rejects when the program can't be started.
  */
 export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
@@ -124,15 +126,18 @@ function start(request: CommandRequest, tag: string): Promise<Started> {
       cwd: request.folder,
       // A command inside a command keeps the outer tag too, so that either can find its processes.
       env: { ...request.environment, [tagVariable]: outer === undefined ? tag : `${outer},${tag}` },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [request.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: true,
     });
-    const { pid, stdout, stderr } = child;
+    const { pid, stdin, stdout, stderr } = child;
+    // A program may end without having read its input; its exit says what came of that.
+    stdin?.on('error', () => {});
+    stdin?.end(request.input);
     // At once, while it is certain to be there.
     const outputs = pid === undefined ? nothing : outputsOf(pid);
     child.once('error', reject);
     child.once('spawn', () => {
-      if (pid === undefined) reject(new Error(`${request.file} was started without a process id`));
+      if (pid === undefined || stdout === null || stderr === null) reject(new Error(`${request.file} was started without a process id`));
       else resolve({ process: child, pid, outputs, stdout, stderr });
     });
   });

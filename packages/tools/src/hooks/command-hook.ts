@@ -1,0 +1,106 @@
+import { defineHook, systemClock } from '@treadle/core';
+import type { Clock, Hook, HookContext, HookEvent, HookInput, HookResult } from '@treadle/core';
+import { runCommand } from '../bash/command.ts';
+import type { CommandEnd } from '../bash/command.ts';
+import { commandVariables, withoutSecrets } from '../bash/environment.ts';
+import { KB, MB } from '../options.ts';
+import { answerOf } from './answer.ts';
+import { hookPayload } from './payload.ts';
+
+export interface CommandHookOptions {
+  /** Run by `bash -c`. */
+  readonly command: string;
+  /** The folder it runs in, and the `cwd` it is told. */
+  readonly folder: string;
+  /** A regular expression over the tool's name, the source, the trigger; see `defineHook`. */
+  readonly matcher?: string;
+  /** Milliseconds. Default 60,000. A gate that takes longer denies. */
+  readonly timeoutMs?: number;
+  /** True when nothing waits for it and nothing it says counts. */
+  readonly background?: boolean;
+  /** Default: this process's, without what looks like a secret. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** The session's log as a file, if there is one: the `transcript_path` it is told. Default: empty. */
+  readonly transcriptPath?: string;
+  readonly clock?: Clock;
+}
+
+/** What a hook may print; more is no answer. */
+const MAX_OUTPUT = MB;
+const GRACE_MS = 1000;
+
+/**
+ * A hook that is a shell command. It is told what happens as one JSON object on its standard input, with the field names
+ * of the Claude Agent SDK (`hook_event_name`, `tool_name`, `tool_input`, …), and answers by its exit code and, in JSON,
+ * on its standard output: 0 goes on, 2 says no with the standard error as the reason. At a gate every other code, a
+ * signal, a timeout and output that can't be understood say no too; elsewhere they are warnings.
+ *
+ * @example
+ * ```ts
+ * import { commandHook } from '@treadle/tools';
+ *
+ * const hook = commandHook('before_tool', {
+ *   command: 'grep -q "rm -rf" && { echo "No." >&2; exit 2; } || true',
+ *   folder: '.',
+ *   matcher: 'bash',
+ * });
+ * console.log(hook.event); // before_tool
+ * ```
+ */
+export function commandHook(event: HookEvent, options: CommandHookOptions): Hook {
+  const { command, matcher, timeoutMs, background } = options;
+  return defineHook(event, (input, context) => run(options, input, context), {
+    name: `${event} hook \`${shortened(command)}\``,
+    ...(matcher === undefined ? {} : { matcher }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(background === undefined ? {} : { background }),
+  });
+}
+
+const shortened = (command: string): string => (command.length > 60 ? `${command.slice(0, 57)}…` : command);
+
+async function run(
+  options: CommandHookOptions,
+  input: HookInput,
+  { signal }: HookContext,
+): Promise<HookResult | undefined> {
+  const { command, folder, environment = process.env, transcriptPath = '', clock = systemClock } = options;
+  const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  let length = 0;
+  const end = await runCommand({
+    file: 'bash',
+    args: ['-c', command],
+    folder,
+    environment: { ...withoutSecrets(environment), ...commandVariables, TREADLE_PROJECT_DIR: folder },
+    // The loop keeps the time, and says so by the signal.
+    timeoutMs: LONGEST_MS,
+    graceMs: GRACE_MS,
+    signal,
+    clock,
+    input: JSON.stringify(hookPayload(input, { folder, transcriptPath })),
+    onOutput(stream, bytes, stop) {
+      length += bytes.length;
+      if (length > MAX_OUTPUT) stop();
+      else output[stream].push(bytes);
+    },
+  });
+  const text = (stream: 'stdout' | 'stderr'): string => Buffer.concat(output[stream]).toString('utf8');
+  if (end.exitCode === 0 && end.stopped === undefined) return answerOf(input.event, text('stdout'));
+  const said = text('stderr').trim();
+  if (end.exitCode === 2 && end.stopped === undefined) return refusal(input.event, said);
+  throw new Error(`${endInWords(end)}${said === '' ? '' : `: ${said.slice(0, 2 * KB)}`}`);
+}
+
+const LONGEST_MS = 2_147_483_647;
+
+/** Where nothing can be refused any more, the model is told. */
+function refusal(event: HookEvent, said: string): HookResult {
+  const reason = said === '' ? 'The hook said no.' : said;
+  return event === 'after_tool' || event === 'tool_failed' ? { context: reason } : { decision: 'deny', reason };
+}
+
+function endInWords({ exitCode, signal, stopped }: CommandEnd): string {
+  if (stopped === 'output') return `it printed more than ${MAX_OUTPUT} bytes`;
+  if (stopped !== undefined) return 'it was stopped';
+  return exitCode === null ? `a signal ended it (${signal ?? 'unknown'})` : `it exited with ${exitCode}`;
+}
