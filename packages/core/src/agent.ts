@@ -41,6 +41,11 @@ export interface AgentDefinition {
   readonly retry?: Partial<RetryPolicy>;
   /** The system prompt. */
   readonly instructions?: string;
+  /**
+   * What the project's own files say about working in it, such as `readProjectInstructions` of `@treadle/tools` finds. Told
+   * before the prompt, as a message of origin `instructions`, and again only when it has changed.
+   */
+  readonly projectInstructions?: string;
   readonly tools?: readonly Tool[];
   readonly providerTools?: readonly ProviderToolDefinition[];
   readonly limits?: Partial<Limits>;
@@ -77,6 +82,8 @@ export interface Agent {
   readonly fallbackOn: readonly ModelErrorKind[];
   readonly retry: RetryPolicy;
   readonly instructions: string;
+  /** Null for none. */
+  readonly projectInstructions: string | null;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The same array for the agent's life, so that a wire can serialise it once. */
   readonly toolDefinitions: readonly ToolDefinition[];
@@ -150,6 +157,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     fallbackOn: definition.fallbackOn ?? DEFAULT_FALLBACK_ON,
     retry,
     instructions: definition.instructions ?? '',
+    projectInstructions: definition.projectInstructions?.trim() ? definition.projectInstructions : null,
     tools,
     toolDefinitions: Object.freeze(
       [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters })),

@@ -9,6 +9,13 @@ export type { SearchToolOptions } from './search-tool.ts';
 export { todoTool } from './todo-tool.ts';
 export { askUserTool } from './ask-user-tool.ts';
 export type { AskUserToolOptions } from './ask-user-tool.ts';
+export { readProjectInstructions } from './instructions/read.ts';
+export type {
+  InstructionFile,
+  InstructionWarning,
+  ProjectInstructions,
+  ProjectInstructionsOptions,
+} from './instructions/read.ts';
 export { defaultSkippedFolders } from './options.ts';
 export type { CommonToolOptions } from './options.ts';
 export { commandHook } from './hooks/command-hook.ts';

@@ -11,6 +11,7 @@ import {
   type Hook,
   type HookAnswer,
   type HookEvent,
+  type Message,
   type ModelRequest,
   type Session,
   type TreadleEvent,
@@ -222,9 +223,10 @@ describe('what a hook adds', () => {
       ['Go.', 'The branch is main.', 'It is Monday.'],
       ['Go.', 'The branch is main.', 'It is Monday.', 'The folder is shared.'],
     ]);
-    expect(
-      messages.filter(({ role }) => role === 'user').map((message) => 'origin' in message && message.origin),
-    ).toEqual(['prompt', 'hook', 'hook', 'hook']);
+    const origins = (of: readonly Message[]) =>
+      of.flatMap((message) => (message.role === 'user' ? [message.origin] : []));
+    expect(origins(session.messages)).toEqual(['prompt', 'hook', 'hook', 'hook']);
+    expect(origins(messages)).toEqual(['prompt']);
   });
 
   it('replaces a result in the view; the log keeps what the tool said', async () => {

@@ -5,6 +5,7 @@ import type { BetweenTurns } from './between-turns.ts';
 import { gateFinish } from './plan-finish.ts';
 import { exceededLimit, limitMessage } from './plan-limits.ts';
 import { deliver, deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
+import { runContext } from './run-context.ts';
 import type { RunState, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -43,7 +44,13 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
   }
   return (
     gateTurn(between, prompt) ??
-    record([turnStarted(run, run.turns, now), ...prompt, ...messages, ...deliverNotes(state, run.runId, now)])
+    record([
+      ...(run.turns === 0 ? runContext(state, agent, run.runId, now) : []),
+      turnStarted(run, run.turns, now),
+      ...prompt,
+      ...messages,
+      ...deliverNotes(state, run.runId, now),
+    ])
   );
 }
 

@@ -6,6 +6,7 @@ import { exceededLimit, limitMessage, type LimitHit } from './plan-limits.ts';
 import { planModelCall } from './plan-model.ts';
 import { deliver, deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
 import { gateRun } from './plan-start.ts';
+import { runContext } from './run-context.ts';
 import { planTurn, turnEnded, turnStarted } from './plan-turn.ts';
 import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
 import type { Step } from './step.ts';
@@ -64,11 +65,12 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   }
   const gate = gateRun({ state, agent, entry, started, now });
   if (gate) return gate;
+  const context = runContext(state, agent, run.runId, now);
   // Who has a say about turns is asked once the run has begun.
-  if (agent.hooks?.has('before_turn')) return record([started.event]);
+  if (agent.hooks?.has('before_turn')) return record([started.event, ...context]);
   const steering = deliver(state, 'steering', run.runId, now);
   const notes = deliverNotes(state, run.runId, now);
-  return record([started.event, turnStarted(run, 0, now), ...started.messages, ...steering, ...notes]);
+  return record([started.event, ...context, turnStarted(run, 0, now), ...started.messages, ...steering, ...notes]);
 }
 
 const CANCELLED = 'The run was cancelled.';

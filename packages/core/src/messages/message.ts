@@ -86,3 +86,8 @@ export type ModelMessage = UserMessage | AssistantMessage | ToolResultMessage;
 
 /** What a history holds. */
 export type Message = ModelMessage | ExtensionMessage;
+
+const ADDED: ReadonlySet<UserMessageOrigin> = new Set(['reminder', 'hook', 'check', 'memory', 'instructions']);
+
+/** True for what is shown as the conversation; false for what the runtime tells a model beside it. */
+export const isConversation = (message: Message): boolean => message.role !== 'user' || !ADDED.has(message.origin);

@@ -1,6 +1,6 @@
 import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
 import type { FileBlock } from '../messages/content.ts';
-import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
+import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
 import type { ModelError } from '../model/model.ts';
 import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 
@@ -14,7 +14,7 @@ export interface RunResult {
   readonly finalMessage: AssistantMessage | null;
   /** The text after the last tool block of the final message; the result of a terminal tool when one ended the run. */
   readonly finalAnswer: string;
-  /** This run's messages, its prompt first, as they happened. */
+  /** This run's conversation, its prompt first, as it happened; without what the runtime told the model beside it. */
   readonly messages: readonly Message[];
   /** The sum of what is known; each message has its own. */
   readonly usage: Usage;
@@ -65,7 +65,7 @@ export function runResultFold(runId: string): RunResultFold {
   let ended: Extract<DurableEvent, { type: 'run_ended' }> | null = null;
 
   function addMessage(message: Message, inView: boolean): void {
-    messages.push(message);
+    if (isConversation(message)) messages.push(message);
     if (message.role !== 'assistant') return;
     spend(message.usage, message.cost);
     containerId = message.containerId ?? containerId;

@@ -16,6 +16,7 @@ export const RUN_OPTIONS = {
   resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },
   tools: { value: 'LIST', help: 'Only these tools, or none: --tools read_file,search.' },
   system: { value: 'TEXT', help: 'Use this system prompt instead of the default one.' },
+  'no-instructions': { help: "Leave the project's instruction files (AGENTS.md, CLAUDE.md) unread." },
   allow: {
     value: 'LIST',
     repeatable: true,

@@ -1,6 +1,6 @@
 import { errorText } from '@treadle/core';
 import { DEPLOYMENTS, type Deployment } from '@treadle/models';
-import { findExecutable } from '@treadle/tools';
+import { findExecutable, readProjectInstructions } from '@treadle/tools';
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -32,6 +32,11 @@ export interface MachineReport {
   readonly sessions: { readonly path: string; readonly writable: boolean; readonly problem: string | null };
   /** Absolute paths, null for what isn't there. */
   readonly programs: { readonly bash: string | null; readonly ripgrep: string | null };
+  /** What a run in this folder would read, the nearest last, and what is wrong with it. */
+  readonly instructions: {
+    readonly files: readonly { readonly path: string; readonly bytes: number; readonly truncated: boolean }[];
+    readonly warnings: readonly string[];
+  };
   readonly proxies: Readonly<Record<string, string>>;
   readonly deployments: readonly DeploymentReport[];
 }
@@ -41,13 +46,22 @@ type Environment = CliIo['env'];
 export async function machineReport(io: CliIo): Promise<MachineReport> {
   const find = async (name: string): Promise<string | null> =>
     (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
-  const [sessions, bash, ripgrep] = await Promise.all([sessionFile(io), find('bash'), find('rg')]);
+  const [sessions, bash, ripgrep, project] = await Promise.all([
+    sessionFile(io),
+    find('bash'),
+    find('rg'),
+    readProjectInstructions(io.cwd),
+  ]);
   return {
     version: version(),
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     sessions,
     programs: { bash, ripgrep },
+    instructions: {
+      files: project.files.map(({ path, bytes, truncated }) => ({ path, bytes, truncated })),
+      warnings: project.warnings.map(({ message }) => message),
+    },
     proxies: proxies(io.env),
     deployments: DEPLOYMENTS.map((row) => deploymentReport(row, io.env)),
   };

@@ -2,6 +2,7 @@ import type { ConformanceResult } from './doctor-conformance.ts';
 import type { DeploymentReport, MachineReport } from './doctor-machine.ts';
 import type { ProbeResult } from './doctor-probe.ts';
 import { plainLine } from './plain-text.ts';
+import { filesText } from './project-instructions.ts';
 
 /** Characters of a server's own words on one line. */
 const LONGEST = 400;
@@ -19,6 +20,8 @@ export function machineLines(report: MachineReport): string {
     ],
     ['bash', programs.bash === null ? 'not found: the bash tool uses sh' : plainLine(programs.bash)],
     ['ripgrep', programs.ripgrep === null ? 'not found: the search tool is slower' : plainLine(programs.ripgrep)],
+    ['instructions', report.instructions.files.length === 0 ? 'none' : filesText(report.instructions.files)],
+    ...report.instructions.warnings.map((warning) => ['', plainLine(warning, LONGEST)]),
     ['proxies', proxies.length === 0 ? 'none' : proxies.join(', ')],
   ];
   return `${table(rows)}\n${table(report.deployments.map(deploymentRow))}`;

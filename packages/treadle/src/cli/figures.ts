@@ -6,6 +6,12 @@ const grouped = (count: number): string => count.toLocaleString('en-US');
 /** `1 turn`, `2 turns`. */
 export const counted = (count: number, noun: string): string => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 
+/** `300 bytes`, `1.2 KB`, `100.0 MB`. */
+export function bytes(count: number): string {
+  if (count < 1000) return counted(count, 'byte');
+  return count < 999_950 ? `${(count / 1000).toFixed(1)} KB` : `${(count / 1_000_000).toFixed(1)} MB`;
+}
+
 /** `12 ms`, `3.4 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;

@@ -18,6 +18,8 @@ export interface RunRequest {
   readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
   readonly tools: readonly string[] | undefined;
   readonly system: string | undefined;
+  /** Whether the project's instruction files are read. */
+  readonly instructions: boolean;
   readonly allow: readonly string[];
   readonly save: boolean;
   /** Whether standard input is read: `auto` when it isn't a terminal. */
@@ -46,6 +48,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
     tools: options.list('tools'),
     system: options.text('system'),
+    instructions: !options.flag('no-instructions'),
     allow: options.list('allow') ?? [],
     save: !options.flag('no-save'),
     stdin: options.flag('stdin') ? 'always' : options.flag('no-stdin') ? 'never' : 'auto',

@@ -19,6 +19,7 @@ import { chooseModel } from './choose-model.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from './folder-sessions.ts';
 import { defaultInstructions } from './instructions.ts';
+import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from './context.ts';
 import type { CliIo } from './io.ts';
 import { unsavedJournal } from './parts.ts';
@@ -42,10 +43,12 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const denials: PermissionDenial[] = [];
     const place = await findPlace(journal, io, request);
     const tools = await toolsFor(place.folder, request, denials, note);
+    const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
     const agent = defineAgent({
       id: agentIdOf(place.folder),
       model,
       instructions: request.system ?? defaultInstructions(place.folder),
+      projectInstructions,
       tools,
       limits: request.maxTurns === undefined ? {} : { maxTurns: request.maxTurns },
     });

@@ -102,9 +102,10 @@ async function show(context: CommandContext, args: readonly string[]): Promise<n
 async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
   const { io, out, note } = context;
   const style = styleFor(out.isTTY, io.env);
-  const { builtInTools } = await import('@treadle/tools');
+  const { askUserTool, builtInTools, todoTool } = await import('@treadle/tools');
   // Their names for people don't depend on a folder, and the session's own may be gone.
-  const labels = new Map(builtInTools({ root: io.cwd }).map((tool) => [tool.name, tool.label]));
+  const tools = [...builtInTools({ root: io.cwd }), todoTool(), askUserTool()];
+  const labels = new Map(tools.map((tool) => [tool.name, tool.label]));
   const label = (name: string): string => labels.get(name) ?? name;
   const text = createTextOutput({ out, note, style, label, showPrompts: true });
   let open: string | null = null;

@@ -1,4 +1,4 @@
-import { TODO_TOOL, todoItems, type JsonObject, type TreadleEvent } from '@treadle/core';
+import { isConversation, TODO_TOOL, todoItems, type JsonObject, type TreadleEvent } from '@treadle/core';
 
 import { duration } from './figures.ts';
 import type { Printer } from './io.ts';
@@ -57,7 +57,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
   }
 
   function messageAdded({ message }: EventOf<'message_added'>): void {
-    if (message.role === 'user' && showPrompts) {
+    if (message.role === 'user' && showPrompts && isConversation(message)) {
       const said = message.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
       line('prompt', plainText(said.trimEnd()).replaceAll(/^/gm, '> '));
     }
