@@ -1,8 +1,10 @@
 import type { Clock, Http, HttpResponse, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
 import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/classify.ts';
 import type { Redact } from './errors/redact.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
 import { readWholeBody, responseProblem, sniff } from './response.ts';
-import type { DecoderSink, Protocol } from './protocols/protocol.ts';
+import type { DecoderSink, FrameHandler, Protocol } from './protocols/protocol.ts';
+import { createUnknownTypes } from './unknown-types.ts';
 
 /** What all streams of one model share. */
 export interface StreamSetup {
@@ -10,6 +12,8 @@ export interface StreamSetup {
   readonly http: Http;
   readonly clock: Clock;
   readonly redact: Redact;
+  /** Whether what only keeps the connection alive counts as an answer that goes on. */
+  readonly pingsResetIdleTimeout: boolean;
   prepare(request: ModelRequest): {
     readonly url: string;
     readonly headers: Record<string, string>;
@@ -24,6 +28,9 @@ const DONE: Result = { done: true, value: undefined };
 /** After the last event, what may still come is read so that the connection can be kept: this much, this long. */
 const DRAIN_BYTES = 64 * 1024;
 const DRAIN_MS = 1000;
+
+/** Events that say nothing but that somebody is still there. Comments are no events at all. */
+const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-alive', 'heartbeat']);
 
 const drain = (body: AsyncIterator<Uint8Array>, clock: Clock): void => {
   let bytes = 0;
@@ -71,6 +78,25 @@ export function createModelStream(
   const own = new AbortController();
   let body: AsyncIterator<Uint8Array> | undefined;
   let response: HttpResponse | undefined;
+  /** Frames that said something. */
+  let frames = 0;
+  let waitingSince = 0;
+  let cancelQuiet: (() => void) | undefined;
+
+  const rest = (): void => {
+    cancelQuiet?.();
+    cancelQuiet = undefined;
+  };
+
+  /** Bytes came and said nothing. The transport sees that there is somebody; that the answer stands still is seen here. */
+  const watchQuiet = (): void => {
+    if (setup.pingsResetIdleTimeout) return;
+    const limit = response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+    cancelQuiet ??= clock.after(Math.max(0, waitingSince + limit - clock.now()), () => {
+      const message = `Nothing but signs of life for ${limit} ms in the middle of the response.`;
+      failed(transportError('TREADLE_IDLE_TIMEOUT', message));
+    });
+  };
 
   const take = (): Result | undefined => {
     const value = queue[head];
@@ -94,6 +120,7 @@ export function createModelStream(
 
   const close = (): void => {
     over = true;
+    rest();
     signal.removeEventListener('abort', onAbort);
   };
 
@@ -130,17 +157,29 @@ export function createModelStream(
     headers: response?.headers ?? {},
   });
 
+  const unknown = createUnknownTypes();
   const sink: DecoderSink = {
     event(event) {
       if (over) return;
-      queue.push(event);
-      if (event.type === 'finish') close();
+      if (event.type === 'finish') {
+        const unknownTypes = unknown.counts();
+        queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
+        close();
+      } else queue.push(event);
     },
     error: (error) => fail(reportedError(error, error.status, facts())),
     malformed: (message) => fail({ kind: 'network', message, retryable: true }),
+    unknown(type) {
+      if (KEEP_ALIVES.has(type)) frames--;
+      else unknown.add(type);
+    },
   };
   const decoder = protocol.createDecoder(sink, request);
-  const scanner = protocol.framing(decoder.frame, (message) => fail({ kind: 'other', message, retryable: false }));
+  const onFrame: FrameHandler = (name, data, whole) => {
+    frames++;
+    decoder.frame(name, data, whole);
+  };
+  const scanner = protocol.framing(onFrame, (message) => fail({ kind: 'other', message, retryable: false }));
 
   const bodyEnded = (): void => {
     scanner.end();
@@ -162,14 +201,19 @@ export function createModelStream(
     // Left or cancelled meanwhile.
     if (over) return wake();
     if (result.done === true) return bodyEnded();
+    const before = frames;
     scanner.push(result.value);
+    if (frames !== before) rest();
     if (over && body !== undefined) {
-      const rest = body;
+      const remainder = body;
       body = undefined;
-      drain(rest, clock);
+      drain(remainder, clock);
     }
     wake();
-    if (waiter !== undefined) pull();
+    if (waiter === undefined) return;
+    if (frames === before) watchQuiet();
+    else waitingSince = clock.now();
+    pull();
   };
 
   const readWhole = async (first: IteratorResult<Uint8Array>, stream: AsyncIterator<Uint8Array>): Promise<void> => {
@@ -198,6 +242,7 @@ export function createModelStream(
     // Left or cancelled while the headers came.
     if (over) return leaveBody();
     response = answer;
+    waitingSince = clock.now();
     const typed = (answer.headers['content-type'] ?? '').toLowerCase().startsWith(protocol.contentType);
     if (answer.status === 200 && typed) return pull();
     const first = await stream.next();
@@ -232,6 +277,7 @@ export function createModelStream(
         return Promise.reject(new Error('A model stream has one consumer, which takes one event at a time.'));
       return new Promise((resolve) => {
         waiter = resolve;
+        waitingSince = clock.now();
         pull();
       });
     },

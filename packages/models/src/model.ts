@@ -25,6 +25,11 @@ export interface WireModelOptions {
   /** US dollars for a usage, or null when that is unknown. */
   readonly cost?: (usage: Usage) => number | null;
   readonly clock?: Clock;
+  /**
+   * Whether events and comments that only keep the connection alive begin the idle timeout anew. Default false: an answer
+   * that stands still is given up, however alive its connection is.
+   */
+  readonly pingsResetIdleTimeout?: boolean;
 }
 
 const withPath = (baseUrl: string, path: string): string => {
@@ -70,6 +75,7 @@ export function wireModel(options: WireModelOptions): Model {
     protocol,
     http: credentials === undefined ? options.http : authorizedHttp(options.http, credentials, clock, keepSecret),
     clock,
+    pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? false,
     redact(text) {
       redact ??= createRedact([...secrets, ...secretsOf(received, options.baseUrl)]);
       return redact(text);

@@ -176,6 +176,7 @@ function messageAdded(
     ...(rest.errorMessage === undefined ? {} : { errorMessage: rest.errorMessage }),
     ...(containerId === null ? {} : { containerId }),
     ...(facts.responseId === null ? {} : { responseId: facts.responseId }),
+    ...(rest.unknownTypes === undefined ? {} : { unknownTypes: rest.unknownTypes }),
   };
   return { type: 'message_added', at, runId, inView, message };
 }
@@ -196,4 +197,5 @@ interface MessageRest {
   readonly rawStopReason?: string;
   readonly errorMessage?: string;
   readonly containerId?: string;
+  readonly unknownTypes?: Readonly<Record<string, number>>;
 }

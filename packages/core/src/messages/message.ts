@@ -59,6 +59,8 @@ export interface AssistantMessage {
   readonly containerId?: string;
   /** The provider's id of this response. */
   readonly responseId?: string;
+  /** How often the provider sent something of a type that isn't known here. */
+  readonly unknownTypes?: Readonly<Record<string, number>>;
 }
 
 export interface ToolResultMessage {

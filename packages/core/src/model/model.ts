@@ -100,6 +100,8 @@ export type ModelEvent =
       /** The provider's usage object as received, last value of each field. */
       readonly rawUsage?: JsonValue;
       readonly containerId?: string;
+      /** What the provider sent and nobody here knows, by its type: events passed over, parts kept as they are. */
+      readonly unknownTypes?: Readonly<Record<string, number>>;
     }
   | { readonly type: 'error'; readonly error: ModelError; readonly usage?: Usage };
 

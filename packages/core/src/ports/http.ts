@@ -12,6 +12,11 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
+  /**
+   * Milliseconds without a byte after which the transport gives the body up. Whoever reads it may hold what says nothing,
+   * such as a ping, to the same limit.
+   */
+  readonly idleTimeoutMs?: number;
 }
 
 /** The HTTP port: one request, a streamed response, a signal. Rejects on connection failure or abort. */

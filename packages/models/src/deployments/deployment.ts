@@ -30,6 +30,8 @@ export interface Deployment {
   readonly credentialVariables?: readonly string[];
   /** What is known about its models. */
   readonly catalogue?: readonly CatalogueRow[];
+  /** What its models have for the option of this name when it isn't given. */
+  readonly pingsResetIdleTimeout?: boolean;
 }
 
 /** Options of every model. */
@@ -50,6 +52,11 @@ export interface ModelOptions {
   readonly contextWindow?: number;
   /** Rows of your own: prices and limits of models the catalogue doesn't have, or has otherwise. They come first. */
   readonly catalogue?: readonly CatalogueRow[];
+  /**
+   * Whether pings and comments of the server, which only keep the connection alive, begin the idle timeout anew. Default
+   * false: an answer that stands still is given up, however alive its connection is.
+   */
+  readonly pingsResetIdleTimeout?: boolean;
   readonly clock?: Clock;
 }
 
@@ -170,5 +177,6 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
     ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? deployment.pingsResetIdleTimeout ?? false,
   });
 }

@@ -170,10 +170,21 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
     await understood((await textOf()).trimEnd());
   });
 
-  it('P33: events of unknown kinds are passed over', async () => {
-    const unknown = 'event: brand_new\ndata: {"type":"brand_new","object":"brand.new","news":[1,{"a":null}]}\n\n';
-    const [first = '', ...rest] = (await textOf()).split('\n\n');
-    await understood([first, ...rest.slice(0, -1)].map((frame) => `${frame}\n\n${unknown}`).join(''));
+  it('P33: events of unknown types are passed over and counted', async () => {
+    const unknown = 'event: brand_new\ndata: {"type":"brand_new","object":"brand_new","news":[1,{"a":null}]}\n\n';
+    const ping = ': ping\n\nevent: ping\ndata: {"type":"ping"}\n\n';
+    const frames = (await textOf()).trimEnd().split('\n\n');
+    const last = frames.pop() ?? '';
+    const body = `${frames.map((frame) => `${frame}\n\n${unknown}${ping}`).join('')}${last}\n\n`;
+    for (const chunking of ['whole', 3] as const) {
+      const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking } }, 'Done.'] });
+      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+      expect(executed).toHaveLength(1);
+      const counted = result.messages.flatMap((message) =>
+        message.role === 'assistant' ? [message.unknownTypes] : [],
+      );
+      expect(counted).toEqual([{ brand_new: frames.length }, undefined]);
+    }
   });
 
   it('P25: a hundred thousand tiny events cost in proportion', { timeout: 60_000 }, async () => {

@@ -130,6 +130,20 @@ describe('Chat Completions, as servers write it', () => {
     const { result } = await bench.play({ wire, turns: [{ faults: { body } }] });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.', usage: { input: 11, output: 4 } });
   });
+
+  it('P33: events and parts of unknown types are counted, and new fields are not', async () => {
+    const body = sse(
+      chunk({ role: 'assistant', mood: 'fine', content: 'Hi.' }, null, { brand_new: { a: [1] } }),
+      { object: 'chat.brand_new', choices: 'none' },
+      { id: 'c1' },
+      chunk({ content: [{ type: 'hologram', data: 'x' }] }),
+      chunk({ content: [{ type: 'hologram', data: 'y' }] }),
+      chunk({}, 'stop', { usage }),
+      '[DONE]',
+    );
+    const { result } = await bench.play({ wire, turns: [{ faults: { body } }] });
+    expect(result.finalMessage?.unknownTypes).toEqual({ 'chat.brand_new': 1, hologram: 2 });
+  });
 });
 
 describe('P33: what is newer than this code', () => {
@@ -148,28 +162,63 @@ describe('P33: what is newer than this code', () => {
       newer: true,
     });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result.finalMessage?.unknownTypes).toEqual({ hologram: 1 });
     expect(next?.rawBody).toContain('hologram');
   });
 
-  it('on bedrock: an unknown event is passed over', async () => {
-    const headers = { ':event-type': 'brandNew', ':content-type': 'application/json', ':message-type': 'event' };
-    const body = Buffer.concat([eventStreamMessage(headers, '{"a":1}'), await bytesOf(wireOf('bedrock'), 'Hi.')]);
+  it('on bedrock: an unknown event and an unknown delta are passed over and counted', async () => {
+    const event = (type: string, data: object): Buffer =>
+      Buffer.from(
+        eventStreamMessage(
+          { ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' },
+          JSON.stringify(data),
+        ),
+      );
+    const odd = [
+      event('brandNew', { a: 1 }),
+      event('contentBlockDelta', { contentBlockIndex: 9, delta: { hologram: { x: 1 } } }),
+    ];
+    const body = Buffer.concat([...odd, await bytesOf(wireOf('bedrock'), 'Hi.')]);
     const { result } = await bench.play({ wire: wireOf('bedrock'), turns: [{ faults: { body } }] });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result.finalMessage?.unknownTypes).toEqual({ brandNew: 1, hologram: 1 });
+  });
+
+  it('on openai-responses: an unknown item is counted', async () => {
+    const item = { id: 'h1', type: 'hologram', data: 'x' };
+    const odd = sse(
+      { type: 'response.output_item.added', output_index: 7, item },
+      { type: 'response.hologram.projecting', output_index: 7 },
+      { type: 'response.output_item.done', output_index: 7, item },
+    );
+    const [start = '', ...rest] = (await bytesOf(wireOf('openai-responses'), 'Hi.')).toString().split('\n\n');
+    const body = `${start}\n\n${odd}${rest.join('\n\n')}`;
+    const { result } = await bench.play({
+      wire: wireOf('openai-responses'),
+      turns: [{ faults: { body } }],
+      newer: true,
+    });
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result.finalMessage?.unknownTypes).toEqual({ 'response.hologram.projecting': 1, hologram: 1 });
   });
 
   it('on google: an unknown part does not disturb the others, and goes back', async () => {
-    const odd = sse({ candidates: [{ content: { role: 'model', parts: [{ hologram: { x: 1 } }] } }], news: true });
+    const odd = sse(
+      { candidates: [{ content: { role: 'model', parts: [{ hologram: { x: 1 } }] } }], news: true },
+      { brandNew: true },
+    );
     const body = odd + (await bytesOf(wireOf('google'), 'Hi.')).toString();
     const { result, next } = await bench.play({ wire: wireOf('google'), turns: [{ faults: { body } }], newer: true });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result.finalMessage?.unknownTypes).toEqual({ hologram: 1, brandNew: 1 });
     expect(next?.rawBody).toContain('hologram');
   });
 
-  it('on ollama: an unknown line is passed over', async () => {
+  it('on ollama: an unknown line is passed over and counted', async () => {
     const body = `{"model":"model-1","brand_new":[1]}\n${(await bytesOf(wireOf('ollama'), 'Hi.')).toString()}`;
     const { result } = await bench.play({ wire: wireOf('ollama'), turns: [{ faults: { body } }] });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result.finalMessage?.unknownTypes).toEqual({ brand_new: 1 });
   });
 
   it('a stop reason nobody knows is kept as the provider’s word', async () => {
@@ -181,5 +230,5 @@ describe('P33: what is newer than this code', () => {
 });
 
 it('I7: enough of these runs came through', () => {
-  expect(bench.completed).toBeGreaterThanOrEqual(TEST_WIRES.length + 5 + 1 + 4 + 4);
+  expect(bench.completed).toBeGreaterThanOrEqual(TEST_WIRES.length + 5 + 1 + 5 + 5);
 });

@@ -109,7 +109,7 @@ export function fetchHttp(fetch: FetchLike, options: HttpTimeouts = {}): Http {
             transportError('TREADLE_IDLE_TIMEOUT', `No data for ${idleTimeoutMs} ms in the middle of the response.`),
           );
         });
-      return { status: response.status, headers, body: streamBody(response, watch, close) };
+      return { status: response.status, headers, body: streamBody(response, watch, close), idleTimeoutMs };
     } catch (error) {
       close();
       throw error;

@@ -193,7 +193,8 @@ const attempt = (
       cancelTimer();
       const { body, abort } = streamBody(response, request, settings, release);
       abortBody = abort;
-      resolve({ status: response.statusCode ?? 0, headers: lowercased(response.headers), body });
+      const { idleTimeoutMs } = settings;
+      resolve({ status: response.statusCode ?? 0, headers: lowercased(response.headers), body, idleTimeoutMs });
     });
     request.end(input.body);
   });

@@ -102,6 +102,11 @@ const mergeRaw = (raw: Record<string, unknown>, delta: Fields): void => {
   }
 };
 
+/** Blocks that are kept as they are although they are known. */
+const KEPT_BLOCKS: ReadonlySet<string> = new Set(['redacted_thinking', 'compaction', 'container_upload']);
+
+const isUnknownBlock = (type: string): boolean => !KEPT_BLOCKS.has(type) && !type.endsWith('_result');
+
 /** What a raw block means: the result of a tool the provider ran, redacted reasoning, or something newer than this code. */
 const finishRaw = (raw: Record<string, unknown>, toolNames: ReadonlyMap<string, string>): ModelBlock => {
   const type = asText(raw['type']) ?? 'unknown';
@@ -202,6 +207,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     } else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
     else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
     else if (block.kind === 'raw') mergeRaw(block.start, delta);
+    else sink.unknown(asText(type) ?? 'delta');
   };
 
   const finishBlock = (block: OpenBlock): ModelBlock => {
@@ -254,7 +260,9 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   const startBlock = (wireIndex: unknown, start: Fields): void => {
     const unclosed = open.get(wireIndex);
     if (unclosed !== undefined) endBlock(wireIndex, unclosed);
-    const kind = kindOf(asText(start['type']) ?? '');
+    const type = asText(start['type']) ?? '';
+    const kind = kindOf(type);
+    if (kind === 'raw' && isUnknownBlock(type)) sink.unknown(type);
     const block: OpenBlock = {
       index: nextIndex++,
       kind,
@@ -322,7 +330,8 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
         over = true;
         return sink.error(readAnthropicError(event as JsonObject) ?? { message: 'The provider reported an error.' });
       default:
-      // `ping`, and whatever is newer than this code.
+        // `ping`, and whatever is newer than this code.
+        sink.unknown(asText(type) ?? 'event');
     }
   };
 

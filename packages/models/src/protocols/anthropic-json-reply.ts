@@ -64,5 +64,6 @@ export function jsonReplySink(sink: DecoderSink, toolName: string): DecoderSink 
       showHeld();
       sink.malformed(message);
     },
+    unknown: (type) => sink.unknown(type),
   };
 }

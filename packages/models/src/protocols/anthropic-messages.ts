@@ -33,6 +33,7 @@ export function anthropicMessages(quirks: AnthropicQuirks = {}): Protocol {
         event: (event) => target().event(event),
         error: (error) => target().error(error),
         malformed: (message) => target().malformed(message),
+        unknown: (type) => sink.unknown(type),
       });
     },
     readError: readAnthropicError,

@@ -133,7 +133,12 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     } else if (result !== undefined) openBlock(wireIndex, 'server_result', result);
     else if (image !== undefined) openBlock(wireIndex, 'image', image);
     // A start that says nothing leaves it to the first delta; one we don't know is kept as it is.
-    else if (Object.keys(start).length > 0) openBlock(wireIndex, 'raw', start);
+    else {
+      const [type] = Object.keys(start);
+      if (type === undefined) return;
+      sink.unknown(type);
+      openBlock(wireIndex, 'raw', start);
+    }
   };
 
   const fits = (block: OpenBlock, kind: BlockKind): boolean =>
@@ -175,7 +180,11 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     const kind = kindOfDelta(delta);
     let block = open.get(wireIndex);
     // A delta newer than this code belongs to a block that is, or says nothing.
-    if (kind === 'raw' && block?.kind !== 'raw') return;
+    if (kind === 'raw' && block?.kind !== 'raw') {
+      const [type] = Object.keys(delta);
+      if (type !== undefined) sink.unknown(type);
+      return;
+    }
     if (block === undefined || !fits(block, kind)) {
       // A call can't be made of arguments alone; leaving it out would turn the answer into another one.
       if (kind === 'tool') return malformed('The stream has arguments of a tool call that never began.');
@@ -231,7 +240,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
         break;
       default:
         // Newer than this code.
-        return;
+        return sink.unknown(name);
     }
     // The usage comes after the stop, or before it, or never; in the last case the end of the body is the end.
     if (stopped && counted) finish();
@@ -250,7 +259,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     if (exception !== undefined) return failWith(exception, asObject(line[exception]) ?? {});
     if (readWhole(line as JsonObject)) return;
     const error = readBedrockError(line as JsonObject);
-    if (error === undefined) return;
+    if (error === undefined) return sink.unknown(Object.keys(line)[0] ?? 'line');
     over = true;
     sink.error(error);
   };

@@ -49,6 +49,17 @@ const STOP_REASONS: ReadonlyMap<string, Ending> = new Map([
 /** What a candidate says about its content, kept with the text it is about. */
 const SOURCES = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] as const;
 
+/** Fields that events have; one with none of them, and others, is of a kind that is newer than this code. */
+const EVENT_FIELDS: ReadonlySet<string> = new Set([
+  'candidates',
+  'promptFeedback',
+  'usageMetadata',
+  'modelVersion',
+  'responseId',
+  'createTime',
+  'modelStatus',
+]);
+
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0);
 
@@ -201,7 +212,10 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     closeCall(false);
     if (typeof piece === 'string') return textPart(part, piece, data);
     closeText();
-    if (Object.keys(part).length > 0) endBlock(nextIndex++, geminiBlock(part, providerCalls));
+    if (Object.keys(part).length === 0) return;
+    const block = geminiBlock(part, providerCalls);
+    if (block.type === 'provider_block' && part['thought'] !== true) sink.unknown(block.kind);
+    endBlock(nextIndex++, block);
   };
 
   const addSources = (candidate: Fields): void => {
@@ -243,7 +257,11 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     blockReason = asText(asObject(event['promptFeedback'])?.['blockReason']) ?? blockReason;
     // Others are asked for by nobody, and would mix with the first.
     const candidate = fieldsOf(event['candidates']).find(({ index }) => index === undefined || index === 0);
-    if (candidate === undefined) return;
+    if (candidate === undefined) {
+      const type = Object.keys(event).find((key) => !EVENT_FIELDS.has(key));
+      if (type !== undefined) sink.unknown(asText(event['type']) ?? type);
+      return;
+    }
     const parts = fieldsOf(asObject(candidate['content'])?.['parts']);
     const plain = parts.length === 1 && onlyPart(event) !== undefined ? data : '';
     rawStopReason = asText(candidate['finishReason']) ?? rawStopReason;

@@ -30,6 +30,9 @@ const USAGE_FIELDS: readonly string[] = [
   'eval_duration',
 ];
 
+/** Fields that lines of all kinds have. */
+const LINE_FIELDS: ReadonlySet<string> = new Set(['model', 'created_at', 'done']);
+
 const usageOf = (line: Fields): JsonObject | undefined => {
   const counts: Record<string, JsonValue> = {};
   for (const field of USAGE_FIELDS) {
@@ -126,7 +129,7 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
       addText('text', message['content']);
       const calls = message['tool_calls'];
       if (Array.isArray(calls)) for (const call of calls) addCall(call);
-    }
+    } else if (line['done'] !== true) sink.unknown(Object.keys(line).find((key) => !LINE_FIELDS.has(key)) ?? 'line');
     if (line['done'] === true) finish(line);
   };
 

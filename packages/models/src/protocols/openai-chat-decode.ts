@@ -187,6 +187,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
     for (const value of content) {
       const part = contentPartText(value);
       if (part !== undefined) addText(part.kind, part.text);
+      else sink.unknown(asText(asObject(value)?.['type']) ?? 'part');
     }
   };
 
@@ -290,7 +291,11 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
     const choices = chunk['choices'];
     if (chunk['usage'] !== undefined) addUsage(chunk['usage']);
     if (Array.isArray(chunk['citations'])) sources = chunk['citations'] as JsonValue[];
-    if (!Array.isArray(choices)) return;
+    if (!Array.isArray(choices)) {
+      const type = unknownType(chunk, name);
+      if (type !== undefined) sink.unknown(type);
+      return;
+    }
     // One answer was asked for; a server that sends more numbers them.
     const choice = asObject(choices[0]);
     if (choice !== undefined && (choice['index'] ?? 0) === 0) addChoice(choice, choice['delta']);
@@ -326,6 +331,12 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
       return true;
     },
   };
+}
+
+/** What an event without choices calls itself, where that isn't what every chunk does. */
+function unknownType(chunk: Fields, name: string): string | undefined {
+  const type = asText(chunk['object']) ?? asText(chunk['type']) ?? name;
+  return type === '' || type === 'chat.completion.chunk' ? undefined : type;
 }
 
 function hasChoices(chunk: Fields): boolean {

@@ -20,6 +20,7 @@ const unstrict = (sink: DecoderSink, request: ModelRequest): DecoderSink => ({
   },
   error: (error) => sink.error(error),
   malformed: (message) => sink.malformed(message),
+  unknown: (type) => sink.unknown(type),
 });
 
 /** The OpenAI Chat Completions wire and its dialects. The decoder reads all of them; most quirks are about requests. */

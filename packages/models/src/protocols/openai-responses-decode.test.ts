@@ -593,6 +593,7 @@ describe('a call', () => {
         event: (event) => void (event.type === 'block_end' && blocks.push(event.block)),
         error: () => undefined,
         malformed: () => undefined,
+        unknown: () => undefined,
       },
       request,
     );

@@ -71,6 +71,10 @@ const SKIPPED: ReadonlySet<string> = new Set([
   'response.mcp_call_arguments.delta',
 ]);
 
+/** Other events that say nothing to us: what they are about comes whole with the end of its item. */
+const SAYS_NOTHING =
+  /^response\.(?:(?:content_part|reasoning_summary_part)\.added$|(?:function_call_arguments|custom_tool_call_input)\.done$|(?:[a-z]+_)*call(?:_[a-z_]+)?\.|mcp_list_tools\.|audio\.)/;
+
 /** Takes what comes too late. */
 const IGNORE = (): void => undefined;
 
@@ -193,6 +197,8 @@ export function createOpenAIResponsesDecoder(
       default: {
         const end = TEXT_ENDS.get(type);
         if (end !== undefined) items.about(event)?.parts.complete(end[0], count(event[end[1]]), event[end[2]]);
+        else if (typeof type !== 'string' || !(SKIPPED.has(type) || SAYS_NOTHING.test(type)))
+          sink.unknown(asText(type) ?? 'event');
       }
     }
   };

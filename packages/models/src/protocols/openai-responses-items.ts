@@ -61,6 +61,9 @@ const indexOf = (event: Fields): number | undefined => {
 const without = (item: Fields, known: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(item).filter(([key]) => !known.includes(key))) as JsonObject;
 
+/** Items that are kept as they are although they are known. */
+const KEPT_ITEMS: ReadonlySet<string> = new Set(['mcp_list_tools', 'mcp_approval_request', 'compaction']);
+
 /**
  * Follows the items of a response. Events name their item twice, and neither name can be relied on: some servers give
  * every event another `item_id`, others give every item the same `output_index`, and an event may come before the one
@@ -180,7 +183,9 @@ export function createItems(
     else if (item.type === 'reasoning') endReasoning(item, fields);
     else {
       waits ||= waitsForClient(fields as JsonObject);
-      sink.event({ type: 'block_end', index: item.takeIndex(), block: providerBlock(fields as JsonObject) });
+      const block = providerBlock(fields as JsonObject);
+      if (block.type === 'provider_block' && !KEPT_ITEMS.has(block.kind)) sink.unknown(block.kind);
+      sink.event({ type: 'block_end', index: item.takeIndex(), block });
     }
   };
 

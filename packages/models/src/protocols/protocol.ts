@@ -35,6 +35,11 @@ export interface DecoderSink {
   error(error: WireError): void;
   /** The bytes are not this wire. Nothing follows it. */
   malformed(message: string): void;
+  /**
+   * Something of a type that the decoder doesn't know, whether it passed it over or kept it as it is: it is counted.
+   * A `ping` or `keepalive` counts as a sign of life and as nothing else.
+   */
+  unknown(type: string): void;
 }
 
 /** Reads the frames of one response. Never throws: what can't be read goes to the sink. */
