@@ -2,7 +2,7 @@
 // then reads a few files instead of dozens, and most of the time until an agent is ready was spent on that. Their types
 // come from `tsc`, file by file, as does all of the other packages, whose files look for each other at run time.
 
-import { glob, readFile, rm } from 'node:fs/promises';
+import { copyFile, glob, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -40,4 +40,16 @@ async function bundle(folder: string): Promise<void> {
   await build.close();
 }
 
+/**
+ * The grammar of bash is one file of WebAssembly. Its package brings twenty megabytes of sources and native modules besides,
+ * with a script that may want a compiler, so nobody who installs ours gets that package: ours has the file.
+ */
+async function copyGrammar(): Promise<void> {
+  const folder = join(root, 'packages/tools/dist/bash/grammar');
+  await mkdir(folder, { recursive: true });
+  const file = 'tree-sitter-bash.wasm';
+  await copyFile(join(root, 'node_modules/tree-sitter-bash', file), join(folder, file));
+}
+
 for (const name of BUNDLED) await bundle(join(root, 'packages', name));
+await copyGrammar();

@@ -1,5 +1,6 @@
 import { defineTool, systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
+import { commandAccess } from './bash/allow/command-access.ts';
 import { bash } from './bash/bash.ts';
 import type { BashSettings } from './bash/bash.ts';
 import { defaultDenyPatterns } from './bash/deny.ts';
@@ -82,6 +83,10 @@ export function bashTool(options: BashToolOptions): Tool {
     replay: 'never',
     readOnly: false,
     execution: options.execution ?? 'sequential',
+    async access({ command }) {
+      const { commands, readOnly, paths } = await commandAccess(command, { root: root.path, environment });
+      return { folder: root.path, commands, readOnly, paths };
+    },
     execute: (args, context) => bash(args, context, settings),
   });
 }

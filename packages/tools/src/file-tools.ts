@@ -6,6 +6,7 @@ import { readFile } from './files/read-file.ts';
 import { writeFile } from './files/write-file.ts';
 import { defaultSkippedFolders, MB } from './options.ts';
 import type { CommonToolOptions } from './options.ts';
+import { pathAccess } from './root/access.ts';
 import { asRoot } from './root/root.ts';
 
 const pathDescription = 'Path of the file, relative to the root folder.';
@@ -52,6 +53,7 @@ export function readFileTool(options: ReadFileToolOptions): Tool {
     },
     replay: 'safe',
     readOnly: true,
+    access: ({ path }) => pathAccess(root, path, {}),
     execute: (args, context) => readFile(root, args, context, limits),
   });
 }
@@ -84,6 +86,7 @@ export function writeFileTool(options: CommonToolOptions): Tool {
     replay: 'never',
     readOnly: false,
     execution: 'sequential',
+    access: ({ path }) => pathAccess(root, path, { write: true }),
     execute: (args, context) => writeFile(root, args, context),
   });
 }
@@ -122,6 +125,7 @@ export function editFileTool(options: EditFileToolOptions): Tool {
     replay: 'never',
     readOnly: false,
     execution: 'sequential',
+    access: ({ path }) => pathAccess(root, path, { write: true }),
     execute: (args, context) => editFile(root, args, context, maxBytes),
   });
 }
@@ -187,6 +191,7 @@ export function listFilesTool(options: ListFilesToolOptions): Tool {
     },
     replay: 'safe',
     readOnly: true,
+    access: ({ path = '.' }) => pathAccess(root, path, { recursive: true }),
     execute: (args, context) => listFiles(root, args, context, options.clock ?? systemClock, limits),
   });
 }

@@ -3,6 +3,7 @@ import type { Tool } from '@treadle/core';
 import { findExecutable } from './bash/find-executable.ts';
 import { defaultSkippedFolders } from './options.ts';
 import type { CommonToolOptions } from './options.ts';
+import { pathAccess } from './root/access.ts';
 import { asRoot } from './root/root.ts';
 import { search } from './search/search.ts';
 import type { SearchSettings } from './search/search.ts';
@@ -67,6 +68,7 @@ export function searchTool(options: SearchToolOptions): Tool {
     },
     replay: 'safe',
     readOnly: true,
+    access: ({ path = '.' }) => pathAccess(root, path, { recursive: true }),
     execute: (args, context) => search(args, context, settings),
   });
 }

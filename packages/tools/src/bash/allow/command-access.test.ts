@@ -1,0 +1,252 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { deletions } from '../../test-support/deletions.ts';
+import { workspace } from '../../test-support/workspace.ts';
+import { commandAccess } from './command-access.ts';
+import type { CommandFacts } from './command-access.ts';
+import { foreignSetting } from './git-settings.ts';
+import { loadRules } from './rule.ts';
+import { readOnlyRules } from './rules.ts';
+
+const environment = { PATH: '/usr/local/bin:/usr/bin:/bin' };
+const settings = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n';
+
+/** A folder that is a repository as far as its settings go. */
+async function repository(
+  config = settings,
+): Promise<{ root: string; facts: (text: string) => Promise<CommandFacts> }> {
+  const { root } = await workspace({ 'a.txt': 'a', 'src/b.txt': 'b', '.git/config': config, '.git/HEAD': 'ref: x\n' });
+  return { root, facts: (text) => commandAccess(text, { root, environment }) };
+}
+
+test('rules say what their examples say, and have some', () => {
+  const rules = [...readOnlyRules().values()];
+  expect(rules.length).toBeGreaterThan(40);
+  for (const { match, noMatch } of rules) expect(Math.min(match.length, noMatch.length)).toBeGreaterThan(0);
+});
+
+test('a rule whose examples say otherwise is refused', () => {
+  const rule = { command: 'ls', operands: 'none' } as const;
+  expect(() => loadRules([{ ...rule, match: ['ls x'], noMatch: [] }])).toThrow('does not allow its example: ls x');
+  expect(() => loadRules([{ ...rule, match: ['ls'], noMatch: ['ls'] }])).toThrow('allows its example: ls');
+});
+
+describe('what only looks runs without being asked for', () => {
+  test.each([
+    'ls -la',
+    'pwd',
+    'cat a.txt src/b.txt',
+    'ls src | wc -l',
+    'grep -rn "x" src 2>/dev/null | head -20',
+    'find . -name "*.txt" -type f | sort | uniq -c',
+    'git status && git diff --stat',
+    'git log --oneline -5 -- src',
+    "sed -n '1,20p' a.txt",
+    'cd src && cat b.txt',
+    'echo "---"; cat a.txt',
+    'test -f a.txt && echo yes || echo no',
+    'diff a.txt src/b.txt',
+    'cat missing.txt',
+    'stat -c %s a.txt',
+    'head -c 100 < /dev/null',
+    'sort -u a.txt | tr a-z A-Z | cut -c1-5',
+  ])('%s', async (text) => {
+    const { facts } = await repository();
+    expect(await facts(text)).toMatchObject({ readOnly: true, commands: { text } });
+  });
+});
+
+describe('everything else is asked for', () => {
+  test.each([
+    'rm a.txt',
+    'touch x',
+    'npm test',
+    'cat a.txt; rm a.txt',
+    'ls | sh',
+    'cat a.txt | tee b.txt',
+    'find . -delete',
+    'find . -exec cat {} ;',
+    'find . -fprint x',
+    'sort -o a.txt a.txt',
+    'uniq a.txt b.txt',
+    'git -c core.pager=x log',
+    'git log --output=x',
+    'git log --outp=x',
+    'git diff --ext-diff',
+    'git show --textconv',
+    'git grep --open-files-in-pager=sh x',
+    'git grep -Osh x',
+    'git branch new',
+    'git commit -m x',
+    'git config --get x',
+    'git diff --no-index a.txt src/b.txt',
+    'rg --pre sh x',
+    'tail -f a.txt',
+    'date -s 12:00',
+    'sed -i s/a/b/ a.txt',
+    "sed -n 'w x' a.txt",
+    'env',
+    'printenv',
+    'curl example.com',
+    'man ls',
+    'less a.txt',
+    'awk 1 a.txt',
+    'ls > out.txt',
+    './ls',
+    '/bin/ls',
+    'cd -',
+    'cd',
+    'cd src extra',
+  ])('%s', async (text) => {
+    const { facts } = await repository();
+    expect(await facts(text)).toMatchObject({ readOnly: false, reason: expect.stringMatching(/./) });
+  });
+
+  test('T17: each of 40 and more spellings of one deletion', async () => {
+    const { facts } = await repository();
+    expect(deletions.length).toBeGreaterThanOrEqual(40);
+    for (const { name, command } of deletions) {
+      expect({ name, command, readOnly: (await facts(command)).readOnly }).toEqual({ name, command, readOnly: false });
+    }
+  });
+
+  test('T18: one command among hundreds', async () => {
+    const { facts } = await repository();
+    const text = `${'ls && '.repeat(300)}rm -rf src`;
+    const { readOnly, commands } = await facts(text);
+    expect(readOnly).toBe(false);
+    expect(commands.named.at(-1)).toEqual(['rm', '-rf', 'src']);
+    expect(commands.plain?.at(-1)).toEqual({ words: ['rm', '-rf', 'src'] });
+    expect(commands.plain?.[0]).toEqual({ words: ['ls'], readOnly: true });
+  });
+});
+
+describe('reading outside of the working folder is asked for', () => {
+  test.each([
+    'cat /etc/shadow',
+    'cat /etc/passwd',
+    `cat ${homedir()}/.ssh/id_rsa`,
+    'cat ~/.ssh/id_rsa',
+    'cat ../outside/secret.txt',
+    'cat src/../../outside/secret.txt',
+    'ls ..',
+    'ls /',
+    'head -n 5 ../outside/secret.txt',
+    'grep -r x ..',
+    'grep x -- ../outside/secret.txt',
+    'cat /proc/self/environ',
+    'find / -name x',
+    'find src .. -name x',
+    'rg x /etc',
+    'cd .. && ls',
+    'cd src && cat ../../outside/secret.txt',
+    'cd ../outside; cat secret.txt',
+    'cd missing; cat ../../outside/secret.txt',
+    'date -r /etc/shadow',
+    'test -e /etc/shadow',
+    'git diff -- /etc/passwd',
+    'diff a.txt /etc/passwd',
+    "sed -n '1p' /etc/passwd",
+    'cat link',
+    'cat folder/secret.txt',
+    'cat dangling',
+  ])('%s', async (text) => {
+    const place = await workspace({ 'a.txt': 'a', 'src/b.txt': 'b', '.git/config': settings });
+    await symlink(join(place.outside, 'secret.txt'), join(place.root, 'link'));
+    await symlink(place.outside, join(place.root, 'folder'));
+    await symlink('../outside/not-there', join(place.root, 'dangling'));
+    expect(await commandAccess(text, { root: place.root, environment })).toMatchObject({ readOnly: false });
+  });
+
+  test('paths are told by where they really lead, and as they are written', async () => {
+    const place = await workspace({ 'real/a.txt': 'a' });
+    await symlink('real', join(place.root, 'alias'));
+    const { readOnly, paths } = await commandAccess('cat alias/a.txt', { root: place.root, environment });
+    expect(readOnly).toBe(true);
+    expect(paths).toEqual([
+      { path: join(place.root, 'real/a.txt'), given: join(place.root, 'alias/a.txt'), write: false },
+    ]);
+    const { paths: walked } = await commandAccess('grep -r x', { root: place.root, environment });
+    expect(walked).toEqual([{ path: place.root, write: false, recursive: true }]);
+  });
+});
+
+describe('a program of the working folder is asked for', () => {
+  test.each([
+    ['first on PATH', (root: string) => `${root}/bin:/usr/bin:/bin`],
+    ['through a link', (root: string) => `${root}/../alias:/usr/bin:/bin`],
+    ['by a relative entry', () => 'bin:/usr/bin:/bin'],
+    ['by an empty entry', () => ':/usr/bin:/bin'],
+  ])('%s', async (_name, path) => {
+    const place = await workspace();
+    await place.put('root/bin/ls', '#!/bin/sh\n', 0o755);
+    await symlink(join(place.root, 'bin'), join(place.root, '../alias'));
+    const facts = (text: string): Promise<CommandFacts> =>
+      commandAccess(text, { root: place.root, environment: { PATH: path(place.root) } });
+    expect(await facts('ls')).toMatchObject({ readOnly: false });
+    // Part of the shell, so no file decides.
+    expect(await facts('pwd')).toMatchObject({ readOnly: true });
+  });
+
+  test('and so is one that variables make do something else', async () => {
+    const { root } = await workspace();
+    const facts = await commandAccess('rg x', { root, environment: { ...environment, RIPGREP_CONFIG_PATH: 'x' } });
+    expect(facts.reason).toBe('the variable RIPGREP_CONFIG_PATH changes what rg does');
+    const moved = await commandAccess('cd src', { root, environment: { ...environment, CDPATH: '/etc' } });
+    expect(moved.readOnly).toBe(false);
+  });
+});
+
+describe('git is asked for where the repository may run something', () => {
+  test.each([
+    '[core]\n\tfsmonitor = ./evil\n',
+    '[core]\n\tpager = ./evil\n',
+    '[core]\n\thooksPath = evil\n',
+    '[CORE]\n\tFSMonitor=./evil\n',
+    '[core] fsmonitor = ./evil\n',
+    '[diff]\n\texternal = ./evil\n',
+    '[diff "x"]\n\ttextconv = ./evil\n',
+    '[diff "x"]\n\tcommand = ./evil\n',
+    '[filter "x"]\n\tclean = ./evil\n',
+    '[include]\n\tpath = ../evil\n',
+    '[includeIf "gitdir:x"]\n\tpath = ../evil\n',
+    '[gpg]\n\tprogram = ./evil\n',
+    '[log]\n\tshowSignature = true\n',
+    '[core]\n\tworktree = ../elsewhere\n',
+    '[user]\n\tname = a\\\n\tfsmonitor = x\n',
+    '[extensions]\n\tpartialClone = origin\n',
+    '[alias]\n\tst = !evil\n',
+    'fsmonitor = x\n',
+  ])('%j', async (more) => {
+    const { facts } = await repository(`${settings}${more}`);
+    expect(await facts('git status')).toMatchObject({
+      readOnly: false,
+      reason: expect.stringContaining("repository's"),
+    });
+  });
+
+  test('usual settings are harmless', () => {
+    const usual =
+      '; note\n[remote "origin"]\n\turl = https://x/y\n\tfetch = +refs/heads/*\n[branch "main"]\n\tremote = origin\n';
+    expect(foreignSetting(`${settings}${usual}[user]\n\tname = A B\n`)).toBeUndefined();
+  });
+
+  test.each(['commondir', 'config.worktree', 'modules/x/config'])('with %s', async (name) => {
+    const place = await workspace({ '.git/config': settings, [`.git/${name}`]: 'x' });
+    expect(await commandAccess('git status', { root: place.root, environment })).toMatchObject({ readOnly: false });
+  });
+
+  test('where the repository is elsewhere, above, missing, or the folder itself', async () => {
+    const place = await workspace({ 'sub/a.txt': '', '.git/config': settings, 'linked/.git': 'gitdir: ../../x\n' });
+    const facts = (root: string): Promise<CommandFacts> => commandAccess('git status', { root, environment });
+    expect((await facts(join(place.root, 'sub'))).reason).toBe('the repository is not in the working folder');
+    expect((await facts(join(place.root, 'linked'))).reason).toBe('the repository is kept elsewhere');
+    await mkdir(join(place.root, 'bare/objects'), { recursive: true });
+    await writeFile(join(place.root, 'bare/HEAD'), '');
+    expect((await commandAccess('cd bare && git status', { root: place.root, environment })).reason).toBe(
+      'the repository is kept elsewhere',
+    );
+  });
+});

@@ -1,0 +1,298 @@
+import type { CommandRule } from './rule.ts';
+
+const flags = (text: string): string[] => text.split(' ');
+const number = /^[-+]?\d+$/;
+const format = /^[^]*$/;
+const lines = { '-n': number, '-c': number, '--lines': number, '--bytes': number };
+const sums = { flags: flags('-b -t --binary --text --tag'), operands: 'paths' } as const;
+
+/** Programs, and parts of the shell, that only look. */
+export const programRules: readonly CommandRule[] = [
+  {
+    command: 'ls',
+    flags: flags(
+      '-a -A -b -B -c -C -d -f -F -g -G -h -H -i -k -l -m -n -N -o -p -q -Q -r -R -s -S -t -u -U -v -x -X -1 --all ' +
+        '--almost-all --author --escape --directory --full-time --group-directories-first --human-readable --si --inode ' +
+        '--numeric-uid-gid --reverse --recursive --size --no-group',
+    ),
+    values: {
+      '-I': 'text',
+      '--ignore': 'text',
+      '-w': number,
+      '--sort': 'text',
+      '--time': 'text',
+      '--time-style': 'text',
+    },
+    optional: { '--color': /^\w+$/, '--classify': /^\w+$/ },
+    operands: 'paths',
+    match: ['ls', 'ls -la', 'ls -R src', 'ls --sort=size -- -odd-', 'ls -I *.js'],
+    noMatch: ['ls --hyperlink', 'ls -L', 'lsof', './ls'],
+  },
+  {
+    command: 'cat',
+    flags: flags(
+      '-A -b -e -E -n -s -t -T -u -v --show-all --number --number-nonblank --squeeze-blank --show-ends --show-tabs',
+    ),
+    operands: 'paths',
+    match: ['cat a.txt', 'cat -n a b', 'cat -'],
+    noMatch: ['cat --output x', 'concat a'],
+  },
+  { command: 'tac', operands: 'paths', match: ['tac a'], noMatch: ['tac --files a'] },
+  { command: 'rev', operands: 'paths', match: ['rev a'], noMatch: ['rev -x'] },
+  {
+    command: 'nl',
+    values: { '-b': 'text', '-n': 'text', '-w': number, '-s': 'text', '-v': number },
+    operands: 'paths',
+    match: ['nl -ba a.txt'],
+    noMatch: ['nl -z a'],
+  },
+  {
+    command: 'head',
+    flags: flags('-q -v -z --quiet --silent --verbose'),
+    values: lines,
+    numbers: true,
+    operands: 'paths',
+    match: ['head -5 a', 'head -n 3 a b', 'head -c100 a', 'head --lines=-2'],
+    noMatch: ['head -n x', 'head --follow a'],
+  },
+  {
+    command: 'tail',
+    flags: flags('-q -v -z --quiet --silent --verbose'),
+    values: lines,
+    numbers: true,
+    operands: 'paths',
+    match: ['tail -5 a', 'tail -n +3 a'],
+    noMatch: ['tail -f a', 'tail --follow=name a', 'tail -F a', 'tail --pid=1 a'],
+  },
+  {
+    command: 'wc',
+    flags: flags('-c -m -l -L -w --bytes --chars --lines --words --max-line-length'),
+    operands: 'paths',
+    match: ['wc -l a', 'wc'],
+    noMatch: ['wc --files0-from=list'],
+  },
+  {
+    command: 'pwd',
+    flags: flags('-L -P'),
+    operands: 'none',
+    builtIn: true,
+    match: ['pwd', 'pwd -P'],
+    noMatch: ['pwd x'],
+  },
+  {
+    command: 'echo',
+    operands: 'anything',
+    builtIn: true,
+    match: ['echo hello', 'echo -n a -- b', 'echo', 'echo --- x'],
+    noMatch: ['/bin/echo a'],
+  },
+  {
+    command: 'printf',
+    operands: 'text',
+    builtIn: true,
+    match: ['printf %s\\n a'],
+    // It sets a variable, whose index may be a command.
+    noMatch: ['printf -v x a', 'printf a -v x'],
+  },
+  { command: 'true', operands: 'anything', builtIn: true, match: ['true', 'true -a'], noMatch: ['/bin/true'] },
+  { command: 'false', operands: 'anything', builtIn: true, match: ['false'], noMatch: ['/bin/false'] },
+  {
+    command: 'test',
+    wordFlags: true,
+    flags: flags('-e -f -d -r -w -x -s -L -h -n -z -eq -ne -lt -le -gt -ge -nt -ot -ef -b -c -p -S'),
+    operands: 'paths',
+    builtIn: true,
+    match: ['test -f a', 'test a = b', 'test ! -d x', 'test 1 -lt 2'],
+    // The name of a variable may hold an index, and the index a command.
+    noMatch: ['test -v x', 'test -R x', 'test -o x', 'test -t 1'],
+  },
+  {
+    command: 'which',
+    flags: flags('-a'),
+    operands: 'text',
+    match: ['which node', 'which -a node'],
+    noMatch: ['which -x'],
+  },
+  {
+    command: 'date',
+    flags: flags('-u --utc --universal -R --rfc-email'),
+    values: { '-d': 'text', '--date': 'text', '-r': 'path', '--reference': 'path' },
+    optional: { '--iso-8601': /^\w+$/, '--rfc-3339': /^\w+$/ },
+    operands: 'text',
+    text: /^\+/,
+    match: ['date', 'date -u +%F', 'date --iso-8601=seconds'],
+    noMatch: ['date -s 12:00', 'date --set=12:00', 'date 01010101', 'date -f list'],
+  },
+  {
+    command: 'stat',
+    flags: flags('-f -t --file-system --terse'),
+    values: { '-c': format, '--format': format, '--printf': format },
+    operands: 'paths',
+    match: ['stat a', 'stat -c %s a'],
+    noMatch: ['stat -L a', 'stat --dereference a'],
+  },
+  {
+    command: 'file',
+    flags: flags('-b -i -h -N -r --brief --mime --mime-type --mime-encoding --no-dereference --no-pad --raw'),
+    operands: 'paths',
+    match: ['file a', 'file --mime-type a'],
+    noMatch: ['file -C', 'file -m magic a', 'file -f list', 'file -z a', 'file -L a'],
+  },
+  {
+    command: 'du',
+    flags: flags(
+      '-a -b -c -h -k -m -s -S -x --all --apparent-size --bytes --total --human-readable --si --summarize --time',
+    ),
+    values: { '-d': number, '--max-depth': number, '--exclude': 'text', '-t': 'text', '--threshold': 'text' },
+    operands: 'paths',
+    match: ['du -sh .', 'du -h --max-depth=1'],
+    noMatch: ['du -L .', 'du --files0-from=x', 'du -X list'],
+  },
+  {
+    command: 'df',
+    flags: flags(
+      '-a -h -H -i -k -l -m -P -T --all --human-readable --si --inodes --local --portability --print-type --total',
+    ),
+    operands: 'paths',
+    match: ['df -h', 'df -h .'],
+    noMatch: ['df --sync', 'df --output=x'],
+  },
+  {
+    command: 'sort',
+    flags: flags(
+      '-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z --ignore-leading-blanks --dictionary-order --ignore-case ' +
+        '--general-numeric-sort --human-numeric-sort --numeric-sort --reverse --version-sort --check --merge --stable --unique',
+    ),
+    values: { '-k': 'text', '-t': 'text', '--key': 'text', '--field-separator': 'text', '--sort': 'text' },
+    operands: 'paths',
+    match: ['sort -u a', 'sort -k2,2n -t : a', 'sort'],
+    noMatch: [
+      'sort -o a a',
+      'sort -oa a',
+      'sort --output=a a',
+      'sort --compress-program=./x a',
+      'sort -T /tmp a',
+      'sort -uo a',
+    ],
+  },
+  {
+    command: 'uniq',
+    flags: flags('-c -d -D -i -u -z --count --repeated --ignore-case --unique'),
+    values: { '-f': number, '-s': number, '-w': number },
+    // The second file is written to.
+    operands: 'one path',
+    match: ['uniq -c', 'uniq a'],
+    noMatch: ['uniq a b', 'uniq -- a b'],
+  },
+  {
+    command: 'cut',
+    flags: flags('-n -s -z --complement --only-delimited'),
+    values: {
+      '-b': 'text',
+      '-c': 'text',
+      '-d': 'text',
+      '-f': 'text',
+      '--bytes': 'text',
+      '--characters': 'text',
+      '--delimiter': 'text',
+      '--fields': 'text',
+      '--output-delimiter': 'text',
+    },
+    operands: 'paths',
+    match: ['cut -d: -f1 a', 'cut -c 1-5'],
+    noMatch: ['cut --output a'],
+  },
+  {
+    command: 'tr',
+    flags: flags('-c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1'),
+    operands: 'text',
+    match: ['tr a b', 'tr -d x'],
+    noMatch: ['tr -x a'],
+  },
+  {
+    command: 'diff',
+    flags: flags(
+      '-q -s -c -u -e -n -y -p -t -T -d -i -E -Z -b -w -B -a -N --brief --report-identical-files --unified --side-by-side ' +
+        '--show-c-function --minimal --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines --text --new-file',
+    ),
+    values: { '-C': number, '-U': number, '-W': number, '-I': 'text', '--label': 'text', '-L': 'text' },
+    optional: { '--color': /^\w+$/ },
+    operands: 'paths',
+    match: ['diff a b', 'diff -u a b'],
+    // Followed links may lead outside.
+    noMatch: ['diff -r a b', 'diff --to-file=x a', 'diff -l a b', 'diff --recursive a b'],
+  },
+  {
+    command: 'cmp',
+    flags: flags('-b -l -s --print-bytes --verbose --quiet --silent'),
+    operands: 'paths',
+    match: ['cmp a b'],
+    noMatch: ['cmp -x'],
+  },
+  {
+    command: 'comm',
+    flags: flags('-1 -2 -3'),
+    operands: 'paths',
+    match: ['comm -12 a b'],
+    noMatch: ['comm --output a'],
+  },
+  { command: 'md5sum', ...sums, match: ['md5sum a'], noMatch: ['md5sum -c list'] },
+  { command: 'sha1sum', ...sums, match: ['sha1sum a'], noMatch: ['sha1sum --check list'] },
+  { command: 'sha256sum', ...sums, match: ['sha256sum a'], noMatch: ['sha256sum -c list'] },
+  { command: 'basename', operands: 'text', match: ['basename a/b .c'], noMatch: ['basename -x'] },
+  { command: 'dirname', operands: 'text', match: ['dirname a/b'], noMatch: ['dirname -x'] },
+  { command: 'realpath', flags: flags('-e -m -s'), operands: 'paths', match: ['realpath a'], noMatch: ['realpath -x'] },
+  {
+    command: 'readlink',
+    flags: flags('-e -f -m -n'),
+    operands: 'paths',
+    match: ['readlink -f a'],
+    noMatch: ['readlink -x'],
+  },
+  {
+    command: 'seq',
+    values: { '-s': 'text', '-f': 'text' },
+    flags: ['-w'],
+    numbers: true,
+    operands: 'text',
+    match: ['seq 1 5'],
+    noMatch: ['seq --x'],
+  },
+  {
+    command: 'sed',
+    flags: flags('-n -E -r -u -z --quiet --silent'),
+    operands: 'text, paths',
+    // Only scripts that print lines by their numbers: others may write files and run commands.
+    text: /^(?:\d+|\$)(?:,(?:\d+|\$|\+\d+))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$|\+\d+))?p)*$/,
+    needs: ['-n', '--quiet', '--silent'],
+    atLeast: 1,
+    match: ['sed -n 1,20p a', 'sed -n $p a', 'sed -n 1p;5,9p a'],
+    noMatch: [
+      'sed -i s/a/b/ a',
+      'sed s/a/b/e a',
+      'sed -n w out a',
+      'sed -n 1e a',
+      'sed -n -e 1p a',
+      'sed 1,5p a',
+      'sed -ni 1p a',
+    ],
+  },
+  { command: 'whoami', operands: 'none', match: ['whoami'], noMatch: ['whoami x'] },
+  { command: 'id', flags: flags('-u -g -G -n -r'), operands: 'text', match: ['id', 'id -un'], noMatch: ['id --x'] },
+  {
+    command: 'uname',
+    flags: flags('-a -s -n -r -v -m -p -i -o'),
+    operands: 'none',
+    match: ['uname -a'],
+    noMatch: ['uname x'],
+  },
+  { command: 'nproc', operands: 'none', match: ['nproc'], noMatch: ['nproc x'] },
+  {
+    command: 'tree',
+    flags: flags('-a -d -f -i -s -h -D -F -r -t -C -n --dirsfirst --noreport --prune --du'),
+    values: { '-L': number, '-P': 'text', '-I': 'text' },
+    operands: 'paths',
+    match: ['tree -L 2 src', 'tree -I node_modules'],
+    noMatch: ['tree -o out', 'tree -l', 'tree --fromfile x', 'tree -R -H . -L 1'],
+  },
+];

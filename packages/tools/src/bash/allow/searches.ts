@@ -1,0 +1,152 @@
+import type { CommandRule } from './rule.ts';
+
+const flags = (text: string): string[] => text.split(' ');
+const number = /^[-+]?\d+$/;
+const format = /^[^]*$/;
+
+/** What `grep` and its relatives share. */
+const grep = {
+  flags: flags(
+    '-E -F -G -P -i -v -w -x -c -l -L -o -q -s -b -H -h -n -T -Z -a -I -r -y -z --extended-regexp --fixed-strings ' +
+      '--basic-regexp --perl-regexp --ignore-case --no-ignore-case --invert-match --word-regexp --line-regexp --count ' +
+      '--files-with-matches --files-without-match --only-matching --quiet --silent --no-messages --byte-offset ' +
+      '--with-filename --no-filename --line-number --initial-tab --null --text --recursive --line-buffered',
+  ),
+  values: {
+    '-e': 'pattern',
+    '--regexp': 'pattern',
+    '-m': number,
+    '--max-count': number,
+    '-A': number,
+    '-B': number,
+    '-C': number,
+    '--after-context': number,
+    '--before-context': number,
+    '--context': number,
+    '--include': 'text',
+    '--exclude': 'text',
+    '--exclude-dir': 'text',
+    '--binary-files': 'text',
+    '-d': 'text',
+    '-D': 'text',
+  },
+  optional: { '--color': /^(?:never|auto|always)$/, '--colour': /^(?:never|auto|always)$/ },
+  numbers: true,
+  operands: 'pattern, paths',
+  atLeast: 0,
+} as const;
+
+/** Programs that search, and only that. */
+export const searchRules: readonly CommandRule[] = [
+  {
+    command: 'grep',
+    ...grep,
+    match: ['grep -rn main src', 'grep -e a -e b file', 'grep -A3 --include=*.ts x .', 'grep -5 x'],
+    noMatch: ['grep -R x .', 'grep -f patterns a', 'grep --dereference-recursive x', 'grep --exclude-from=a x'],
+  },
+  { command: 'egrep', ...grep, match: ['egrep a|b c'], noMatch: ['egrep -R x'] },
+  { command: 'fgrep', ...grep, match: ['fgrep a c'], noMatch: ['fgrep -f x'] },
+  {
+    command: 'rg',
+    flags: flags(
+      '-F -i -s -S -v -w -x -c -l -o -q -H -I -n -N -U -P -a -p -0 -u -. --fixed-strings --ignore-case --case-sensitive ' +
+        '--smart-case --invert-match --word-regexp --line-regexp --count --count-matches --files-with-matches ' +
+        '--files-without-match --only-matching --quiet --with-filename --no-filename --line-number --no-line-number ' +
+        '--multiline --pcre2 --text --pretty --hidden --no-ignore --no-ignore-vcs --files --json --heading --no-heading ' +
+        '--column --vimgrep --stats --trim --no-messages --no-config --type-list --unrestricted --null',
+    ),
+    values: {
+      '-e': 'pattern',
+      '--regexp': 'pattern',
+      '-m': number,
+      '--max-count': number,
+      '-A': number,
+      '-B': number,
+      '-C': number,
+      '--after-context': number,
+      '--before-context': number,
+      '--context': number,
+      '-g': 'text',
+      '--glob': 'text',
+      '--iglob': 'text',
+      '-t': 'text',
+      '-T': 'text',
+      '--type': 'text',
+      '--type-not': 'text',
+      '--max-depth': number,
+      '-d': number,
+      '-M': number,
+      '--max-columns': number,
+      '--sort': 'text',
+      '--sortr': 'text',
+      '-r': 'text',
+      '--replace': 'text',
+      '--color': 'text',
+      '-j': number,
+    },
+    // A pattern that is taken for a path does no harm: it is only looked at where it lies.
+    operands: 'pattern, paths',
+    match: ['rg main', 'rg -n --glob=*.ts main src', 'rg -e a -e b .', 'rg -tjs x'],
+    noMatch: [
+      'rg --pre cat x',
+      'rg --pre=./x y',
+      'rg -z x',
+      'rg -L x',
+      'rg --follow x',
+      'rg -f list',
+      'rg --hostname-bin x y',
+    ],
+  },
+  {
+    command: 'find',
+    wordFlags: true,
+    flags: flags(
+      '-P -a -and -o -or -not -print -print0 -ls -prune -quit -empty -true -false -depth -mount -xdev -nouser -nogroup ' +
+        '-readable -writable -executable -daystart -noleaf',
+    ),
+    values: {
+      '-name': 'text',
+      '-iname': 'text',
+      '-path': 'text',
+      '-ipath': 'text',
+      '-wholename': 'text',
+      '-regex': 'text',
+      '-iregex': 'text',
+      '-regextype': 'text',
+      '-lname': 'text',
+      '-type': /^[bcdpfls](?:,[bcdpfls])*$/,
+      '-size': 'text',
+      '-mtime': number,
+      '-mmin': number,
+      '-atime': number,
+      '-amin': number,
+      '-ctime': number,
+      '-cmin': number,
+      '-maxdepth': number,
+      '-mindepth': number,
+      '-perm': 'text',
+      '-user': 'text',
+      '-group': 'text',
+      '-links': number,
+      '-newer': 'path',
+      '-printf': format,
+    },
+    // Brackets and `!` are operands here, and name nothing outside.
+    operands: 'paths',
+    match: ['find . -name *.ts -type f', 'find src -maxdepth 2 -not -empty', 'find . ( -name a -o -name b ) -print'],
+    noMatch: [
+      'find . -delete',
+      'find . -exec rm {} ;',
+      'find . -execdir rm {} +',
+      'find . -ok rm {} ;',
+      'find . -okdir rm {} ;',
+      'find . -fprint x',
+      'find . -fprintf x y',
+      'find . -fls x',
+      'find . -fprint0 x',
+      'find -L . -name x',
+      'find . -follow',
+      'find -files0-from list',
+    ],
+  },
+];
