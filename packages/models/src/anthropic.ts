@@ -1,3 +1,4 @@
+export type { TokenSource } from './auth/bearer.ts';
 export { ANTHROPIC, anthropic } from './deployments/anthropic.ts';
 export type { AnthropicOptions } from './deployments/anthropic.ts';
 export type { Deployment, ModelOptions } from './deployments/deployment.ts';

@@ -158,24 +158,3 @@ describe('the documentation', () => {
     expect(written).toEqual(rows);
   });
 });
-
-describe('one protocol', () => {
-  it.each([
-    ['anthropic', 'openai'],
-    ['openai-chat', 'anthropic'],
-    ['openai-chat', 'openai-responses'],
-    ['openai-responses', 'openai-chat'],
-  ])('%s is imported without loading %s', async (entry, other) => {
-    const { execFileSync } = await import('node:child_process');
-    const script = `
-      import { registerHooks } from 'node:module';
-      const loaded = [];
-      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-      await import('@treadle/models/${entry}');
-      console.log(loaded.filter((url) => url.includes('/models/src/')).map((url) => url.split('/').at(-1)).join());`;
-    const flags = ['--conditions=treadle-source', '--input-type=module', '-e', script];
-    const loaded = execFileSync(process.execPath, flags, { encoding: 'utf8' }).trim().split(',');
-    expect(loaded).toContain('scanner.ts');
-    expect(loaded.filter((file) => file.startsWith(other))).toEqual([]);
-  });
-});

@@ -1,5 +1,7 @@
 export type { AwsCredentials, AwsCredentialSource, AwsSignatureOptions } from './auth/aws-options.ts';
 export { awsSignature } from './auth/aws.ts';
+export { bearerToken } from './auth/bearer.ts';
+export type { TokenSource } from './auth/bearer.ts';
 export type { CredentialProvider, UnauthorizedRequest } from './auth/credentials.ts';
 export { cacheHitRate, CATALOGUE, checkRow, lookUp, priceOf } from './catalogue/index.ts';
 export type {
@@ -19,7 +21,7 @@ export { AZURE, azure } from './deployments/azure.ts';
 export type { AzureOptions } from './deployments/azure.ts';
 export { BEDROCK, bedrock } from './deployments/bedrock.ts';
 export type { BedrockOptions } from './deployments/bedrock.ts';
-export { deploymentModel } from './deployments/deployment.ts';
+export { deploymentBaseUrl, deploymentModel } from './deployments/deployment.ts';
 export type { Deployment, ModelOptions } from './deployments/deployment.ts';
 export { GOOGLE, google } from './deployments/google.ts';
 export type { GoogleOptions } from './deployments/google.ts';
@@ -60,6 +62,7 @@ export type { OpenAIResponsesQuirks } from './protocols/openai-responses-quirks.
 export type {
   Decoder,
   DecoderSink,
+  Encoder,
   FrameHandler,
   Framing,
   FrameScanner,

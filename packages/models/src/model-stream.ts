@@ -3,7 +3,7 @@ import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/c
 import type { Redact } from './errors/redact.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
 import { readWholeBody, responseProblem, sniff } from './response.ts';
-import type { DecoderSink, FrameHandler, Protocol } from './protocols/protocol.ts';
+import type { DecoderSink, Encoder, FrameHandler, Protocol } from './protocols/protocol.ts';
 import { createUnknownTypes } from './unknown-types.ts';
 
 /** What all streams of one model share. */
@@ -12,6 +12,8 @@ export interface StreamSetup {
   readonly http: Http;
   readonly clock: Clock;
   readonly redact: Redact;
+  /** Whether an error that isn't worth trying again is so after all; see `Encoder`. */
+  readonly recovers: Encoder['recovers'];
   /** Whether what only keeps the connection alive counts as an answer that goes on. */
   readonly pingsResetIdleTimeout: boolean;
   prepare(request: ModelRequest): {
@@ -127,7 +129,8 @@ export function createModelStream(
   const fail = (error: ModelError): void => {
     if (over) return;
     close();
-    queue.push({ type: 'error', error });
+    const recovers = !error.retryable && setup.recovers?.(request, error) === true;
+    queue.push({ type: 'error', error: recovers ? { ...error, retryable: true } : error });
     leaveBody();
   };
 

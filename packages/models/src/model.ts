@@ -75,6 +75,7 @@ export function wireModel(options: WireModelOptions): Model {
     protocol,
     http: credentials === undefined ? options.http : authorizedHttp(options.http, credentials, clock, keepSecret),
     clock,
+    recovers: encode.recovers,
     pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? false,
     redact(text) {
       redact ??= createRedact([...secrets, ...secretsOf(received, options.baseUrl)]);

@@ -1,5 +1,7 @@
-import { TreadleError } from '@treadle/core';
+import { errorText, TreadleError } from '@treadle/core';
 import type { Model } from '@treadle/core';
+import { bearerToken, checkedToken } from '../auth/bearer.ts';
+import type { TokenSource } from '../auth/bearer.ts';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
 import { anthropicMessages } from '../protocols/anthropic-messages.ts';
@@ -13,19 +15,21 @@ const OAUTH_BETAS = ['oauth-2025-04-20', 'fine-grained-tool-streaming-2025-05-14
 const TOKEN_VARIABLE = 'ANTHROPIC_AUTH_TOKEN';
 
 /** An OAuth token, with its betas added to those of the request. */
-const oauth = (given: string): CredentialProvider => {
-  const token = given.trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new TreadleError(
-      'invalid_definition',
-      'The token for anthropic is empty or has characters that no header can carry. Was it copied whole?',
-    );
+const oauth = (source: TokenSource): CredentialProvider => {
+  if (typeof source === 'string') {
+    try {
+      checkedToken(source);
+    } catch (error) {
+      throw new TreadleError('invalid_definition', `For anthropic: ${errorText(error)}`);
+    }
   }
+  const bearer = bearerToken(source);
   return {
-    authorize({ headers }) {
-      const named = (headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim());
+    ...bearer,
+    async authorize(request, signal) {
+      const named = (request.headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim());
       const betas = [...new Set([...named.filter((beta) => beta !== ''), ...OAUTH_BETAS])];
-      return { authorization: `Bearer ${token}`, 'anthropic-beta': betas.join(',') };
+      return { ...(await bearer.authorize(request, signal)), 'anthropic-beta': betas.join(',') };
     },
   };
 };
@@ -52,11 +56,11 @@ export const ANTHROPIC: Deployment = deploymentOf(undefined);
 /** Options of a model of Anthropic's API. */
 export interface AnthropicOptions extends ModelOptions {
   /**
-   * An OAuth token, in place of a key: sent as `authorization: Bearer` with the betas it takes. Default:
-   * `ANTHROPIC_AUTH_TOKEN`, unless there is a key. Headers by which other programs make themselves known are never sent
+   * An OAuth token, in place of a key: sent as `authorization: Bearer` with the betas it takes. A function is asked before
+   * each request, and once more after a refusal. Default: `ANTHROPIC_AUTH_TOKEN`, unless there is a key. Headers by which other programs make themselves known are never sent
    * unless `headers` has them.
    */
-  readonly authToken?: string;
+  readonly authToken?: TokenSource;
   /** Features to name in the one `anthropic-beta` header, besides those of an OAuth token. */
   readonly betas?: readonly string[];
   readonly quirks?: AnthropicQuirks;

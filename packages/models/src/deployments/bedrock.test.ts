@@ -31,8 +31,6 @@ interface Body {
   readonly messages: readonly { readonly role: string; readonly content: readonly JsonObject[] }[];
 }
 
-const bodyOf = (provider: FakeProvider, number: number): Body => provider.requests[number - 1]?.body as unknown as Body;
-
 const modelAt = (provider: FakeProvider, fields: object = {}): Model =>
   bedrock('anthropic.claude-3-7-sonnet-20250219-v1:0', {
     apiKey: 'bedrock-test-key',
@@ -49,6 +47,8 @@ async function ask(model: Model, ...prompts: readonly string[]): Promise<RunResu
   return results;
 }
 
+const withoutPoints = (body: string): string => body.replaceAll(',{"cachePoint":{"type":"default"}}', '');
+
 describe('a conversation with Bedrock', () => {
   it.each([['events'], ['whole'], [1], [7]] as const)(
     'calls a tool, and sends back reasoning byte for byte, in writes of %s',
@@ -64,7 +64,8 @@ describe('a conversation with Bedrock', () => {
         path: '/model/anthropic.claude-3-7-sonnet-20250219-v1%3A0/converse-stream',
       });
       for (const number of [2, 3]) {
-        expect(bodyOf(provider, number).messages.slice(1, 3)).toEqual([
+        const { messages } = JSON.parse(withoutPoints(provider.requests[number - 1]?.rawBody ?? '')) as Body;
+        expect(messages.slice(1, 3)).toEqual([
           {
             role: 'assistant',
             content: [
@@ -80,10 +81,10 @@ describe('a conversation with Bedrock', () => {
     },
   );
 
-  it('begins each request with the bytes of the one before it', async () => {
+  it('begins each request with the bytes of the one before it, but for cache points', async () => {
     await using provider = await fakeProvider([CALLING, CALLING, 'Done.']);
     await ask(modelAt(provider), 'Go.');
-    const bodies = provider.requests.map(({ rawBody }) => rawBody);
+    const bodies = provider.requests.map(({ rawBody }) => withoutPoints(rawBody));
     expect(bodies).toHaveLength(3);
     for (let at = 1; at < bodies.length; at++) {
       const before = bodies[at - 1] ?? '';

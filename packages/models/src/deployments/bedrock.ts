@@ -46,6 +46,13 @@ const deploymentOf = (options: BedrockOptions): Deployment => ({
   baseUrlVariable: ['BEDROCK_BASE_URL', 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME'],
   auth: { header: 'authorization', prefix: 'Bearer ' },
   credentials: (env) => signatureFor(options, env),
+  credentialVariables: [
+    'AWS_ACCESS_KEY_ID',
+    'AWS_PROFILE',
+    'AWS_WEB_IDENTITY_TOKEN_FILE',
+    'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+    'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+  ],
 });
 
 /** Amazon Bedrock, by ConverseStream. The name of a model is its id, an inference profile's, or an ARN. */

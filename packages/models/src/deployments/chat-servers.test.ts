@@ -8,6 +8,8 @@ import { OPENAI_COMPATIBLE, openaiCompatible } from './openai-compatible.ts';
 import { OPENAI } from './openai.ts';
 
 const ROWS = [OPENAI, ...CHAT_SERVERS, OPENAI_COMPATIBLE];
+/** Rows of servers that call nobody's tools. */
+const WITHOUT_TOOLS = ['perplexity'];
 const LOCAL = ['lmstudio', 'llamacpp', 'vllm'];
 
 const weather = defineTool({
@@ -114,18 +116,21 @@ describe.each(CHAT_SERVERS.map((row) => [row.name, row] as const))('%s', (name, 
   });
 });
 
-describe.each(ROWS.map(({ name }) => name))('a conversation with %s', (name) => {
-  it('takes a tool call, its result, and the answer', async () => {
-    const [first, second] = await conversation(name);
-    expect(first).toMatchObject({ model: 'some/model', stream: true, tools: [{ function: { name: 'weather' } }] });
-    expect((first['max_tokens'] ?? first['max_completion_tokens']) as number).toBe(100);
-    expect(second.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
-    const [, , called, answered] = second.messages;
-    expect(answered).toMatchObject({ tool_call_id: called?.tool_calls?.[0]?.id, content: 'It rains in Oslo.' });
-    // What came before is sent again as it was.
-    expect(second.messages.slice(0, 2)).toEqual(first.messages);
-  });
-});
+describe.each(ROWS.map(({ name }) => name).filter((name) => !WITHOUT_TOOLS.includes(name)))(
+  'a conversation with %s',
+  (name) => {
+    it('takes a tool call, its result, and the answer', async () => {
+      const [first, second] = await conversation(name);
+      expect(first).toMatchObject({ model: 'some/model', stream: true, tools: [{ function: { name: 'weather' } }] });
+      expect((first['max_tokens'] ?? first['max_completion_tokens']) as number).toBe(100);
+      expect(second.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+      const [, , called, answered] = second.messages;
+      expect(answered).toMatchObject({ tool_call_id: called?.tool_calls?.[0]?.id, content: 'It rains in Oslo.' });
+      // What came before is sent again as it was.
+      expect(second.messages.slice(0, 2)).toEqual(first.messages);
+    });
+  },
+);
 
 describe('what the servers do in their own way', () => {
   it.each([
@@ -139,7 +144,6 @@ describe('what the servers do in their own way', () => {
     ['moonshot', { max_completion_tokens: 100, thinking: { type: 'enabled' }, reasoning_effort: null }],
     ['alibaba', { enable_thinking: true, reasoning_effort: null }],
     ['zai', { thinking: { type: 'enabled' }, tool_stream: true, stream_options: null }],
-    ['perplexity', { stream_options: null }],
   ])('%s: %j', async (name, expected) => {
     const [first] = await conversation(name);
     for (const [field, value] of Object.entries(expected)) {
@@ -147,6 +151,22 @@ describe('what the servers do in their own way', () => {
       else expect(first[field]).toEqual(value);
     }
   });
+
+  it.each(WITHOUT_TOOLS)(
+    '%s is never sent tools: a request that has some is refused here, and says why',
+    async (name) => {
+      await using provider = await fakeProvider(['Hello.', 'Hello again.']);
+      const model = resolveModel(`${name}/m`, { baseUrl: provider.openaiBaseUrl, apiKey: 'k', env: {} });
+      const refused = await (await createSession(defineAgent({ model, tools: [weather] }))).prompt('Go.').result;
+      expect(refused).toMatchObject({ end: 'model_error', error: { kind: 'other', retryable: false } });
+      expect(refused.message).toContain('perplexity has no tools, and this request has some (weather)');
+      expect(provider.requests).toHaveLength(0);
+      const plain = await (await createSession(defineAgent({ model }))).prompt('Go.').result;
+      expect(plain).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+      expect(provider.requests[0]?.body).not.toHaveProperty('tools');
+      expect(provider.requests[0]?.body).not.toHaveProperty('stream_options');
+    },
+  );
 
   it.each(['deepseek', 'moonshot', 'zai'])('%s gets its reasoning back', async (name) => {
     const [, second] = await conversation(name);

@@ -154,7 +154,8 @@ const SERVERS: readonly ChatServer[] = [
     version: '',
     keyVariables: ['PERPLEXITY_API_KEY'],
     baseUrlVariable: 'PERPLEXITY_BASE_URL',
-    quirks: { streamUsage: false, media: ['image'] },
+    // It searches the web by itself and calls nobody's tools.
+    quirks: { streamUsage: false, tools: false, media: ['image'] },
   },
   {
     name: 'huggingface',

@@ -91,7 +91,13 @@ const withVersion = (url: URL, version: string): void => {
   url.pathname = version === '' || /\/v\d+[a-z0-9]*(?:\/|$)/i.test(path) ? path : `${path}/${version}`;
 };
 
-const readBaseUrl = (deployment: Deployment, options: ModelOptions, env: Environment): URL => {
+/**
+ * Where a deployment's requests go: the address from the options, its variable or its row, with the version it wants.
+ *
+ * @throws TreadleError `invalid_definition` for one that can't be used. The message doesn't quote it.
+ */
+export function deploymentBaseUrl(deployment: Deployment, options: ModelOptions = {}): URL {
+  const env = options.env ?? (typeof process === 'object' ? process.env : NO_ENVIRONMENT);
   const fromOption = options.baseUrl !== undefined;
   const variables = [deployment.baseUrlVariable].flat();
   const given = options.baseUrl ?? firstSet(env, variables);
@@ -115,7 +121,7 @@ const readBaseUrl = (deployment: Deployment, options: ModelOptions, env: Environ
   }
   withVersion(url, deployment.version);
   return url;
-};
+}
 
 const givenKey = (deployment: Deployment, options: ModelOptions, env: Environment): string | undefined => {
   const key = options.apiKey?.trim() ?? firstSet(env, deployment.keyVariables);
@@ -158,7 +164,7 @@ const lowercased = (headers: Readonly<Record<string, string>>): Record<string, s
 export function deploymentModel(deployment: Deployment, modelId: string, options: ModelOptions = {}): Model {
   if (modelId === '') throw invalid(`The name of a model is missing after \`${deployment.name}/\`.`);
   const env = options.env ?? (typeof process === 'object' ? process.env : NO_ENVIRONMENT);
-  const url = readBaseUrl(deployment, options, env);
+  const url = deploymentBaseUrl(deployment, options);
   const headers = lowercased(options.headers ?? {});
   const { header, prefix, query } = deployment.auth;
   // Whoever brings the credentials as a header needs no others.

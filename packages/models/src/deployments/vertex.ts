@@ -80,6 +80,7 @@ const deploymentOf = (options: VertexOptions): Deployment => ({
   baseUrlVariable: 'GOOGLE_VERTEX_BASE_URL',
   auth: { header: 'authorization', prefix: 'Bearer ' },
   credentials: (env) => googleToken(tokenOptions(options, env)),
+  credentialVariables: ['GOOGLE_APPLICATION_CREDENTIALS'],
 });
 
 /** Gemini models on Google Cloud's Vertex AI. */

@@ -103,7 +103,7 @@ const mergeRaw = (raw: Record<string, unknown>, delta: Fields): void => {
 };
 
 /** Blocks that are kept as they are although they are known. */
-const KEPT_BLOCKS: ReadonlySet<string> = new Set(['redacted_thinking', 'compaction', 'container_upload']);
+const KEPT_BLOCKS: ReadonlySet<string> = new Set(['redacted_thinking', 'compaction', 'container_upload', 'fallback']);
 
 const isUnknownBlock = (type: string): boolean => !KEPT_BLOCKS.has(type) && !type.endsWith('_result');
 

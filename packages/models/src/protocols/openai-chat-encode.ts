@@ -1,3 +1,4 @@
+import { TreadleError } from '@treadle/core';
 import type {
   AssistantMessage,
   ModelMessage,
@@ -105,6 +106,16 @@ const addThinking = (body: BodyWriter, request: ModelRequest, quirks: Required<O
   if (on && quirks.reasoningEffort) body.field('reasoning_effort', `"${effort}"`);
 };
 
+/** Leaving the tools out would make an agent that can do nothing and says that it did. */
+const noTools = (provider: string, tools: readonly ToolDefinition[]): TreadleError => {
+  const names = tools.slice(0, 5).map(({ name }) => name);
+  const which = names.length === 0 ? '' : ` (${names.join(', ')}${tools.length > names.length ? ', …' : ''})`;
+  return new TreadleError(
+    'invalid_definition',
+    `${provider} has no tools, and this request has some${which}. Use an agent without tools, or a model of another provider.`,
+  );
+};
+
 /** Writes requests of Chat Completions for one model. */
 export function createOpenAIChatEncoder(
   target: WireTarget,
@@ -131,8 +142,9 @@ export function createOpenAIChatEncoder(
   };
 
   const toolsOf = (request: ModelRequest): string => {
-    if (request.toolChoice === 'none' && !quirks.toolChoices.includes('none')) return '';
+    if (request.toolChoice === 'none' && !(quirks.tools && quirks.toolChoices.includes('none'))) return '';
     const own = (request.providerTools ?? []).filter((tool) => tool.provider === target.provider);
+    if (!quirks.tools && request.tools.length + own.length > 0) throw noTools(target.provider, request.tools);
     return [writeTools(request.tools), ...own.map((tool) => toJson(tool.definition))]
       .filter((json) => json !== '')
       .join(',');

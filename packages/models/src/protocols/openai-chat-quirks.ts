@@ -24,6 +24,8 @@ export interface OpenAIChatQuirks {
   readonly reasoningField?: 'reasoning_content' | 'reasoning' | 'none';
   /** Whether the server refuses calls without reasoning before them, such as those that another provider made. */
   readonly reasoningRequired?: boolean;
+  /** Whether the server has tools. Without, a request that has some is refused before it is sent. */
+  readonly tools?: boolean;
   /** The choices of tools the server knows besides `auto`; others are left out. Without `none` the tools are, too. */
   readonly toolChoices?: readonly ('none' | 'required' | 'named')[];
   /** How a call of any tool is demanded. */
@@ -63,6 +65,7 @@ export const OPENAI_CHAT_DEFAULTS: Required<OpenAIChatQuirks> = {
   thinkingSwitch: 'none',
   reasoningField: 'none',
   reasoningRequired: false,
+  tools: true,
   toolChoices: ['none', 'required', 'named'],
   requiredToolChoice: 'required',
   emptyContent: null,

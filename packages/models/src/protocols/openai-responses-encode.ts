@@ -16,7 +16,7 @@ import type { AnsweredCall } from './openai-responses-content.ts';
 import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './openai-responses-replay.ts';
 import { strictSchema } from './openai-strict.ts';
-import type { WireRequest, WireTarget } from './protocol.ts';
+import type { Encoder, WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
 import type { TranscriptWriter } from './transcripts.ts';
 
@@ -29,6 +29,7 @@ const createWriter = (
   provider: string,
   store: boolean,
   fragment: ReturnType<typeof createFragments>,
+  refused: WeakSet<AssistantMessage>,
 ): TranscriptWriter => {
   const ids = createCallIds(CALL_ID_RULES);
   const calls = new Map<string, AnsweredCall>();
@@ -44,11 +45,12 @@ const createWriter = (
 
   /**
    * Whether the message's items may return as they were. Not those of a response that was broken off, which the provider
-   * doesn't know as it stands here, and not an item a second time.
+   * doesn't know as it stands here, not those whose reasoning it refused, and not an item a second time.
    */
   const mayReturn = (message: AssistantMessage): boolean => {
     if (message.provider !== provider || message.stopReason === 'aborted' || message.stopReason === 'error')
       return false;
+    if (refused.has(message)) return false;
     const itsIds = [...itemIds(message)];
     if (itsIds.some((id) => usedItemIds.has(id))) return false;
     for (const id of itsIds) usedItemIds.add(id);
@@ -151,14 +153,20 @@ const wantsEncrypted = (
   return (request.thinking ?? 'off') !== 'off' || REASONING_MODEL.test(modelId);
 };
 
+const hasReasoning = (message: AssistantMessage): boolean =>
+  message.content.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
+
+/** The provider can't read reasoning that it encrypted: with another key, another account's, or too long ago. */
+const UNREADABLE_REASONING = 'invalid_encrypted_content';
+
 /** Writes requests of the Responses API for one model. */
-export function createOpenAIResponsesEncoder(
-  target: WireTarget,
-  quirks: Required<OpenAIResponsesQuirks>,
-): (request: ModelRequest) => WireRequest {
+export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Required<OpenAIResponsesQuirks>): Encoder {
   const { provider, modelId } = target;
   const fragment = createFragments();
-  const transcripts = createTranscripts(() => createWriter(provider, quirks.store, fragment));
+  /** Messages whose reasoning the provider couldn't read. Items don't go back without their reasoning, so none does. */
+  const refused = new WeakSet<AssistantMessage>();
+  const newTranscripts = () => createTranscripts(() => createWriter(provider, quirks.store, fragment, refused));
+  let transcripts = newTranscripts();
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const kept = new WeakMap<readonly ToolDefinition[], { own: ModelRequest['providerTools']; json: string }>();
@@ -185,7 +193,20 @@ export function createOpenAIResponsesEncoder(
     return entry.json;
   };
 
-  return (request) => {
+  const recovers: Encoder['recovers'] = ({ messages }, { code }) => {
+    if (code !== UNREADABLE_REASONING) return false;
+    let found = false;
+    for (const message of messages) {
+      if (message.role !== 'assistant' || message.provider !== provider) continue;
+      if (refused.has(message) || !hasReasoning(message)) continue;
+      refused.add(message);
+      found = true;
+    }
+    if (found) transcripts = newTranscripts();
+    return found;
+  };
+
+  const encode = (request: ModelRequest): WireRequest => {
     if (request.stopSequences !== undefined && request.stopSequences.length > 0) {
       throw new TreadleError(
         'invalid_definition',
@@ -215,4 +236,5 @@ export function createOpenAIResponsesEncoder(
     body.field('text', responseFormat === undefined ? undefined : textJson(responseFormat));
     return { path: quirks.path, headers, body: body.end() };
   };
+  return Object.assign(encode, { recovers });
 }

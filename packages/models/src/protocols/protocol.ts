@@ -1,4 +1,4 @@
-import type { JsonObject, ModelEvent, ModelRequest } from '@treadle/core';
+import type { JsonObject, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
 
 /** Whose model a request is for. `provider` decides which opaque blocks may return. */
 export interface WireTarget {
@@ -13,6 +13,16 @@ export interface WireRequest {
   /** Headers of the wire itself; the deployment adds its credentials. Names are lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+/** Writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */
+export interface Encoder {
+  (request: ModelRequest): WireRequest;
+  /**
+   * Asked when the provider refused a request with an error that isn't worth trying again: whether it is after all, because
+   * from now on the conversation is written in another way. Must say so only once for the same cause.
+   */
+  readonly recovers?: (request: ModelRequest, error: ModelError) => boolean;
 }
 
 /** What an error says on this wire, before it is classified. Nothing in it is redacted yet. */
@@ -79,8 +89,7 @@ export interface Protocol {
    * Default: whether they are server-sent events.
    */
   readonly startsStream?: (first: Uint8Array) => boolean;
-  /** A function that writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */
-  createEncoder(target: WireTarget): (request: ModelRequest) => WireRequest;
+  createEncoder(target: WireTarget): Encoder;
   /** `request` is the one being answered: some wires can be read only with what was asked in mind. */
   createDecoder(sink: DecoderSink, request: ModelRequest): Decoder;
   /** The error in a response body of this wire, if there is one. */

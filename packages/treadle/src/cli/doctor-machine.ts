@@ -1,5 +1,5 @@
 import { errorText } from '@treadle/core';
-import { DEPLOYMENTS, type Deployment } from '@treadle/models';
+import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
 import { findExecutable, readProjectInstructions } from '@treadle/tools';
 
 import { constants } from 'node:fs';
@@ -105,7 +105,7 @@ function proxies(env: Environment): Record<string, string> {
 }
 
 /** A URL without what may be secret in it: user name, password, and all of the query but a version. */
-function publicUrl(text: string): string | null {
+export function publicUrl(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   if (url.host === '') return null;
@@ -141,12 +141,8 @@ function withoutVariable(row: Deployment, env: Environment, url: string | null):
 }
 
 function baseUrlOf(row: Deployment, env: Environment): Pick<DeploymentReport, 'baseUrl' | 'baseUrlProblem'> {
-  const variable = setOne(env, [row.baseUrlVariable].flat());
-  const given = variable === null ? undefined : env[variable]?.trim();
   try {
-    const text = typeof row.baseUrl === 'function' ? row.baseUrl(env, given) : (given ?? row.baseUrl);
-    const url = publicUrl(text);
-    return { baseUrl: url, baseUrlProblem: url === null ? `${variable ?? 'The base URL'} is not a URL.` : null };
+    return { baseUrl: publicUrl(deploymentBaseUrl(row, { env }).href), baseUrlProblem: null };
   } catch (error) {
     return { baseUrl: null, baseUrlProblem: errorText(error) };
   }

@@ -18,6 +18,8 @@ export interface NamedModel {
   readonly model: Model | ModelError;
   /** The variables that may hold the key. */
   readonly variables: readonly string[];
+  /** Its address, where that has no version such as `/v1`, which most servers of its kind want. */
+  readonly versionless: string | null;
 }
 
 export const isModel = (value: Model | ModelError): value is Model => 'stream' in value;
@@ -30,7 +32,7 @@ export async function probe(named: NamedModel, limits: ProbeLimits): Promise<Pro
   return { model: name, ok: error === null, ms, error: error && withAdvice(error, named) };
 }
 
-function withAdvice(error: ModelError, { variables }: NamedModel): NonNullable<ProbeResult['error']> {
+function withAdvice(error: ModelError, named: NamedModel): NonNullable<ProbeResult['error']> {
   const { kind, message, code, status, requestId } = error;
   return {
     kind,
@@ -38,11 +40,11 @@ function withAdvice(error: ModelError, { variables }: NamedModel): NonNullable<P
     ...(code === undefined ? {} : { code }),
     ...(status === undefined ? {} : { status }),
     ...(requestId === undefined ? {} : { requestId }),
-    advice: adviceFor(error, variables),
+    advice: adviceFor(error, named),
   };
 }
 
-function adviceFor({ kind, status, code, retryAfterMs }: ModelError, variables: readonly string[]): string {
+function adviceFor({ kind, status, code, retryAfterMs }: ModelError, { variables, versionless }: NamedModel): string {
   if (code === 'invalid_definition') return 'Nothing was sent: change the configuration as the message says.';
   if (code === 'timeout')
     return 'A model that is being loaded may need longer: --timeout SECONDS. Else look at the server.';
@@ -56,6 +58,8 @@ function adviceFor({ kind, status, code, retryAfterMs }: ModelError, variables: 
     case 'network':
       return 'Is the address right (treadle doctor lists them), does the server run, and is a proxy in the way?';
     case 'api':
+      if (status === 404 && versionless !== null)
+        return `The base URL ${versionless} has no version at its end, and most servers of this kind want one: try ${versionless}/v1.`;
       if (status === 404)
         return "Is the model's name the provider's own, and does the base URL end where its API begins?";
       return (status ?? 500) >= 500

@@ -25,6 +25,8 @@ describe('treadle doctor', () => {
       OPENAI_BASE_URL: 'http://localhost:8000/v1',
       AZURE_OPENAI_BASE_URL: 'https://mine.example.com',
       XAI_BASE_URL: 'not an address',
+      // Requests go to its `/v1`, so that is what is shown.
+      VLLM_BASE_URL: 'http://gpu.example.com:8000',
     });
     expect(code).toBe(0);
     const rows = new Map(report.deployments.map((row) => [row.name, row]));
@@ -41,9 +43,23 @@ describe('treadle doctor', () => {
     expect(rows.get('groq')).toMatchObject({ credentials: 'missing', variable: null });
     expect(rows.get('openai')).toMatchObject({ credentials: 'not_needed', baseUrl: 'http://localhost:8000/v1' });
     expect(rows.get('azure')).toMatchObject({ credentials: 'missing', baseUrl: 'https://mine.example.com/openai/v1' });
-    expect(rows.get('xai')).toMatchObject({ baseUrl: null, baseUrlProblem: 'XAI_BASE_URL is not a URL.' });
+    expect(rows.get('xai')).toMatchObject({
+      baseUrl: null,
+      baseUrlProblem: 'XAI_BASE_URL is not a URL. Give one such as https://api.x.ai/v1.',
+    });
     expect(rows.get('bedrock')).toMatchObject({ credentials: 'looked_up' });
+    expect(rows.get('vllm')).toMatchObject({ baseUrl: 'http://gpu.example.com:8000/v1' });
     expect(rows.get('ollama')).toMatchObject({ credentials: 'not_needed' });
+  });
+
+  it('shows the variables by which a cloud’s own credentials are found', async () => {
+    const { report } = await reportOf({ AWS_PROFILE: 'work', GOOGLE_APPLICATION_CREDENTIALS: '/home/me/key.json' });
+    const rows = new Map(report.deployments.map((row) => [row.name, row]));
+    expect(rows.get('bedrock')).toMatchObject({ credentials: 'present', variable: 'AWS_PROFILE' });
+    expect(rows.get('bedrock')?.keyVariables).toEqual(
+      expect.arrayContaining(['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID', 'AWS_WEB_IDENTITY_TOKEN_FILE']),
+    );
+    expect(rows.get('vertex')).toMatchObject({ credentials: 'present', variable: 'GOOGLE_APPLICATION_CREDENTIALS' });
   });
 
   it('never prints a secret: of keys, addresses or proxies', async () => {
@@ -184,6 +200,16 @@ describe('treadle doctor --probe', () => {
     expect(code).toBe(1);
     expect(stdout).toContain(`failed · ${kind} · ${error.status}`);
     expect(stdout).toContain(advice);
+  });
+
+  it('says that an address without a version is probably half of one', async () => {
+    await using provider = await fakeProvider([]);
+    const env = { OPENAI_COMPATIBLE_BASE_URL: `${provider.url}/api` };
+    const { code, stdout } = await runCli(['doctor', '--probe', 'openai-compatible/x'], { env });
+    expect(code).toBe(1);
+    expect(stdout).toContain('failed · api · 404');
+    expect(stdout).toContain(`${provider.url}/api has no version at its end`);
+    expect(stdout).toContain(`try ${provider.url}/api/v1`);
   });
 
   it('advises about a server that isn’t there', async () => {

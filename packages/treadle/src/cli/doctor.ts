@@ -1,13 +1,13 @@
 import type { ModelError } from '@treadle/core';
 import { TreadleError } from '@treadle/core';
-import { DEPLOYMENTS } from '@treadle/models';
+import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
 
 import { DOCTOR_OPTIONS } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { definitionError, type ProbeLimits } from './doctor-ask.ts';
 import { conformance, type ConformanceResult } from './doctor-conformance.ts';
 import { contextLength } from './doctor-context-length.ts';
-import { machineReport } from './doctor-machine.ts';
+import { machineReport, publicUrl } from './doctor-machine.ts';
 import { conformanceLines, machineLines, probeLines } from './doctor-text.ts';
 import { isModel, probe, type NamedModel, type ProbeResult } from './doctor-probe.ts';
 import { EXIT } from './exit-codes.ts';
@@ -79,9 +79,21 @@ async function namedModels({ parts, io }: CommandContext, names: readonly string
       if (error instanceof TreadleError) return definitionError(error);
       throw error;
     });
-    models.push({ name, model, variables });
+    models.push({ name, model, variables, versionless: row === undefined ? null : versionlessUrl(row, io.env) });
   }
   return models;
+}
+
+/** The address of a server that speaks OpenAI's words, where nothing in it looks like a version. */
+function versionlessUrl(row: Deployment, env: CommandContext['io']['env']): string | null {
+  if (!row.protocol.name.startsWith('openai-')) return null;
+  try {
+    const url = deploymentBaseUrl(row, { env });
+    return /\/v\d/.test(url.pathname) ? null : publicUrl(url.href);
+  } catch {
+    // Why there is no address is said where the model is made.
+    return null;
+  }
 }
 
 async function conformanceOf({ name, model }: NamedModel, limits: ProbeLimits): Promise<ConformanceResult> {

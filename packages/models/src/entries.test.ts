@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+
+/** The wire of each entry that has one, by the name its files begin with. */
+const WIRES: Readonly<Record<string, string>> = {
+  anthropic: 'anthropic',
+  bedrock: 'bedrock',
+  google: 'gemini',
+  ollama: 'ollama',
+  'openai-chat': 'openai-chat',
+  'openai-responses': 'openai-responses',
+  vertex: 'gemini',
+};
+
+/** The files of this package that importing an entry loads, and whatever else isn't Node's or core's. */
+function loadedBy(entry: string): { readonly own: readonly string[]; readonly foreign: readonly string[] } {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    await import('@treadle/models/${entry}');
+    console.log(JSON.stringify(loaded));`;
+  const flags = ['--conditions=treadle-source', '--input-type=module', '-e', script];
+  const urls = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' })) as string[];
+  const files = urls.filter((url) => url.startsWith('file:'));
+  const isOwn = (url: string): boolean => url.includes('/packages/models/src/');
+  return {
+    own: files.filter(isOwn).map((url) => url.slice(url.lastIndexOf('/') + 1)),
+    foreign: files.filter((url) => !isOwn(url) && !url.includes('/packages/core/src/')),
+  };
+}
+
+it('has an entry for each wire, which this test knows', async () => {
+  const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+  const { exports } = JSON.parse(text) as { readonly exports: Readonly<Record<string, unknown>> };
+  const entries = Object.keys(exports).map((name) => name.replace(/^\.\/?/, ''));
+  expect(entries.toSorted()).toEqual(['', 'catalogue', 'offline', ...Object.keys(WIRES)].toSorted());
+});
+
+describe.each([...Object.keys(WIRES), 'catalogue', 'offline'])('importing %s', (entry) => {
+  it('loads no other protocol, no cloud library, and no code but ours', () => {
+    const { own, foreign } = loadedBy(entry);
+    const wire = WIRES[entry];
+    const protocols = new Set(
+      own.flatMap(
+        (file) =>
+          /^(anthropic|bedrock|gemini|ollama|openai-chat|openai-responses)-(?:en|de)code\.ts$/.exec(file)?.[1] ?? [],
+      ),
+    );
+    expect([...protocols]).toEqual(wire === undefined ? [] : [wire]);
+    expect(foreign).toEqual([]);
+  });
+});
+
+/** SDKs of model vendors, and the frameworks that bring them along. */
+const VENDOR_SDK =
+  /^(?:openai|ai|ollama|groq-sdk|cohere-ai|together-ai|replicate|langchain|llamaindex|@(?:anthropic-ai|ai-sdk|mistralai|cerebras|langchain|llamaindex|openrouter|fireworks-ai|perplexity-ai|huggingface)\/.+|@google\/(?:generative-ai|genai)|@google-cloud\/(?:vertexai|aiplatform)|@aws-sdk\/client-bedrock.*|@azure\/openai|@azure-rest\/ai-.*)$/;
+
+it('has no vendor’s model SDK anywhere among the dependencies', async () => {
+  const root = new URL('../../../', import.meta.url);
+  const lock = JSON.parse(await readFile(new URL('package-lock.json', root), 'utf8')) as {
+    readonly packages: Readonly<Record<string, unknown>>;
+  };
+  const names = Object.keys(lock.packages).map((path) => path.slice(path.lastIndexOf('node_modules/') + 13));
+  expect(names).toContain('google-auth-library');
+  expect(names.filter((name) => VENDOR_SDK.test(name))).toEqual([]);
+  const require = createRequire(import.meta.url);
+  const folders = require.resolve.paths('openai') ?? [];
+  for (const name of ['openai', '@anthropic-ai/sdk', '@google/genai', '@aws-sdk/client-bedrock-runtime'])
+    for (const folder of folders) expect(existsSync(`${folder}/${name}`), `${folder}/${name}`).toBe(false);
+});
