@@ -14,6 +14,8 @@ import type {
   ToolDefinition,
 } from './model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
+import { checkNoToolCall, type NoToolCallPolicy } from './output/no-call.ts';
+import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -69,6 +71,10 @@ export interface AgentDefinition {
   readonly extraBody?: JsonObject;
   /** Your functions at the moments of the loop, made by `defineHook`. */
   readonly hooks?: readonly Hook[];
+  /** Adds `task_completion`, `ask_question` and `converse`, by which a model ends a run itself. Default false. */
+  readonly terminalTools?: boolean;
+  /** What a reply without a tool call is. Default: the answer. */
+  readonly noToolCall?: NoToolCallPolicy;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -102,6 +108,8 @@ export interface Agent {
   readonly extraBody: JsonObject | undefined;
   /** Null for none. */
   readonly hooks: HookRegistry | null;
+  /** What a model is told whose reply called no tool; null where that is an answer. */
+  readonly noToolCall: string | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -129,7 +137,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
       'An agent needs a model. Pass `model`, such as one of @treadle/models.',
     );
   }
-  const tools = toolMap(definition.tools ?? []);
+  const tools = toolMap(definition.tools ?? [], definition.terminalTools === true ? terminalTools() : []);
   const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
   for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
@@ -176,14 +184,21 @@ export function defineAgent(definition: AgentDefinition): Agent {
     responseFormat: definition.responseFormat,
     extraBody: definition.extraBody,
     hooks: hookRegistry(definition.hooks),
+    noToolCall: checkNoToolCall(definition.noToolCall, tools),
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });
 }
 
-function toolMap(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {
   const map = new Map<string, Tool>();
-  for (const tool of tools) {
+  for (const tool of [...tools, ...builtIn]) {
+    if (isTerminalToolName(tool.name) && !builtIn.includes(tool)) {
+      throw new TreadleError(
+        'invalid_definition',
+        `"${tool.name}" is the name of a built-in tool. Rename yours, or set terminalTools: true for the built-in one.`,
+      );
+    }
     if (map.has(tool.name)) {
       throw new TreadleError('invalid_definition', `Two tools are named "${tool.name}". Rename one of them.`);
     }

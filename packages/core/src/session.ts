@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts';
 import { createHub, type Observer } from './loop/hub.ts';
 import { initialState } from './loop/state.ts';
 import { checkMessages } from './messages/check.ts';
+import { conversationOf } from './messages/conversation.ts';
 import type { Message } from './messages/message.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
 import { randomIds, type Ids } from './ports/ids.ts';
@@ -86,6 +87,7 @@ export interface Session {
   abort(reason?: string): Promise<void>;
   /** Forgets the conversation. The log keeps what happened. */
   reset(): Promise<void>;
+  /** The conversation without what the runtime told the model. */
   exportMessages(): Message[];
   /** Replaces the conversation, with messages from `exportMessages` or written by hand. */
   importMessages(messages: unknown): Promise<void>;
@@ -204,7 +206,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     abort: (reason) => runs.abort(parts, reason),
     reset: () => runs.reset(parts),
     close: (reason = 'other') => runs.close(parts, reason),
-    exportMessages: () => structuredClone(state.view),
+    exportMessages: () => structuredClone(conversationOf(state.view)),
     async importMessages(messages) {
       const fill = { at: parts.clock.now(), id: () => parts.ids.create('msg') };
       await runs.replaceMessages(parts, checkMessages(messages, fill));

@@ -178,7 +178,12 @@ export type DurableEventBody =
       readonly toolName: string;
       readonly reason:
         | 'unknown_tool'
+        /** The reply called no tool where one was wanted. It names no tool and belongs to no call. */
+        | 'no_call'
         | 'invalid_json'
+        | 'invalid_xml'
+        /** The call doesn't say which tool it is for. */
+        | 'missing_field'
         | 'not_an_object'
         | 'cut_off'
         | 'invalid_arguments'
@@ -311,6 +316,8 @@ export type DurableEventBody =
       readonly usage: Usage;
       readonly cost: number | null;
       readonly turns: number;
+      /** The value of a run with structured output. */
+      readonly output?: JsonValue;
       /** Present when the run never started: the input it would have answered. */
       readonly inputSeq?: number;
     });

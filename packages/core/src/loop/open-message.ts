@@ -1,9 +1,9 @@
 import type { LiveEvent } from '../events/events.ts';
 import type { AssistantContent } from '../messages/content.ts';
-import type { ModelBlock, ModelEvent, StopReason } from '../model/model.ts';
+import type { ModelBlock, ModelEvent, ModelToolCall, StopReason } from '../model/model.ts';
 import { createPartialJson, type PartialJson } from '../model/partial-json.ts';
 import type { Ids } from '../ports/ids.ts';
-import { parseArguments } from '../tools/arguments.ts';
+import { parseArguments, type ParsedArguments } from '../tools/arguments.ts';
 
 type Delta = Extract<LiveEvent, { type: 'message_delta' }>;
 
@@ -182,10 +182,20 @@ function finishedBlock(open: OpenBlock, stopReason: StopReason): AssistantConten
       callId: call?.callId ?? '',
       ...(final.providerCallId === '' ? {} : { providerCallId: final.providerCallId }),
       name: final.name,
-      ...parseArguments(final.argumentsText, cut),
+      ...(final.problem === undefined ? parseArguments(final.argumentsText, cut) : unreadable(final)),
       ...(final.opaque === undefined ? {} : { opaque: final.opaque }),
     },
   ];
+}
+
+/** What the model's own reader could not make sense of is kept as it was written. */
+function unreadable({ argumentsText, problem, problemMessage }: ModelToolCall): ParsedArguments {
+  return {
+    arguments: {},
+    argumentsText,
+    ...(problem === undefined ? {} : { problem }),
+    ...(problemMessage === undefined ? {} : { problemMessage }),
+  };
 }
 
 function salvagedBlock(open: OpenBlock, withThinking: boolean): AssistantContent[] {

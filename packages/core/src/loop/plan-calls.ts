@@ -140,8 +140,9 @@ const unknownTool = (name: string, agent: Agent): string =>
 
 function problemWords(turn: TurnState, call: CallState): string {
   const block = turn.message?.content.find((part) => part.type === 'tool_call' && part.callId === call.callId);
-  const written = block?.type === 'tool_call' ? (block.argumentsText ?? '') : '';
-  return argumentsProblem(call.problem, written);
+  if (block?.type !== 'tool_call') return argumentsProblem(call.problem, '');
+  const written = block.argumentsText ?? '';
+  return block.problemMessage ?? argumentsProblem(call.problem, written);
 }
 
 function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {

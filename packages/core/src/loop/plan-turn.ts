@@ -1,12 +1,13 @@
 import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
+import { noCallReminder } from '../output/no-call.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import { gateFinish } from './plan-finish.ts';
 import { exceededLimit, limitMessage } from './plan-limits.ts';
 import { deliver, deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { runContext } from './run-context.ts';
-import type { RunState, TurnState } from './state.ts';
+import type { RunState, TurnOutcome, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
 /** What follows a finished turn (or, with no outcome, a run's start): another turn, or the end. */
@@ -18,11 +19,23 @@ export function planTurn(between: BetweenTurns): Step {
   }
   if (last && isRefusal(last.stopReason)) return record([refused(run, now, last.stopReason)]);
   const steering = deliver(state, 'steering', run.runId, now);
-  const goesOn = last === null || last.hadCalls || last.stopReason === 'pause' || steering.length > 0;
-  const messages = goesOn ? steering : deliver(state, 'follow_up', run.runId, now);
+  const reminder = steering.length === 0 ? remindOfCalls(between) : [];
+  const goesOn =
+    last === null || last.hadCalls || last.stopReason === 'pause' || steering.length > 0 || reminder.length > 0;
+  const messages = goesOn ? [...steering, ...reminder] : deliver(state, 'follow_up', run.runId, now);
   if (goesOn || messages.length > 0) return startTurn(between, messages);
   return finish(between, ending(run, now, last.stopReason));
 }
+
+/** With a policy that wants calls, a reply without one isn't an answer. */
+function remindOfCalls({ run, agent, now, last }: BetweenTurns): readonly DurableEventBody[] {
+  if (agent.noToolCall === null || !last || !lacksCall(last)) return [];
+  return [noCallReminder(run.runId, run.turns, now, agent.noToolCall)];
+}
+
+/** The reply came to its end and called no tool. */
+export const lacksCall = ({ hadCalls, stopReason }: Pick<TurnOutcome, 'hadCalls' | 'stopReason'>): boolean =>
+  !hadCalls && (stopReason === 'stop' || stopReason === 'tool_use' || stopReason === 'other');
 
 const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
 

@@ -1,13 +1,14 @@
 import type { Agent } from '../agent.ts';
 import type { DurableEventBody, RunEnd } from '../events/events.ts';
 import type { StopReason } from '../model/model.ts';
+import { noCallRejected } from '../output/no-call.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { exceededLimit, limitMessage, type LimitHit } from './plan-limits.ts';
 import { planModelCall } from './plan-model.ts';
 import { deliver, deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
 import { gateRun } from './plan-start.ts';
 import { runContext } from './run-context.ts';
-import { planTurn, turnEnded, turnStarted } from './plan-turn.ts';
+import { lacksCall, planTurn, turnEnded, turnStarted } from './plan-turn.ts';
 import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -40,8 +41,13 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 
 /** The turn ends and, where nobody has to be asked first, the next thing begins in the same append. */
 function endTurn(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
-  const next = planTurn({ state, run, agent, now, last: turnOutcome(turn) });
-  return record([turnEnded(run, turn, now), ...(next.type === 'record' ? next.events : [])]);
+  const last = turnOutcome(turn);
+  const next = planTurn({ state, run, agent, now, last });
+  const noCall =
+    agent.noToolCall !== null && turn.message && lacksCall(last)
+      ? [noCallRejected(run.runId, turn.index, turn.message.id, now)]
+      : [];
+  return record([...noCall, turnEnded(run, turn, now), ...(next.type === 'record' ? next.events : [])]);
 }
 
 function planIdle(state: SessionState, agent: Agent, now: number): Step {

@@ -59,6 +59,7 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'attempt_failed':
       return attemptFailed(state, event);
     case 'tool_call_rejected':
+      if (event.reason === 'no_call') return;
       return endCall(state, event, event.content, true);
     case 'tool_started':
       return toolStarted(state, event);

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
-import type { AssistantContent } from '../messages/content.ts';
+import type { AssistantContent, ToolCallBlock } from '../messages/content.ts';
 import type { ModelMessage } from '../messages/message.ts';
 import type { StopReason, Usage } from './usage.ts';
 
@@ -111,6 +111,9 @@ export interface ModelToolCall {
   readonly providerCallId: string;
   readonly name: string;
   readonly argumentsText: string;
+  /** Set by who could not read the call: it is answered with `problemMessage`, and `argumentsText` is what was written. */
+  readonly problem?: NonNullable<ToolCallBlock['problem']>;
+  readonly problemMessage?: string;
   readonly opaque?: JsonObject;
 }
 
@@ -128,6 +131,10 @@ export interface Model {
   readonly id: string;
   /** Context window in tokens, when known. */
   readonly contextWindow?: number;
+  /** True when `responseFormat` with a schema is kept by the provider itself. */
+  readonly structuredOutput?: boolean;
+  /** False when the model knows no tool calls. */
+  readonly toolCalling?: boolean;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
   /** US dollars for this usage, or null when the price or a count is unknown. */
   cost?(usage: Usage): number | null;

@@ -1,6 +1,8 @@
 import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
+import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
+import { isTerminalToolName, terminalText } from '../output/terminal-tools.ts';
 import type { ModelError } from '../model/model.ts';
 import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 
@@ -12,9 +14,14 @@ export interface RunResult {
   readonly stopReason: StopReason | null;
   /** The last message of the model, if there was one. */
   readonly finalMessage: AssistantMessage | null;
-  /** The text after the last tool block of the final message; the result of a terminal tool when one ended the run. */
+  /** The text after the last tool block of the final message; what a terminal tool says when one ended the run. */
   readonly finalAnswer: string;
-  /** This run's conversation, its prompt first, as it happened; without what the runtime told the model beside it. */
+  /** The call of a terminal tool that ended the run. */
+  readonly terminalTool: TerminalCall | null;
+  /**
+   * This run's conversation, its prompt first, as it happened; without what the runtime told the model beside it, and
+   * without results of built-in terminal tools.
+   */
   readonly messages: readonly Message[];
   /** The sum of what is known; each message has its own. */
   readonly usage: Usage;
@@ -33,6 +40,13 @@ export interface RunResult {
   /** Why, in words, when `end` is not `completed`. */
   readonly message: string | null;
   readonly error: ModelError | null;
+}
+
+/** A call that ended its run. */
+export interface TerminalCall {
+  readonly name: string;
+  /** As the model wrote them. */
+  readonly arguments: JsonObject;
 }
 
 /** Folds a run's durable events into its result; events of other runs are passed over. */
@@ -84,7 +98,7 @@ export function runResultFold(runId: string): RunResultFold {
 
   function endTurn(): void {
     lastResults = order.flatMap((callId) => results.get(callId) ?? []);
-    messages.push(...lastResults);
+    messages.push(...lastResults.filter((result) => result.isError || !isTerminalToolName(result.toolName)));
     results = new Map();
   }
 
@@ -112,6 +126,7 @@ export function runResultFold(runId: string): RunResultFold {
         finalMessage,
         lastResults.find(({ callId }) => callId === ended?.terminalCallId),
       ),
+      terminalTool: terminalCall(finalMessage, ended?.terminalCallId),
       messages,
       usage,
       cost,
@@ -126,9 +141,17 @@ export function runResultFold(runId: string): RunResultFold {
   };
 }
 
-/** The result of the terminal call that ended the run; else the text after the message's last tool block. */
-function finalAnswer(message: AssistantMessage | null, terminal: ToolResultMessage | undefined): string {
-  return terminal ? textOf(terminal.content) : finalText(message);
+/** The call of this id in a reply. */
+export function terminalCall(message: AssistantMessage | null, callId: string | undefined): TerminalCall | null {
+  const call = message?.content.find((block) => block.type === 'tool_call' && block.callId === callId);
+  return call?.type === 'tool_call' ? { name: call.name, arguments: call.arguments } : null;
+}
+
+/** What the terminal call that ended the run says, or its result; else the text after the message's last tool block. */
+export function finalAnswer(message: AssistantMessage | null, terminal: ToolResultMessage | undefined): string {
+  const call = terminalCall(message, terminal?.callId);
+  const said = call && terminalText(call.name, call.arguments);
+  return said ?? (terminal ? textOf(terminal.content) : finalText(message));
 }
 
 /** The text after a reply's last tool block. */

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 
 /** What a model's argument text came to. */
-export type ParsedArguments = Pick<ToolCallBlock, 'arguments' | 'argumentsText' | 'problem'>;
+export type ParsedArguments = Pick<ToolCallBlock, 'arguments' | 'argumentsText' | 'problem' | 'problemMessage'>;
 
 const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
@@ -32,6 +32,8 @@ export function argumentsProblem(problem: ToolCallBlock['problem'], argumentsTex
   }
   if (problem === 'not_an_object')
     return 'Not executed: the arguments must be one JSON object, such as {"path": "a.txt"}.';
+  if (problem === 'missing_field') return 'Not executed: the call lacks the name of its tool, or of its server.';
+  if (problem === 'invalid_xml') return 'Not executed: the call is not valid XML. Send it again.';
   return `Not executed: the arguments are not valid JSON (${jsonError(argumentsText)}). Send one JSON object.`;
 }
 

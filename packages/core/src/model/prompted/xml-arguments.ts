@@ -1,0 +1,117 @@
+import type { JsonSchema } from '../../json.ts';
+import { entityDecoder, type EntityDecoder } from './xml-text.ts';
+import { isList, objectText, propertySchema, resolveSchema, valueText, type XmlNode } from './xml-value.ts';
+
+/** Writes arguments as JSON text while their elements arrive. */
+export interface ArgumentsWriter {
+  /** The schema of the arguments; an empty one until `begin`, and when the tool isn't known. */
+  readonly root: JsonSchema;
+  readonly schema: JsonSchema;
+  /** `undefined` says that the tool isn't known yet: all is written at the end. */
+  begin(schema: JsonSchema | undefined): void;
+  /** An argument begins. `streams`: it is text, and is written as it comes. False when it was there before. */
+  open(name: string, streams: boolean): boolean;
+  /** Text of an argument that streams, with its entities, and text that is meant as it stands. */
+  raw(text: string): void;
+  literal(text: string): void;
+  close(node: XmlNode): void;
+  /** The arguments are over. */
+  end(): void;
+  /** The body is over; the schema, if only now it is known. */
+  finish(schema: JsonSchema | undefined): void;
+  /** What was written since the last time. */
+  take(): string;
+  readonly text: string;
+}
+
+/** Starts writing the arguments of one call. */
+export function argumentsWriter(): ArgumentsWriter {
+  let root: JsonSchema = {};
+  let schema: JsonSchema = {};
+  let known = false;
+  let began = false;
+  let fresh = '';
+  let text = '';
+  const written = new Set<string>();
+  /** Lists are written at the end, for their elements may be apart; without a schema everything is. */
+  const kept: XmlNode[] = [];
+  let decoder: EntityDecoder | null = null;
+
+  function write(piece: string): void {
+    fresh += piece;
+    text += piece;
+  }
+
+  const inString = (value: string): string => JSON.stringify(value).slice(1, -1);
+
+  function member(name: string): void {
+    write(`${text === '{' ? '' : ','}${JSON.stringify(name)}:`);
+  }
+
+  return {
+    get root() {
+      return root;
+    },
+    get schema() {
+      return schema;
+    },
+    begin(given) {
+      began = true;
+      known = given !== undefined;
+      if (!given) return;
+      root = given;
+      schema = resolveSchema(given, given);
+      write('{');
+    },
+    open(name, streams) {
+      if (known && !isList(propertySchema(schema, name, root), root)) {
+        if (written.has(name)) return false;
+        written.add(name);
+      }
+      if (!known || !streams) return true;
+      member(name);
+      write('"');
+      decoder = entityDecoder();
+      return true;
+    },
+    raw(piece) {
+      const decoded = decoder?.push(piece) ?? '';
+      if (decoded !== '') write(inString(decoded));
+    },
+    literal(piece) {
+      write(inString((decoder?.end() ?? '') + piece));
+    },
+    close(node) {
+      if (decoder) {
+        write(`${inString(decoder.end())}"`);
+        decoder = null;
+        return;
+      }
+      const property = propertySchema(schema, node.name, root);
+      if (!known || isList(property, root)) {
+        kept.push(node);
+        return;
+      }
+      member(node.name);
+      write(valueText([node], property, root));
+    },
+    end() {
+      if (!known) return;
+      const lists = objectText(kept, schema, root).slice(1, -1);
+      write(`${lists === '' || text === '{' ? '' : ','}${lists}}`);
+    },
+    finish(late) {
+      if (known || !began || kept.length === 0) return;
+      const rootSchema = late ?? {};
+      write(objectText(kept, resolveSchema(rootSchema, rootSchema), rootSchema));
+    },
+    take() {
+      const taken = fresh;
+      fresh = '';
+      return taken;
+    },
+    get text() {
+      return text;
+    },
+  };
+}
