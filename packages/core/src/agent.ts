@@ -4,6 +4,8 @@ import { hookRegistry, type HookRegistry } from './hooks/registry.ts';
 import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { DEFAULT_LIMITS, limitsAsData, type Limits } from './limits/limits.ts';
+import type { Memory, MemoryOptions } from './memory/memory.ts';
+import { memorySettings, type MemorySettings } from './memory/settings.ts';
 import type {
   CacheHints,
   Model,
@@ -48,6 +50,8 @@ export interface AgentDefinition {
    * before the prompt, as a message of origin `instructions`, and again only when it has changed.
    */
   readonly projectInstructions?: string;
+  /** What is remembered from run to run, such as `sqliteMemory` of `@treadle/store`. */
+  readonly memory?: Memory | MemoryOptions;
   readonly tools?: readonly Tool[];
   readonly providerTools?: readonly ProviderToolDefinition[];
   readonly limits?: Partial<Limits>;
@@ -90,6 +94,8 @@ export interface Agent {
   readonly instructions: string;
   /** Null for none. */
   readonly projectInstructions: string | null;
+  /** Null for none. */
+  readonly memory: MemorySettings | null;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The same array for the agent's life, so that a wire can serialise it once. */
   readonly toolDefinitions: readonly ToolDefinition[];
@@ -185,6 +191,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     extraBody: definition.extraBody,
     hooks: hookRegistry(definition.hooks),
     noToolCall: checkNoToolCall(definition.noToolCall, tools),
+    memory: memorySettings(definition.memory),
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });

@@ -11,6 +11,8 @@ export * from './events/events.ts';
 export * from './journal/journal.ts';
 export * from './journal/memory.ts';
 export * from './journal/support.ts';
+export * from './memory/memory.ts';
+export { tellingWords, wordsOf } from './memory/words.ts';
 export * from './tools/tool.ts';
 export * from './tools/access.ts';
 export * from './tools/define.ts';

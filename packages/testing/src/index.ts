@@ -35,4 +35,8 @@ export type { ContractCase, JournalContractOptions, JournalUnderTest } from './c
 export { journalContract } from './contract/journal.ts';
 export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.ts';
 export { ledgerContract } from './contract/ledger.ts';
+export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
+export { memoryContract } from './contract/memory.ts';
+export type { TransientMemory, TransientMemoryOptions } from './transient-memory.ts';
+export { transientMemory } from './transient-memory.ts';
 export { journalOf, logOf } from './log.ts';

@@ -2,6 +2,7 @@ import type { DurableEventBody } from '../events/events.ts';
 import type { JsonValue } from '../json.ts';
 import type { PerformContext } from './context.ts';
 import { askHook } from './decide-hook.ts';
+import { askMemory, updateMemory } from './decide-memory.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { KIND_OF, type Question } from './question.ts';
 
@@ -14,7 +15,11 @@ type Decider<Type extends Question['type']> = (
   signal: AbortSignal,
 ) => Promise<JsonValue>;
 
-const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = { hook: askHook };
+const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = {
+  hook: askHook,
+  memory: askMemory,
+  memory_update: updateMemory,
+};
 
 const UNANSWERED = Symbol('unanswered');
 
@@ -30,7 +35,9 @@ export async function decide(context: PerformContext, questions: readonly Questi
 }
 
 async function answer(context: PerformContext, question: Question, signal: AbortSignal): Promise<void> {
-  const asked = DECIDERS[question.type](context, question, signal);
+  // The table gives the one who answers this type of question, which the compiler can't follow.
+  const decider = DECIDERS[question.type] as Decider<Question['type']>;
+  const asked = decider(context, question, signal);
   const decision = await untilInterrupted<JsonValue | typeof UNANSWERED>(context.interrupt, asked, UNANSWERED);
   if (decision === UNANSWERED) return;
   await context.log.record([decisionMade(question, context.clock.now(), decision)]);

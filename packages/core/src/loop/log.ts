@@ -12,6 +12,8 @@ export interface DriveLog {
   record(events: readonly DurableEventBody[]): Promise<unknown>;
   /** Records a plan: false, with nothing written, when inputs came in since the state it was made from. */
   tryRecord(events: readonly DurableEventBody[]): Promise<boolean>;
+  /** The session's events from this number on, those of others too. */
+  read(from: number): AsyncIterable<DurableEvent>;
   /** Folds in what others have written. */
   catchUp(): Promise<void>;
   /** Resolves when something more was folded in, or `wake` is called. */
@@ -133,6 +135,7 @@ export function openLog(options: {
   return {
     record: (events) => submit(events, false),
     tryRecord: (events) => submit(events, true),
+    read: (from) => journal.read(state.sessionId, from),
     async catchUp() {
       mustRead = true;
       start();

@@ -9,7 +9,7 @@ export type FinishGate =
   | { readonly type: 'go_on'; readonly messages: readonly DurableEventBody[] };
 
 /** Each has its say before a run ends well; null when it has nothing against the end. In this order. */
-const FINISH_GATES: readonly ((between: BetweenTurns) => FinishGate | null)[] = [stopHook];
+const FINISH_GATES: readonly ((between: BetweenTurns) => FinishGate | null)[] = [stopHook, memoryUpdate];
 
 /** What must happen before a run may end well; null when it may. */
 export function gateFinish(between: BetweenTurns): FinishGate | null {
@@ -35,4 +35,14 @@ function stopHook({ state, run, agent, now }: BetweenTurns): FinishGate | null {
   const id = `${runId}.stop.${run.turns}`;
   const message = { role: 'user', id, at: now, origin: 'hook', content: [{ type: 'text', text }] } as const;
   return { type: 'go_on', messages: [{ type: 'message_added', at: now, runId, inView: true, message }] };
+}
+
+/** The memory hears of the run before it ends: whoever drives on after a crash tells it again. */
+function memoryUpdate({ state, run, agent }: BetweenTurns): FinishGate | null {
+  if (agent.memory === null) return null;
+  const { runId } = run;
+  // A follow-up that comes meanwhile makes more of the run, and that is told too.
+  const key = `memory_update:${run.turns}`;
+  if (state.decisions.has(key)) return null;
+  return { type: 'first', step: { type: 'decide', questions: [{ type: 'memory_update', key, runId }] } };
 }

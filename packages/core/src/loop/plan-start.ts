@@ -2,6 +2,7 @@ import type { Agent } from '../agent.ts';
 import { asHookDecision, type HookDecision } from '../hooks/hook.ts';
 import { endRun, rejectInput, type StartedRun } from './plan-runs.ts';
 import type { Question } from './question.ts';
+import { memoryKey } from './run-context.ts';
 import type { InboxEntry, SessionState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -18,6 +19,7 @@ interface Start {
 const START_GATES: readonly ((start: Start) => Step | null)[] = [
   hookGate('user_prompt_submit'),
   hookGate('before_run'),
+  memoryGate,
 ];
 
 /** What must happen before a run may start; null when it may. */
@@ -40,6 +42,15 @@ function hookGate(event: 'user_prompt_submit' | 'before_run'): (start: Start) =>
     const said = asHookDecision(known.answer);
     return mayStart(said) ? null : refuseRun(start, said.endRun ?? said.reason ?? `A ${event} hook said no.`);
   };
+}
+
+/** What the memory knows is part of what the run starts with; it refuses nothing. */
+function memoryGate({ state, agent, entry, started }: Start): Step | null {
+  if (agent.memory === null || entry.input.type !== 'prompt') return null;
+  const key = memoryKey(entry.seq);
+  if (state.decisions.has(key)) return null;
+  const { runId } = started.run;
+  return { type: 'decide', questions: [{ type: 'memory', key, runId, inputSeq: entry.seq }] };
 }
 
 const mayStart = ({ decision, endRun }: HookDecision): boolean => decision === 'proceed' && endRun === undefined;

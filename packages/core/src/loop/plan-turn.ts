@@ -58,7 +58,7 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
   return (
     gateTurn(between, prompt) ??
     record([
-      ...(run.turns === 0 ? runContext(state, agent, run.runId, now) : []),
+      ...(run.turns === 0 ? runContext(state, agent, run, now) : []),
       turnStarted(run, run.turns, now),
       ...prompt,
       ...messages,

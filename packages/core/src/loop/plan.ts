@@ -71,7 +71,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   }
   const gate = gateRun({ state, agent, entry, started, now });
   if (gate) return gate;
-  const context = runContext(state, agent, run.runId, now);
+  const context = runContext(state, agent, { runId: run.runId, inputSeq: entry.seq }, now);
   // Who has a say about turns is asked once the run has begun.
   if (agent.hooks?.has('before_turn')) return record([started.event, ...context]);
   const steering = deliver(state, 'steering', run.runId, now);

@@ -13,7 +13,15 @@ interface Asked {
 }
 
 /** Something to be decided outside the log, once. Plain data: ids and keys, from which the one who asks finds the rest. */
-export type Question = Asked & {
+export type Question = HookQuestion | MemoryQuestion;
+
+type MemoryQuestion = Asked & { readonly runId: string } & (
+    | { readonly type: 'memory'; readonly inputSeq: number }
+    /** Not to be found out but to be told: the answer says whether it was. */
+    | { readonly type: 'memory_update' }
+  );
+
+type HookQuestion = Asked & {
   readonly type: 'hook';
   readonly event: Extract<
     HookEvent,
@@ -35,4 +43,8 @@ export type Question = Asked & {
 export type SessionSource = HookInput<'session_start'>['source'];
 
 /** The kind under which an answer is logged. */
-export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = { hook: 'hook' };
+export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
+  hook: 'hook',
+  memory: 'memory',
+  memory_update: 'memory',
+};

@@ -1,0 +1,218 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock, FinishedRun, Memory, MemoryScope } from '@treadle/core';
+import { journalErrors, systemClock, tellingWords, TreadleError, wordsOf } from '@treadle/core';
+import { openDatabase, patiently, transaction } from './database.ts';
+
+export interface SqliteMemoryOptions {
+  /** The file: the one of `sqliteJournal`, or any other. Made when first needed, readable by its owner only. */
+  readonly path: string;
+  /**
+   * Whose memory a run writes and reads; runs of different namespaces never see each other's. A name, or what finds it for
+   * a run, such as by its metadata. Default: the agent's id.
+   */
+  readonly namespace?: string | ((scope: MemoryScope) => string);
+  /** Runs that one retrieval brings back, at most. Default 5. */
+  readonly limit?: number;
+  /** Characters kept of a run's prompt, and of its answer; the middle of longer ones is cut out. Default 4000. */
+  readonly maxLength?: number;
+  /** Time for retries. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Milliseconds to keep trying while another process holds the file's lock, before `journal_failed`. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+}
+
+/** A memory with a file to let go of. */
+export interface SqliteMemory extends Memory {
+  /** Forgets all that a namespace has. Resolves to the number of runs forgotten. */
+  forget(namespace: string): Promise<number>;
+  /** Closes the file. Calls after it reject with `journal_failed`. */
+  close(): Promise<void>;
+}
+
+/**
+ * The index holds words only, taken apart and put into lower case beforehand; the texts stand beside it. Each row of the index
+ * has its namespace as a word too, made of a number, so that a search never walks through what others have remembered.
+ * A journal that finds these tables in its file doesn't mind them.
+ */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS memory_namespaces (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+  );
+  CREATE TABLE IF NOT EXISTS memories (
+    id INTEGER PRIMARY KEY,
+    namespace INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    prompt TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    UNIQUE (namespace, run_id)
+  );
+  CREATE VIRTUAL TABLE IF NOT EXISTS memory_words USING fts5 (
+    scope, words,
+    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+  );
+`;
+
+/** More words than this make a search slower and no better. */
+const MOST_WORDS = 48;
+/** Beyond this a prompt is data that was handed over, and its beginning says what is asked. */
+const LONGEST_QUERY = 20_000;
+
+interface Row {
+  readonly at: number;
+  readonly prompt: string;
+  readonly answer: string;
+}
+
+/**
+ * A memory in an SQLite file with a full-text index, for any number of agents, users and processes of this machine. It keeps
+ * what was asked and answered in each finished run, and brings back the runs whose words fit a new prompt best (BM25). What
+ * a prompt says is only ever searched for as words: nothing in it is search syntax.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { createSession, defineAgent } from '@treadle/core';
+ * import { sqliteMemory } from '@treadle/store';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const memory = sqliteMemory({ path: join(mkdtempSync(join(tmpdir(), 'treadle-')), 'memory.db') });
+ * const model = scriptedModel(['Noted: you deploy on Fridays.', 'On Fridays.']);
+ * const agent = defineAgent({ model, memory });
+ * await (await createSession(agent)).prompt('Remember that we deploy on Fridays.').result;
+ *
+ * // Another session, another day.
+ * await (await createSession(agent)).prompt('When do we deploy?').result;
+ * console.log(JSON.stringify(model.requests[1]?.messages[0]).includes('deploy on Fridays')); // true
+ * await memory.close();
+ * ```
+ */
+export function sqliteMemory(options: SqliteMemoryOptions): SqliteMemory {
+  const { path, clock = systemClock, limit = 5, maxLength = 4000, namespace = (scope) => scope.agentId } = options;
+  if (path === '' || path === ':memory:')
+    throw new TreadleError('invalid_definition', 'sqliteMemory needs the path of a file.');
+  for (const [name, count] of Object.entries({ limit, maxLength })) {
+    if (!Number.isSafeInteger(count) || count < 1)
+      throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 1, and it is ${count}.`);
+  }
+  let closed = false;
+  let db: DatabaseSync | undefined;
+  const patience = { path, clock, lockTimeoutMs: options.lockTimeoutMs ?? 10_000, isClosed: () => closed };
+
+  async function run<Result>(work: (open: DatabaseSync) => Result): Promise<Result> {
+    if (closed) throw journalErrors.closed();
+    return patiently(patience, () => {
+      db ??= openMemory(path);
+      return work(db);
+    });
+  }
+
+  const nameOf = (scope: MemoryScope): string => {
+    const name = typeof namespace === 'string' ? namespace : namespace(scope);
+    if (typeof name === 'string' && name !== '') return name;
+    // Not a default of any kind: what belongs to nobody must not be everybody's.
+    throw new TreadleError('invalid_definition', 'The namespace of a memory must be a text that is not empty.');
+  };
+
+  return {
+    async retrieve({ query, signal, ...scope }) {
+      if (closed) throw journalErrors.closed();
+      const name = nameOf(scope);
+      const words = tellingWords(query.slice(0, LONGEST_QUERY), MOST_WORDS);
+      if (words.length === 0 || signal.aborted) return [];
+      return run((open) => search(open, name, words, limit).map(textOf));
+    },
+    async update(finished) {
+      const name = nameOf(finished);
+      await run((open) => transaction(open, () => keep(open, name, shortened(finished, maxLength))));
+    },
+    forget: (name) => run((open) => transaction(open, () => forgetAll(open, name))),
+    async close() {
+      closed = true;
+      db?.close();
+      db = undefined;
+    },
+  };
+}
+
+function openMemory(path: string): DatabaseSync {
+  const db = openDatabase(path);
+  try {
+    transaction(db, () => db.exec(SCHEMA));
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** The number of a namespace; undefined when nothing was ever kept in it. */
+const numberOf = (db: DatabaseSync, name: string): number | undefined =>
+  db.prepare('SELECT id FROM memory_namespaces WHERE name = ?').get(name)?.['id'] as number | undefined;
+
+/** The word that stands for a namespace in the index. Digits, so that no stemming touches it. */
+const scopeWord = (id: number): string => `n${id}`;
+
+function search(db: DatabaseSync, name: string, words: readonly string[], limit: number): Row[] {
+  const id = numberOf(db, name);
+  if (id === undefined) return [];
+  // Letters and digits in quotes: nothing a person wrote is syntax here.
+  const any = words.map((word) => `"${word}"`).join(' OR ');
+  return db
+    .prepare(
+      `SELECT memories.at, memories.prompt, memories.answer
+       FROM memory_words JOIN memories ON memories.id = memory_words.rowid
+       WHERE memory_words MATCH :match AND memories.namespace = :namespace
+       ORDER BY bm25(memory_words, 0.0, 1.0), memories.at DESC, memories.id DESC LIMIT :limit`,
+    )
+    .all({ match: `scope : "${scopeWord(id)}" AND words : (${any})`, namespace: id, limit }) as unknown as Row[];
+}
+
+interface Kept extends Row {
+  readonly runId: string;
+}
+
+/** What is said of a run last stands in the place of what was said of it before. */
+function keep(db: DatabaseSync, name: string, { runId, at, prompt, answer }: Kept): void {
+  db.prepare('INSERT OR IGNORE INTO memory_namespaces (name) VALUES (?)').run(name);
+  const namespace = numberOf(db, name);
+  if (namespace === undefined) return;
+  const { id } = db
+    .prepare(
+      `INSERT INTO memories (namespace, run_id, at, prompt, answer) VALUES (:namespace, :runId, :at, :prompt, :answer)
+       ON CONFLICT (namespace, run_id) DO UPDATE SET at = excluded.at, prompt = excluded.prompt, answer = excluded.answer
+       RETURNING id`,
+    )
+    .get({ namespace, runId, at, prompt, answer }) as { id: number };
+  const words = wordsOf(`${prompt}\n${answer}`).join(' ');
+  db.prepare('DELETE FROM memory_words WHERE rowid = ?').run(id);
+  db.prepare('INSERT INTO memory_words (rowid, scope, words) VALUES (?, ?, ?)').run(id, scopeWord(namespace), words);
+}
+
+function forgetAll(db: DatabaseSync, name: string): number {
+  const id = numberOf(db, name);
+  if (id === undefined) return 0;
+  db.prepare('DELETE FROM memory_words WHERE rowid IN (SELECT id FROM memories WHERE namespace = ?)').run(id);
+  return Number(db.prepare('DELETE FROM memories WHERE namespace = ?').run(id).changes);
+}
+
+const shortened = ({ runId, at, prompt, answer }: FinishedRun, maxLength: number): Kept => ({
+  runId,
+  at,
+  prompt: middleOut(prompt, maxLength),
+  answer: middleOut(answer, maxLength),
+});
+
+/** The beginning and the end say most. */
+function middleOut(text: string, length: number): string {
+  const whole = text.trim();
+  if (whole.length <= length) return whole;
+  const half = Math.max(1, Math.floor(length / 2));
+  return `${whole.slice(0, half).toWellFormed()}\n[…]\n${whole.slice(-half).toWellFormed()}`;
+}
+
+const textOf = ({ at, prompt, answer }: Row): string =>
+  `${new Date(at).toISOString().slice(0, 10)}, the user said: ${prompt}\nThe answer was: ${answer}`;
