@@ -1,3 +1,5 @@
+import { checkContext, type ContextOptions, type ContextPolicy } from './context/options.ts';
+import { recallTool } from './context/recall.ts';
 import type { ConfigSnapshot } from './events/events.ts';
 import type { Hook } from './hooks/hook.ts';
 import { hookRegistry, type HookRegistry } from './hooks/registry.ts';
@@ -79,6 +81,8 @@ export interface AgentDefinition {
   readonly terminalTools?: boolean;
   /** What a reply without a tool call is. Default: the answer. */
   readonly noToolCall?: NoToolCallPolicy;
+  /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
+  readonly context?: ContextOptions;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -116,6 +120,8 @@ export interface Agent {
   readonly hooks: HookRegistry | null;
   /** What a model is told whose reply called no tool; null where that is an answer. */
   readonly noToolCall: string | null;
+  /** Null for none. */
+  readonly context: ContextPolicy | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -143,7 +149,9 @@ export function defineAgent(definition: AgentDefinition): Agent {
       'An agent needs a model. Pass `model`, such as one of @treadle/models.',
     );
   }
-  const tools = toolMap(definition.tools ?? [], definition.terminalTools === true ? terminalTools() : []);
+  const context = definition.context === undefined ? null : checkContext(definition.context);
+  const given = [...(definition.tools ?? []), ...(context?.recall ? [recallTool()] : [])];
+  const tools = toolMap(given, definition.terminalTools === true ? terminalTools() : []);
   const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
   for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
@@ -192,6 +200,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     hooks: hookRegistry(definition.hooks),
     noToolCall: checkNoToolCall(definition.noToolCall, tools),
     memory: memorySettings(definition.memory),
+    context,
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });

@@ -28,6 +28,8 @@ export type TreadleErrorCode =
   | 'not_awaiting'
   /** Answers that don't answer the questions of an `ask_user` call. The message says which, and why. */
   | 'invalid_answer'
+  /** A conversation that could not be made smaller; the message says why. It is as it was. */
+  | 'not_compacted'
   /** A journal written by a newer version of Treadle. It is left untouched. */
   | 'journal_too_new'
   /** Stored bytes that fail their check. */

@@ -36,6 +36,7 @@ export * from './projections/todo.ts';
 export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
 export * from './session.ts';
+export type { CompactedEvent } from './session-compact.ts';
 export { initialState, type SessionState } from './loop/state.ts';
 export { reduce } from './loop/reduce.ts';
 export { plan } from './loop/plan.ts';

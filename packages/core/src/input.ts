@@ -5,14 +5,20 @@ import { checkContent } from './messages/check.ts';
 import type { UserContent } from './messages/content.ts';
 
 /** One user message as a caller may write it. */
-export type UserInput = string | readonly UserContent[] | { readonly content: string | readonly UserContent[] };
+export type UserInput = string | readonly UserContent[] | MessageInput;
+
+/** A message with what is said about it. */
+export interface MessageInput {
+  readonly content: string | readonly UserContent[];
+  /** True keeps it in the model's view whatever a compaction removes. */
+  readonly pinned?: boolean;
+}
 
 /**
  * What `prompt` takes: a text, blocks, a list of messages, or a stream of messages. The first message of a stream starts
  * the run; later ones are delivered as follow-ups, and the run stays open until the stream ends.
  */
-export type PromptInput =
-  UserInput | readonly { readonly content: string | readonly UserContent[] }[] | AsyncIterable<UserInput>;
+export type PromptInput = UserInput | readonly MessageInput[] | AsyncIterable<UserInput>;
 
 /** True for a stream of messages. */
 export function isStream(input: PromptInput): input is AsyncIterable<UserInput> {
@@ -26,7 +32,7 @@ export function userMessages(input: Exclude<PromptInput, AsyncIterable<UserInput
     input.length > 0 &&
     input.every((part: unknown) => isJsonObject(part) && 'content' in part)
   ) {
-    return (input as readonly { readonly content: string | readonly UserContent[] }[]).map((part) => userMessage(part));
+    return (input as readonly MessageInput[]).map((part) => userMessage(part));
   }
   return [userMessage(input as UserInput)];
 }
@@ -40,5 +46,6 @@ export function userMessage(input: UserInput): InputMessage {
   if (said.length === 0) {
     throw new TreadleError('empty_prompt', 'The message is empty. Give a text, an image or a file.');
   }
-  return { content: said };
+  const isPinned = isJsonObject(input) && input['pinned'] === true;
+  return isPinned ? { content: said, pinned: true } : { content: said };
 }

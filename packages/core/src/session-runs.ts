@@ -48,7 +48,8 @@ interface Extra {
   readonly metadata?: JsonObject;
 }
 
-function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): Promise<Value> {
+/** Does something with the state when nobody else does. */
+export function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): Promise<Value> {
   const done = parts.queue.then(work);
   parts.queue = done.catch(() => {});
   return done;
@@ -57,7 +58,7 @@ function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): Promise
 /** Folds what others wrote while nothing was driven here. */
 export const refresh = (parts: SessionParts): Promise<void> => inTurn(parts, () => foldNews(parts));
 
-async function foldNews({ journal, state }: SessionParts): Promise<void> {
+export async function foldNews({ journal, state }: SessionParts): Promise<void> {
   for await (const event of journal.read(state.sessionId, state.seq + 1)) {
     if (event.type === 'session_created') refuseNewer(event);
     reduce(state, event);
@@ -285,7 +286,7 @@ interface StartOptions {
   readonly giveUp?: (reason?: string) => void;
 }
 
-const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
+export const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
 
 /**
  * Hands out a run and drives the session until it is idle or paused. `begin` is called once the session is ours: it
@@ -324,7 +325,7 @@ function start(
   return control.run;
 }
 
-function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
+export function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
   const { journal, state, agent, clock, ids, random, hub, owner, opened } = parts;
   parts.opened = null;
   return drive({

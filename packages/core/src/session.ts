@@ -12,6 +12,7 @@ import type { Message } from './messages/message.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
 import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
+import { compactSession, type CompactedEvent } from './session-compact.ts';
 import * as runs from './session-runs.ts';
 
 export interface SessionOptions {
@@ -87,6 +88,14 @@ export interface Session {
   abort(reason?: string): Promise<void>;
   /** Forgets the conversation. The log keeps what happened. */
   reset(): Promise<void>;
+  /**
+   * Makes the view smaller: at once when no run is open, else before the run's next model call. With `instructions` a
+   * summary pays attention to them. Nothing is lost: the log keeps what happened.
+   *
+   * @throws TreadleError `not_compacted` when nothing could be removed, or a hook said no; `run_active` when a run is
+   * paused or its process died.
+   */
+  compact(options?: { readonly instructions?: string }): Promise<CompactedEvent>;
   /** The conversation without what the runtime told the model. */
   exportMessages(): Message[];
   /** Replaces the conversation, with messages from `exportMessages` or written by hand. */
@@ -206,6 +215,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     abort: (reason) => runs.abort(parts, reason),
     reset: () => runs.reset(parts),
     close: (reason = 'other') => runs.close(parts, reason),
+    compact: ({ instructions } = {}) => compactSession(parts, instructions),
     exportMessages: () => structuredClone(conversationOf(state.view)),
     async importMessages(messages) {
       const fill = { at: parts.clock.now(), id: () => parts.ids.create('msg') };

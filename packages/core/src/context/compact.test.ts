@@ -23,6 +23,7 @@ const inputOf = (view: readonly Message[], more: Partial<CompactionInput> = {}):
     frameTokens: 0,
     target: Math.floor(estimateMessages(view) / 2),
     oversized: Infinity,
+    window: null,
     strategies: DEFAULT_STRATEGIES,
     pin: null,
     at: 0,

@@ -20,8 +20,13 @@ export interface CompactionInput {
   readonly frameTokens: number;
   /** Tokens it should come down to. */
   readonly target: number;
-  /** Tokens one message may have; those above are cut down whatever the strategy. */
+  /**
+   * Tokens one message may have. Those above are cut down whatever the strategy, and if no strategy is enough, those above
+   * half of it too.
+   */
   readonly oversized: number;
+  /** Tokens the model that writes summaries takes; null when that isn't known. */
+  readonly window: number | null;
   readonly strategies: readonly CompactionStrategy[];
   /** Messages that must stay, besides those marked so. */
   readonly pin: ((message: Message) => boolean) | null;
@@ -51,9 +56,11 @@ export async function compactView(input: CompactionInput): Promise<Compaction> {
   const context = phaseContext(input);
   const used: string[] = [];
   const problems: string[] = [];
-  const clip = await tryStrategy(input.view, { name: '', phases: [clipOversized(input.oversized)] }, context, true);
-  let { view } = clip;
-  const phases = [...clip.phases];
+  const clip = (from: View, most: number): Promise<Tried> =>
+    tryStrategy(from, { name: '', phases: [clipOversized(most)] }, context, true);
+  const first = await clip(input.view, input.oversized);
+  let { view } = first;
+  const phases = [...first.phases];
   for (const strategy of input.strategies) {
     if (context.tokensOf(view) <= input.target) break;
     const tried = await tryStrategy(view, strategy, context, false);
@@ -62,6 +69,11 @@ export async function compactView(input: CompactionInput): Promise<Compaction> {
     ({ view } = tried);
     used.push(strategy.name);
     phases.push(...tried.phases);
+  }
+  if (context.tokensOf(view) > input.target) {
+    const last = await clip(view, input.oversized / 2);
+    ({ view } = last);
+    phases.push(...last.phases);
   }
   const tokens = context.tokensOf(view);
   const strategy = used.join('+') || 'clip_oversized';
@@ -107,13 +119,14 @@ async function applyPhase(view: View, phase: CompactionPhase, context: PhaseCont
 }
 
 function phaseContext(input: CompactionInput): PhaseContext {
-  const { tokens, frameTokens, view: whole, pin, at, newId, recallName, target, summarise } = input;
+  const { tokens, frameTokens, view: whole, pin, at, newId, recallName, target, window, summarise } = input;
   // What was measured, over what would have been estimated: the estimates of smaller views are corrected by it.
   const estimated = frameTokens + estimateMessages(whole);
   const scale = estimated === 0 ? 1 : tokens / estimated;
   const isPinned = (message: Message): boolean => isMarkedPinned(message) || pin?.(message) === true;
   return {
     target,
+    window,
     tokensOf: (view) => Math.round(scale * (frameTokens + estimateMessages(view))),
     isPinned,
     unitsOf: (view) => unitsOf(view, isPinned),

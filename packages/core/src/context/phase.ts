@@ -8,6 +8,8 @@ export type View = readonly Message[];
 export interface PhaseContext {
   /** Tokens the view should come down to. */
   readonly target: number;
+  /** Tokens the model that writes summaries takes; null when that isn't known. */
+  readonly window: number | null;
   /** Tokens of a request with this view, system prompt and tools included. */
   tokensOf(view: View): number;
   /** Whether a message must stay as it is. */

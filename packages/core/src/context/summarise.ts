@@ -1,10 +1,21 @@
 import type { Message } from '../messages/message.ts';
-import { CompactionError, messages, recallHint, replaceUnits, type CompactionPhase, type View } from './phase.ts';
-import { middleUnits, truncateResults } from './transforms.ts';
+import {
+  CompactionError,
+  messages,
+  recallHint,
+  replaceUnits,
+  type CompactionPhase,
+  type PhaseContext,
+  type View,
+} from './phase.ts';
+import { dropOldest, middleUnits, removeResults, truncateResults } from './transforms.ts';
 import { isSummary, type Unit } from './units.ts';
 
 export interface SummariseOptions {
-  /** Turns at the end that stay as they are: replies with their results, and what people said between them. Default 5. */
+  /**
+   * Turns at the end that stay as they are: replies with their results, and what people said between them. Fewer, but at
+   * least one, when these alone take more than there is to be. Default 5.
+   */
   readonly keepRecentTurns?: number;
   /** Messages at the beginning that stay as they are. Default 0. */
   readonly keepFirst?: number;
@@ -39,14 +50,29 @@ export function summarise(options: SummariseOptions = {}): CompactionPhase {
   return {
     name: 'summarise',
     async apply(view, context) {
-      const keepRecent = recentMessages(view, keepRecentTurns);
-      const units = middleUnits(view, context, { keepFirst, keepRecent }).filter(isNew);
-      const replaces = tokens(units, context.tokensOf);
+      const { units, replaces } = oldUnits(view, context, { keepFirst, keepRecentTurns });
       if (units.length === 0 || replaces < clearAtLeast) return view;
       return replaceBySummary(view, units, context, { replaces, maxTokens, instructions });
     },
   };
 }
+
+/** What is to be summed up: all but the newest turns, of which fewer are kept when together they are too much to keep. */
+function oldUnits(
+  view: View,
+  context: PhaseContext,
+  { keepFirst, keepRecentTurns }: { readonly keepFirst: number; readonly keepRecentTurns: number },
+): { readonly units: readonly Unit[]; readonly replaces: number } {
+  for (let turns = keepRecentTurns; ; turns--) {
+    const keepRecent = recentMessages(view, turns);
+    const units = middleUnits(view, context, { keepFirst, keepRecent }).filter(isNew);
+    const replaces = tokens(units, context.tokensOf);
+    if (turns <= 1 || context.tokensOf(view) - replaces <= context.target * MOST_KEPT) return { units, replaces };
+  }
+}
+
+/** The share of what a compaction aims at that messages may have which stay as they are; the rest is for summaries. */
+const MOST_KEPT = 0.8;
 
 const isNew = ({ messages: [first] }: Unit): boolean => first !== undefined && !isSummary(first);
 
@@ -54,17 +80,39 @@ const isNew = ({ messages: [first] }: Unit): boolean => first !== undefined && !
 async function replaceBySummary(
   view: View,
   units: readonly Unit[],
-  context: Parameters<CompactionPhase['apply']>[1],
+  context: PhaseContext,
   options: { readonly replaces: number; readonly maxTokens: number; readonly instructions: string | undefined },
 ): Promise<View> {
   const last = units.at(-1);
   if (!last) return view;
-  const { instructions, ...rest } = options;
+  const { instructions } = options;
+  const { window } = context;
+  // Where there is little room, a summary gets little.
+  const maxTokens = window === null ? options.maxTokens : Math.min(options.maxTokens, Math.ceil(window / 8));
   const upTo = view.slice(0, last.start + last.messages.length);
-  const said = await context.summarise(upTo, { ...rest, ...(instructions === undefined ? {} : { instructions }) });
+  const shown = await fitting(upTo, context, maxTokens);
+  const wanted = { replaces: options.replaces, maxTokens, ...(instructions === undefined ? {} : { instructions }) };
+  const said = await context.summarise(shown, wanted);
   const text = ({ count, handle }: { count: number; handle: string }): string =>
     `[Summary of ${messages(count)}; ${recallHint(context.recallName, handle)}]\n${said}`;
   return replaceUnits(view, units, context, text, true);
+}
+
+/** Tokens a request for a summary has besides the messages, generously. */
+const REQUEST_TOKENS = 250;
+
+/** What is to be summed up, made to fit the window of the model that does it: that is why there is a compaction at all. */
+async function fitting(view: View, context: PhaseContext, maxTokens: number): Promise<View> {
+  const { window } = context;
+  if (window === null) return view;
+  const inner = { ...context, target: window - maxTokens - REQUEST_TOKENS };
+  let shown = view;
+  for (const phase of [truncateResults({ maxLength: 2000 }), removeResults({ keepRecent: 0 }), dropOldest()]) {
+    if (context.tokensOf(shown) <= inner.target) return shown;
+    shown = await phase.apply(shown, inner);
+  }
+  if (context.tokensOf(shown) <= inner.target) return shown;
+  throw new CompactionError(`What is to be summed up doesn't fit the window of ${window} tokens.`);
 }
 
 export interface OverlayOptions {
@@ -114,7 +162,7 @@ const LEAST_SUMMARY = 200;
 
 const removable = (unit: Unit): boolean => unit.removable;
 
-function dropRuns(view: View, units: readonly Unit[], context: Parameters<CompactionPhase['apply']>[1]): View {
+function dropRuns(view: View, units: readonly Unit[], context: PhaseContext): View {
   const text = ({ count, handle }: { count: number; handle: string }): string =>
     `[${messages(count)} of earlier runs removed to save space; ${recallHint(context.recallName, handle)}.]`;
   return replaceUnits(view, units, context, text, false);

@@ -25,6 +25,7 @@ function contextOf({ target = 0, recallName = 'recall', summaries = [], asked = 
   let ids = 0;
   return {
     target,
+    window: null,
     tokensOf: estimateMessages,
     isPinned: isMarkedPinned,
     unitsOf: (view) => unitsOf(view, isMarkedPinned),
@@ -209,7 +210,7 @@ describe('condenseReplies', () => {
 describe('summarise', () => {
   it('puts the summary where the first message it stands for was, and keeps the newest turns', async () => {
     const asked: View[] = [];
-    const world = { summaries: ['Steps 1 to 4 went well.'], asked };
+    const world = { summaries: ['Steps 1 to 4 went well.'], asked, target: 1500 };
     const hello = assistant('hi', [{ type: 'text', text: 'Hello.' }]);
     const view = [user('old', 'Hello.'), hello, ...conversation(6, 'x'.repeat(1000))];
     const after = await apply(summarise({ keepRecentTurns: 3 }), view, world);
@@ -230,8 +231,26 @@ describe('summarise', () => {
 
   it('accumulates: earlier summaries stay where they are, and are not summed up again', async () => {
     const view = [user('p0', 'First.'), summaryMessage('s1'), ...conversation(8, 'x'.repeat(1000))];
-    const after = await apply(summarise({ keepRecentTurns: 2, keepFirst: 1 }), view, { summaries: ['More.'] });
+    const after = await apply(summarise({ keepRecentTurns: 2, keepFirst: 1 }), view, {
+      summaries: ['More.'],
+      target: 1500,
+    });
     expect(after.map((line) => line.split(':')[0]).slice(0, 5)).toEqual(['p0', 's1', 'p', 'new1', 'a8']);
+  });
+
+  it('keeps fewer turns when those it should keep are too much', async () => {
+    const view = conversation(6, 'x'.repeat(1000));
+    const world = { summaries: ['All of it.'], target: 900 };
+    const after = await apply(summarise({ keepRecentTurns: 6 }), view, world);
+    expect(after.map((line) => line.split(':')[0])).toEqual([
+      'p',
+      'new1',
+      'a5',
+      'result_a5.0',
+      'a6',
+      'result_a6.0',
+      'z',
+    ]);
   });
 
   it('does nothing when there is little to sum up', async () => {

@@ -1,4 +1,5 @@
 import type { Message, UserMessage } from '../messages/message.ts';
+import { TODO_TOOL, todoItems, type TodoItem } from '../projections/todo.ts';
 
 /**
  * What a compaction keeps or takes as a whole: one message, or a reply with the results of all its calls. A call is never
@@ -17,11 +18,13 @@ export function unitsOf(view: readonly Message[], isPinned: (message: Message) =
   const groups = groupsOf(view);
   const asked = lastAsked(view);
   const lastReply = groups.findLastIndex(({ messages: [first] }) => first?.role === 'assistant');
+  const todos = openTodos(groups);
   return groups.map(({ messages, start }, index) => ({
     messages,
     start,
     // What the model hasn't read yet, and the reply that asked for it, are never taken.
-    removable: index !== lastReply && !messages.some((message) => asked.has(message) || isPinned(message)),
+    removable:
+      index !== lastReply && index !== todos && !messages.some((message) => asked.has(message) || isPinned(message)),
   }));
 }
 
@@ -51,7 +54,10 @@ function groupLength(view: readonly Message[], start: number): number {
 const isRequest = ({ origin }: UserMessage): boolean =>
   origin === 'prompt' || origin === 'follow_up' || origin === 'import';
 
-/** What people asked for last, with all messages of that prompt and the steering since: what the model is working on. */
+/**
+ * What the model is working on: what people asked for last, with all messages of that prompt and the steering since, and
+ * the project's instructions.
+ */
 function lastAsked(view: readonly Message[]): ReadonlySet<Message> {
   const asked = new Set<Message>();
   const at = view.findLastIndex((message) => message.role === 'user' && isRequest(message));
@@ -65,7 +71,23 @@ function lastAsked(view: readonly Message[]): ReadonlySet<Message> {
   for (const message of view.slice(at + 1)) {
     if (message.role === 'user' && message.origin === 'steering') asked.add(message);
   }
+  const instructions = view.findLast((message) => message.role === 'user' && message.origin === 'instructions');
+  if (instructions) asked.add(instructions);
   return asked;
+}
+
+/** The todo list a reply writes down; null for none. */
+function todosOf(message: Message | undefined): readonly TodoItem[] | null {
+  if (message?.role !== 'assistant') return null;
+  const call = message.content.findLast((block) => block.type === 'tool_call' && block.name === TODO_TOOL);
+  return call?.type === 'tool_call' ? todoItems(call.arguments) : null;
+}
+
+/** The place of the newest todo list, while something on it is to be done; -1 for none. */
+function openTodos(groups: readonly { readonly messages: readonly Message[] }[]): number {
+  const newest = groups.findLastIndex(({ messages: [first] }) => todosOf(first) !== null);
+  const items = todosOf(groups[newest]?.messages[0]) ?? [];
+  return items.some(({ status }) => status !== 'completed') ? newest : -1;
 }
 
 /** Messages that stay whatever happens: the application's own (no model is sent them), and those marked so. */

@@ -21,6 +21,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   approval_answered: true,
   run_paused: true,
   compacted: true,
+  compaction_failed: true,
   budget_settled: true,
   turn_ended: true,
   branches_started: true,

@@ -39,12 +39,16 @@ export type SessionInput =
       readonly decision: 'approve' | 'deny';
       readonly message?: string;
     }
+  /** Makes the view smaller: at once, or before the open run's next model call. */
+  | { readonly type: 'compact'; readonly instructions?: string }
   /** Replaces the conversation: an empty list is a reset. */
   | { readonly type: 'import'; readonly messages: readonly Message[] };
 
 /** A user message on its way in. */
 export interface InputMessage {
   readonly content: readonly UserContent[];
+  /** True keeps it in the view whatever a compaction removes. */
+  readonly pinned?: true;
 }
 
 export interface ClientToolResult {
@@ -259,13 +263,44 @@ export type DurableEventBody =
       readonly reason: 'client_tools' | 'approval';
       readonly pending: readonly PendingCall[];
     })
-  | (InRun & {
+  /** The view was replaced by a smaller one. The history is what it was. */
+  | {
       readonly type: 'compacted';
       readonly at: number;
-      readonly view: readonly Message[];
+      /** Absent, with `turnIndex`, when no run was open. */
+      readonly runId?: string;
+      readonly turnIndex?: number;
+      readonly trigger: CompactionTrigger;
+      /** The strategies that did it, and their phases in order. */
+      readonly strategy: string;
+      readonly phases: readonly string[];
+      /** The new view, in order. */
+      readonly view: readonly ViewPart[];
+      /** Tokens of a request with the view, system prompt and tools included. */
       readonly tokensBefore: number;
       readonly tokensAfter: number;
-    })
+      readonly messagesBefore: number;
+      readonly messagesAfter: number;
+      /** What writing summaries took. Absent when no model was asked. */
+      readonly usage?: Usage;
+      readonly cost?: number | null;
+      /** The input that asked for it. */
+      readonly inputSeq?: number;
+    }
+  /** The view stays as it is: it could not be made smaller. */
+  | {
+      readonly type: 'compaction_failed';
+      readonly at: number;
+      readonly runId?: string;
+      readonly turnIndex?: number;
+      readonly trigger: CompactionTrigger;
+      /** `interrupted`: nobody waits for it any more; the run ends for its own reason. */
+      readonly reason: 'no_progress' | 'interrupted';
+      readonly message: string;
+      readonly usage?: Usage;
+      readonly cost?: number | null;
+      readonly inputSeq?: number;
+    }
   /** What a model call that had money set aside for it cost in the end. */
   | (InTurn & {
       readonly type: 'budget_settled';
@@ -321,6 +356,14 @@ export type DurableEventBody =
       /** Present when the run never started: the input it would have answered. */
       readonly inputSeq?: number;
     });
+
+/** What made a compaction happen: the size of the view, somebody's wish, or a provider that found the request too long. */
+export type CompactionTrigger = 'auto' | 'manual' | 'overflow';
+
+/** A piece of a new view: messages of the view before, by their places there, or a message that is new or was shortened. */
+export type ViewPart =
+  | { readonly type: 'kept'; readonly from: number; readonly count: number }
+  | { readonly type: 'message'; readonly message: Message };
 
 /** Who or what decided. */
 export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'budget' | 'routing';
@@ -378,7 +421,14 @@ export type LiveEvent =
       readonly content: readonly ToolResultContent[];
       readonly details?: JsonValue;
     })
-  | (Live & { readonly type: 'status'; readonly status: string })
+  /** What is going on besides replies and tools, such as `compacting`; null when it is over. */
+  | {
+      readonly type: 'status';
+      readonly afterSeq: number;
+      readonly runId?: string;
+      readonly turnIndex?: number;
+      readonly status: string | null;
+    }
   /** Something went wrong that doesn't stop the run: for a person to read. */
   | {
       readonly type: 'warning';

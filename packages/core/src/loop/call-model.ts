@@ -1,10 +1,12 @@
 import type { DurableEventBody } from '../events/events.ts';
+import { promptTokens } from '../context/measure.ts';
 import { errorText } from '../errors.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import type { Model, ModelError, ModelEvent, StopReason } from '../model/model.ts';
 import { decideRetry } from '../model/retry.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
+import { priceOf } from './price.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { openMessage, type OpenMessage } from './open-message.ts';
@@ -99,6 +101,8 @@ function outcomeEvents(context: PerformContext, call: Call, ending: Ending): Dur
   if (ending.type === 'finished') {
     const { finish } = ending;
     const content = open.finished(finish.stopReason);
+    const overflow = silentOverflow(context, call, finish, content);
+    if (overflow) return overflow;
     // An empty message is a fact, but no wire takes it back.
     return [messageAdded(call, at, content.length > 0, content, finish)];
   }
@@ -108,6 +112,35 @@ function outcomeEvents(context: PerformContext, call: Call, ending: Ending): Dur
     return [messageAdded(call, at, true, content, { stopReason: 'aborted', usage: UNKNOWN_USAGE })];
   return open.begun ? [discarded(call, at, 'interrupted')] : [];
 }
+
+/**
+ * A provider that was sent more than the window holds may cut the beginning off and answer all the same, or answer nothing.
+ * Where the agent can do something about it, that is a failure. Text that people have seen stands.
+ */
+function silentOverflow(
+  { agent, clock }: PerformContext,
+  call: Call,
+  { usage, stopReason }: Finish,
+  content: readonly AssistantContent[],
+): DurableEventBody[] | null {
+  const { contextWindow: window } = call.model;
+  const tokens = promptTokens(usage);
+  if (agent.context === null || window === undefined || tokens === null) return null;
+  const cutOff = tokens > window && (!call.open.sawText || agent.retry.afterText);
+  const noRoom = stopReason === 'length' && content.length === 0 && tokens > window * FULL;
+  if (!cutOff && !noRoom) return null;
+  const at = clock.now();
+  const { runId, turnIndex, attempt } = call.open.place;
+  const message = `The request had ${tokens} tokens, and the model's window holds ${window}.`;
+  const error: ModelError = { kind: 'context_overflow', message, retryable: false };
+  return [
+    { type: 'attempt_failed', at, runId, turnIndex, attempt, error, usage, cost: priceOf(call.model, usage) },
+    ...(call.open.begun ? [discarded(call, at, 'attempt_failed')] : []),
+  ];
+}
+
+/** The share of the window from which there is no room for a reply. */
+const FULL = 0.99;
 
 /** A failed attempt is tried again, or its partial reply is kept as the fact it is. */
 function failedEvents(
@@ -179,16 +212,6 @@ function messageAdded(
     ...(rest.unknownTypes === undefined ? {} : { unknownTypes: rest.unknownTypes }),
   };
   return { type: 'message_added', at, runId, inView, message };
-}
-
-/** A price function that throws has no price to give. */
-function priceOf(model: Model, usage: Usage): number | null {
-  try {
-    const cost = model.cost?.(usage) ?? null;
-    return cost !== null && Number.isFinite(cost) ? cost : null;
-  } catch {
-    return null;
-  }
 }
 
 interface MessageRest {

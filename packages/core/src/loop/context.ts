@@ -1,5 +1,6 @@
 import type { Agent } from '../agent.ts';
 import type { LiveEvent } from '../events/events.ts';
+import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Interrupt } from './interrupt.ts';
@@ -23,6 +24,8 @@ export interface PerformContext {
   readonly observed: () => boolean;
   /** The message being streamed is kept here, for watchers who join late. */
   readonly setOpenMessage: (message: OpenMessage | null) => void;
+  /** See `ToolContext`. */
+  readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }
 
 /** The open run; performing anything without one is a defect. */

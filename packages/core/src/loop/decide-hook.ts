@@ -5,6 +5,7 @@ import type { UserContent } from '../messages/content.ts';
 import { finalText } from '../projections/run-result.ts';
 import type { PerformContext } from './context.ts';
 import type { Question } from './question.ts';
+import { viewTokens } from './plan-compaction.ts';
 import { nextRunId } from './plan-runs.ts';
 
 type HookQuestion = Extract<Question, { type: 'hook' }>;
@@ -54,6 +55,18 @@ function hookInput({ agent, state }: PerformContext, question: HookQuestion): Ho
       return { event, ...common, runIndex: nextRunId(state, agent).ordinal };
     case 'before_turn':
       return { event, ...common, turnIndex: question.turnIndex ?? 0 };
+    case 'before_compaction': {
+      const input = state.inbox.find(({ seq }) => seq === inputSeq)?.input;
+      const wished = input?.type === 'compact' ? input.instructions : undefined;
+      const instructions = wished === undefined ? {} : { instructions: wished };
+      return {
+        event,
+        ...common,
+        trigger: question.trigger ?? 'auto',
+        tokens: viewTokens(state, agent),
+        ...instructions,
+      };
+    }
     case 'stop':
       return {
         event,

@@ -1,10 +1,13 @@
 import type { Agent } from '../agent.ts';
+import { readHandle } from '../context/history.ts';
 import type { DurableEvent, LiveEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Claim, Journal, Owner } from '../journal/journal.ts';
+import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { callModel } from './call-model.ts';
+import { compact } from './compact.ts';
 import type { PerformContext } from './context.ts';
 import { decide } from './decide.ts';
 import { hookObservers } from './hook-observers.ts';
@@ -57,7 +60,9 @@ export async function drive(options: DriveOptions): Promise<void> {
   const observers = hookObservers(options.agent, state.sessionId, {
     clock,
     signal: gone.signal,
-    messages: state.view,
+    get messages() {
+      return state.view;
+    },
     warn: (code, message) => options.observe({ type: 'warning', afterSeq: state.seq, code, message }),
   });
   const log = openLog({
@@ -98,8 +103,10 @@ export async function drive(options: DriveOptions): Promise<void> {
 }
 
 function contextOf(options: DriveOptions, log: DriveLog, interrupt: Interrupt): PerformContext {
-  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage } = options;
-  return { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage };
+  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal } = options;
+  const readHistory = (handle: string): Promise<Message[]> =>
+    readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
+  return { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage, readHistory };
 }
 
 async function work(options: DriveOptions, context: PerformContext): Promise<void> {
@@ -124,6 +131,7 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       } else if (step.type === 'wait') await waitUntil(context, step.until);
       else if (step.type === 'decide') await decide(context, step.questions);
       else if (step.type === 'call_model') await callModel(context, step);
+      else if (step.type === 'compact') await compact(context, step);
       else await runTools(context, step);
     }
   } finally {

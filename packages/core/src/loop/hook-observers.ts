@@ -67,6 +67,11 @@ function inputOf(
       const said = message === undefined ? {} : { message };
       return { event: 'after_run', ...common, runId, end, ...said, turns, usage, cost };
     }
+    case 'compacted': {
+      const { runId, trigger, tokensBefore, tokensAfter } = event;
+      const run = runId === undefined ? {} : { runId };
+      return { event: 'after_compaction', ...common, ...run, trigger, tokensBefore, tokensAfter };
+    }
     case 'turn_ended': {
       const { runId, turnIndex, usage, cost } = event;
       return { event: 'after_turn', ...common, runId, turnIndex, usage, cost };

@@ -1,4 +1,6 @@
+import type { Agent } from '../agent.ts';
 import type { DurableEventBody } from '../events/events.ts';
+import { gateCompaction } from './plan-compaction.ts';
 import { endRun } from './plan-runs.ts';
 import { triggerOf, turnEnded } from './plan-turn.ts';
 import type { RunState, SessionState, TurnState } from './state.ts';
@@ -7,7 +9,9 @@ import type { Step } from './step.ts';
 const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
 
 /** What happens next with a turn whose reply isn't there: the call, another attempt at it, or giving up. */
-export function planModelCall(state: SessionState, run: RunState, turn: TurnState, now: number): Step {
+export function planModelCall(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
+  const compaction = gateCompaction(state, run, turn, agent, now);
+  if (compaction) return compaction;
   const { runId } = run;
   const { index: turnIndex, attempt, modelIndex, modelAttempt, failure } = turn;
   const again = (index: number): DurableEventBody => ({

@@ -68,7 +68,7 @@ export function inputMessage(
   at: number,
   inputSeq: number,
   origin: 'prompt' | 'steering' | 'follow_up',
-  { content }: InputMessage,
+  { content, pinned }: InputMessage,
   index: number,
 ): DurableEventBody {
   const id = `input_${inputSeq}${index === 0 ? '' : `_${index}`}`;
@@ -78,7 +78,7 @@ export function inputMessage(
     runId,
     inView: true,
     inputSeq,
-    message: { role: 'user', id, at, origin, content },
+    message: { role: 'user', id, at, origin, content, ...(pinned ? { pinned } : {}) },
   };
 }
 

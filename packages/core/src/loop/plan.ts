@@ -2,6 +2,7 @@ import type { Agent } from '../agent.ts';
 import type { DurableEventBody, RunEnd } from '../events/events.ts';
 import type { StopReason } from '../model/model.ts';
 import { noCallRejected } from '../output/no-call.ts';
+import { planIdleCompaction } from './plan-compaction.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { exceededLimit, limitMessage, type LimitHit } from './plan-limits.ts';
 import { planModelCall } from './plan-model.ts';
@@ -33,7 +34,7 @@ export function plan(state: SessionState, agent: Agent, now: number): Step {
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
   const hit = exceededLimit(run, agent.limits, now, { turnOpen: true });
   if (hit) return stop(state, run, now, hit.end, hit.message, hit);
-  if (turn.message === null || turn.failure) return planModelCall(state, run, turn, now);
+  if (turn.message === null || turn.failure) return planModelCall(state, run, turn, agent, now);
   return planCalls(state, run, turn, agent, now) ?? endTurn(state, run, turn, agent, now);
 }
 
@@ -54,6 +55,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   const entry = state.inbox.find(({ input }) => input.type !== 'steering' && input.type !== 'follow_up');
   if (!entry) return { type: 'idle' };
   const { input, cancelled } = entry;
+  if (input.type === 'compact') return planIdleCompaction(state, agent, entry, now);
   if (input.type !== 'prompt' && input.type !== 'continue') {
     return record([rejectInput(entry, now, 'There is no run this belongs to.')]);
   }

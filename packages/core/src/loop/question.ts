@@ -1,4 +1,4 @@
-import type { DecisionKind } from '../events/events.ts';
+import type { CompactionTrigger, DecisionKind } from '../events/events.ts';
 import type { HookEvent, HookInput } from '../hooks/hook.ts';
 
 /** What every question has: where its answer is kept. */
@@ -33,9 +33,12 @@ type HookQuestion = Asked & {
     | 'after_tool'
     | 'tool_failed'
     | 'stop'
+    | 'before_compaction'
   >;
   /** The input that wants a run, before there is one. */
   readonly inputSeq?: number;
+  /** What makes a compaction happen. */
+  readonly trigger?: CompactionTrigger;
   /** How the session came to be open. */
   readonly source?: SessionSource;
 };

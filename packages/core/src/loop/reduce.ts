@@ -3,9 +3,11 @@ import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
+import { anchorOf } from '../context/measure.ts';
 import { asHookDecision } from '../hooks/hook.ts';
-import { addUsage, UNKNOWN_USAGE } from '../model/model.ts';
+import { UNKNOWN_USAGE } from '../model/model.ts';
 import { partsOfRunId } from './plan-runs.ts';
+import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -75,8 +77,9 @@ function fold(state: SessionState, event: DurableEvent): void {
       openRun(state, event).paused = true;
       return;
     case 'compacted':
-      state.view = [...event.view];
-      return;
+      return compacted(state, event);
+    case 'compaction_failed':
+      return compactionFailed(state, event);
     case 'turn_ended':
       return turnEnded(state, event);
     case 'decision_made':
@@ -107,8 +110,7 @@ function unknownEvent(event: never): never {
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
   if (input.type === 'cancel') return cancel(state, input.inputSeq, { reason: input.reason ?? null });
   if (input.type === 'import' && state.run === null) {
-    state.view = [...input.messages];
-    state.container = null;
+    replaceView(state, input.messages);
     // What was queued for the old conversation goes with it; a prompt that waits is answered all the same.
     state.inbox = state.inbox.filter((entry) => entry.input.type === 'prompt' || entry.input.type === 'continue');
     return;
@@ -151,6 +153,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     last: null,
     cancel: null,
     stop: null,
+    tooLong: null,
     stopsRefused: 0,
     paused: false,
   };
@@ -171,6 +174,9 @@ function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void 
     message: null,
     failure: null,
     calls: [],
+    // Both are said of a turn, whichever attempt it was.
+    compacted: run.turn?.compacted ?? false,
+    overflowed: run.turn?.overflowed ?? false,
   };
 }
 
@@ -181,10 +187,7 @@ function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): v
     error,
     retry: retry ? { at: at + retry.delayMs, modelIndex: retry.modelIndex } : null,
   };
-  if (!usage) return;
-  run.usage = addUsage(run.usage, usage);
-  const { cost = null } = event;
-  run.cost = run.cost === null || cost === null ? null : run.cost + cost;
+  if (usage) spend(run, usage, event.cost ?? null);
 }
 
 function messageAdded(state: SessionState, event: EventOf<'message_added'>): void {
@@ -197,8 +200,8 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
     state.notes = state.notes.filter(({ id }) => id !== message.id);
   }
   if (message.role !== 'assistant') return;
-  run.usage = addUsage(run.usage, message.usage);
-  run.cost = run.cost === null || message.cost === null ? null : run.cost + message.cost;
+  spend(run, message.usage, message.cost);
+  if (event.inView) state.anchor = anchorOf(message, state.view.length - 1) ?? state.anchor;
   if (message.containerId !== undefined) state.container = { provider: message.provider, id: message.containerId };
   if (run.turn === null) return;
   run.turn.message = message;
@@ -275,7 +278,9 @@ function decisionMade(state: SessionState, event: EventOf<'decision_made'>): voi
   state.decisions.set(key, { answer: decision, turnIndex });
   if (kind !== 'hook' || !isJsonObject(decision)) return;
   const said = asHookDecision(decision);
-  if (said.context !== undefined) state.notes.push({ id: `hook_${seq}`, text: said.context });
+  // What a hook adds to a compaction is for whoever writes the summary.
+  if (said.context !== undefined && !key.startsWith('before_compaction:'))
+    state.notes.push({ id: `hook_${seq}`, text: said.context });
   const { run } = state;
   if (run === null || run.runId !== event.runId) return;
   if (said.endRun !== undefined) run.stop = { reason: said.endRun };

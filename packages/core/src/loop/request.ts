@@ -3,7 +3,7 @@ import type { Message, ModelMessage } from '../messages/message.ts';
 import type { Model, ModelRequest } from '../model/model.ts';
 import type { SessionState } from './state.ts';
 
-const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';
+export const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';
 
 /** What the model is sent: the view without the application's own messages. Messages keep their identity from call to call. */
 export function modelRequest(state: SessionState, agent: Agent, model: Model): ModelRequest {

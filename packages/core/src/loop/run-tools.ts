@@ -138,7 +138,13 @@ async function runJob(
   const output = await executeTool({
     tool,
     args,
-    facts: { sessionId: state.sessionId, runId: place.runId, ...named, idempotencyKey },
+    facts: {
+      sessionId: state.sessionId,
+      runId: place.runId,
+      ...named,
+      idempotencyKey,
+      readHistory: context.readHistory,
+    },
     timeoutMs: tool.timeoutMs ?? agent.toolTimeoutMs,
     maxLength: agent.maxToolResultLength,
     clock,

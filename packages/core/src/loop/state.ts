@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
+import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 
 /** An input that nothing has consumed yet. */
@@ -51,6 +52,10 @@ export interface TurnState {
     readonly retry: { readonly at: number; readonly modelIndex: number } | null;
   } | null;
   calls: CallState[];
+  /** The view was compacted, or should have been, before this turn's call. */
+  compacted: boolean;
+  /** A request of this turn was too long, and the view was compacted for it: that happens once. */
+  overflowed: boolean;
 }
 
 /** How the last finished turn came out: what the decision about the next one needs. */
@@ -88,6 +93,8 @@ export interface RunState {
   cancel: { readonly reason: string | null } | null;
   /** Set when a decision was to end it: why. */
   stop: { readonly reason: string } | null;
+  /** Set when the view had to become smaller and couldn't: why. */
+  tooLong: string | null;
   /** How often a stop hook has kept it going. */
   stopsRefused: number;
   /** True between `run_paused` and the next drive. */
@@ -102,6 +109,10 @@ export interface SessionState {
   epoch: number;
   /** The conversation as models see it, extension messages included, oldest first. */
   view: Message[];
+  /** How much of the view has been counted by a provider. */
+  anchor: ViewAnchor;
+  /** Tokens of the view after its last compaction; null when it hasn't been compacted. */
+  compactedTo: number | null;
   inbox: InboxEntry[];
   run: RunState | null;
   /** How many runs each configuration has had. */
@@ -132,6 +143,8 @@ export function initialState(sessionId: string): SessionState {
     seq: 0,
     epoch: 0,
     view: [],
+    anchor: NO_ANCHOR,
+    compactedTo: null,
     inbox: [],
     run: null,
     ordinals: new Map(),

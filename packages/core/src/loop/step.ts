@@ -1,8 +1,8 @@
-import type { DurableEventBody } from '../events/events.ts';
+import type { CompactionTrigger, DurableEventBody } from '../events/events.ts';
 import type { Question } from './question.ts';
 import type { CallState } from './state.ts';
 
-/** What happens next. Only `call_model`, `run_tools` and `decide` have effects outside the log. */
+/** What happens next. Only `call_model`, `compact`, `run_tools` and `decide` have effects outside the log. */
 export type Step =
   /** Write these events: all or none, and only if no input came in meanwhile. */
   | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
@@ -17,6 +17,16 @@ export type Step =
   | { readonly type: 'wait'; readonly until: number }
   /** Ask these, all at once; the answers go into the log, and none of them is asked again. */
   | { readonly type: 'decide'; readonly questions: readonly Question[] }
+  /** Make the view smaller. */
+  | {
+      readonly type: 'compact';
+      readonly trigger: CompactionTrigger;
+      readonly turnIndex?: number;
+      /** The input that asks for it. */
+      readonly inputSeq?: number;
+      /** What summaries are to pay attention to. */
+      readonly instructions: readonly string[];
+    }
   | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };

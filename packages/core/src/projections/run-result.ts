@@ -114,7 +114,9 @@ export function runResultFold(runId: string): RunResultFold {
       else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
       else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
       else if (event.type === 'message_discarded' && event.reason === 'interrupted') spend(UNKNOWN_USAGE, null);
-      else if (event.type === 'turn_ended') endTurn();
+      else if (event.type === 'compacted' || event.type === 'compaction_failed') {
+        if (event.usage) spend(event.usage, event.cost ?? null);
+      } else if (event.type === 'turn_ended') endTurn();
       else if (event.type === 'run_ended') ended = event;
     },
     result: () => ({

@@ -79,6 +79,12 @@ function lineOf(event: TreadleEvent): string {
       return `approval_answered ${event.decision}`;
     case 'warning':
       return `warning ${event.code} ${JSON.stringify(event.message)}`;
+    case 'compacted': {
+      const { trigger, strategy, phases, messagesBefore, messagesAfter } = event;
+      return `compacted (${trigger}) by ${strategy}: ${phases.join(', ')}; ${messagesBefore} messages to ${messagesAfter}`;
+    }
+    case 'compaction_failed':
+      return `compaction_failed (${event.trigger}) ${event.reason} ${JSON.stringify(event.message)}`;
     case 'status':
       return `status ${event.status}`;
     default:
