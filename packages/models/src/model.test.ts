@@ -7,7 +7,7 @@ import { wireModel } from './model.ts';
 import { anthropicMessages } from './protocols/anthropic-messages.ts';
 import { openaiChat } from './protocols/openai-chat.ts';
 import { beginStream, received, serve } from './test-support/servers.ts';
-import { answering, contractProblems, readModel, REQUEST, sse, utf8 } from './test-support/streams.ts';
+import { answering, contractProblems, countedHttp, readModel, REQUEST, sse, utf8 } from './test-support/streams.ts';
 import type { Reading, ReadingOptions } from './test-support/streams.ts';
 
 // Faults of the transport, over real sockets, for both wires.
@@ -279,18 +279,26 @@ describe('cancelling', () => {
   it('at every event ends the stream at once and closes the connection', async () => {
     const parts = [text, call, rest].join('').split(/(?<=\n\n)/);
     for (let at = 0; at < parts.length - 1; at++) {
+      const sent = Buffer.from(parts.slice(0, at).join('') || ': hello\n\n');
       await using server = await serve((request, response) => {
         request.resume();
-        beginStream(response).write(parts.slice(0, at).join('') || ': hello\n\n');
+        beginStream(response).write(sent);
       });
+      const arrived = countedHttp(http);
       const controller = new AbortController();
-      const model = wireModel({ protocol, provider: 'p', modelId: 'm', baseUrl: server.url, headers: {}, http });
+      const model = wireModel({
+        protocol,
+        provider: 'p',
+        modelId: 'm',
+        baseUrl: server.url,
+        headers: {},
+        http: arrived.http,
+      });
       const events: ModelEvent[] = [];
       const running = (async () => {
         for await (const event of model.stream(REQUEST, controller.signal)) events.push(event);
       })();
-      // Let what the server sent arrive.
-      await new Promise((resolve) => setTimeout(resolve, 15));
+      await arrived.bytes(sent.length);
       controller.abort();
       await running;
       await server.allClosed();
@@ -344,15 +352,19 @@ describe('a connection', () => {
   const { protocol, text, call, rest } = WIRES[1] as Wire;
 
   it('is kept for the next request once the answer is complete', async () => {
+    let end = (): void => {};
     await using server = await serve((_, response) => {
       beginStream(response).write(text + call + rest);
-      // The end of the body comes after the end of the answer.
-      setTimeout(() => response.end(), 10);
+      end = () => void response.end();
     });
     for (let turn = 0; turn < 3; turn++) {
-      const { finish } = await readModel({ protocol, http, baseUrl: server.url });
+      const read = countedHttp(http);
+      const { finish } = await readModel({ protocol, http: read.http, baseUrl: server.url });
       expect(finish).toBeDefined();
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      // The end of the body comes after the end of the answer, and the connection is free a moment later.
+      end();
+      await read.ended;
+      await new Promise((resolve) => setImmediate(resolve));
     }
     expect(server.connections()).toBe(1);
   });

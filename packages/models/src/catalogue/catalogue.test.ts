@@ -283,6 +283,16 @@ describe('the rate of cache hits', () => {
   });
 });
 
+it('says of every limit in it who said so and when, and leaves the others out', () => {
+  for (const row of CATALOGUE) {
+    const limited = row.contextWindow !== undefined || row.outputLimit !== undefined;
+    expect([row.id, row.limits !== undefined]).toEqual([row.id, limited]);
+    if (row.limits !== undefined) expect(row.limits.read).toMatch(/^2026-/);
+  }
+  // Not found anywhere, so not known.
+  expect(lookUp('openai', 'gpt-6.1-sol')?.contextWindow).toBeUndefined();
+});
+
 describe('a row of your own', () => {
   it.each<[string, Partial<CatalogueRow>, string]>([
     ['a negative price', { prices: [{ ...BASE, input: -1 }] }, '`input` is -1'],
@@ -292,6 +302,7 @@ describe('a row of your own', () => {
     ['a day in words', { prices: [{ ...BASE, until: 'tomorrow' }] }, "`until` is 'tomorrow'"],
     ['falling thresholds', { prices: [{ ...BASE, tiers: [{ above: 2 }, { above: 1 }] }] }, 'must be above 0 and rise'],
     ['hours of no day', { prices: [{ ...BASE, weekdayHours: [[20, 4]] }] }, 'hours from 20 to 4'],
+    ['limits without a source', { limits: { read: '2026-11-21', source: '' } }, '`limits`: `source` is empty'],
     ['half a token', { contextWindow: 0.5 }, '`contextWindow` is 0.5'],
     ['no name', { id: '' }, 'must not be empty'],
   ])('is refused with %s', (_what, fields, message) => {

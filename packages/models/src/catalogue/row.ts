@@ -49,6 +49,8 @@ export interface CatalogueRow {
   readonly contextWindow?: number;
   /** Tokens of a reply, reasoning included. */
   readonly outputLimit?: number;
+  /** Who said what the two are, and the latest day on which a copy of it was read. */
+  readonly limits?: { readonly read: string; readonly source: string };
   readonly inputModalities?: readonly InputModality[];
   /** Whether it can think before it answers. */
   readonly thinking?: boolean;
@@ -75,10 +77,17 @@ function* tokenPriceProblems(prices: TokenPrices): Generator<string> {
   }
 }
 
+function* sourceProblems(
+  { read, source }: { readonly read: string; readonly source: string },
+  where = '',
+): Generator<string> {
+  if (!isDate(read)) yield `${where}\`read\` is '${read}'; say on which day, such as '2026-10-09'`;
+  if (source.trim() === '') yield `${where}\`source\` is empty; name the page that says so`;
+}
+
 function* priceProblems(price: CataloguePrice): Generator<string> {
   yield* tokenPriceProblems(price);
-  if (!isDate(price.read)) yield `\`read\` is '${price.read}'; say on which day, such as '2026-10-09'`;
-  if (price.source.trim() === '') yield '`source` is empty; name the page that says so';
+  yield* sourceProblems(price);
   for (const name of ['from', 'until'] as const) {
     const day = price[name];
     if (day !== undefined && !isDate(day)) yield `\`${name}\` is '${day}'; write a day such as '2026-10-09'`;
@@ -107,6 +116,7 @@ export function checkRow(row: CatalogueRow): void {
     if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens > 0))
       problems.push(`\`${name}\` is ${tokens}; it is a number of tokens`);
   }
+  if (row.limits !== undefined) problems.push(...sourceProblems(row.limits, '`limits`: '));
   for (const price of row.prices ?? []) problems.push(...priceProblems(price));
   if (problems.length === 0) return;
   throw new TreadleError('invalid_definition', `Row ${row.provider}/${row.id}: ${problems.join('; ')}.`);

@@ -46,6 +46,37 @@ export function answering(
   return () => Promise.resolve({ status, headers, body: streamed(chunks) });
 }
 
+/** A transport that tells how many bytes of its bodies were read, and when one came to its end. */
+export function countedHttp(http: Http): {
+  readonly http: Http;
+  bytes(count: number): Promise<void>;
+  ended: Promise<void>;
+} {
+  let total = 0;
+  let wake = (): void => {};
+  const end = Promise.withResolvers<void>();
+  return {
+    ended: end.promise,
+    async http(request) {
+      const response = await http(request);
+      const source = response.body[Symbol.asyncIterator]();
+      const next = async (): Promise<IteratorResult<Uint8Array>> => {
+        const result = await source.next();
+        if (result.done === true) end.resolve();
+        else total += result.value.length;
+        wake();
+        return result;
+      };
+      const leave = (): Promise<IteratorResult<Uint8Array>> =>
+        source.return?.() ?? Promise.resolve({ done: true, value: undefined });
+      return { ...response, body: { [Symbol.asyncIterator]: () => ({ next, return: leave }) } };
+    },
+    async bytes(count) {
+      while (total < count) await new Promise<void>((resolve) => (wake = resolve));
+    },
+  };
+}
+
 export const REQUEST: ModelRequest = { system: '', messages: [], tools: [] };
 
 export interface ReadingOptions {

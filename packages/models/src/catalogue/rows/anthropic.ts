@@ -13,12 +13,17 @@ const price = (
 ): CataloguePrice => ({ input, output, cacheRead, cacheWrite, cacheWrite1h, read: READ, source: SOURCE });
 
 const MODEL = { provider: 'anthropic', inputModalities: ['text', 'image', 'pdf'], thinking: true } as const;
-const LARGE = { ...MODEL, contextWindow: 1_000_000, outputLimit: 128_000 } as const;
+const LIMITS = {
+  read: '2026-11-21',
+  source: 'Anthropic model pages, https://platform.claude.com/docs/en/models/…/overview, and models.dev',
+} as const;
+const LARGE = { ...MODEL, limits: LIMITS, contextWindow: 1_000_000, outputLimit: 128_000 } as const;
 
 /** Models of Anthropic's own API. Bedrock and Vertex have prices of their own. */
 export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
   { ...LARGE, id: 'claude-fable-5-1', prices: [price(10, 12.5, 20, 0.25, 50)] },
-  { ...LARGE, id: 'claude-mythos-5-1', prices: [price(10, 12.5, 20, 0.25, 50)] },
+  // Its limits have not been read.
+  { ...MODEL, id: 'claude-mythos-5-1', prices: [price(10, 12.5, 20, 0.25, 50)] },
   { ...LARGE, id: 'claude-fable-5', prices: [price(10, 12.5, 20, 1, 50)] },
   { ...LARGE, id: 'claude-mythos-5', prices: [price(10, 12.5, 20, 1, 50)] },
   { ...LARGE, id: 'claude-opus-5-5', prices: [price(4, 5, 8, 0.2, 20)] },
@@ -30,6 +35,7 @@ export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
     ...MODEL,
     id: 'claude-opus-4-5',
     contextWindow: 200_000,
+    limits: LIMITS,
     outputLimit: 64_000,
     prices: [price(5, 6.25, 10, 0.5, 25)],
   },
@@ -37,16 +43,25 @@ export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
     ...MODEL,
     id: 'claude-opus-4-1',
     contextWindow: 200_000,
+    limits: LIMITS,
     outputLimit: 32_000,
     prices: [price(15, 18.75, 30, 1.5, 75)],
   },
   { ...LARGE, id: 'claude-sonnet-5-5', prices: [price(2, 2.5, 4, 0.1, 10)] },
   { ...LARGE, id: 'claude-sonnet-5', prices: [price(2, 2.5, 4, 0.2, 10)] },
-  { ...MODEL, id: 'claude-sonnet-4-6', contextWindow: 1_000_000, prices: [price(3, 3.75, 6, 0.3, 15)] },
+  {
+    ...MODEL,
+    id: 'claude-sonnet-4-6',
+    contextWindow: 1_000_000,
+    outputLimit: 64_000,
+    limits: LIMITS,
+    prices: [price(3, 3.75, 6, 0.3, 15)],
+  },
   {
     ...MODEL,
     id: 'claude-sonnet-4-5',
     contextWindow: 200_000,
+    limits: LIMITS,
     outputLimit: 64_000,
     prices: [price(3, 3.75, 6, 0.3, 15)],
   },
@@ -64,6 +79,7 @@ export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
     ...MODEL,
     id: 'claude-haiku-4-5',
     contextWindow: 200_000,
+    limits: LIMITS,
     outputLimit: 64_000,
     prices: [price(1, 1.25, 2, 0.1, 5)],
   },

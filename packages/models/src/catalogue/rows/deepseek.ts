@@ -21,7 +21,14 @@ const price = (cacheRead: number, input: number, output: number): readonly Catal
   { input, output, cacheRead, cacheWrite: input, read: READ, source: SOURCE },
 ];
 
-const MODEL = { provider: 'deepseek', contextWindow: 1_000_000, outputLimit: 384_000, thinking: true } as const;
+const MODEL = {
+  provider: 'deepseek',
+  // Two readings: a million, and 1,048,576.
+  contextWindow: 1_000_000,
+  outputLimit: 384_000,
+  limits: { read: '2026-11-21', source: 'models.dev, after DeepSeek’s model cards' },
+  thinking: true,
+} as const;
 
 export const DEEPSEEK_ROWS: readonly CatalogueRow[] = [
   {

@@ -24,27 +24,31 @@ const FLASH_PRICES: readonly CataloguePrice[] = [
 
 const MODEL = {
   provider: 'google',
-  contextWindow: 1_048_576,
-  outputLimit: 65_536,
   inputModalities: ['text', 'image', 'video', 'audio', 'pdf'],
   thinking: true,
+} as const;
+const KNOWN = {
+  ...MODEL,
+  contextWindow: 1_048_576,
+  outputLimit: 65_536,
+  limits: { read: '2026-11-21', source: 'models.dev, after https://ai.google.dev/gemini-api/docs/models' },
 } as const;
 
 /** Models of the Gemini API. Vertex has prices of its own. */
 export const GOOGLE_ROWS: readonly CatalogueRow[] = [
-  { ...MODEL, id: 'gemini-3.8-flash', prices: FLASH_PRICES },
-  // The page names no price from 2027 on for these two.
+  { ...KNOWN, id: 'gemini-3.8-flash', prices: FLASH_PRICES },
+  // The page names no price from 2027 on for these two, and their limits have not been read.
   { ...MODEL, id: 'gemini-3.7-flash', prices: FLASH_PRICES.slice(0, 1) },
   { ...MODEL, id: 'gemini-3.6-flash', prices: FLASH_PRICES.slice(0, 1) },
-  { ...MODEL, id: 'gemini-3.5-flash', prices: [price(1.5, 0.15, 9)] },
-  // Two readings of the page disagree about its cache price.
+  { ...KNOWN, id: 'gemini-3.5-flash', prices: [price(1.5, 0.15, 9)] },
+  // Two readings of the page disagree about its cache price, and its limits have not been read.
   {
     ...MODEL,
     id: 'gemini-3.5-flash-lite',
     prices: [{ input: 0.3, output: 2.5, cacheWrite: 0.3, read: READ, source: SOURCE }],
   },
   {
-    ...MODEL,
+    ...KNOWN,
     id: 'gemini-3.1-pro-preview',
     aliases: ['gemini-3.1-pro-preview-customtools'],
     prices: [
@@ -54,9 +58,9 @@ export const GOOGLE_ROWS: readonly CatalogueRow[] = [
       },
     ],
   },
-  { ...MODEL, id: 'gemini-3.1-flash-lite', prices: [price(0.25, 0.025, 1.5)] },
+  { ...KNOWN, id: 'gemini-3.1-flash-lite', prices: [price(0.25, 0.025, 1.5)] },
   {
-    ...MODEL,
+    ...KNOWN,
     id: 'gemini-2.5-pro',
     prices: [
       {
@@ -67,9 +71,9 @@ export const GOOGLE_ROWS: readonly CatalogueRow[] = [
     ],
   },
   {
-    ...MODEL,
+    ...KNOWN,
     id: 'gemini-2.5-flash',
     prices: [{ ...price(0.3, 0.03, 2.5), source: `${SOURCE}; cache price as models.dev has it` }],
   },
-  { ...MODEL, id: 'gemini-2.5-flash-lite', prices: [price(0.1, 0.01, 0.4)] },
+  { ...KNOWN, id: 'gemini-2.5-flash-lite', prices: [price(0.1, 0.01, 0.4)] },
 ];

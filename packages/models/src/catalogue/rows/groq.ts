@@ -12,7 +12,10 @@ const price = (read: string, input: number, output: number): CataloguePrice => (
   source: SOURCE,
 });
 
+const LIMITS = { read: '2026-11-21', source: 'models.dev, after https://console.groq.com/docs/models' } as const;
+
 const GPT_OSS = {
+  limits: LIMITS,
   provider: 'groq',
   contextWindow: 131_072,
   outputLimit: 65_536,
@@ -27,6 +30,7 @@ export const GROQ_ROWS: readonly CatalogueRow[] = [
     provider: 'groq',
     id: 'qwen/qwen3.8-27b',
     contextWindow: 131_042,
+    limits: LIMITS,
     outputLimit: 16_384,
     inputModalities: ['text', 'image'],
     thinking: true,

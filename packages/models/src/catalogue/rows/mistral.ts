@@ -17,14 +17,16 @@ const price = (
   source: `Mistral model page, https://docs.mistral.ai/models/${page}`,
 });
 
+const LIMITS = { read: '2026-11-21', source: 'models.dev, after https://docs.mistral.ai/models' } as const;
+
 const MODEL = { provider: 'mistral', inputModalities: ['text', 'image'] } as const;
 
 export const MISTRAL_ROWS: readonly CatalogueRow[] = [
   {
     ...MODEL,
+    // Its limits have not been read.
     id: 'mistral-large-4',
     aliases: ['mistral-large-4-0'],
-    contextWindow: 1_048_576,
     thinking: true,
     // Half of the list price, while it is a preview.
     prices: [price('2026-10-06', 'mistral-large-4-0', [0.68, 0.07, 2.09])],
@@ -35,8 +37,16 @@ export const MISTRAL_ROWS: readonly CatalogueRow[] = [
     aliases: ['mistral-medium-3-5', 'mistral-medium-3.5'],
     contextWindow: 262_144,
     outputLimit: 262_144,
+    limits: LIMITS,
     thinking: true,
     prices: [price('2026-08-27', 'mistral-medium-3-5-26-04', [1.5, 0.15, 7.5])],
   },
-  { ...MODEL, id: 'mistral-large-2512', contextWindow: 262_144, thinking: false },
+  {
+    ...MODEL,
+    id: 'mistral-large-2512',
+    contextWindow: 262_144,
+    outputLimit: 262_144,
+    limits: LIMITS,
+    thinking: false,
+  },
 ];

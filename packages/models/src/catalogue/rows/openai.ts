@@ -17,11 +17,16 @@ const price = (input: number, cacheRead: number, output: number, tiers?: readonl
 const LONG_PROMPT = 272_000;
 
 const MODEL = { provider: 'openai', inputModalities: ['text', 'image', 'pdf'], thinking: true } as const;
-const LARGE = { ...MODEL, contextWindow: 1_050_000, outputLimit: 128_000 } as const;
-const GPT_5 = { ...MODEL, contextWindow: 400_000, outputLimit: 128_000 } as const;
-const GPT_4_1 = { ...MODEL, thinking: false, contextWindow: 1_047_576, outputLimit: 32_768 } as const;
-const GPT_4O = { ...MODEL, thinking: false, contextWindow: 128_000, outputLimit: 16_384 } as const;
-const O_SERIES = { ...MODEL, contextWindow: 200_000, outputLimit: 100_000 } as const;
+const LIMITS = {
+  read: '2026-11-21',
+  source: 'models.dev, and OpenAI model pages, https://developers.openai.com/api/docs/models',
+} as const;
+const KNOWN = { ...MODEL, limits: LIMITS } as const;
+const LARGE = { ...KNOWN, contextWindow: 1_050_000, outputLimit: 128_000 } as const;
+const GPT_5 = { ...KNOWN, contextWindow: 400_000, outputLimit: 128_000 } as const;
+const GPT_4_1 = { ...KNOWN, thinking: false, contextWindow: 1_047_576, outputLimit: 32_768 } as const;
+const GPT_4O = { ...KNOWN, thinking: false, contextWindow: 128_000, outputLimit: 16_384 } as const;
+const O_SERIES = { ...KNOWN, contextWindow: 200_000, outputLimit: 100_000 } as const;
 
 /** GPT-5.6 and later, which charge for writes to the cache. */
 const GPT_6_ROWS: readonly CatalogueRow[] = [
@@ -36,7 +41,8 @@ const GPT_6_ROWS: readonly CatalogueRow[] = [
     ],
   },
   {
-    ...LARGE,
+    // Its limits have not been read.
+    ...MODEL,
     id: 'gpt-6.1-sol',
     prices: [
       {

@@ -18,6 +18,8 @@ const price = (
   return { input, output, cacheRead, cacheWrite: input, tiers: [tier], read, source: SOURCE };
 };
 
+const LIMITS = { read: '2026-11-21', source: 'models.dev, after https://docs.x.ai/developers/models' } as const;
+
 const MODEL = { provider: 'xai', inputModalities: ['text', 'image'], thinking: true } as const;
 
 export const XAI_ROWS: readonly CatalogueRow[] = [
@@ -25,6 +27,7 @@ export const XAI_ROWS: readonly CatalogueRow[] = [
     ...MODEL,
     id: 'grok-4.7',
     contextWindow: 500_000,
+    limits: LIMITS,
     outputLimit: 500_000,
     prices: [price('2026-09-22', [2, 0.5, 6], [4, 1, 12])],
   },
@@ -33,6 +36,7 @@ export const XAI_ROWS: readonly CatalogueRow[] = [
     ...MODEL,
     id: 'grok-4.5',
     contextWindow: 500_000,
+    limits: LIMITS,
     outputLimit: 500_000,
     // Two readings disagree about its cache price.
     prices: [
@@ -50,6 +54,7 @@ export const XAI_ROWS: readonly CatalogueRow[] = [
     ...MODEL,
     id: 'grok-4.3',
     contextWindow: 1_000_000,
+    limits: LIMITS,
     outputLimit: 30_000,
     prices: [
       {
