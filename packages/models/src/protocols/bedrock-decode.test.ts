@@ -80,6 +80,18 @@ const BLOCKS = [
 ];
 
 describe('a stream', () => {
+  it('keeps every piece of events that differ in their piece and their padding only', async () => {
+    const pieces = Array.from({ length: 40 }, (_, at) => `piece ${at} "é🦊"`.slice(at % 9));
+    const padded = ([name, data]: Frame, at: number): Frame => [name, { ...data, p: 'abcdefgh'.slice(at % 8) }];
+    const texts = pieces.map((text, at) => padded(delta(0, { text }), at));
+    const inputs = pieces.map((text, at) => padded(input(1, text), at));
+    const frames = [BEGIN, ...texts, stop(0), tool(1, 't1', 'write'), ...inputs, stop(1), end('tool_use'), USAGE];
+    for (const reading of [await readBinary(binary(...frames)), await readBinary(binary(...frames), [61])]) {
+      expect(reading.text).toBe(pieces.join(''));
+      expect(reading.blocks[1]).toMatchObject({ name: 'write', argumentsText: pieces.join('') });
+    }
+  });
+
   it('is read into blocks, a finish and usage', async () => {
     const reading = await read(...CONVERSATION);
     expect(reading.error).toBeUndefined();

@@ -62,7 +62,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
   let rawStopReason: string | undefined;
   let stopped = false;
   let counted = false;
-  const template = createDeltaTemplate();
+  const template = createDeltaTemplate({ strings: ['p'] });
 
   const malformed = (message: string): void => {
     over = true;

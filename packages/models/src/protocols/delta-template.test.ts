@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDeltaTemplate } from './delta-template.ts';
-import type { DeltaTemplate } from './delta-template.ts';
+import type { ChangingFields, DeltaTemplate } from './delta-template.ts';
 
 const read = (data: string): unknown => {
   const event = JSON.parse(data) as { d?: { t?: unknown } } | null;
   return event?.d?.t;
 };
 
-const taught = (event: object, piece: string, got: string[]): DeltaTemplate => {
-  const template = createDeltaTemplate();
+const taught = (event: object, piece: string, got: string[], changing?: ChangingFields): DeltaTemplate => {
+  const template = createDeltaTemplate(changing);
   template.learn(JSON.stringify(event), piece, read, (text) => got.push(text));
   return template;
 };
@@ -30,6 +30,55 @@ describe('an event that differs in its piece only', () => {
         expect(template.apply(JSON.stringify({ d: { t: piece } }))).toBe(true);
         expect(got).toEqual([piece]);
       }),
+    );
+  });
+});
+
+describe('an event that differs in its piece and in fields that say nothing', () => {
+  const changing = { strings: ['pad'], counts: ['n'] };
+  const lesson = { n: 1, d: { t: 'first' }, usage: { n: 10, list: [{ n: 2 }] }, pad: 'abc' };
+
+  it('is handled without being parsed, however often they stand in it', () => {
+    const got: string[] = [];
+    const template = taught(lesson, 'first', got, changing);
+    const next = { n: 234, d: { t: 'a "quoted" \\' }, usage: { n: 0, list: [{ n: 77 }] }, pad: '' };
+    expect(template.apply(JSON.stringify(next))).toBe(true);
+    expect(got).toEqual(['a "quoted" \\']);
+  });
+
+  it.each([
+    ['no count', JSON.stringify(lesson).replace('"n":2', '"n":')],
+    ['a count with a fraction', JSON.stringify(lesson).replace('"n":2', '"n":2.5')],
+    ['a count that is no JSON', JSON.stringify(lesson).replace('"n":2', '"n":02')],
+    ['a padding with an escape', JSON.stringify(lesson).replace('abc', String.raw`a\\`)],
+    ['a padding that ends early', JSON.stringify(lesson).replace('abc', '","more":"')],
+    ['a padding that never ends', JSON.stringify(lesson).replace('abc"', 'abc')],
+  ])('but not with %s', (_, data) => {
+    const got: string[] = [];
+    expect(taught(lesson, 'first', got, changing).apply(data)).toBe(false);
+    expect(got).toEqual([]);
+  });
+
+  it('is handled only as parsing would handle it', () => {
+    const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), fc.nat(), fc.constantFrom('","pad":"', null, -1));
+    const event = fc.record(
+      { n: value, d: fc.record({ t: fc.string({ maxLength: 3 }), n: value }), pad: value, x: value },
+      { requiredKeys: ['d'] },
+    );
+    const withoutChanging = ({ n: _n, pad: _pad, ...rest }: { n?: unknown; pad?: unknown; d: { t: string } }): object => ({
+      ...rest,
+      d: { t: rest.d.t },
+    });
+    fc.assert(
+      fc.property(event, event, (first, next) => {
+        const got: string[] = [];
+        const template = taught(first, first.d.t, got, changing);
+        if (!template.apply(JSON.stringify(next))) return;
+        expect(got).toEqual([next.d.t]);
+        expect(withoutChanging({ ...next, d: { t: '' } })).toEqual(withoutChanging({ ...first, d: { t: '' } }));
+        expect(Object.keys(next)).toEqual(Object.keys(first));
+      }),
+      { numRuns: 3000 },
     );
   });
 });

@@ -170,6 +170,20 @@ describe('a message', () => {
     expect(reading.finish?.rawUsage).toEqual({ candidatesTokenCount: 0 });
   });
 
+  it('counts what the last event said that differed in nothing but its text and its counts', async () => {
+    const pieces = Array.from({ length: 40 }, (_, at) => `piece ${at} "quoted"`);
+    const counted = (piece: string, at: number): object => {
+      const usageMetadata = { candidatesTokenCount: at, promptTokensDetails: [{ modality: 'TEXT', tokenCount: at }] };
+      return chunk([{ text: piece }], {}, { usageMetadata });
+    };
+    const reading = await read(...pieces.map((piece, at) => counted(piece, at)), thought('Hm.'), stop());
+    expect(reading.text).toBe(pieces.join(''));
+    expect(reading.finish?.rawUsage).toEqual({
+      candidatesTokenCount: 39,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: 39 }],
+    });
+  });
+
   it('does not confuse text with thoughts that are the same', async () => {
     const reading = await read(text('a'), text('b'), thought('a'), thought('b'), text('a'), stop());
     expect(reading.blocks).toEqual([

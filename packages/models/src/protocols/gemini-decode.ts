@@ -59,6 +59,16 @@ const EVENT_FIELDS: ReadonlySet<string> = new Set([
   'createTime',
   'modelStatus',
 ]);
+/** Counts that grow from one event to the next. */
+const TOKEN_COUNTS: readonly string[] = [
+  'promptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'toolUsePromptTokenCount',
+  'cachedContentTokenCount',
+  'totalTokenCount',
+  'tokenCount',
+];
 
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0);
@@ -105,7 +115,9 @@ const readPiece = (data: string): unknown => {
 
 /** Reads one response of the Gemini wire. `prefix` begins the ids of calls that come without one. */
 export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder {
-  const template = createDeltaTemplate();
+  const template = createDeltaTemplate({ counts: TOKEN_COUNTS });
+  /** The last event that wasn't parsed: its counts are the latest. */
+  let skipped: string | undefined;
   const providerCalls = createProviderCallIds(prefix);
   let nextIndex = 0;
   let callCount = 0;
@@ -235,6 +247,12 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       if (count !== null || usage[key] === undefined) usage[key] = count;
   };
 
+  const countSkipped = (): void => {
+    if (skipped === undefined) return;
+    addUsage(parseObject(skipped)?.['usageMetadata']);
+    skipped = undefined;
+  };
+
   const begin = (event: Fields): void => {
     begun = true;
     const model = asText(event['modelVersion']);
@@ -294,7 +312,12 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
 
   return {
     frame(_name, data, whole) {
-      if (over || template.apply(data)) return;
+      if (over) return;
+      if (template.apply(data)) {
+        skipped = data;
+        return;
+      }
+      countSkipped();
       // Only events that follow each other may be alike in all else: what was learned is of the latest.
       template.forget();
       const event = parseObject(data);
@@ -304,6 +327,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       sink.malformed('The stream has an event that is not JSON.');
     },
     end() {
+      countSkipped();
       // Usage and more parts may follow a finish reason, so only the end of the body ends this wire.
       if (!over && (rawStopReason !== undefined || blockReason !== undefined)) finish();
     },

@@ -55,6 +55,20 @@ describe('a stream', () => {
     expect(contractProblems(reading.events)).toEqual([]);
   });
 
+  it('keeps every piece of lines that differ in their piece and their time only', async () => {
+    const timed = (message: object, at: number): string =>
+      said(message).replace('00:00:00Z', `00:00:${String(at).padStart(2, '0')}.${at}Z`);
+    const pieces = Array.from({ length: 40 }, (_, at) => `piece ${at} "ü"`);
+    const thoughts = pieces.map((thinking, at) => timed({ thinking }, at)).join('');
+    const texts = pieces.map((content, at) => timed({ content }, at)).join('');
+    const reading = await read(thoughts + texts + thoughts + done());
+    expect(reading.blocks).toEqual([
+      { type: 'thinking', text: pieces.join('') },
+      { type: 'text', text: pieces.join('') },
+      { type: 'thinking', text: pieces.join('') },
+    ]);
+  });
+
   it('is the same at every cut into two, and byte by byte', async () => {
     const whole = joined((await read(STREAM)).events);
     const length = utf8(STREAM).length;

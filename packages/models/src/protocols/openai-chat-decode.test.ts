@@ -46,6 +46,21 @@ const RICH = [
 ];
 
 describe('a message', () => {
+  it('keeps every piece of events that differ in their piece and their padding only', async () => {
+    const pieces = Array.from({ length: 40 }, (_, at) => `piece ${at} "é"`);
+    const padded = (delta: object, at: number): object => chunk(delta, { obfuscation: 'x'.repeat(at % 7) });
+    const reading = await read(
+      ...pieces.map((content, at) => padded({ content }, at)),
+      ...pieces.map((reasoning_content, at) => padded({ reasoning_content }, at)),
+      finish('stop'),
+      DONE,
+    );
+    expect(reading.blocks).toEqual([
+      { type: 'text', text: pieces.join('') },
+      { type: 'thinking', text: pieces.join('') },
+    ]);
+  });
+
   it('is read block by block', async () => {
     const reading = await read(...RICH);
     expect(reading.events[0]).toEqual({ type: 'start', model: 'model-1', responseId: 'chatcmpl-1' });

@@ -102,7 +102,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
   let rawStopReason: string | undefined;
   let sources: readonly JsonValue[] | undefined;
   const calls = createCallAssembler(sink, () => nextIndex++);
-  const template = createDeltaTemplate();
+  const template = createDeltaTemplate({ strings: ['obfuscation'] });
 
   const begin = (chunk: Fields): void => {
     const model = asText(chunk['model']);

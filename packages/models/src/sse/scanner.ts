@@ -119,7 +119,7 @@ export function createSseScanner(
   const decode = (bytes: Uint8Array): void => {
     const tooLong = bytes.length > limit ? startOfLongLine(bytes, limit) : -1;
     let text = decoder.decode(tooLong === -1 ? bytes : bytes.subarray(0, tooLong));
-    if (text.includes('\r')) text = text.replace(/\r\n?/g, '\n');
+    if (text.includes('\r')) text = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
     const skipMark = !started && text.charCodeAt(0) === BYTE_ORDER_MARK;
     started = true;
     lines(text, skipMark ? 1 : 0);
