@@ -1,4 +1,12 @@
-import type { Clock, Http, HttpResponse, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
+import type {
+  Clock,
+  Http,
+  HttpResponse,
+  ModelError,
+  ModelEvent,
+  ModelEventIterator,
+  ModelRequest,
+} from '@treadle/core';
 import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/classify.ts';
 import type { Redact } from './errors/redact.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
@@ -62,13 +70,9 @@ const drain = (body: AsyncIterator<Uint8Array>, clock: Clock): void => {
 
 /**
  * One model call as an iterator. It reads the body only while its consumer waits and decodes each network chunk at
- * once, into a queue: per event there is one array slot and one settled promise.
+ * once, into a queue: per event there is one array slot, and one settled promise for consumers who don't ask for `ready`.
  */
-export function createModelStream(
-  setup: StreamSetup,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncIterator<ModelEvent> {
+export function createModelStream(setup: StreamSetup, request: ModelRequest, signal: AbortSignal): ModelEventIterator {
   const { protocol, clock, redact } = setup;
   let queue: ModelEvent[] = [];
   let head = 0;
@@ -100,14 +104,18 @@ export function createModelStream(
     });
   };
 
-  const take = (): Result | undefined => {
+  const shift = (): ModelEvent | undefined => {
     const value = queue[head];
-    if (value === undefined) return over ? DONE : undefined;
-    head++;
-    if (head === queue.length) {
+    if (value !== undefined && ++head === queue.length) {
       queue = [];
       head = 0;
     }
+    return value;
+  };
+
+  const take = (): Result | undefined => {
+    const value = shift();
+    if (value === undefined) return over ? DONE : undefined;
     return { done: false, value };
   };
 
@@ -272,6 +280,7 @@ export function createModelStream(
   };
 
   return {
+    ready: shift,
     next() {
       if (!started) start();
       const ready = take();

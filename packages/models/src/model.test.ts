@@ -273,6 +273,22 @@ describe.each(WIRES)('$name', ({ protocol, text, call, rest }) => {
   });
 });
 
+describe('events that have come', () => {
+  it('can be taken without waiting, in their order, once the first of a chunk was awaited', async () => {
+    const [, wire] = WIRES;
+    if (!wire) throw new Error('There is no such wire.');
+    const { protocol, text, call, rest } = wire;
+    const http = answering([utf8(text + call + rest)], { 'content-type': 'text/event-stream' });
+    const model = wireModel({ protocol, http, provider: 'p', modelId: 'm', baseUrl: 'http://h', headers: {} });
+    const events = model.stream(REQUEST, AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
+    expect(events.ready?.()).toBeUndefined();
+    const taken = [(await events.next()).value as ModelEvent];
+    for (let event = events.ready?.(); event; event = events.ready?.()) taken.push(event);
+    expect(taken).toEqual((await readModel({ protocol, http })).events);
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+  });
+});
+
 describe('cancelling', () => {
   const { protocol, text, call, rest } = WIRES[0] as Wire;
 

@@ -1,5 +1,5 @@
 import { systemClock } from '@treadle/core';
-import type { Clock, Http, Model, ModelEvent, ModelRequest, Usage } from '@treadle/core';
+import type { Clock, Http, Model, ModelRequest, ModelStream, Usage } from '@treadle/core';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
@@ -95,7 +95,7 @@ export function wireModel(options: WireModelOptions): Model {
     id: modelId,
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.cost === undefined ? {} : { cost: options.cost }),
-    stream: (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> => ({
+    stream: (request: ModelRequest, signal: AbortSignal): ModelStream => ({
       [Symbol.asyncIterator]: () => createModelStream(setup, request, signal),
     }),
   };

@@ -3,7 +3,7 @@ import { promptTokens } from '../context/measure.ts';
 import { errorText } from '../errors.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
-import type { Model, ModelError, ModelEvent, StopReason } from '../model/model.ts';
+import type { Model, ModelError, ModelEvent, ModelEventIterator, StopReason } from '../model/model.ts';
 import { decideRetry } from '../model/retry.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { priceOf } from './price.ts';
@@ -62,21 +62,31 @@ async function consume(
   facts: StreamFacts,
   signal: AbortSignal,
 ): Promise<Ending> {
+  const takeEvent = (event: ModelEvent): Ending | null => {
+    if (signal.aborted) return INTERRUPTED;
+    if (event.type === 'finish') return { type: 'finished', finish: event };
+    if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
+    if (event.type === 'start') {
+      facts.model = event.model ?? null;
+      facts.responseId = event.responseId ?? null;
+      facts.containerId = event.containerId ?? null;
+      // Watchers are told to begin again too.
+      if (open.restart() && observed()) emit({ type: 'message_started', ...open.place });
+      return null;
+    }
+    const live = open.take(event, observed());
+    if (live) emit(live);
+    return null;
+  };
   try {
-    for await (const event of model.stream(modelRequest(state, agent, model), signal)) {
-      if (signal.aborted) return INTERRUPTED;
-      if (event.type === 'finish') return { type: 'finished', finish: event };
-      if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
-      if (event.type === 'start') {
-        facts.model = event.model ?? null;
-        facts.responseId = event.responseId ?? null;
-        facts.containerId = event.containerId ?? null;
-        // Watchers are told to begin again too.
-        if (open.restart() && observed()) emit({ type: 'message_started', ...open.place });
-        continue;
-      }
-      const live = open.take(event, observed());
-      if (live) emit(live);
+    const iterator = model.stream(modelRequest(state, agent, model), signal)[Symbol.asyncIterator]();
+    for (;;) {
+      const event = iterator.ready?.() ?? (await nextEvent(iterator));
+      if (event === null) break;
+      const ending = takeEvent(event);
+      if (ending === null) continue;
+      await iterator.return?.();
+      return ending;
     }
   } catch (thrown) {
     const message = `The model threw instead of streaming an error: ${errorText(thrown)}`;
@@ -85,6 +95,12 @@ async function consume(
   if (signal.aborted) return INTERRUPTED;
   const message = 'The stream ended without saying that the message was finished.';
   return { type: 'failed', error: { kind: 'network', message, retryable: true }, usage: UNKNOWN_USAGE };
+}
+
+/** The next event once it comes; null after the last. */
+async function nextEvent(iterator: ModelEventIterator): Promise<ModelEvent | null> {
+  const next = await iterator.next();
+  return next.done === true ? null : next.value;
 }
 
 /** One call of one model. */

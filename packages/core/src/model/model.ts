@@ -120,6 +120,20 @@ export interface ModelToolCall {
 /** A finished block of a stream. */
 export type ModelBlock = Exclude<AssistantContent, { readonly type: 'tool_call' }> | ModelToolCall;
 
+/** An iterator of what a model streams. One consumer, which takes one event at a time. */
+export interface ModelEventIterator extends AsyncIterator<ModelEvent> {
+  /**
+   * Takes the next event if it has come already; undefined when `next` must be awaited. Optional: what arrives in one
+   * chunk can be hundreds of events, and awaiting each of them costs more than reading it.
+   */
+  ready?(): ModelEvent | undefined;
+}
+
+/** What a model streams: any `AsyncIterable` of its events, or one whose iterator has `ready` besides. */
+export interface ModelStream {
+  [Symbol.asyncIterator](): ModelEventIterator;
+}
+
 /**
  * The model port. `stream` never throws after its first event: failures are `error` events. The signal aborts the
  * request; the stream then ends with an `error` of kind `cancelled`, or simply ends.
@@ -135,7 +149,7 @@ export interface Model {
   readonly structuredOutput?: boolean;
   /** False when the model knows no tool calls. */
   readonly toolCalling?: boolean;
-  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  stream(request: ModelRequest, signal: AbortSignal): ModelStream;
   /** US dollars for this usage, or null when the price or a count is unknown. */
   cost?(usage: Usage): number | null;
 }
