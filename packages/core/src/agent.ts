@@ -20,6 +20,7 @@ import type {
 import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
 import { checkNoToolCall, type NoToolCallPolicy } from './output/no-call.ts';
 import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
+import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions/permissions.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -83,6 +84,8 @@ export interface AgentDefinition {
   readonly noToolCall?: NoToolCallPolicy;
   /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
   readonly context?: ContextOptions;
+  /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
+  readonly permissions?: PermissionOptions;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -122,6 +125,7 @@ export interface Agent {
   readonly noToolCall: string | null;
   /** Null for none. */
   readonly context: ContextPolicy | null;
+  readonly permissions: PermissionConfig;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -152,6 +156,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   const context = definition.context === undefined ? null : checkContext(definition.context);
   const given = [...(definition.tools ?? []), ...(context?.recall ? [recallTool()] : [])];
   const tools = toolMap(given, definition.terminalTools === true ? terminalTools() : []);
+  const permissions = checkPermissions(definition.permissions, tools.values());
   const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
   for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
@@ -181,9 +186,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     instructions: definition.instructions ?? '',
     projectInstructions: definition.projectInstructions?.trim() ? definition.projectInstructions : null,
     tools,
-    toolDefinitions: Object.freeze(
-      [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters })),
-    ),
+    toolDefinitions: toolDefinitions(tools.values(), permissions.removed),
     providerTools: Object.freeze([...(definition.providerTools ?? [])]),
     limits: Object.freeze(limits),
     toolExecution: Object.freeze(toolExecution),
@@ -201,10 +204,19 @@ export function defineAgent(definition: AgentDefinition): Agent {
     noToolCall: checkNoToolCall(definition.noToolCall, tools),
     memory: memorySettings(definition.memory),
     context,
+    permissions,
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });
 }
+
+/** What a model is told of tools: not of those that are denied altogether. */
+export const toolDefinitions = (tools: Iterable<Tool>, removed: ReadonlySet<string>): readonly ToolDefinition[] =>
+  Object.freeze(
+    [...tools]
+      .filter(({ name }) => !removed.has(name))
+      .map(({ name, description, parameters }) => ({ name, description, parameters })),
+  );
 
 function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {
   const map = new Map<string, Tool>();

@@ -19,6 +19,22 @@ export * from './tools/define.ts';
 export type { FromJsonSchema, ToolArguments, ToolParameters } from './tools/define-types.ts';
 export type { StandardSchema, StandardResult, StandardIssue } from './tools/standard-schema.ts';
 export { compileSchema, validateJson, type SchemaCheck } from './tools/validate.ts';
+export type { PermissionOptions, PermissionSettings, PermissionConfig } from './permissions/permissions.ts';
+export { DEFAULT_CALLBACK_TIMEOUT_MS } from './permissions/permissions.ts';
+export { PERMISSION_MODES, isStricter, type PermissionMode } from './permissions/mode.ts';
+export type { RuleBehavior, RuleInput, RuleSource, RuleWithExamples } from './permissions/rule.ts';
+export { loadRule as checkRule } from './permissions/load.ts';
+export type { CanUseTool, PermissionQuestion, PermissionResult } from './permissions/callback.ts';
+export type { PermissionDecision } from './permissions/decision.ts';
+export type { DecidedBy } from './permissions/evaluate.ts';
+export { isProtected } from './permissions/evaluate.ts';
+export {
+  applyUpdate,
+  type FileUpdate,
+  type PermissionUpdate,
+  type SessionPermissions,
+  type UpdateDestination,
+} from './permissions/updates.ts';
 export * from './ports/http.ts';
 export * from './ports/clock.ts';
 export * from './ports/ids.ts';
@@ -37,6 +53,7 @@ export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
 export * from './session.ts';
 export type { CompactedEvent } from './session-compact.ts';
+export type { ApprovalAnswer } from './session-runs.ts';
 export { initialState, type SessionState } from './loop/state.ts';
 export { reduce } from './loop/reduce.ts';
 export { plan } from './loop/plan.ts';

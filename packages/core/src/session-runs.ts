@@ -1,6 +1,7 @@
 import type { Agent } from './agent.ts';
 import {
   EVENT_VERSION,
+  type ApprovalExtras,
   type ClientToolResult,
   type Continuation,
   type DurableEvent,
@@ -15,10 +16,12 @@ import { drive, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
+import { isAsked } from './loop/plan-permission.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
 import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
 import type { Message } from './messages/message.ts';
+import { checkUpdates, isFileUpdate, type PermissionUpdate } from './permissions/updates.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 import { runResultFold } from './projections/run-result.ts';
@@ -117,24 +120,63 @@ function refuseUnlessPending(parts: SessionParts, results: readonly ClientToolRe
   if (problem !== null) throw new TreadleError('not_awaiting', problem);
 }
 
+/** What a person says to a question, besides yes or no. */
+export interface ApprovalAnswer extends ApprovalExtras {
+  /** Told to the model with a no. */
+  readonly message?: string;
+}
+
 export function answerApproval(
   parts: SessionParts,
   approvalId: string,
   decision: 'approve' | 'deny',
-  message: string | undefined,
+  said: ApprovalAnswer,
 ): Run {
   const check = (): void => {
-    const asked = openCalls(parts).some((call) => call.approvalId === approvalId && call.decision === null);
+    const asked = openCalls(parts).some((call) => call.approvalId === approvalId && isAsked(call));
     if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
   };
-  refuseDriven(parts);
+  const input: SessionInput = { type: 'approval_answer', approvalId, decision, ...checkedAnswer(parts, said) };
   check();
-  const said = message === undefined ? {} : { message };
+  if (parts.active) {
+    // Other calls of the turn still run. What the post fails by, the run's own result says too.
+    void parts.post(input).catch(() => {});
+    return parts.active.control.run;
+  }
   return start(parts, async (control) => {
     check();
     await goOnWith(parts, control);
-    await parts.post({ type: 'approval_answer', approvalId, decision, ...said });
+    await parts.post(input);
   });
+}
+
+/** What goes into the log must be what comes out of it, and mean something. */
+function checkedAnswer({ agent }: SessionParts, said: ApprovalAnswer): ApprovalAnswer {
+  const { message, updatedInput, updatedPermissions, interrupt } = said;
+  const input = updatedInput === undefined ? null : asJson(updatedInput)?.value;
+  if (input === undefined || (input !== null && !isJsonObject(input))) {
+    throw new TreadleError('invalid_definition', 'updatedInput must be a JSON object: the arguments of the call.');
+  }
+  const updates =
+    updatedPermissions === undefined ? undefined : checkUpdates(updatedPermissions, agent.permissions.allowBypass);
+  return {
+    ...(message === undefined ? {} : { message }),
+    ...(input === null ? {} : { updatedInput: input }),
+    ...(updates === undefined ? {} : { updatedPermissions: updates }),
+    ...(interrupt === true ? { interrupt } : {}),
+  };
+}
+
+export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {
+  const { allowBypass, saveUpdate } = parts.agent.permissions;
+  const updates = checkUpdates(given, allowBypass);
+  const forFiles = updates.filter(isFileUpdate);
+  if (forFiles.length > 0 && !saveUpdate) {
+    throw new TreadleError('invalid_definition', 'This agent keeps no settings files. Use the destination "session".');
+  }
+  await parts.post({ type: 'permission_updates', updates });
+  if (!parts.active) await refresh(parts);
+  for (const update of forFiles) await saveUpdate?.(update, new AbortController().signal);
 }
 
 const openCalls = ({ state }: SessionParts): readonly CallState[] => state.run?.turn?.calls ?? [];

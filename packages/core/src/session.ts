@@ -9,6 +9,7 @@ import { initialState } from './loop/state.ts';
 import { checkMessages } from './messages/check.ts';
 import { conversationOf } from './messages/conversation.ts';
 import type { Message } from './messages/message.ts';
+import type { PermissionUpdate } from './permissions/updates.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
 import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
@@ -79,8 +80,19 @@ export interface Session {
    * @throws TreadleError `not_awaiting` when the ids don't match.
    */
   submitToolResults(results: readonly ClientToolResult[]): Run;
-  /** Answers a question a paused run asks (`run_paused` names its `approvalId`). */
-  answerApproval(approvalId: string, decision: 'approve' | 'deny', message?: string): Run;
+  /**
+   * Answers a question that a run asks (`approval_requested` and `run_paused` name its `approvalId`). The first answer
+   * counts. A text is told to the model with a no.
+   *
+   * @throws TreadleError `not_awaiting` when no such question is open.
+   */
+  answerApproval(approvalId: string, decision: 'approve' | 'deny', said?: string | runs.ApprovalAnswer): Run;
+  /**
+   * Changes what this session may do from the next call on: rules, the mode, folders. Acknowledged once it is in the log.
+   *
+   * @throws TreadleError `invalid_definition` for an update that can't be used.
+   */
+  updatePermissions(updates: readonly PermissionUpdate[]): Promise<void>;
   /**
    * Ends the open run, and prompts that wait, as aborted. Acknowledged once it is in the log, in whatever process the
    * session is driven; without anything open it does nothing.
@@ -211,7 +223,9 @@ function sessionOf(parts: runs.SessionParts): Session {
       await post({ type: 'follow_up', message: userMessage(input) });
     },
     submitToolResults: (results) => runs.submitToolResults(parts, results),
-    answerApproval: (approvalId, decision, message) => runs.answerApproval(parts, approvalId, decision, message),
+    answerApproval: (approvalId, decision, said = {}) =>
+      runs.answerApproval(parts, approvalId, decision, typeof said === 'string' ? { message: said } : said),
+    updatePermissions: (updates) => runs.updatePermissions(parts, updates),
     abort: (reason) => runs.abort(parts, reason),
     reset: () => runs.reset(parts),
     close: (reason = 'other') => runs.close(parts, reason),

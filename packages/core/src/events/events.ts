@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent, UserContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
+import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 
 /** Version of the event union. A log written by a higher one is refused, untouched. */
@@ -33,16 +34,28 @@ export type SessionInput =
   /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
   | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
   | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
-  | {
+  | ({
       readonly type: 'approval_answer';
       readonly approvalId: string;
       readonly decision: 'approve' | 'deny';
       readonly message?: string;
-    }
+    } & ApprovalExtras)
   /** Makes the view smaller: at once, or before the open run's next model call. */
   | { readonly type: 'compact'; readonly instructions?: string }
+  /** Changes what the session may do, at once. */
+  | { readonly type: 'permission_updates'; readonly updates: readonly PermissionUpdate[] }
   /** Replaces the conversation: an empty list is a reset. */
   | { readonly type: 'import'; readonly messages: readonly Message[] };
+
+/** What an answer to a question of permission may say besides yes or no. */
+export interface ApprovalExtras {
+  /** Arguments to run the call with instead. They are checked against the schema and the rules again. */
+  readonly updatedInput?: JsonObject;
+  /** What is to hold from now on. */
+  readonly updatedPermissions?: readonly PermissionUpdate[];
+  /** With `deny`: ends the run. */
+  readonly interrupt?: boolean;
+}
 
 /** A user message on its way in. */
 export interface InputMessage {
@@ -248,15 +261,20 @@ export type DurableEventBody =
       readonly toolName: string;
       readonly arguments: JsonObject;
       readonly question: string;
+      /** The rule that wants it to be asked for, if one does. */
+      readonly rule?: string;
+      /** Updates that would let calls like this one run from now on. */
+      readonly suggestions?: readonly PermissionUpdate[];
     })
-  | (InRun & {
-      readonly type: 'approval_answered';
-      readonly at: number;
-      readonly approvalId: string;
-      readonly decision: 'approve' | 'deny';
-      readonly message?: string;
-      readonly inputSeq: number;
-    })
+  | (InRun &
+      ApprovalExtras & {
+        readonly type: 'approval_answered';
+        readonly at: number;
+        readonly approvalId: string;
+        readonly decision: 'approve' | 'deny';
+        readonly message?: string;
+        readonly inputSeq: number;
+      })
   | (InRun & {
       readonly type: 'run_paused';
       readonly at: number;

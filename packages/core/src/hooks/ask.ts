@@ -15,7 +15,7 @@ export interface HookEnvironment {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** Told of what went wrong and what hooks say to people. Never throws. */
-  readonly warn: (code: 'hook_failed' | 'hook_message', message: string) => void;
+  readonly warn: (code: 'hook_failed' | 'hook_message' | 'permission_not_saved', message: string) => void;
 }
 
 /** Events whose hooks stand guard: one that crashes, hangs or answers nonsense has said no. */

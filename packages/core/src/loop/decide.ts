@@ -3,25 +3,29 @@ import type { JsonValue } from '../json.ts';
 import type { PerformContext } from './context.ts';
 import { askHook } from './decide-hook.ts';
 import { askMemory, updateMemory } from './decide-memory.ts';
+import { askPermission } from './decide-permission.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { KIND_OF, type Question } from './question.ts';
 
 /**
  * Finds the answer to a question. Never throws: whoever fails to answer is answered for, and a gate that fails says no.
+ * Undefined when somebody is asked who may answer much later: what was recorded instead makes the plan wait.
  */
 type Decider<Type extends Question['type']> = (
   context: PerformContext,
   question: Extract<Question, { type: Type }>,
   signal: AbortSignal,
-) => Promise<JsonValue>;
+) => Promise<JsonValue | undefined>;
 
 const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = {
   hook: askHook,
+  permission: askPermission,
   memory: askMemory,
   memory_update: updateMemory,
 };
 
-const UNANSWERED = Symbol('unanswered');
+/** Whoever answers questions of this type; the table says so, which the type checker can't follow. */
+const askWho = ({ type }: Question): Decider<Question['type']> => DECIDERS[type] as Decider<Question['type']>;
 
 /** Asks, all at once, and records each answer by itself. An interrupt leaves what isn't answered yet unanswered. */
 export async function decide(context: PerformContext, questions: readonly Question[]): Promise<void> {
@@ -35,11 +39,9 @@ export async function decide(context: PerformContext, questions: readonly Questi
 }
 
 async function answer(context: PerformContext, question: Question, signal: AbortSignal): Promise<void> {
-  // The table gives the one who answers this type of question, which the compiler can't follow.
-  const decider = DECIDERS[question.type] as Decider<Question['type']>;
-  const asked = decider(context, question, signal);
-  const decision = await untilInterrupted<JsonValue | typeof UNANSWERED>(context.interrupt, asked, UNANSWERED);
-  if (decision === UNANSWERED) return;
+  const asked = askWho(question)(context, question, signal);
+  const decision = await untilInterrupted(context.interrupt, asked, undefined);
+  if (decision === undefined) return;
   await context.log.record([decisionMade(question, context.clock.now(), decision)]);
 }
 

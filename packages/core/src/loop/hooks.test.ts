@@ -152,14 +152,15 @@ describe('a gate', () => {
     expect(() => defineHook('before_tool', () => true, { timeoutMs: 0 })).toThrow('timeoutMs must be greater than 0');
   });
 
-  it('that wants a person to decide denies where nobody can be asked', async () => {
+  it('that wants a person to decide pauses the run until one has', async () => {
     const { session, events } = await setUp(
       [runs('ls'), 'No.'],
       [defineHook('before_tool', () => ({ decision: 'ask' }))],
     );
-    const { end } = await session.prompt('Go.').result;
-    expect(ran).toEqual([]);
-    expect([end, rejections(events).length]).toEqual(['completed', 1]);
+    const { end, pending } = await session.prompt('Go.').result;
+    expect([end, ran, rejections(events).length]).toEqual(['paused', [], 0]);
+    await session.answerApproval(pending[0]?.approvalId ?? '', 'deny').result;
+    expect([ran, rejections(events).length]).toEqual([[], 1]);
   });
 });
 

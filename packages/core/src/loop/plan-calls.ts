@@ -4,6 +4,7 @@ import type { ToolResultContent } from '../messages/content.ts';
 import { argumentsProblem } from '../tools/arguments.ts';
 import type { Step } from './step.ts';
 import { afterHooks, gateCalls } from './plan-gates.ts';
+import { isAsked, notHeldBack, refusal } from './plan-permission.ts';
 import { rejectCall, type Rejection } from './reject-call.ts';
 import { rejectInput } from './plan-runs.ts';
 import type { CallState, InboxEntry, RunState, SessionState, TurnState } from './state.ts';
@@ -14,7 +15,7 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   if (answers.length > 0) return { type: 'record', events: answers };
   const rejected = turn.calls.flatMap((call) => rejection(state, run, turn, agent, call, now));
   if (rejected.length > 0) return { type: 'record', events: rejected };
-  const runnable = turn.calls.filter((call) => mayRun(state, agent, call));
+  const runnable = notHeldBack(turn.calls, agent).filter((call) => mayRun(state, agent, call));
   if (runnable.length > 0) {
     const calls = nextGroup(runnable, agent);
     return gateCalls({ state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls };
@@ -33,10 +34,9 @@ function takeAnswers(state: SessionState, run: RunState, turn: TurnState, now: n
     const { input } = entry;
     if (input.type === 'client_tool_results') return takeResults(run, turn, entry, input.results, now);
     if (input.type === 'approval_answer') {
-      const { approvalId, decision, message } = input;
-      const asked = turn.calls.some((call) => call.approvalId === approvalId && call.decision === null);
+      const { type: _, approvalId, decision, ...said } = input;
+      const asked = turn.calls.some((call) => call.approvalId === approvalId && isAsked(call));
       if (!asked) return [rejectInput(entry, now, `No question ${approvalId} is open.`, run.runId)];
-      const said = message === undefined ? {} : { message };
       return [
         { type: 'approval_answered', at: now, runId: run.runId, approvalId, decision, ...said, inputSeq: entry.seq },
       ];
@@ -95,8 +95,10 @@ export function resultsProblem(
 /** True when all that is left of a turn is for a client or a person to answer: its run is paused, or about to be. */
 export function waitsForOthers(turn: TurnState | null | undefined): boolean {
   const open = turn?.calls.filter(({ status }) => status !== 'ended') ?? [];
+  // What hasn't begun may be waiting its turn behind a call that a person is asked about.
+  const isHeld = open.some(isAsked);
   return (
-    open.length > 0 && open.every((call) => isPending(call) || (call.approvalId !== null && call.decision === null))
+    open.length > 0 && open.every((call) => isPending(call) || isAsked(call) || (isHeld && call.status === 'requested'))
   );
 }
 
@@ -147,7 +149,7 @@ function problemWords(turn: TurnState, call: CallState): string {
 
 function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {
   // A client's call starts here too: its arguments are checked before the client sees them.
-  if (call.status === 'requested') return agent.tools.has(call.name);
+  if (call.status === 'requested') return agent.tools.has(call.name) && !isAsked(call);
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
 
@@ -191,11 +193,22 @@ function pause(
       }
       continue;
     }
+    if (call.status === 'requested') {
+      if (isAsked(call)) pending.push(askedCall(call, named));
+      continue;
+    }
     pending.push(named);
   }
   const reason = pending.some(({ approvalId }) => approvalId !== undefined) ? 'approval' : 'client_tools';
   return [...events, { type: 'run_paused', at, runId: run.runId, reason, pending }];
 }
+
+/** The question is about the arguments it was asked with. */
+const askedCall = ({ approvalId, askedArguments }: CallState, named: Omit<PendingCall, 'approvalId'>): PendingCall => ({
+  ...named,
+  arguments: askedArguments ?? named.arguments,
+  ...(approvalId === null ? {} : { approvalId }),
+});
 
 const IN_DOUBT_QUESTION = 'This call was started and may have taken effect. Run it again?';
 
@@ -216,7 +229,8 @@ export function endOpenCalls(
     .map((call) =>
       inDoubt(state, call)
         ? rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT)
-        : rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`),
+        : (refusal(state, run, turn, call, now) ??
+          rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`)),
     );
 }
 

@@ -1,23 +1,16 @@
 import type { Agent } from '../agent.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
+import { permissionGate } from './plan-permission.ts';
 import { rejectCall } from './reject-call.ts';
+import type { CallGate } from './call-gate.ts';
 import type { Question } from './question.ts';
 import type { CallState, RunState, SessionState, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
-/** What stands between calls and their start. */
-export interface CallGate {
-  readonly state: SessionState;
-  readonly run: RunState;
-  readonly turn: TurnState;
-  readonly agent: Agent;
-  readonly now: number;
-}
-
 /** What must happen before these calls may start; null when they may. Calls that may not get their result here. */
 export function gateCalls(gate: CallGate, calls: readonly CallState[]): Step | null {
-  return hookGate(gate, calls);
+  return hookGate(gate, calls) ?? permissionGate(gate, calls);
 }
 
 function hookGate(gate: CallGate, calls: readonly CallState[]): Step | null {
@@ -32,14 +25,11 @@ function hookGate(gate: CallGate, calls: readonly CallState[]): Step | null {
   }
   const refused = asked.flatMap((call): DurableEventBody[] => {
     const { decision, reason } = decisionOf(state, call);
-    if (decision === 'proceed') return [];
-    if (decision === 'ask') return [rejectCall(run, turn, call, now, 'hook', `Not executed: ${reason ?? NOBODY}`)];
+    if (decision !== 'deny') return [];
     return [rejectCall(run, turn, call, now, 'hook', `Not executed: ${reason ?? 'A hook said no.'}`)];
   });
   return refused.length > 0 ? { type: 'record', events: refused } : null;
 }
-
-const NOBODY = 'A hook wants a person to decide about it, and nobody can be asked.';
 
 const decisionOf = (state: SessionState, { callId }: CallState): ReturnType<typeof asHookDecision> =>
   asHookDecision(state.decisions.get(keyOf('before_tool', callId))?.answer ?? { decision: 'deny' });

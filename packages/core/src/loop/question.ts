@@ -13,7 +13,10 @@ interface Asked {
 }
 
 /** Something to be decided outside the log, once. Plain data: ids and keys, from which the one who asks finds the rest. */
-export type Question = HookQuestion | MemoryQuestion;
+export type Question = HookQuestion | MemoryQuestion | PermissionQuestion;
+
+/** Whether a call may run, as rules, the mode, a callback or a person have it. */
+type PermissionQuestion = Asked & { readonly type: 'permission'; readonly callId: string };
 
 type MemoryQuestion = Asked & { readonly runId: string } & (
     | { readonly type: 'memory'; readonly inputSeq: number }
@@ -48,6 +51,7 @@ export type SessionSource = HookInput<'session_start'>['source'];
 /** The kind under which an answer is logged. */
 export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   hook: 'hook',
+  permission: 'permission',
   memory: 'memory',
   memory_update: 'memory',
 };

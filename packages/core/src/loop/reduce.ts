@@ -6,6 +6,8 @@ import type { AssistantMessage } from '../messages/message.ts';
 import { anchorOf } from '../context/measure.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
+import { asPermissionDecision } from '../permissions/decision.ts';
+import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
@@ -69,8 +71,7 @@ function fold(state: SessionState, event: DurableEvent): void {
       if (event.inputSeq !== undefined) consume(state, event.inputSeq);
       return endCall(state, event, event.content, event.isError);
     case 'approval_requested':
-      callOf(state, event).approvalId = event.approvalId;
-      return;
+      return approvalRequested(state, event);
     case 'approval_answered':
       return approvalAnswered(state, event);
     case 'run_paused':
@@ -109,6 +110,10 @@ function unknownEvent(event: never): never {
 
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
   if (input.type === 'cancel') return cancel(state, input.inputSeq, { reason: input.reason ?? null });
+  if (input.type === 'permission_updates') {
+    for (const update of input.updates) state.permissions = applyUpdate(state.permissions, update);
+    return;
+  }
   if (input.type === 'import' && state.run === null) {
     replaceView(state, input.messages);
     // What was queued for the old conversation goes with it; a prompt that waits is answered all the same.
@@ -228,8 +233,11 @@ function callsOf(message: AssistantMessage): CallState[] {
       runs: 'server',
       replay: 'never',
       approvalId: null,
+      askedArguments: null,
+      asked: 0,
       decision: null,
       decisionMessage: null,
+      answer: null,
       result: null,
     }));
 }
@@ -243,6 +251,7 @@ function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void 
   call.replay = event.replay;
   call.decision = null;
   call.approvalId = null;
+  call.answer = null;
 }
 
 function endCall(
@@ -264,18 +273,34 @@ function endCall(
   };
 }
 
+function approvalRequested(state: SessionState, event: EventOf<'approval_requested'>): void {
+  const call = callOf(state, event);
+  call.approvalId = event.approvalId;
+  call.askedArguments = event.arguments;
+  call.asked += 1;
+  call.decision = null;
+  call.answer = null;
+}
+
 function approvalAnswered(state: SessionState, event: EventOf<'approval_answered'>): void {
   consume(state, event.inputSeq);
   const call = state.run?.turn?.calls.find(({ approvalId }) => approvalId === event.approvalId);
   if (!call) return;
   call.decision = event.decision;
   call.decisionMessage = event.message ?? null;
+  const { updatedInput, updatedPermissions, interrupt } = event;
+  call.answer = {
+    ...(updatedInput === undefined ? {} : { updatedInput }),
+    ...(updatedPermissions === undefined ? {} : { updatedPermissions }),
+    ...(interrupt === undefined ? {} : { interrupt }),
+  };
 }
 
 /** The answer is kept, and what a hook said takes effect: on its call, on what the model is told, on the run. */
 function decisionMade(state: SessionState, event: EventOf<'decision_made'>): void {
   const { seq, kind, key, turnIndex, callId, decision } = event;
   state.decisions.set(key, { answer: decision, turnIndex });
+  if (kind === 'permission') return permissionDecided(state, event);
   if (kind !== 'hook' || !isJsonObject(decision)) return;
   const said = asHookDecision(decision);
   // What a hook adds to a compaction is for whoever writes the summary.
@@ -288,6 +313,17 @@ function decisionMade(state: SessionState, event: EventOf<'decision_made'>): voi
   if (call && said.input) call.arguments = said.input;
   if (call?.result && said.output) call.result = { ...call.result, content: said.output };
   if (key.startsWith('stop:') && said.decision === 'deny') run.stopsRefused += 1;
+}
+
+/** What was decided takes effect: on the call, on what the session may do, on the run. */
+function permissionDecided(state: SessionState, { runId, callId, decision }: EventOf<'decision_made'>): void {
+  const said = asPermissionDecision(decision);
+  for (const update of said.updates ?? []) state.permissions = applyUpdate(state.permissions, update);
+  const { run } = state;
+  if (run === null || run.runId !== runId) return;
+  const call = run.turn?.calls.find((each) => each.callId === callId);
+  if (call && said.arguments) call.arguments = said.arguments;
+  if (said.interrupt === true) run.stop = { reason: said.reason };
 }
 
 function runEnded(state: SessionState, { runId, inputSeq }: EventOf<'run_ended'>): void {

@@ -1,9 +1,27 @@
-import type { Agent } from '../agent.ts';
+import { toolDefinitions, type Agent } from '../agent.ts';
 import type { Message, ModelMessage } from '../messages/message.ts';
-import type { Model, ModelRequest } from '../model/model.ts';
+import type { Model, ModelRequest, ToolDefinition } from '../model/model.ts';
+import { policyOf } from '../permissions/policy.ts';
+import type { SessionPermissions } from '../permissions/updates.ts';
 import type { SessionState } from './state.ts';
 
 export const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';
+
+/** Lists made so far, so that a wire still serialises each once. */
+const offered = new WeakMap<SessionPermissions, readonly ToolDefinition[]>();
+
+/** The tools the model is told of: not those that the session's own rules deny altogether. */
+function offeredTools({ permissions }: SessionState, agent: Agent): readonly ToolDefinition[] {
+  if (permissions === null) return agent.toolDefinitions;
+  const known = offered.get(permissions);
+  if (known) return known;
+  const { removed } = policyOf(agent.permissions, permissions);
+  const before = agent.permissions.removed;
+  const isSame = removed.size === before.size && [...removed].every((name) => before.has(name));
+  const tools = isSame ? agent.toolDefinitions : toolDefinitions(agent.tools.values(), removed);
+  offered.set(permissions, tools);
+  return tools;
+}
 
 /** What the model is sent: the view without the application's own messages. Messages keep their identity from call to call. */
 export function modelRequest(state: SessionState, agent: Agent, model: Model): ModelRequest {
@@ -11,7 +29,7 @@ export function modelRequest(state: SessionState, agent: Agent, model: Model): M
   return {
     system: agent.instructions,
     messages: state.view.filter(isForModel),
-    tools: agent.toolDefinitions,
+    tools: offeredTools(state, agent),
     sessionId: state.sessionId,
     ...(agent.providerTools.length === 0 ? {} : { providerTools: agent.providerTools }),
     ...(agent.maxTokens === undefined ? {} : { maxTokens: agent.maxTokens }),

@@ -1,7 +1,8 @@
-import type { Continuation, SessionInput } from '../events/events.ts';
+import type { ApprovalExtras, Continuation, SessionInput } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
+import type { SessionPermissions } from '../permissions/updates.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
@@ -29,11 +30,15 @@ export interface CallState {
   runs: 'server' | 'client';
   /** What its `tool_started` said; `never` before. */
   replay: ReplayPolicy;
-  /** Set while, and after, a person is asked whether a call in doubt may run again. */
+  /** Set while, and after, a person is asked whether the call may run, or a call in doubt may run again. */
   approvalId: string | null;
+  /** What the last of these questions was about, and how many there were. */
+  askedArguments: JsonObject | null;
+  asked: number;
   decision: 'approve' | 'deny' | null;
   /** What the person said with it. */
   decisionMessage: string | null;
+  answer: ApprovalExtras | null;
   result: ToolResultMessage | null;
 }
 
@@ -121,6 +126,8 @@ export interface SessionState {
   readonly decisions: Map<string, Decision>;
   /** What hooks want the model to know and it hasn't been told, oldest first. */
   notes: { readonly id: string; readonly text: string }[];
+  /** What this session has changed of the agent's permissions; null for nothing. */
+  permissions: SessionPermissions | null;
   lastRunId: string | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
@@ -150,6 +157,7 @@ export function initialState(sessionId: string): SessionState {
     ordinals: new Map(),
     decisions: new Map(),
     notes: [],
+    permissions: null,
     lastRunId: null,
     container: null,
   };

@@ -37,6 +37,8 @@ export interface RunResult {
   readonly containerId: string | null;
   /** Calls that wait for a client or a person. */
   readonly pending: readonly PendingCall[];
+  /** Calls that were denied, oldest first. */
+  readonly permissionDenials: readonly PermissionDenial[];
   /** Why, in words, when `end` is not `completed`. */
   readonly message: string | null;
   readonly error: ModelError | null;
@@ -47,6 +49,16 @@ export interface TerminalCall {
   readonly name: string;
   /** As the model wrote them. */
   readonly arguments: JsonObject;
+}
+
+/** A call that was not run because permissions, a person or a hook said no. */
+export interface PermissionDenial {
+  readonly callId: string;
+  readonly toolName: string;
+  /** As the model wrote them. */
+  readonly arguments: JsonObject;
+  /** What the model was told. */
+  readonly reason: string;
 }
 
 /** Folds a run's durable events into its result; events of other runs are passed over. */
@@ -61,6 +73,7 @@ export interface RunResultFold {
 export function runResultFold(runId: string): RunResultFold {
   const messages: Message[] = [];
   const files: FileBlock[] = [];
+  const permissionDenials: PermissionDenial[] = [];
   let usage: Usage = UNKNOWN_USAGE;
   let cost: number | null = 0;
   let promptsCounted = true;
@@ -93,6 +106,11 @@ export function runResultFold(runId: string): RunResultFold {
     const { callId, toolName, at, content } = event;
     const isError = event.type === 'tool_call_rejected' || event.isError;
     results.set(callId, { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError });
+    if (event.type === 'tool_call_rejected' && (event.reason === 'denied' || event.reason === 'hook')) {
+      const block = finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
+      const args = block?.type === 'tool_call' ? block.arguments : {};
+      permissionDenials.push({ callId, toolName, arguments: args, reason: textOf(content) });
+    }
     if (event.type === 'tool_ended' && event.files) files.push(...event.files);
   }
 
@@ -137,6 +155,7 @@ export function runResultFold(runId: string): RunResultFold {
       files,
       containerId,
       pending: paused?.pending ?? [],
+      permissionDenials,
       message: ended?.message ?? null,
       error: ended?.error ?? null,
     }),

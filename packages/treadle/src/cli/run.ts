@@ -50,6 +50,8 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       instructions: request.system ?? defaultInstructions(place.folder),
       projectInstructions,
       tools,
+      // The gate in front of the tools decides.
+      permissions: { mode: 'bypass', allowBypass: true },
       limits: request.maxTurns === undefined ? {} : { maxTurns: request.maxTurns },
     });
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
