@@ -1,0 +1,190 @@
+import type { Journal } from '@treadle/core';
+import { journalContract, testClock } from '@treadle/testing';
+import postgres from 'postgres';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { postgresJournal, type PostgresJournalOptions } from '../postgres.ts';
+import { startPostgres, type PostgresServer } from '../test-support/postgres.ts';
+
+let server: PostgresServer;
+let contractUrl = '';
+const journals: Journal[] = [];
+const clients: postgres.Sql[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+  contractUrl = await server.database();
+}, 120_000);
+afterAll(() => server.stop());
+afterEach(async () => {
+  await Promise.all(journals.splice(0).map((journal) => journal.close()));
+  await Promise.all(clients.splice(0).map((client) => client.end()));
+});
+
+function open(connection: string | postgres.Sql, options: Partial<PostgresJournalOptions> = {}): Journal {
+  const journal = postgresJournal({ connection, maxConnections: 3, ...options });
+  journals.push(journal);
+  return journal;
+}
+
+function client(url: string): postgres.Sql {
+  const sql = postgres(url, { onnotice: () => {} });
+  clients.push(sql);
+  return sql;
+}
+
+const created = (sessionId: string) => ({ type: 'session_created', at: 1, eventVersion: 1, sessionId }) as const;
+const noted = (taskId: string) => ({ type: 'task_updated', at: 2, taskId, status: 'running' }) as const;
+const note = (text: string) => ({ type: 'prompt', messages: [{ content: [{ type: 'text', text }] }] }) as const;
+
+describe('postgresJournal keeps the contract of journals', () => {
+  let schemas = 0;
+  const make = () => {
+    const schema = `case_${(schemas += 1)}`;
+    const options = { connection: contractUrl, maxConnections: 3, schema };
+    return {
+      journal: postgresJournal(options),
+      open: async () => postgresJournal(options),
+    };
+  };
+  for (const { name, run } of journalContract(make, { shared: true, runs: 5 })) it(name, run);
+});
+
+describe('the database', () => {
+  it('gets its tables once, however many journals open it at the same time', async () => {
+    const url = await server.database();
+    const all = Array.from({ length: 5 }, () => open(url));
+    await Promise.all(all.map((journal, index) => journal.create(`s${index}`, created(`s${index}`))));
+    const { sessions } = await open(url).list();
+    expect(sessions).toHaveLength(5);
+  });
+
+  it('that a newer Treadle has written is refused, untouched', async () => {
+    const url = await server.database();
+    const journal = open(url);
+    await journal.create('s', created('s'));
+    await journal.close();
+    const sql = client(url);
+    await sql`update treadle.schema_version set version = 999`;
+    await expect(open(url).list()).rejects.toMatchObject({ code: 'journal_too_new' });
+    expect(await sql`select version from treadle.schema_version`).toEqual([{ version: 999 }]);
+    expect(await sql`select name from treadle.sessions`).toEqual([{ name: 's' }]);
+  });
+
+  it('may be reached by a client of your own, which stays open', async () => {
+    const sql = client(await server.database());
+    const journal = open(sql);
+    await journal.create('s', created('s'));
+    await journal.close();
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  });
+
+  it('keeps what was written byte for byte, also what jsonb would not', async () => {
+    const journal = open(await server.database());
+    await journal.create('s', created('s'));
+    const text = 'a\u0000b \ud83d\ude00 \u2028 1.0 {"z":1,"a":2}';
+    await journal.post('s', note(text), 'k', 2);
+    const events: unknown[] = [];
+    for await (const event of journal.read('s', 2)) events.push(event);
+    expect(events).toEqual([{ type: 'input_received', at: 2, key: 'k', input: note(text), seq: 2 }]);
+  });
+
+  it('that is not there is an error with a code and no password, and is tried again by the next call', async () => {
+    const journal = open('postgres://postgres:s3cret@127.0.0.1:1/none');
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const failure: unknown = await journal.list().catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'journal_failed' });
+      expect(String(failure)).not.toContain('s3cret');
+    }
+  });
+
+  it('refuses a schema that is no plain name', () => {
+    expect(() => postgresJournal({ connection: 'postgres://x', schema: 'a"; drop' })).toThrow('no name for a schema');
+  });
+});
+
+describe('another process', () => {
+  it('is told of what is written, and after a lost connection of what it missed', async () => {
+    const url = await server.database();
+    const writer = open(url);
+    await writer.create('s', created('s'));
+    const reader = open(url);
+    const heard: number[] = [];
+    let wake = (): void => {};
+    const until = async (seq: number): Promise<void> => {
+      while (!heard.includes(seq)) await new Promise<void>((resolve) => (wake = resolve));
+    };
+    await reader.list();
+    reader.watch('s', (seq) => {
+      heard.push(seq);
+      wake();
+    });
+    await writer.post('s', note('one'), 'k1', 2);
+    await until(2);
+    // Every connection but this one dies, as when the server restarts.
+    const sql = client(url);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    await sql`update treadle.sessions set seq = seq`;
+    await client(url)`select 1`;
+    const again = open(url);
+    await again.post('s', note('two'), 'k2', 3);
+    await until(3);
+    expect(heard).toContain(3);
+  });
+
+  it('takes a session over when its lease has lapsed, and the older one writes nothing more', async () => {
+    const url = await server.database();
+    const clock = testClock();
+    // Nobody can tell whether the other process lives: it is on another machine.
+    const elsewhere = { self: () => ({ pid: 1, start: null, host: 'elsewhere' }), isGone: () => false };
+    const first = open(url, { clock, leaseMs: 1000, processes: elsewhere });
+    const second = open(url, { clock, leaseMs: 1000 });
+    await first.create('s', created('s'));
+    const claim = await first.claim('s', { id: 'a', label: 'first' });
+    await expect(second.claim('s', { id: 'b', label: 'second' })).rejects.toMatchObject({ code: 'session_busy' });
+    await clock.advance(1000);
+    const taken = await second.claim('s', { id: 'b', label: 'second' });
+    expect(taken.epoch).toBe(claim.epoch + 1);
+    await expect(first.append('s', claim.epoch, 1, [noted('t')])).rejects.toMatchObject({ code: 'fenced' });
+    expect(await claim.renew()).toBe(false);
+    expect((await second.append('s', taken.epoch, 1, [noted('t')])).ok).toBe(true);
+  });
+
+  it('is told once that a session was removed, also when nothing was written before', async () => {
+    const url = await server.database();
+    const [here, there] = [open(url), open(url)];
+    await here.create('s', created('s'));
+    const heard: [string, number][] = [];
+    here.watch('s', (seq) => heard.push(['here', seq]));
+    const told = new Promise<void>((resolve) => {
+      there.watch('s', (seq) => {
+        heard.push(['there', seq]);
+        resolve();
+      });
+    });
+    await there.list();
+    await here.remove('s');
+    await told;
+    // A write to another session is notified after the removal was.
+    await here.create('t', created('t'));
+    await new Promise<void>((resolve) => {
+      there.watch('t', () => resolve());
+      void here.post('t', note('two'), 'k', 3);
+    });
+    expect(heard.map(([who, seq]) => `${who} ${seq}`).toSorted((a, b) => a.localeCompare(b))).toEqual([
+      'here 1',
+      'there 1',
+    ]);
+  });
+
+  it('that posts the same key at the same moment writes it once', async () => {
+    const url = await server.database();
+    const both = [open(url), open(url)];
+    await both[0]?.create('s', created('s'));
+    for (let round = 0; round < 20; round += 1) {
+      const outcomes = await Promise.all(both.map((journal) => journal.post('s', note('x'), `k${round}`, 2)));
+      expect(new Set(outcomes.map(({ seq }) => seq)).size).toBe(1);
+      expect(outcomes.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
+    }
+  });
+});

@@ -1,0 +1,141 @@
+import type { Clock, DurableEvent, Journal } from '@treadle/core';
+import { journalErrors, systemClock, TreadleError } from '@treadle/core';
+import type { ProcessTable } from '../sqlite/processes.ts';
+import { systemProcesses } from '../sqlite/processes.ts';
+import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
+import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connect.ts';
+import { listSessions, readEvents } from './read.ts';
+import { removeSession } from './remove.ts';
+import { migrate } from './schema.ts';
+import { sessionOf } from './tables.ts';
+import { createWatchers } from './watch.ts';
+import { appendEvents, createSession, postInput } from './write.ts';
+
+export interface PostgresJournalOptions extends PostgresConnection {
+  /** The schema its tables are in, made when it isn't there. Default `treadle`. */
+  readonly schema?: string;
+  /** Time for leases. Every machine's clock must be about right. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
+  readonly processes?: ProcessTable;
+  /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
+  readonly leaseMs?: number;
+}
+
+/**
+ * A journal in a Postgres database, for any number of processes on any number of machines. An append, its fence included,
+ * is one statement; others hear of it by `LISTEN` and `NOTIFY`. What is acknowledged is committed, as durable as the
+ * database's `synchronous_commit` makes it. The tables are made and brought up to date when the journal is first used.
+ *
+ * It needs the package `postgres`. It lets go of connections it made itself in `close`, and never of yours.
+ */
+export function postgresJournal(options: PostgresJournalOptions): Journal {
+  const { schema = 'treadle', clock = systemClock, processes = systemProcesses, leaseMs = 30_000 } = options;
+  if (!/^[a-z_][a-z0-9_]{0,40}$/.test(schema)) {
+    const message = `postgresJournal: "${schema}" is no name for a schema. Use lower-case letters, digits and _.`;
+    throw new TreadleError('invalid_definition', message);
+  }
+  const leasing = { clock, processes, leaseMs };
+  const place = { schema, channel: `${schema}_journal` };
+  const watchers = createWatchers(place.channel);
+  const held = new Set<Taken>();
+  let closed = false;
+  let opening: Promise<Connected> | undefined;
+  let closing: Promise<void> | undefined;
+
+  async function open(): Promise<Connected> {
+    const connected = await connect(options);
+    try {
+      await migrate(connected.sql, schema);
+      await watchers.listen(connected.sql, schema);
+      return connected;
+    } catch (thrown) {
+      if (connected.isOurs) await connected.sql.end({ timeout: 0 });
+      throw thrown;
+    }
+  }
+
+  async function run<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    if (closed) throw journalErrors.closed();
+    opening ??= open();
+    try {
+      const { sql } = await opening.catch((thrown: unknown) => {
+        // A later call tries again: the server may be up by then.
+        opening = undefined;
+        throw thrown;
+      });
+      return await work(sql);
+    } catch (thrown) {
+      throw postgresError(thrown);
+    }
+  }
+
+  async function shut(): Promise<void> {
+    const connected = await opening?.catch(() => undefined);
+    if (connected) {
+      await Promise.all(
+        // One that can't be released lapses by itself, or with this process.
+        [...held].map((taken) => run((sql) => releaseLease(sql, schema, taken)).catch(() => {})),
+      );
+    }
+    closed = true;
+    await watchers.close().catch(() => {});
+    if (connected?.isOurs === true) await connected.sql.end({ timeout: 5 });
+  }
+
+  async function* read(sessionId: string, from: number): AsyncGenerator<DurableEvent> {
+    const sql = await run(async (ready) => ready);
+    try {
+      yield* readEvents(sql, schema, sessionId, from);
+    } catch (thrown) {
+      throw closed ? journalErrors.closed() : postgresError(thrown);
+    }
+  }
+
+  return {
+    create: (sessionId, first, fork) => run((sql) => createSession(sql, schema, sessionId, first, fork)),
+    async claim(sessionId, owner) {
+      const taken = await run((sql) => takeLease(sql, schema, leasing, sessionId, owner));
+      held.add(taken);
+      return {
+        sessionId,
+        epoch: taken.epoch,
+        seq: taken.seq,
+        leaseMs,
+        renew: () => run((sql) => renewLease(sql, schema, leasing, taken)),
+        async release() {
+          if (held.delete(taken) && !closed) await run((sql) => releaseLease(sql, schema, taken));
+        },
+      };
+    },
+    async append(sessionId, epoch, expectedSeq, events) {
+      const append = { name: sessionId, epoch, expectedSeq };
+      const outcome = await run((sql) => appendEvents(sql, place, append, events));
+      if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
+      return outcome;
+    },
+    async post(sessionId, input, key, at) {
+      const outcome = await run((sql) => postInput(sql, place, sessionId, input, key, at));
+      if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
+      return outcome;
+    },
+    read,
+    watch(sessionId, changed) {
+      const stop = watchers.add(sessionId, changed);
+      // Others' writes are heard of only while connected. A server that can't be reached is reported to the next caller.
+      if (!opening && !closed) run(async () => {}).catch(() => {});
+      return stop;
+    },
+    list: (listOptions = {}) => run((sql) => listSessions(sql, schema, listOptions)),
+    async remove(sessionId) {
+      const { seq } = await run((sql) => sessionOf(sql, schema, sessionId));
+      await run((sql) =>
+        removeSession(sql, place, sessionId, (transaction, session) =>
+          refuseHeld(transaction, schema, leasing, sessionId, session),
+        ),
+      );
+      watchers.removed(sessionId, Number(seq));
+    },
+    close: () => (closing ??= shut()),
+  };
+}

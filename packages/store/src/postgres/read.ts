@@ -1,0 +1,114 @@
+import type { DurableEvent, DurableEventBody, ListOptions, SessionPage, SessionSummary } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import type { Query } from './connect.ts';
+import { sessionOf } from './tables.ts';
+
+/** A row id and the numbers to read of it. */
+interface Stretch {
+  readonly session: string;
+  next: number;
+  readonly last: number;
+}
+
+/** What a reader fetches at a time. */
+const BATCH_ROWS = 500;
+
+const corrupt = (name: string, what: string, cause?: unknown): TreadleError =>
+  new TreadleError('journal_corrupt', `Session ${name}: ${what}. Restore the database from a copy.`, { cause });
+
+async function stretches(sql: Query, schema: string, name: string, from: number): Promise<Stretch[]> {
+  const parts: Stretch[] = [];
+  const row = await sessionOf(sql, schema, name);
+  let current: { readonly id: string; readonly base: string; readonly parent: string | null } | undefined = row;
+  let last = Number(row.seq);
+  while (current && last >= from) {
+    const base = Number(current.base);
+    if (last > base) parts.push({ session: current.id, next: Math.max(from, base + 1), last });
+    last = Math.min(last, base);
+    if (current.parent === null || last < from) break;
+    [current] = await sql<{ id: string; base: string; parent: string | null }[]>`
+      select id, base, parent from ${sql(schema)}.sessions where id = ${current.parent}`;
+  }
+  return parts.reverse();
+}
+
+/** Reads in batches, each a statement of its own, so that a slow reader holds nothing. */
+export async function* readEvents(
+  sql: Query,
+  schema: string,
+  name: string,
+  from: number,
+): AsyncGenerator<DurableEvent> {
+  for (const part of await stretches(sql, schema, name, Math.max(1, from))) {
+    while (part.next <= part.last) {
+      const rows = await sql<{ seq: string; body: string }[]>`
+        select seq, body from ${sql(schema)}.events
+        where session = ${part.session} and seq between ${part.next} and ${part.last}
+        order by seq limit ${BATCH_ROWS}`;
+      if (rows.length === 0 || rows.some(({ seq }, index) => Number(seq) !== part.next + index)) {
+        // Removed while it was read, or damaged.
+        await sessionOf(sql, schema, name);
+        throw corrupt(name, `events are missing from ${part.next} on`);
+      }
+      part.next += rows.length;
+      for (const { seq, body } of rows) yield parsed(name, Number(seq), body);
+    }
+  }
+}
+
+function parsed(name: string, seq: number, body: string): DurableEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(body);
+  } catch (error) {
+    throw corrupt(name, `event ${seq} is not JSON`, error);
+  }
+  if (typeof event !== 'object' || event === null) throw corrupt(name, `event ${seq} is not an object`);
+  return Object.assign(event as DurableEventBody, { seq });
+}
+
+interface ListRow {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly agentId: string | null;
+  readonly firstPrompt: string | null;
+  readonly base: string;
+  readonly parentId: string | null;
+  readonly seq: string;
+}
+
+export async function listSessions(
+  sql: Query,
+  schema: string,
+  { limit = 50, cursor, agentId }: ListOptions,
+): Promise<SessionPage> {
+  const [updatedAt = 0, id = 0] = cursor?.split('.').map(Number) ?? [];
+  const rows = await sql<ListRow[]>`
+    select session.id, session.name as "sessionId", session.created_at as "createdAt",
+      session.updated_at as "updatedAt", session.agent_id as "agentId", session.first_prompt as "firstPrompt",
+      session.base, parent.name as "parentId", session.seq
+    from ${sql(schema)}.sessions as session
+    left join ${sql(schema)}.sessions as parent on parent.id = session.parent
+    where not session.removed
+      ${agentId === undefined ? sql`` : sql`and session.agent_id = ${agentId}`}
+      ${cursor === undefined ? sql`` : sql`and (session.updated_at, session.id) < (${updatedAt}, ${id})`}
+    order by session.updated_at desc, session.id desc limit ${limit + 1}`;
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    sessions: shown.map(summaryOf),
+    ...(last && rows.length > limit ? { cursor: `${last.updatedAt}.${last.id}` } : {}),
+  };
+}
+
+const summaryOf = (row: ListRow): SessionSummary => ({
+  sessionId: row.sessionId,
+  seq: Number(row.seq),
+  createdAt: Number(row.createdAt),
+  updatedAt: Number(row.updatedAt),
+  ...(row.agentId === null ? {} : { agentId: row.agentId }),
+  ...(row.firstPrompt === null ? {} : { firstPrompt: row.firstPrompt }),
+  ...(row.parentId === null ? {} : { parent: { sessionId: row.parentId, seq: Number(row.base) } }),
+});

@@ -1,0 +1,37 @@
+import type { Query, Sql } from './connect.ts';
+import { sessionOf } from './tables.ts';
+
+/** Deletes a session, but for what forks still read of it. `refuseHeld` throws when somebody works on it. */
+export async function removeSession(
+  sql: Sql,
+  { schema, channel }: { readonly schema: string; readonly channel: string },
+  name: string,
+  refuseHeld: (transaction: Query, session: string) => Promise<void>,
+): Promise<void> {
+  await sql.begin(async (transaction) => {
+    const { id } = await sessionOf(transaction, schema, name, 'update');
+    await refuseHeld(transaction, id);
+    await transaction`delete from ${transaction(schema)}.leases where session = ${id}`;
+    await transaction`delete from ${transaction(schema)}.inputs where session = ${id}`;
+    const [written] = await transaction`
+      with written as (
+        update ${transaction(schema)}.sessions set removed = true where id = ${id} returning name, seq
+      )
+      select pg_notify(${channel}, md5(written.name) || ':' || written.seq || ':removed') from written`;
+    if (written) await prune(transaction, schema, id);
+  });
+}
+
+/** Deletes what no fork reads of a removed session, and its removed ancestors when it was the last to read them. */
+async function prune(sql: Query, schema: string, id: string): Promise<void> {
+  const [forked] = await sql<{ seq: string | null }[]>`
+    select max(base) as seq from ${sql(schema)}.sessions where parent = ${id}`;
+  await sql`delete from ${sql(schema)}.events where session = ${id} and seq > ${forked?.seq ?? 0}`;
+  if (forked?.seq != null) return;
+  const [row] = await sql<{ parent: string | null }[]>`
+    delete from ${sql(schema)}.sessions where id = ${id} returning parent`;
+  if (!row?.parent) return;
+  const [parent] = await sql<{ removed: boolean }[]>`
+    select removed from ${sql(schema)}.sessions where id = ${row.parent} for update`;
+  if (parent?.removed === true) await prune(sql, schema, row.parent);
+}

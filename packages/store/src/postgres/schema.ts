@@ -1,0 +1,78 @@
+import { TreadleError } from '@treadle/core';
+import type { Query, Sql } from './connect.ts';
+
+/** One step of the schema each; a database that has the first N gets those after them. Never changed, only added to. */
+const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] = [
+  (sql, schema) => sql`
+    create table ${sql(schema)}.sessions (
+      id bigint generated always as identity primary key,
+      name text not null,
+      parent bigint references ${sql(schema)}.sessions,
+      base bigint not null,
+      seq bigint not null,
+      last_appended bigint not null,
+      epoch bigint not null default 0,
+      created_at bigint not null,
+      updated_at bigint not null,
+      agent_id text,
+      first_prompt text,
+      first_prompt_seq bigint,
+      removed boolean not null default false
+    )`,
+  (sql, schema) => sql`create unique index sessions_name on ${sql(schema)}.sessions (name) where not removed`,
+  (sql, schema) =>
+    sql`create index sessions_listed on ${sql(schema)}.sessions (updated_at desc, id desc) where not removed`,
+  (sql, schema) => sql`create index sessions_parent on ${sql(schema)}.sessions (parent) where parent is not null`,
+  // The body is the text that was written, byte for byte, which jsonb would not keep.
+  (sql, schema) => sql`
+    create table ${sql(schema)}.events (
+      session bigint not null references ${sql(schema)}.sessions on delete cascade,
+      seq bigint not null,
+      body text not null,
+      primary key (session, seq)
+    )`,
+  (sql, schema) => sql`
+    create table ${sql(schema)}.inputs (
+      session bigint not null references ${sql(schema)}.sessions on delete cascade,
+      key text not null,
+      seq bigint not null,
+      primary key (session, key)
+    )`,
+  (sql, schema) => sql`
+    create table ${sql(schema)}.leases (
+      session bigint primary key references ${sql(schema)}.sessions on delete cascade,
+      epoch bigint not null,
+      owner_id text not null,
+      owner_label text not null,
+      pid integer not null,
+      process_start text,
+      host text not null,
+      expires_at bigint not null
+    )`,
+];
+
+/**
+ * Brings the schema up to date, one process at a time.
+ *
+ * @throws TreadleError `journal_too_new` when a newer Treadle has been here; nothing is changed then.
+ */
+export async function migrate(sql: Sql, schema: string): Promise<void> {
+  await sql.begin(async (transaction) => {
+    // Two processes that start together: the second waits, and finds everything done.
+    await transaction`select pg_advisory_xact_lock(hashtext(${`treadle ${schema}`}))`;
+    await transaction`create schema if not exists ${transaction(schema)}`;
+    await transaction`create table if not exists ${transaction(schema)}.schema_version (version integer not null)`;
+    const [row] = await transaction<{ version: number }[]>`select version from ${transaction(schema)}.schema_version`;
+    const version = row?.version ?? 0;
+    if (version > MIGRATIONS.length) {
+      throw new TreadleError(
+        'journal_too_new',
+        `The schema "${schema}" was written by a newer Treadle (version ${version}, known ${MIGRATIONS.length}).`,
+      );
+    }
+    for (const migration of MIGRATIONS.slice(version)) await migration(transaction, schema);
+    if (version === MIGRATIONS.length) return;
+    await transaction`delete from ${transaction(schema)}.schema_version`;
+    await transaction`insert into ${transaction(schema)}.schema_version values (${MIGRATIONS.length})`;
+  });
+}

@@ -1,0 +1,197 @@
+import type { AppendOutcome, DurableEventBody, PostOutcome, SessionInput } from '@treadle/core';
+import { agentIdOf, firstPromptOf, journalErrors } from '@treadle/core';
+import { isDuplicate, type Query, type Sql } from './connect.ts';
+import { leaseOf, sessionOf, type SessionRow } from './tables.ts';
+
+/** What listeners are sent: which session, by a name of fixed length, and the end of its log. */
+const notice = (sql: Query, channel: string): ReturnType<Query> =>
+  sql`pg_notify(${channel}, md5(written.name) || ':' || written.seq)`;
+
+/** What `list` shows of a prompt; a text of Postgres can't have NUL in it. */
+const shownPrompt = (input: SessionInput): string | null => firstPromptOf(input)?.replaceAll('\0', '') ?? null;
+
+export async function createSession(
+  sql: Sql,
+  schema: string,
+  name: string,
+  first: DurableEventBody,
+  fork: { readonly sessionId: string; readonly seq: number } | undefined,
+): Promise<void> {
+  const agentId = agentIdOf(first) ?? null;
+  await sql.begin(async (transaction) => {
+    // Shared, so that the parent can't be removed while it gets a child.
+    const parent = fork ? await sessionOf(transaction, schema, fork.sessionId, 'share') : null;
+    if (fork && parent && !(Number.isInteger(fork.seq) && fork.seq >= 1 && fork.seq <= Number(parent.seq))) {
+      throw journalErrors.noSuchEvent(fork.sessionId, fork.seq, Number(parent.seq));
+    }
+    const base = fork?.seq ?? 0;
+    const { text, seq } = inheritedPrompt(parent, base);
+    const [row] = await transaction<{ id: string }[]>`
+      insert into ${transaction(schema)}.sessions
+        (name, parent, base, seq, last_appended, created_at, updated_at, agent_id, first_prompt, first_prompt_seq)
+      values (${name}, ${parent?.id ?? null}, ${base}, ${base + 1}, ${base + 1}, ${first.at}, ${first.at}, ${agentId},
+        ${text}, ${seq})
+      on conflict do nothing returning id`;
+    if (!row) throw journalErrors.exists(name);
+    await transaction`
+      insert into ${transaction(schema)}.events (session, seq, body)
+      values (${row.id}, ${base + 1}, ${JSON.stringify(first)})`;
+  });
+}
+
+function inheritedPrompt(parent: SessionRow | null, base: number): { text: string | null; seq: string | null } {
+  const inherits = parent !== null && parent.firstPromptSeq !== null && Number(parent.firstPromptSeq) <= base;
+  return inherits ? { text: parent.firstPrompt, seq: parent.firstPromptSeq } : { text: null, seq: null };
+}
+
+/** The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log. */
+async function writeAll(
+  sql: Query,
+  { schema, channel }: Place,
+  append: Append,
+  bodies: readonly DurableEventBody[],
+): Promise<boolean> {
+  const { name, epoch, expectedSeq } = append;
+  const count = bodies.length;
+  const texts = bodies.map((body) => JSON.stringify(body));
+  const at = bodies.at(-1)?.at ?? 0;
+  const rows = await sql`
+    with written as (
+      update ${sql(schema)}.sessions as session
+      set seq = session.seq + ${count}::int, last_appended = session.seq + ${count}::int, updated_at = ${at}
+      where session.name = ${name} and not session.removed and session.seq = ${expectedSeq}
+        and exists (
+          select from ${sql(schema)}.leases as lease where lease.session = session.id and lease.epoch = ${epoch}
+        ) and session.epoch = ${epoch}
+      returning session.id, session.name, session.seq
+    ), events as (
+      insert into ${sql(schema)}.events (session, seq, body)
+      select written.id, ${expectedSeq}::bigint + body.place, body.text
+      from written, unnest(${texts}::text[]) with ordinality as body (text, place)
+    )
+    select ${notice(sql, channel)} from written`;
+  return rows.length === 1;
+}
+
+interface Place {
+  readonly schema: string;
+  readonly channel: string;
+}
+
+interface Append {
+  readonly name: string;
+  readonly epoch: number;
+  readonly expectedSeq: number;
+}
+
+export async function appendEvents(
+  sql: Sql,
+  place: Place,
+  append: Append,
+  bodies: readonly DurableEventBody[],
+): Promise<AppendOutcome> {
+  if (bodies.length > 0 && (await written(sql, place, append, bodies))) {
+    return { ok: true, events: bodies.map((body, index) => ({ ...body, seq: append.expectedSeq + index + 1 })) };
+  }
+  const outcome = await standing(sql, place.schema, append);
+  if (outcome !== null) return outcome;
+  if (bodies.length === 0) return { ok: true, events: [] };
+  throw journalErrors.fenced(append.name, append.epoch, 'the session was replaced meanwhile');
+}
+
+/** Inputs among what is appended have keys to remember, which takes a transaction; a drive never appends any. */
+function written(sql: Sql, place: Place, append: Append, bodies: readonly DurableEventBody[]): Promise<boolean> {
+  if (!bodies.some(({ type }) => type === 'input_received')) return writeAll(sql, place, append, bodies);
+  return sql.begin(async (transaction) => {
+    if (!(await writeAll(transaction, place, append, bodies))) return false;
+    const { id } = await sessionOf(transaction, place.schema, append.name);
+    for (const [index, body] of bodies.entries()) {
+      if (body.type !== 'input_received') continue;
+      const seq = append.expectedSeq + index + 1;
+      const text = shownPrompt(body.input);
+      await transaction`
+        insert into ${transaction(place.schema)}.inputs (session, key, seq) values (${id}, ${body.key}, ${seq})
+        on conflict do nothing`;
+      await transaction`
+        update ${transaction(place.schema)}.sessions set first_prompt = ${text}, first_prompt_seq = ${seq}
+        where id = ${id} and first_prompt is null and ${text}::text is not null`;
+    }
+    return true;
+  });
+}
+
+/** Why an append was not written; null when nothing stands in its way. */
+async function standing(
+  sql: Query,
+  schema: string,
+  { name, epoch, expectedSeq }: Append,
+): Promise<{ readonly ok: false; readonly seq: number } | null> {
+  const row = await sessionOf(sql, schema, name);
+  const [seq, highest, lastAppended] = [Number(row.seq), Number(row.epoch), Number(row.lastAppended)];
+  if (epoch !== highest) throw journalErrors.fenced(name, epoch, `epoch ${highest} took it over`);
+  if (!(await leaseOf(sql, schema, row.id))) throw journalErrors.fenced(name, epoch, 'its claim was released');
+  if (expectedSeq === seq) return null;
+  if (expectedSeq > seq || expectedSeq < lastAppended) {
+    throw journalErrors.fenced(name, epoch, `it expects event ${expectedSeq + 1}, the log ends at ${seq}`);
+  }
+  return { ok: false, seq };
+}
+
+export async function postInput(
+  sql: Sql,
+  place: Place,
+  name: string,
+  input: SessionInput,
+  key: string,
+  at: number,
+): Promise<PostOutcome> {
+  const known = await knownInput(sql, place.schema, name, key);
+  if (known !== null) return { seq: known, duplicate: true };
+  try {
+    return { seq: await writeInput(sql, place, name, input, key, at), duplicate: false };
+  } catch (thrown) {
+    if (!isDuplicate(thrown)) throw thrown;
+    // The same key, at the same moment: the other one was first.
+    const seq = await knownInput(sql, place.schema, name, key);
+    if (seq === null) throw thrown;
+    return { seq, duplicate: true };
+  }
+}
+
+async function knownInput(sql: Query, schema: string, name: string, key: string): Promise<number | null> {
+  const [row] = await sql<{ seq: string }[]>`
+    select input.seq from ${sql(schema)}.inputs as input
+    join ${sql(schema)}.sessions as session on session.id = input.session
+    where session.name = ${name} and not session.removed and input.key = ${key}`;
+  return row ? Number(row.seq) : null;
+}
+
+async function writeInput(
+  sql: Sql,
+  { schema, channel }: Place,
+  name: string,
+  input: SessionInput,
+  key: string,
+  at: number,
+): Promise<number> {
+  const event: DurableEventBody = { type: 'input_received', at, key, input };
+  const text = shownPrompt(input);
+  const [row] = await sql<{ seq: string }[]>`
+    with written as (
+      update ${sql(schema)}.sessions as session
+      set seq = session.seq + 1, updated_at = ${at},
+        first_prompt = coalesce(session.first_prompt, ${text}::text),
+        first_prompt_seq = case when session.first_prompt is null and ${text}::text is not null
+          then session.seq + 1 else session.first_prompt_seq end
+      where session.name = ${name} and not session.removed
+      returning session.id, session.name, session.seq
+    ), events as (
+      insert into ${sql(schema)}.events (session, seq, body)
+      select written.id, written.seq, ${JSON.stringify(event)} from written
+    ), inputs as (
+      insert into ${sql(schema)}.inputs (session, key, seq) select written.id, ${key}, written.seq from written
+    )
+    select written.seq, ${notice(sql, channel)} from written`;
+  if (!row) throw journalErrors.notFound(name);
+  return Number(row.seq);
+}
