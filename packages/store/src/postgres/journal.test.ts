@@ -154,6 +154,7 @@ describe('another process', () => {
     const url = await server.database();
     const [here, there] = [open(url), open(url)];
     await here.create('s', created('s'));
+    await there.list();
     const heard: [string, number][] = [];
     here.watch('s', (seq) => heard.push(['here', seq]));
     const told = new Promise<void>((resolve) => {
@@ -162,7 +163,6 @@ describe('another process', () => {
         resolve();
       });
     });
-    await there.list();
     await here.remove('s');
     await told;
     // A write to another session is notified after the removal was.
