@@ -137,7 +137,8 @@ function start(request: CommandRequest, tag: string): Promise<Started> {
     const outputs = pid === undefined ? nothing : outputsOf(pid);
     child.once('error', reject);
     child.once('spawn', () => {
-      if (pid === undefined || stdout === null || stderr === null) reject(new Error(`${request.file} was started without a process id`));
+      if (pid === undefined || stdout === null || stderr === null)
+        reject(new Error(`${request.file} was started without a process id`));
       else resolve({ process: child, pid, outputs, stdout, stderr });
     });
   });
