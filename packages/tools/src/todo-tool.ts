@@ -3,8 +3,8 @@ import type { Tool } from '@treadle/core';
 
 /**
  * The tool `todo`: the model writes down what is to be done and how far it is. Each call replaces the whole list. It is
- * kept nowhere but in the log: `todoFold` of core reads it from there for a user interface, and what is still open comes
- * back into the view after a compaction. Result `details`: `{ todos }`.
+ * kept nowhere but in the log: `todoFold` of core reads it from there for a user interface, and no compaction takes the newest
+ * list out of the view while something on it is open. Result `details`: `{ todos }`.
  */
 export function todoTool(): Tool {
   return defineTool({

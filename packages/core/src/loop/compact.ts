@@ -4,6 +4,7 @@ import { checkContext, contextBounds, type ContextBounds } from '../context/opti
 import { RECALL } from '../context/recall.ts';
 import type { DurableEventBody, ViewPart } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
+import { tellMemory } from './compaction-memory.ts';
 import type { PerformContext } from './context.ts';
 import { modelOf, viewTokens } from './plan-compaction.ts';
 import type { Step } from './step.ts';
@@ -32,17 +33,20 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   const { view } = state;
   const length = view.length;
   const spending: Spending = { usage: null, cost: 0 };
+  await tellMemory(context, 'beforeCompaction');
   const made = await compactView(inputOf(context, step, spending));
   const interrupted = interrupt.reason !== null && state.run !== null;
   if (interrupted && spending.usage === null) return;
   const event = eventOf(context, step, made, spending, interrupted);
+  let written = false;
   if (state.run) {
     await log.record([event]);
-    return;
+    written = true;
   }
   // With no run open somebody may replace the conversation meanwhile; then this one's summary is of no use.
   const isSame = (): boolean => state.view === view && view.length === length;
-  for (let written = false; !written && isSame();) written = await log.tryRecord([event]);
+  while (!written && isSame()) written = await log.tryRecord([event]);
+  if (written && event.type === 'compacted') await tellMemory(context, 'afterCompaction');
 }
 
 function inputOf(context: PerformContext, step: CompactStep, spending: Spending): Parameters<typeof compactView>[0] {

@@ -55,13 +55,9 @@ function failed(
 
 /** The run as the log has it: what a compaction took out of the view is in it. */
 async function finishedRun({ agent, state, log, clock }: PerformContext): Promise<Omit<FinishedRun, 'signal'>> {
-  const { runId, startedSeq, last } = runOf(state);
+  const { runId, startedSeq, last, metadata } = runOf(state);
   const fold = runResultFold(runId);
-  let metadata: FinishedRun['metadata'];
-  for await (const event of log.read(startedSeq)) {
-    if (event.type === 'run_started' && event.runId === runId) ({ metadata } = event);
-    fold.take(event);
-  }
+  for await (const event of log.read(startedSeq)) fold.take(event);
   const { messages, finalMessage } = fold.result();
   const terminal = last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
   const closing = messages.find((message) => message.role === 'tool' && message.callId === terminal?.callId);
@@ -69,7 +65,7 @@ async function finishedRun({ agent, state, log, clock }: PerformContext): Promis
     sessionId: state.sessionId,
     runId,
     agentId: agent.id,
-    ...(metadata === undefined ? {} : { metadata }),
+    ...(metadata === null ? {} : { metadata }),
     prompt: messages.flatMap(saidByUser).join('\n'),
     answer: closing?.role === 'tool' ? textOf(closing.content) : finalText(finalMessage),
     messages,

@@ -145,6 +145,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     runId: event.runId,
     continuation: event.continuation,
     startedBy: event.startedBy,
+    metadata: event.metadata ?? null,
     startedSeq: event.seq,
     inputSeq: event.inputSeq,
     promptAdded: 0,

@@ -55,7 +55,8 @@ function added(
   origin: 'instructions' | 'memory',
   content: readonly UserContent[],
 ): DurableEventBody {
-  const message: UserMessage = { role: 'user', id: messageId(runId, origin), at, origin, content };
+  const pinned = origin === 'instructions' ? { pinned: true } : {};
+  const message: UserMessage = { role: 'user', id: messageId(runId, origin), at, origin, content, ...pinned };
   return { type: 'message_added', at, runId, inView: true, message };
 }
 

@@ -77,6 +77,8 @@ export interface RunState {
   readonly runId: string;
   readonly continuation: Continuation;
   readonly startedBy: 'user' | 'subAgent';
+  /** What the caller said of it. */
+  readonly metadata: JsonObject | null;
   /** Sequence number of its `run_started`. */
   readonly startedSeq: number;
   /** The input that started it, and how many of that input's messages are in the history. */

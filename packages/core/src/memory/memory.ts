@@ -34,7 +34,9 @@ export interface FinishedRun extends MemoryScope {
 }
 
 /** What a memory is told around a compaction. */
-export interface CompactionNews extends MemoryScope {
+export interface CompactionNews extends Omit<MemoryScope, 'runId'> {
+  /** Absent when somebody asked for it while no run was open; so is `metadata` then. */
+  readonly runId?: string;
   /** Before: what is there still. After: what is left. */
   readonly messages: readonly Message[];
   readonly signal: AbortSignal;

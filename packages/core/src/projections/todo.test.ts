@@ -3,15 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { DurableEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import { UNKNOWN_USAGE } from '../model/usage.ts';
-import { TODO_TOOL, todoFold, todoItems, todoReminder, type TodoItem } from './todo.ts';
+import { TODO_TOOL, todoFold, todoItems, type TodoItem } from './todo.ts';
 
 const item = (content: string, status: TodoItem['status'] = 'pending'): TodoItem => ({
   content,
   status,
   activeForm: `doing ${content}`,
 });
-
-const user = (id: string): Message => ({ role: 'user', id, at: 1, origin: 'prompt', content: [] });
 
 const call = (callId: string, todos: readonly TodoItem[]): Message => ({
   role: 'assistant',
@@ -84,43 +82,6 @@ describe('todoFold', () => {
     expect(list.items).toEqual([item('brought')]);
     expect(list.take(imported(3, []))).toBe(true);
     expect(list.items).toEqual([]);
-  });
-});
-
-describe('todoReminder', () => {
-  const open = [item('a', 'completed'), item('run the\n tests', 'in_progress')];
-  const before = [user('u1'), call('c1', open), result('c1'), user('u2')];
-
-  it('C8: brings open todos back when compaction removed the call that listed them', () => {
-    const reminder = todoReminder(before, [user('summary'), user('u2')], 7);
-    expect(reminder).toMatchObject({ role: 'user', origin: 'reminder', at: 7 });
-    const [block] = reminder?.content ?? [];
-    expect(block).toMatchObject({ type: 'text' });
-    expect(block?.type === 'text' && block.text).toContain('- [completed] a\n- [in_progress] run the tests\n');
-  });
-
-  it('C8: keeps its message through further compactions, until a newer list stands in its place', () => {
-    const reminder = todoReminder(before, [user('u2')], 7);
-    const compacted = [user('u2'), ...(reminder ? [reminder] : []), user('u3')];
-    expect(todoReminder(compacted, compacted.slice(1), 8)).toBeNull();
-    expect(todoReminder(compacted, [user('u3')], 9)).toBe(reminder);
-    const newer = [...compacted, call('c2', [item('new')]), result('c2')];
-    expect(todoReminder(newer, [user('u3')], 10)?.id).not.toBe(reminder?.id);
-    const finished = [...compacted, call('c2', [item('new', 'completed')]), result('c2')];
-    expect(todoReminder(finished, [user('u3')], 10)).toBeNull();
-  });
-
-  it('adds nothing while the list is still in the view, is done, or never was', () => {
-    expect(todoReminder(before, before.slice(1), 7)).toBeNull();
-    expect(todoReminder([call('c', [item('a', 'completed')]), result('c')], [], 7)).toBeNull();
-    expect(todoReminder([call('c', []), result('c')], [], 7)).toBeNull();
-    expect(todoReminder([user('u')], [], 7)).toBeNull();
-  });
-
-  it('goes by the last call that succeeded', () => {
-    const failed = [...before, call('c2', [item('rejected')]), result('c2', true)];
-    const [block] = todoReminder(failed, [], 7)?.content ?? [];
-    expect(block?.type === 'text' && block.text).toContain('run the tests');
   });
 });
 

@@ -1,6 +1,6 @@
 import type { DurableEvent } from '../events/events.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
-import type { Message, UserMessage } from '../messages/message.ts';
+import type { Message } from '../messages/message.ts';
 
 /** The name of the tool whose calls carry a todo list. */
 export const TODO_TOOL = 'todo';
@@ -76,16 +76,11 @@ export function todoFold(): TodoFold {
 function listOf(event: DurableEvent): readonly TodoItem[] | null {
   if (event.type === 'tool_ended' && event.toolName === TODO_TOOL && !event.isError) return todoItems(event.details);
   if (event.type !== 'input_received' || event.input.type !== 'import') return null;
-  return newestCall(event.input.messages)?.items ?? [];
+  return newestList(event.input.messages) ?? [];
 }
 
-interface TodoCall {
-  readonly callId: string;
-  readonly items: readonly TodoItem[];
-}
-
-/** The newest successful todo call among messages. */
-function newestCall(messages: readonly Message[]): TodoCall | null {
+/** The list of the newest successful todo call among messages. */
+function newestList(messages: readonly Message[]): readonly TodoItem[] | null {
   const succeeded = new Set<string>();
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index];
@@ -94,49 +89,8 @@ function newestCall(messages: readonly Message[]): TodoCall | null {
     for (const block of message.content.toReversed()) {
       if (block.type !== 'tool_call' || !succeeded.has(block.callId)) continue;
       const items = todoItems(block.arguments);
-      if (items) return { callId: block.callId, items };
+      if (items) return items;
     }
   }
   return null;
-}
-
-const REMINDER = 'todo_reminder_';
-
-const isReminder = (message: Message): message is UserMessage =>
-  message.role === 'user' && message.origin === 'reminder' && message.id.startsWith(REMINDER);
-
-/**
- * What must be added to a compacted view so that the open todos are still in it: a message of origin `reminder`, or null
- * when the compacted view still has the newest list, or nothing in it is open. Pure: the same views give the same message.
- *
- * @param before The view as it was.
- * @param after What compaction left of it.
- * @param at The time of the message, in milliseconds since 1970.
- */
-export function todoReminder(before: readonly Message[], after: readonly Message[], at: number): UserMessage | null {
-  const call = newestCall(before);
-  const reminder = before.findLast(isReminder);
-  // A list that was written after the last reminder stands in its place.
-  if (call && (!reminder || positionOf(before, call.callId) > before.indexOf(reminder))) {
-    if (positionOf(after, call.callId) !== -1) return null;
-    return call.items.every(isDone) ? null : reminderOf(call, at);
-  }
-  return !reminder || after.some(({ id }) => id === reminder.id) ? null : reminder;
-}
-
-const isDone = ({ status }: TodoItem): boolean => status === 'completed';
-
-const positionOf = (messages: readonly Message[], callId: string): number =>
-  messages.findIndex(
-    (message) =>
-      message.role === 'assistant' &&
-      message.content.some((block) => block.type === 'tool_call' && block.callId === callId),
-  );
-
-function reminderOf({ callId, items }: TodoCall, at: number): UserMessage {
-  const lines = items.map(({ content, status }) => `- [${status}] ${content.replaceAll(/\s+/g, ' ')}`);
-  const text =
-    'Earlier messages were removed to save space. This is your todo list as you last wrote it:\n' +
-    `${lines.join('\n')}\nGo on with it, and keep it up to date with the ${TODO_TOOL} tool.`;
-  return { role: 'user', id: `${REMINDER}${callId}`, at, origin: 'reminder', content: [{ type: 'text', text }] };
 }
