@@ -19,6 +19,9 @@ import type {
 } from './model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
 import { checkNoToolCall, type NoToolCallPolicy } from './output/no-call.ts';
+import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from './output/check.ts';
+import { checkFilters, type InputFilter, type NamedInputFilter } from './output/filters.ts';
+import { checkOutput, OUTPUT_TOOL, type OutputOptions, type StructuredOutput } from './output/structured.ts';
 import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
 import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions/permissions.ts';
 import type { Tool } from './tools/tool.ts';
@@ -86,6 +89,12 @@ export interface AgentDefinition {
   readonly context?: ContextOptions;
   /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
   readonly permissions?: PermissionOptions;
+  /** Looks at the answer before the run ends; what it refuses goes back to the model. */
+  readonly finalAnswerCheck?: FinalAnswerCheck | FinalAnswerCheckOptions;
+  /** The value a run is to come to, checked: `output` of its result. */
+  readonly output?: OutputOptions;
+  /** Look at every input before a model does: prompts, steering and follow-ups. Asked in this order. */
+  readonly inputFilters?: readonly (InputFilter | NamedInputFilter)[];
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -126,6 +135,9 @@ export interface Agent {
   /** Null for none. */
   readonly context: ContextPolicy | null;
   readonly permissions: PermissionConfig;
+  readonly finalAnswerCheck: Required<FinalAnswerCheckOptions> | null;
+  readonly output: StructuredOutput | null;
+  readonly inputFilters: readonly Required<NamedInputFilter>[] | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -155,7 +167,15 @@ export function defineAgent(definition: AgentDefinition): Agent {
   }
   const context = definition.context === undefined ? null : checkContext(definition.context);
   const given = [...(definition.tools ?? []), ...(context?.recall ? [recallTool()] : [])];
-  const tools = toolMap(given, definition.terminalTools === true ? terminalTools() : []);
+  const models = Object.freeze([definition.model, ...(definition.fallbacks ?? [])]);
+  const output = checkOutput(definition.output, models, given.length > 0 || definition.terminalTools === true);
+  if (output && definition.responseFormat) {
+    throw new TreadleError('invalid_definition', 'An agent has either output or responseFormat. output does the more.');
+  }
+  const tools = toolMap(given, [
+    ...(definition.terminalTools === true ? terminalTools() : []),
+    ...(output?.tool ? [output.tool] : []),
+  ]);
   const permissions = checkPermissions(definition.permissions, tools.values());
   const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
   for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
@@ -180,10 +200,10 @@ export function defineAgent(definition: AgentDefinition): Agent {
   return Object.freeze({
     id: definition.id ?? 'agent',
     model: definition.model,
-    models: Object.freeze([definition.model, ...(definition.fallbacks ?? [])]),
+    models,
     fallbackOn: definition.fallbackOn ?? DEFAULT_FALLBACK_ON,
     retry,
-    instructions: definition.instructions ?? '',
+    instructions: [definition.instructions, output?.instructions].filter(Boolean).join('\n\n'),
     projectInstructions: definition.projectInstructions?.trim() ? definition.projectInstructions : null,
     tools,
     toolDefinitions: toolDefinitions(tools.values(), permissions.removed),
@@ -198,13 +218,16 @@ export function defineAgent(definition: AgentDefinition): Agent {
     stopSequences: definition.stopSequences,
     thinking: definition.thinking,
     cache: definition.cache,
-    responseFormat: definition.responseFormat,
+    responseFormat: output?.responseFormat ?? definition.responseFormat,
     extraBody: definition.extraBody,
     hooks: hookRegistry(definition.hooks),
     noToolCall: checkNoToolCall(definition.noToolCall, tools),
     memory: memorySettings(definition.memory),
     context,
     permissions,
+    finalAnswerCheck: checkAnswerCheck(definition.finalAnswerCheck),
+    output,
+    inputFilters: checkFilters(definition.inputFilters),
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });
@@ -221,7 +244,7 @@ export const toolDefinitions = (tools: Iterable<Tool>, removed: ReadonlySet<stri
 function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {
   const map = new Map<string, Tool>();
   for (const tool of [...tools, ...builtIn]) {
-    if (isTerminalToolName(tool.name) && !builtIn.includes(tool)) {
+    if ((isTerminalToolName(tool.name) || tool.name === OUTPUT_TOOL) && !builtIn.includes(tool)) {
       throw new TreadleError(
         'invalid_definition',
         `"${tool.name}" is the name of a built-in tool. Rename yours, or set terminalTools: true for the built-in one.`,

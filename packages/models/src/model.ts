@@ -90,9 +90,11 @@ export function wireModel(options: WireModelOptions): Model {
       return { url, headers: { ...wire.headers, ...options.headers }, body: wire.body };
     },
   };
+  const structuredOutput = protocol.structuredOutput?.(modelId);
   return {
     provider,
     id: modelId,
+    ...(structuredOutput === undefined ? {} : { structuredOutput }),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.cost === undefined ? {} : { cost: options.cost }),
     stream: (request: ModelRequest, signal: AbortSignal): ModelStream => ({

@@ -12,6 +12,9 @@ export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly id?: string;
   readonly contextWindow?: number;
+  /** What the model says it can do. Default: nothing is said. */
+  readonly structuredOutput?: Model['structuredOutput'];
+  readonly toolCalling?: boolean;
   /** UTF-16 code units per delta. Default 16; `Infinity` streams each block as one delta. */
   readonly chunkSize?: number;
   /** The clock of the turns' delays. Default: the machine's. */
@@ -128,6 +131,8 @@ export function scriptedModel(script: Script<ModelRequest>, options: ScriptedMod
     provider: options.provider ?? 'scripted',
     id: options.id ?? 'scripted',
     ...(contextWindow !== undefined && { contextWindow }),
+    ...(options.structuredOutput !== undefined && { structuredOutput: options.structuredOutput }),
+    ...(options.toolCalling !== undefined && { toolCalling: options.toolCalling }),
     ...(cost && { cost }),
     requests,
     stream(request, signal) {

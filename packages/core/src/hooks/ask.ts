@@ -1,8 +1,8 @@
-import { errorText } from '../errors.ts';
 import { asJson, isJsonObject } from '../json.ts';
 import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
+import { timedCall, type TimedOutcome } from '../timed-call.ts';
 import { normalOutput } from '../tools/output.ts';
 import type { ToolOutput } from '../tools/tool.ts';
 import type { Hook, HookDecision, HookEvent, HookInput } from './hook.ts';
@@ -85,35 +85,17 @@ function failed(hook: Hook, problem: string, { warn, signal }: HookEnvironment):
   return { decision, problems: [problem], ...(decision === 'deny' ? { reason: problem } : {}) };
 }
 
-type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string };
-
 /** One call of one hook, within its time. */
-function called(hook: Hook, input: HookInput, { clock, messages, signal }: HookEnvironment): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const abort = new AbortController();
-    const settle = (outcome: Outcome): void => {
-      cancel();
-      signal.removeEventListener('abort', interrupted);
-      resolve(outcome);
-    };
-    const give = (problem: string): void => {
-      settle({ ok: false, problem });
-      abort.abort();
-    };
-    const interrupted = (): void => give(`${hook.name} was interrupted.`);
-    const cancel = clock.after(hook.timeoutMs, () => give(`${hook.name} took more than ${hook.timeoutMs} ms.`));
-    const failed = (thrown: unknown): void =>
-      settle({ ok: false, problem: `${hook.name} failed: ${errorText(thrown)}` });
-    if (signal.aborted) return interrupted();
-    signal.addEventListener('abort', interrupted);
-    try {
-      const answer = hook.run(input, { signal: abort.signal, messages });
-      Promise.resolve(answer).then((value) => settle({ ok: true, value }), failed);
-    } catch (thrown) {
-      failed(thrown);
-    }
+const called = (hook: Hook, input: HookInput, { clock, messages, signal }: HookEnvironment): Promise<TimedOutcome> => {
+  const { name, timeoutMs } = hook;
+  return timedCall({
+    name,
+    timeoutMs,
+    clock,
+    signal,
+    call: (aborted) => hook.run(input, { signal: aborted, messages }),
   });
-}
+};
 
 type Answer = HookDecision & { readonly systemMessage?: string };
 

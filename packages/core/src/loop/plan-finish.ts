@@ -1,15 +1,14 @@
-import type { DurableEventBody } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
-import type { BetweenTurns } from './between-turns.ts';
-import type { Step } from './step.ts';
-
-/** What a gate at the end of a run says: do this first, or go on with these messages. */
-export type FinishGate =
-  | { readonly type: 'first'; readonly step: Step }
-  | { readonly type: 'go_on'; readonly messages: readonly DurableEventBody[] };
+import type { BetweenTurns, FinishGate } from './between-turns.ts';
+import { checkGate, outputGate } from './plan-output.ts';
 
 /** Each has its say before a run ends well; null when it has nothing against the end. In this order. */
-const FINISH_GATES: readonly ((between: BetweenTurns) => FinishGate | null)[] = [stopHook, memoryUpdate];
+const FINISH_GATES: readonly ((between: BetweenTurns) => FinishGate | null)[] = [
+  outputGate,
+  checkGate,
+  stopHook,
+  memoryUpdate,
+];
 
 /** What must happen before a run may end well; null when it may. */
 export function gateFinish(between: BetweenTurns): FinishGate | null {

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent.ts';
 import type { Continuation, DurableEventBody, InputMessage, RunEnd } from '../events/events.ts';
 import { UNKNOWN_USAGE, type ModelError, type StopReason } from '../model/model.ts';
+import { withWarnings } from '../output/filters.ts';
 import type { InboxEntry, RunState, SessionState } from './state.ts';
 
 /** What planning needs to know of a run, whether it is in the log yet or about to be. */
@@ -49,7 +50,10 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
       ...(asked?.metadata === undefined ? {} : { metadata: asked.metadata }),
       inputSeq: seq,
     },
-    messages: messages.map((message, index) => inputMessage(runId, at, seq, 'prompt', message, index)),
+    messages: withWarnings(
+      state.decisions,
+      messages.map((message, index) => inputMessage(runId, at, seq, 'prompt', message, index)),
+    ),
   };
 }
 
@@ -57,9 +61,10 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
 export function promptMessages(state: SessionState, run: RunState, at: number): readonly DurableEventBody[] {
   const entry = state.inbox.find(({ seq }) => seq === run.inputSeq);
   if (entry?.input.type !== 'prompt') return [];
-  return entry.input.messages
-    .map((message, index) => inputMessage(run.runId, at, run.inputSeq, 'prompt', message, index))
-    .slice(run.promptAdded);
+  const messages = entry.input.messages.map((message, index) =>
+    inputMessage(run.runId, at, run.inputSeq, 'prompt', message, index),
+  );
+  return withWarnings(state.decisions, messages).slice(run.promptAdded);
 }
 
 /** An input as a user message of the history. Its id is derived, so that planning stays free of randomness. */

@@ -1,5 +1,7 @@
 import type { Agent } from '../agent.ts';
+import type { RunEnd } from '../events/events.ts';
 import { asHookDecision, type HookDecision } from '../hooks/hook.ts';
+import { askAboutInput, filterRefusal } from './plan-output.ts';
 import { endRun, rejectInput, type StartedRun } from './plan-runs.ts';
 import type { Question } from './question.ts';
 import { memoryKey } from './run-context.ts';
@@ -17,6 +19,7 @@ interface Start {
 
 /** Each asks, refuses, or (null) has nothing against the run. In this order. */
 const START_GATES: readonly ((start: Start) => Step | null)[] = [
+  filterGate,
   hookGate('user_prompt_submit'),
   hookGate('before_run'),
   memoryGate,
@@ -29,6 +32,14 @@ export function gateRun(start: Start): Step | null {
     if (step) return step;
   }
   return null;
+}
+
+function filterGate(start: Start): Step | null {
+  const { state, agent, entry, started } = start;
+  if (!agent.inputFilters || entry.input.type !== 'prompt') return null;
+  const first = askAboutInput(state, agent, [entry.seq], started.run.runId);
+  const reason = first ? null : filterRefusal(state, entry.seq);
+  return reason === null ? first : refuseRun(start, reason);
 }
 
 function hookGate(event: 'user_prompt_submit' | 'before_run'): (start: Start) => Step | null {
@@ -56,13 +67,13 @@ function memoryGate({ state, agent, entry, started }: Start): Step | null {
 const mayStart = ({ decision, endRun }: HookDecision): boolean => decision === 'proceed' && endRun === undefined;
 
 /** The run ends before it began: nobody hears of its start, and nothing of the prompt joins the history. */
-export function refuseRun({ entry, started, now }: Start, reason: string): Step {
+export function refuseRun({ entry, started, now }: Start, reason: string, end: RunEnd = 'rejected'): Step {
   const { run } = started;
   return {
     type: 'record',
     events: [
       rejectInput(entry, now, reason, run.runId),
-      endRun(run, now, 'rejected', null, { message: reason, inputSeq: entry.seq }),
+      endRun(run, now, end, null, { message: reason, inputSeq: entry.seq }),
     ],
   };
 }

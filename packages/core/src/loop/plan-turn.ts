@@ -1,10 +1,13 @@
 import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
+import { withWarnings } from '../output/filters.ts';
 import { noCallReminder } from '../output/no-call.ts';
 import type { BetweenTurns } from './between-turns.ts';
+import { endingCall } from './final-answer.ts';
 import { gateFinish } from './plan-finish.ts';
 import { exceededLimit, limitMessage } from './plan-limits.ts';
+import { gateDelivery, outputOf, outputSpent } from './plan-output.ts';
 import { deliver, deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { runContext } from './run-context.ts';
 import type { RunState, TurnOutcome, TurnState } from './state.ts';
@@ -13,7 +16,9 @@ import type { Step } from './step.ts';
 /** What follows a finished turn (or, with no outcome, a run's start): another turn, or the end. */
 export function planTurn(between: BetweenTurns): Step {
   const { state, run, agent, now, last } = between;
-  const terminal = last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
+  const spent = outputSpent(between);
+  if (last && spent) return record([endRun(run, now, spent.end, last.stopReason, { message: spent.message })]);
+  const terminal = endingCall(last, agent);
   if (last && terminal) {
     return finish(between, endRun(run, now, 'completed', last.stopReason, { terminalCallId: terminal.callId }));
   }
@@ -41,9 +46,12 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 
 /** The run would end here; what stands at its end may ask, or keep it going. */
 function finish(between: BetweenTurns, end: DurableEventBody): Step {
+  const { run, now, last } = between;
   const gate = end.type === 'run_ended' && end.end === 'completed' ? gateFinish(between) : null;
-  if (gate === null) return record([end]);
-  return gate.type === 'go_on' ? startTurn(between, gate.messages) : gate.step;
+  if (gate === null) return record([end.type === 'run_ended' ? { ...end, ...outputOf(between) } : end]);
+  if (gate.type === 'go_on') return startTurn(between, gate.messages);
+  if (gate.type === 'first') return gate.step;
+  return record([endRun(run, now, gate.end, last?.stopReason ?? null, { message: gate.message })]);
 }
 
 /** The next turn with its messages, unless a limit or a gate is in the way. */
@@ -56,12 +64,13 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
     return record([...prompt, limitMessage(run, now, hit), end]);
   }
   return (
+    gateDelivery(between, prompt, messages) ??
     gateTurn(between, prompt) ??
     record([
       ...(run.turns === 0 ? runContext(state, agent, run, now) : []),
       turnStarted(run, run.turns, now),
       ...prompt,
-      ...messages,
+      ...withWarnings(state.decisions, messages),
       ...deliverNotes(state, run.runId, now),
     ])
   );

@@ -7,7 +7,7 @@ import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { exceededLimit, limitMessage, type LimitHit } from './plan-limits.ts';
 import { planModelCall } from './plan-model.ts';
 import { deliver, deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
-import { gateRun } from './plan-start.ts';
+import { gateRun, refuseRun } from './plan-start.ts';
 import { runContext } from './run-context.ts';
 import { lacksCall, planTurn, turnEnded, turnStarted } from './plan-turn.ts';
 import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
@@ -69,17 +69,22 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   if (cancelled) {
     // Cancelled before it began: what was said is kept, and the run is over.
     const message = cancelled.reason ?? CANCELLED;
+    // What no filter has seen must not reach a model by way of the history.
+    if (agent.inputFilters) return refuseRun({ state, agent, entry, started, now }, message, 'aborted');
     return record([started.event, ...started.messages, endRun(run, now, 'aborted', 'aborted', { message })]);
   }
   const gate = gateRun({ state, agent, entry, started, now });
   if (gate) return gate;
   const context = runContext(state, agent, { runId: run.runId, inputSeq: entry.seq }, now);
   // Who has a say about turns is asked once the run has begun.
-  if (agent.hooks?.has('before_turn')) return record([started.event, ...context]);
+  if (agent.hooks?.has('before_turn') || (agent.inputFilters && steered(state)))
+    return record([started.event, ...context]);
   const steering = deliver(state, 'steering', run.runId, now);
   const notes = deliverNotes(state, run.runId, now);
   return record([started.event, ...context, turnStarted(run, 0, now), ...started.messages, ...steering, ...notes]);
 }
+
+const steered = ({ inbox }: SessionState): boolean => inbox.some(({ input }) => input.type === 'steering');
 
 const CANCELLED = 'The run was cancelled.';
 

@@ -13,7 +13,7 @@ interface Asked {
 }
 
 /** Something to be decided outside the log, once. Plain data: ids and keys, from which the one who asks finds the rest. */
-export type Question = HookQuestion | MemoryQuestion | PermissionQuestion;
+export type Question = HookQuestion | MemoryQuestion | PermissionQuestion | FilterQuestion | AnswerQuestion;
 
 /** Whether a call may run, as rules, the mode, a callback or a person have it. */
 type PermissionQuestion = Asked & { readonly type: 'permission'; readonly callId: string };
@@ -46,6 +46,12 @@ type HookQuestion = Asked & {
   readonly source?: SessionSource;
 };
 
+/** Whether an input may come in. */
+type FilterQuestion = Asked & { readonly type: 'filter'; readonly inputSeq: number };
+
+/** Whether the answer of a run that would end will do: its form, or what a check of the user's says. */
+type AnswerQuestion = Asked & { readonly type: 'output' | 'check' };
+
 export type SessionSource = HookInput<'session_start'>['source'];
 
 /** The kind under which an answer is logged. */
@@ -54,4 +60,7 @@ export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   permission: 'permission',
   memory: 'memory',
   memory_update: 'memory',
+  filter: 'filter',
+  output: 'check',
+  check: 'check',
 };

@@ -10,6 +10,7 @@ import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
+import { countMisfit, countRefusal } from './reduce-output.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -64,6 +65,7 @@ function fold(state: SessionState, event: DurableEvent): void {
       return attemptFailed(state, event);
     case 'tool_call_rejected':
       if (event.reason === 'no_call') return;
+      countMisfit(state.run, event.toolName, event.reason);
       return endCall(state, event, event.content, true);
     case 'tool_started':
       return toolStarted(state, event);
@@ -161,6 +163,8 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     stop: null,
     tooLong: null,
     stopsRefused: 0,
+    checksFailed: 0,
+    outputsFailed: 0,
     paused: false,
   };
 }
@@ -302,6 +306,7 @@ function decisionMade(state: SessionState, event: EventOf<'decision_made'>): voi
   const { seq, kind, key, turnIndex, callId, decision } = event;
   state.decisions.set(key, { answer: decision, turnIndex });
   if (kind === 'permission') return permissionDecided(state, event);
+  if (kind === 'check') countRefusal(state.run, key, decision);
   if (kind !== 'hook' || !isJsonObject(decision)) return;
   const said = asHookDecision(decision);
   // What a hook adds to a compaction is for whoever writes the summary.

@@ -69,7 +69,14 @@ export interface TurnOutcome {
   /** The model asked for tools and must be told their results. */
   readonly hadCalls: boolean;
   /** The calls that succeeded: one of a terminal tool among them ends the run. */
-  readonly succeeded: readonly { readonly callId: string; readonly toolName: string }[];
+  readonly succeeded: readonly SucceededCall[];
+}
+
+/** A call that succeeded, with its arguments as they stood after hooks. */
+export interface SucceededCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonObject;
 }
 
 /** The open run. */
@@ -104,6 +111,9 @@ export interface RunState {
   tooLong: string | null;
   /** How often a stop hook has kept it going. */
   stopsRefused: number;
+  /** Answers that failed the check, and values that didn't fit their schema. */
+  checksFailed: number;
+  outputsFailed: number;
   /** True between `run_paused` and the next drive. */
   paused: boolean;
 }
@@ -171,6 +181,8 @@ export function turnOutcome(turn: TurnState): TurnOutcome {
   return {
     stopReason: turn.message?.stopReason ?? null,
     hadCalls: results.length > 0,
-    succeeded: results.filter(({ isError }) => !isError).map(({ callId, toolName }) => ({ callId, toolName })),
+    succeeded: turn.calls.flatMap(({ callId, name, arguments: args, result }) =>
+      result?.isError === false ? [{ callId, toolName: name, arguments: args }] : [],
+    ),
   };
 }

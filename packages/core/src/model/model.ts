@@ -145,8 +145,8 @@ export interface Model {
   readonly id: string;
   /** Context window in tokens, when known. */
   readonly contextWindow?: number;
-  /** True when `responseFormat` with a schema is kept by the provider itself. */
-  readonly structuredOutput?: boolean;
+  /** Whether the provider itself keeps a `responseFormat` with a schema: also while there are tools, or only without. */
+  readonly structuredOutput?: 'always' | 'without_tools';
   /** False when the model knows no tool calls. */
   readonly toolCalling?: boolean;
   stream(request: ModelRequest, signal: AbortSignal): ModelStream;

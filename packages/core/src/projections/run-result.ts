@@ -16,6 +16,8 @@ export interface RunResult {
   readonly finalMessage: AssistantMessage | null;
   /** The text after the last tool block of the final message; what a terminal tool says when one ended the run. */
   readonly finalAnswer: string;
+  /** The value of a run with structured output; undefined when it came to none. */
+  readonly output: unknown;
   /** The call of a terminal tool that ended the run. */
   readonly terminalTool: TerminalCall | null;
   /**
@@ -146,6 +148,7 @@ export function runResultFold(runId: string): RunResultFold {
         finalMessage,
         lastResults.find(({ callId }) => callId === ended?.terminalCallId),
       ),
+      output: ended?.output,
       terminalTool: terminalCall(finalMessage, ended?.terminalCallId),
       messages,
       usage,

@@ -1,5 +1,5 @@
 import { errorText, TreadleError } from '../errors.ts';
-import type { JsonObject, JsonSchema } from '../json.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import { isJsonObject } from '../json.ts';
 import type { ToolAccess } from './access.ts';
 import type { ToolArguments, ToolParameters } from './define-types.ts';
@@ -226,14 +226,20 @@ function onlyOtherTypes(schema: JsonObject): boolean {
   );
 }
 
-function jsonCheck(compiled: (value: unknown) => readonly ArgumentsIssue[]): ArgumentsCheck {
+/** The check of a compiled JSON Schema. */
+export function jsonCheck(
+  compiled: (value: unknown) => readonly ArgumentsIssue[],
+): (value: JsonValue) => ArgumentsOutcome {
   return (args) => {
     const issues = compiled(args);
     return issues.length === 0 ? { ok: true, value: args } : { ok: false, issues };
   };
 }
 
-function standardCheck(schema: StandardSchema): ArgumentsCheck {
+/** The check of a Standard Schema. Never throws. */
+export function standardCheck(
+  schema: StandardSchema,
+): (value: JsonValue) => ArgumentsOutcome | Promise<ArgumentsOutcome> {
   const standard = schema['~standard'];
   return (args) => {
     try {

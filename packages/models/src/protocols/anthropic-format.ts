@@ -10,8 +10,8 @@ export type AnthropicFormat =
   | { readonly by: 'output_config'; readonly json: string }
   | { readonly by: 'tool'; readonly name: string; readonly json: string };
 
-/** Structured outputs came with version 4.1. */
-const isNative = (modelId: string, how: Required<AnthropicQuirks>['jsonOutput']): boolean =>
+/** Whether the model itself keeps a schema: structured outputs came with version 4.1. */
+export const keepsSchemas = (modelId: string, how: Required<AnthropicQuirks>['jsonOutput']): boolean =>
   how === 'auto' ? isAtLeast(modelId, 4, 1) : how === 'native';
 
 const freeName = (request: ModelRequest): string => {
@@ -41,7 +41,7 @@ export function nativeFormat(
   modelId: string,
   { jsonOutput }: Required<AnthropicQuirks>,
 ): string | undefined {
-  if (format.type !== 'json_schema' || !isNative(modelId, jsonOutput)) return undefined;
+  if (format.type !== 'json_schema' || !keepsSchemas(modelId, jsonOutput)) return undefined;
   const schema = anthropicSchema(format.schema);
   return schema === undefined ? undefined : toJson({ type: 'json_schema', schema });
 }

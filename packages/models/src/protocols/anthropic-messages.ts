@@ -2,6 +2,7 @@ import type { ModelRequest } from '@treadle/core';
 import { sseFraming } from '../sse/scanner.ts';
 import { createAnthropicDecoder, readAnthropicError } from './anthropic-decode.ts';
 import { createAnthropicEncoder } from './anthropic-encode.ts';
+import { keepsSchemas } from './anthropic-format.ts';
 import { jsonReplySink } from './anthropic-json-reply.ts';
 import { ANTHROPIC_DEFAULTS } from './anthropic-quirks.ts';
 import type { AnthropicQuirks } from './anthropic-quirks.ts';
@@ -20,6 +21,8 @@ export function anthropicMessages(quirks: AnthropicQuirks = {}): Protocol {
     name: 'anthropic-messages',
     framing: sseFraming,
     contentType: 'text/event-stream',
+    // Otherwise the reply is a tool's arguments, which the loop asks for better itself.
+    structuredOutput: (modelId) => (keepsSchemas(modelId, all.jsonOutput) ? 'always' : undefined),
     createEncoder: (target) => createAnthropicEncoder(target, all, replyTools),
     createDecoder(sink, request) {
       if (request.responseFormat === undefined) return createAnthropicDecoder(sink);

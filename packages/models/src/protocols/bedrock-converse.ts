@@ -18,6 +18,7 @@ export function bedrockConverse(quirks: BedrockQuirks = {}): Protocol {
     framing: bedrockFraming,
     contentType: 'application/vnd.amazon.eventstream',
     startsStream: startsBedrockStream,
+    structuredOutput: () => (all.responseFormat === 'native' ? 'always' : undefined),
     createEncoder: (target) => createBedrockEncoder(target, all),
     createDecoder: createBedrockDecoder,
     readError: readBedrockError,

@@ -13,6 +13,8 @@ export function gemini(quirks: GeminiQuirks = {}): Protocol {
     name: 'gemini',
     framing: sseFraming,
     contentType: 'text/event-stream',
+    // Most models refuse a form beside tools.
+    structuredOutput: () => 'without_tools',
     createEncoder: (target) => createGeminiEncoder(target, all),
     createDecoder: (sink) => createGeminiDecoder(sink, all.callIdPrefix),
     readError: readGeminiError,

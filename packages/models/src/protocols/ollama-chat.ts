@@ -17,6 +17,8 @@ export function ollamaChat(quirks: OllamaQuirks = {}): Protocol {
     framing: jsonLinesFraming,
     contentType: 'application/x-ndjson',
     startsStream: startsLine,
+    // The form holds every word of a reply, and leaves no room for a call.
+    structuredOutput: () => 'without_tools',
     createEncoder: (target) => createOllamaEncoder(target, all),
     createDecoder: createOllamaDecoder,
     readError: readOllamaError,

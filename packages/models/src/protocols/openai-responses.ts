@@ -19,6 +19,7 @@ export function openaiResponses(quirks: OpenAIResponsesQuirks = {}): Protocol {
     name: 'openai-responses',
     framing: sseFraming,
     contentType: 'text/event-stream',
+    structuredOutput: () => 'always',
     createEncoder: (target) => createOpenAIResponsesEncoder(target, all),
     createDecoder: (sink, request) => createOpenAIResponsesDecoder(sink, all, request),
     readError: readOpenAIResponsesError,

@@ -1,4 +1,4 @@
-import type { JsonObject, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
+import type { JsonObject, Model, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
 
 /** Whose model a request is for. `provider` decides which opaque blocks may return. */
 export interface WireTarget {
@@ -81,6 +81,8 @@ export type Framing = (onFrame: FrameHandler, onProblem: (message: string) => vo
  */
 export interface Protocol {
   readonly name: string;
+  /** Whether this wire itself keeps a schema, for a model: `Model.structuredOutput`. */
+  readonly structuredOutput?: (modelId: string) => Model['structuredOutput'];
   readonly framing: Framing;
   /** The content type of a streamed response. */
   readonly contentType: string;
