@@ -1,5 +1,5 @@
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { AppendOutcome, Journal } from '../journal/journal.ts';
 import { reduce } from './reduce.ts';
 import type { SessionState } from './state.ts';
 
@@ -30,6 +30,8 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
+const READY = Promise.resolve();
+
 export function openLog(options: {
   readonly journal: Journal;
   readonly state: SessionState;
@@ -41,7 +43,10 @@ export function openLog(options: {
 }): DriveLog {
   const { journal, state, epoch } = options;
   let jobs: Job[] = [];
-  let pumping: Promise<void> | null = null;
+  /** The jobs of the append that is under way. */
+  let writing: readonly Job[] = [];
+  let pumping = false;
+  let atRest: (() => void)[] = [];
   /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
   let heard = 0;
   let mustRead = false;
@@ -65,10 +70,14 @@ export function openLog(options: {
     if (state.seq < target && heard === target) heard = state.seq;
   }
 
-  async function writeBatch(batch: readonly Job[]): Promise<void> {
+  function append(batch: readonly Job[]): Promise<AppendOutcome> {
     const [first] = batch;
     const events = batch.length === 1 && first ? first.events : batch.flatMap((job) => job.events);
-    const outcome = await journal.append(state.sessionId, epoch, state.seq, events);
+    return journal.append(state.sessionId, epoch, state.seq, events);
+  }
+
+  /** Folds in what was written; what lost to inputs is written again after them, or planned again. */
+  function settle(batch: readonly Job[], outcome: AppendOutcome): void {
     if (outcome.ok) {
       for (const event of outcome.events) apply(event);
       for (const job of batch) job.resolve(true);
@@ -82,32 +91,57 @@ export function openLog(options: {
 
   const hasNews = (): boolean => !closed && (mustRead || heard > state.seq);
 
-  async function pump(): Promise<void> {
-    let batch: readonly Job[] = [];
+  /** Written as steps: an async function here costs several times as much, and every record of a drive passes through. */
+  function pump(): void {
+    if (hasNews()) {
+      void readNews().then(pump, fail);
+      return;
+    }
+    if (jobs.length === 0) return rest();
+    writing = jobs;
+    jobs = [];
     try {
-      // Everything recorded in this tick shares the first append.
-      await Promise.resolve();
-      while (jobs.length > 0 || hasNews()) {
-        if (hasNews()) await readNews();
-        batch = jobs;
-        jobs = [];
-        if (batch.length > 0) await writeBatch(batch);
-        batch = [];
-      }
+      append(writing).then(written, fail);
     } catch (error) {
-      failure = { error };
-      for (const job of [...batch, ...jobs]) job.reject(error);
-      jobs = [];
-      options.failed(error);
-    } finally {
-      pumping = null;
-      wake();
+      fail(error);
     }
   }
 
+  function written(outcome: AppendOutcome): void {
+    try {
+      settle(writing, outcome);
+    } catch (error) {
+      return fail(error);
+    }
+    writing = [];
+    pump();
+  }
+
+  function fail(error: unknown): void {
+    failure = { error };
+    for (const job of [...writing, ...jobs]) job.reject(error);
+    writing = [];
+    jobs = [];
+    options.failed(error);
+    rest();
+  }
+
+  function rest(): void {
+    pumping = false;
+    const ended = atRest;
+    atRest = [];
+    for (const resolve of ended) resolve();
+    wake();
+  }
+
+  /** Resolves when nothing is being written or read. */
+  const untilRest = (): Promise<void> => new Promise((resolve) => atRest.push(resolve));
+
   function start(): void {
     if (pumping || failure) return;
-    pumping = pump();
+    pumping = true;
+    // Everything recorded in this tick shares the first append.
+    void READY.then(pump);
   }
 
   function wake(): void {
@@ -139,7 +173,7 @@ export function openLog(options: {
     async catchUp() {
       mustRead = true;
       start();
-      while (pumping) await pumping;
+      while (pumping) await untilRest();
       if (failure) throw failure.error;
     },
     change: () => new Promise<void>((resolve) => waiters.push(resolve)),
@@ -147,7 +181,7 @@ export function openLog(options: {
     async close() {
       closed = true;
       unwatch();
-      while (pumping) await pumping;
+      while (pumping) await untilRest();
     },
   };
 }

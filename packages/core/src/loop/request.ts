@@ -28,7 +28,7 @@ export function modelRequest(state: SessionState, agent: Agent, model: Model): M
   const { container } = state;
   return {
     system: agent.instructions,
-    messages: state.view.filter(isForModel),
+    messages: state.view.every(isForModel) ? state.view.slice() : state.view.filter(isForModel),
     tools: offeredTools(state, agent),
     sessionId: state.sessionId,
     ...(agent.providerTools.length === 0 ? {} : { providerTools: agent.providerTools }),

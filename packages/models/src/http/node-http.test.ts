@@ -239,6 +239,35 @@ describe('a kept connection that the server closed', () => {
   });
 });
 
+describe('the headers of a request', () => {
+  it('name the host and the length in bytes, unless they are given', async () => {
+    const seen: unknown[] = [];
+    await using server = await serve((request, response) => {
+      const { host, 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+      seen.push([host, length, encoding]);
+      void received(request).then(() => response.end());
+    });
+    const http = nodeHttp(NO_PROXY);
+    await textOf(await http(post(server.url, { body: '{"ü":1}' })));
+    await textOf(await http(post(server.url, { body: new Uint8Array(5) })));
+    await textOf(await http(post(server.url, { headers: { host: 'example.com' } })));
+    await textOf(await http({ method: 'GET', url: server.url, headers: {} }));
+    expect(seen).toEqual([
+      [server.host, '8', undefined],
+      [server.host, '5', undefined],
+      ['example.com', '2', undefined],
+      [server.host, undefined, undefined],
+    ]);
+  });
+
+  it('are refused when they would be two', async () => {
+    await using server = await serve((_request, response) => response.end());
+    const { code } = await failure(nodeHttp(NO_PROXY)(post(server.url, { headers: { 'x-a': 'b\r\nx-c: d' } })));
+    expect(code).toBe('ERR_INVALID_CHAR');
+    expect(server.connections()).toBe(0);
+  });
+});
+
 describe('https', () => {
   it('is spoken to servers whose certificate is trusted', async () => {
     await using server = await serveSecure((_, response) => response.end('secret'));

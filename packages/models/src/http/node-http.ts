@@ -24,28 +24,55 @@ interface Settings {
   readonly ca: string | undefined;
 }
 
+/** An address as Node's `request` wants it. */
+interface Target {
+  readonly options: NodeHttp.RequestOptions;
+  /** With the port, unless it is the scheme's own. */
+  readonly host: string;
+}
+
 /** One scheme's module and its agent, which keeps connections. */
 interface Scheme {
   readonly request: typeof NodeHttp.request;
   /** A URL as the options of a request. */
-  target(url: string): NodeHttp.RequestOptions;
+  target(url: string): Target;
   readonly kept: NodeHttp.Agent;
   /** An agent without kept connections, for the request after one found its connection closed. */
   fresh(): NodeHttp.Agent;
 }
 
 /** A run asks for the same address every turn; it is taken apart once. */
-const createTargets = (): Scheme['target'] => {
+const createTargets = (secure: boolean): Scheme['target'] => {
   const { urlToHttpOptions } = process.getBuiltinModule('node:url');
   let known = '';
-  let target: NodeHttp.RequestOptions = {};
+  let target: Target = { options: {}, host: '' };
   return (url) => {
     if (url !== known) {
-      target = urlToHttpOptions(new URL(url));
+      const parsed = new URL(url);
+      // Where there is no TLS there is no server name either; Node would find that out at every request.
+      const options = { ...urlToHttpOptions(parsed), ...(secure ? {} : { servername: '' }) };
+      target = { options, host: parsed.host };
       known = url;
     }
     return target;
   };
+};
+
+/**
+ * Headers as a list of names and values, which Node checks and writes as they are; an object's it would keep one by one,
+ * for code that changes them. A proxy's and those of an address with a password are left to Node.
+ */
+const headersOf = (
+  { headers, body }: HttpRequest,
+  { options, host }: Target,
+  { proxies }: Settings,
+): Readonly<Record<string, string>> | string[] => {
+  if (proxies !== undefined || typeof options.auth === 'string') return headers;
+  const list = headers['host'] === undefined ? ['host', host] : [];
+  for (const name in headers) list.push(name, headers[name] ?? '');
+  if (body !== undefined && headers['content-length'] === undefined)
+    list.push('content-length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
+  return list;
 };
 
 const createScheme = (secure: boolean, settings: Settings): Scheme => {
@@ -57,7 +84,7 @@ const createScheme = (secure: boolean, settings: Settings): Scheme => {
   };
   return {
     request: module.request,
-    target: createTargets(),
+    target: createTargets(secure),
     kept: new module.Agent({ ...agentOptions, keepAlive: true }),
     fresh: () => new module.Agent(agentOptions),
   };
@@ -159,8 +186,9 @@ const attempt = (
 ): Promise<HttpResponse | typeof CONNECTION_GONE> =>
   new Promise((resolve, reject) => {
     const { signal } = input;
-    const { method, headers } = input;
-    const request = scheme.request({ ...scheme.target(input.url), method, headers, agent });
+    const target = scheme.target(input.url);
+    const headers = headersOf(input, target, settings);
+    const request = scheme.request({ ...target.options, method: input.method, headers, agent });
     let abortBody: ((error: Error) => void) | undefined;
     let over = false;
 
