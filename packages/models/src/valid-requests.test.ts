@@ -12,55 +12,11 @@ import {
   type ModelRequest,
   type Session,
 } from '@treadle/core';
-import {
-  journalOf,
-  logOf,
-  scriptedModel,
-  validateAnthropicRequest,
-  validateBedrockRequest,
-  validateGeminiRequest,
-  validateOllamaRequest,
-  validateOpenAIChatRequest,
-  validateOpenAIResponsesRequest,
-  type ScriptedToolCall,
-  type Turn,
-} from '@treadle/testing';
-import { anthropicMessages } from './protocols/anthropic-messages.ts';
-import { bedrockConverse } from './protocols/bedrock-converse.ts';
-import { gemini } from './protocols/gemini.ts';
-import { ollamaChat } from './protocols/ollama-chat.ts';
-import { openaiChat } from './protocols/openai-chat.ts';
-import { openaiResponses } from './protocols/openai-responses.ts';
-import type { Protocol } from './protocols/protocol.ts';
+import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
+import { WIRES, type Wire } from './test-support/judged-wires.ts';
 
 // Whatever a run went through, and wherever it was cut off, the next request must be one the provider accepts. The
 // judges are the strict validators of the fake provider, which know nothing of how requests are made.
-
-interface Wire {
-  readonly name: string;
-  readonly provider: string;
-  readonly protocol: () => Protocol;
-  readonly validate: (body: JsonObject) => readonly string[];
-}
-
-const WIRES: readonly Wire[] = [
-  {
-    name: 'Anthropic Messages',
-    provider: 'anthropic',
-    protocol: anthropicMessages,
-    validate: validateAnthropicRequest,
-  },
-  { name: 'Chat Completions', provider: 'openai', protocol: openaiChat, validate: validateOpenAIChatRequest },
-  {
-    name: 'OpenAI Responses',
-    provider: 'openai-responses',
-    protocol: openaiResponses,
-    validate: validateOpenAIResponsesRequest,
-  },
-  { name: 'Bedrock Converse', provider: 'bedrock', protocol: bedrockConverse, validate: validateBedrockRequest },
-  { name: 'Gemini', provider: 'google', protocol: gemini, validate: validateGeminiRequest },
-  { name: 'Ollama', provider: 'ollama', protocol: ollamaChat, validate: validateOllamaRequest },
-];
 
 const TOOLS = [
   defineTool({ name: 'fine', description: 'Works.', readOnly: true, execute: () => 'fine' }),

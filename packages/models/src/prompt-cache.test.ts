@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isJsonObject,
+  memoryJournal,
+  type CacheHints,
+  type ContextOptions,
+  type JsonObject,
+  type JsonValue,
+  type Model,
+} from '@treadle/core';
+import { logOf, scriptedModel, testClock } from '@treadle/testing';
+import { anthropicMessages } from './protocols/anthropic-messages.ts';
+
+// What a long run costs at a provider that keeps prompts for five minutes where it is told to: what it reads from there is
+// billed at a tenth, what it puts there at five quarters. The requests are the wire's own, with its own marks; only the
+// provider's side of the bargain is simulated, and time stands still unless a model call takes it.
+
+const READ = 0.1;
+const WRITE = 1.25;
+const LIFE_MS = 5 * 60_000;
+/** A provider looks so many blocks back from a mark for something it has kept. */
+const LOOK_BACK = 20;
+/** A shorter prefix isn't kept. */
+const LEAST_TOKENS = 1024;
+
+interface Block {
+  /** Of this block and everything before it. */
+  readonly prefix: string;
+  readonly tokens: number;
+  readonly isMarked: boolean;
+}
+
+const list = (value: JsonValue | undefined): readonly JsonValue[] =>
+  Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+
+/** A request's prompt, in the order in which providers read it: tools, system, messages. */
+function blocksOf(body: JsonObject): Block[] {
+  const messages = list(body['messages']).filter(isJsonObject);
+  const parts = [
+    ...list(body['tools']),
+    ...list(body['system']),
+    ...messages.flatMap(({ role, content }) => list(content).map((block) => ({ role, block }))),
+  ];
+  const blocks: Block[] = [];
+  let before = '';
+  for (const part of parts) {
+    const text = JSON.stringify(part);
+    const plain = text.replaceAll(',"cache_control":{"type":"ephemeral"}', '');
+    before = createHash('sha256').update(before).update(plain).digest('base64');
+    blocks.push({ prefix: before, tokens: Math.ceil(plain.length / 4), isMarked: plain !== text });
+  }
+  return blocks;
+}
+
+const sum = (blocks: readonly Block[]): number => blocks.reduce((tokens, block) => tokens + block.tokens, 0);
+
+/** What a request costs, in tokens at full price. */
+interface Biller {
+  bill(blocks: readonly Block[], now: number): number;
+}
+
+/** A provider with a cache. */
+function provider(): Biller {
+  const kept = new Map<string, number>();
+  return {
+    bill(blocks, now) {
+      const marks = blocks.flatMap(({ isMarked }, index) => (isMarked ? [index] : []));
+      const isKept = (index: number): boolean => (kept.get(blocks[index]?.prefix ?? '') ?? 0) > now;
+      let hit = -1;
+      for (const mark of marks) {
+        for (let at = mark; at >= 0 && at > mark - LOOK_BACK; at--) if (isKept(at)) hit = Math.max(hit, at);
+      }
+      const last = marks.at(-1) ?? -1;
+      for (const index of [...marks, hit]) {
+        const block = blocks[index];
+        if (block && sum(blocks.slice(0, index + 1)) >= LEAST_TOKENS) kept.set(block.prefix, now + LIFE_MS);
+      }
+      const read = sum(blocks.slice(0, hit + 1));
+      const written = sum(blocks.slice(hit + 1, last + 1));
+      return READ * read + WRITE * written + sum(blocks.slice(Math.max(hit, last) + 1));
+    },
+  };
+}
+
+/** The best there could be: all that any request before began with is read, the rest is written, and nothing lapses. */
+function optimum(): Biller {
+  const seen = new Set<string>();
+  return {
+    bill(blocks) {
+      const shared = blocks.findIndex(({ prefix }) => !seen.has(prefix));
+      const at = shared < 0 ? blocks.length : shared;
+      for (const { prefix } of blocks) seen.add(prefix);
+      return READ * sum(blocks.slice(0, at)) + WRITE * sum(blocks.slice(at));
+    },
+  };
+}
+
+interface Bill {
+  readonly real: number;
+  readonly best: number;
+  readonly compactions: number;
+}
+
+const CALL_MS = 20_000;
+
+/** Plays a run of so many turns with a tool call each, and bills its requests. */
+async function bills(turns: number, context: ContextOptions, cache: CacheHints = 'auto'): Promise<Bill> {
+  const clock = testClock();
+  const encode = anthropicMessages().createEncoder({ provider: 'anthropic', modelId: 'model-1' });
+  const billed = provider();
+  const ideal = optimum();
+  let real = 0;
+  let best = 0;
+  let turn = 0;
+  const inner = scriptedModel(
+    async (request) => {
+      await clock.advance(CALL_MS);
+      const last = request.messages.at(-1);
+      if (last?.role === 'user' && last.origin === 'compaction') return { text: 'In short: '.repeat(40), usage: null };
+      if (turn === turns) return { text: 'Done.', usage: null };
+      return { text: `Step ${turn}.`, toolCalls: [{ name: 'look', arguments: { at: turn++ } }], usage: null };
+    },
+    { provider: 'anthropic', record: false, chunkSize: Number.POSITIVE_INFINITY },
+  );
+  const model: Model = {
+    ...inner,
+    stream(request, signal) {
+      const blocks = blocksOf(JSON.parse(encode(request).body) as JsonObject);
+      real += billed.bill(blocks, clock.now());
+      best += ideal.bill(blocks, clock.now());
+      return inner.stream(request, signal);
+    },
+  };
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks around.',
+    parameters: { type: 'object', properties: { at: { type: 'integer' } }, required: ['at'] },
+    execute: ({ at }) => `Place ${at}: ${'all is well; '.repeat(40)}`,
+  });
+  const limits = { maxTurns: 2 * turns, maxTotalTokens: Infinity, maxDurationMs: Infinity };
+  const agent = defineAgent({
+    model,
+    tools: [look],
+    instructions: 'You explore. '.repeat(200),
+    limits,
+    context,
+    cache,
+  });
+  const journal = memoryJournal();
+  const session = await createSession(agent, { journal, clock, id: 's' });
+  const result = await session.prompt('Look everywhere.').result;
+  expect(result).toMatchObject({ end: 'completed', turns: turns + 1 });
+  const compactions = (await logOf(journal, 's')).filter(({ type }) => type === 'compacted').length;
+  return { real, best, compactions };
+}
+
+describe('a run of 400 turns', () => {
+  let whole: Bill;
+  beforeAll(async () => {
+    whole = await bills(400, { window: 1_000_000 });
+  });
+
+  it('that is never compacted is billed under 1.15 times of the best there could be', () => {
+    expect(whole.compactions).toBe(0);
+    expect(whole.real / whole.best).toBeLessThan(1.15);
+  });
+
+  it('that is compacted again and again is too, summaries included, and costs less than one that never is', async () => {
+    const { real, best, compactions } = await bills(400, { window: 20_000 });
+    expect(compactions).toBeGreaterThan(3);
+    expect(real / best).toBeLessThan(1.15);
+    expect(real).toBeLessThan(whole.best);
+  });
+});
+
+describe('the bill', () => {
+  it('notices a run whose prompts are not kept', async () => {
+    const { real, best } = await bills(40, { window: 1_000_000 }, 'off');
+    expect(real / best).toBeGreaterThan(3);
+  });
+});
