@@ -13,6 +13,8 @@ export * from './journal/memory.ts';
 export * from './journal/support.ts';
 export * from './memory/memory.ts';
 export { tellingWords, wordsOf } from './memory/words.ts';
+export { createRedactor, type Redactor, type RedactorStream } from './secrets/redactor.ts';
+export { secretGuard, type SecretGuard, type SecretGuardOptions } from './secrets/guard.ts';
 export * from './tools/tool.ts';
 export * from './tools/access.ts';
 export * from './tools/define.ts';

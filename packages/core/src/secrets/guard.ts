@@ -1,0 +1,107 @@
+import { errorText } from '../errors.ts';
+import type { DurableEventBody } from '../events/events.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Tool, ToolOutput } from '../tools/tool.ts';
+import { guardModel } from './guard-model.ts';
+import { createRedactor, type Redactor } from './redactor.ts';
+import type { Model } from '../model/model.ts';
+
+export interface SecretGuardOptions {
+  /** Secrets by name. Those of fewer than eight characters are refused. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** Keeps secrets out of what is kept and shown. */
+export interface SecretGuard {
+  readonly redactor: Redactor;
+  /** Everything that is written is redacted first, so the log, the view made of it and all who watch see placeholders. */
+  journal(journal: Journal): Journal;
+  /** What the model streams is redacted, also a secret that is cut in two by its deltas, and so are its errors. */
+  model(model: Model): Model;
+  /**
+   * What the tool says is redacted: its result, its partial results, its progress, and what it throws. Its arguments get the
+   * values of these secrets in the place of their placeholders, and only while it runs.
+   */
+  tool(tool: Tool, reveal?: readonly string[]): Tool;
+}
+
+/**
+ * Wraps what an agent is made of, so that secrets stay out of its log, its events and its errors. Nothing in the loop knows of
+ * it, and without it nothing costs anything.
+ *
+ * @throws TreadleError `invalid_definition` for secrets that can't be kept.
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, defineTool, memoryJournal, secretGuard } from '@treadle/core';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const guard = secretGuard({ secrets: { DEPLOY_KEY: 'k3y.with.dots' } });
+ * const show = defineTool({ name: 'show', description: 'Shows.', execute: () => 'The key is k3y.with.dots.' });
+ * const model = guard.model(scriptedModel([{ toolCalls: [{ name: 'show' }] }, 'I see.']));
+ * const agent = defineAgent({ model, tools: [guard.tool(show)] });
+ * const session = await createSession(agent, { journal: guard.journal(memoryJournal()) });
+ * const { messages } = await session.prompt('Show it: k3y.with.dots').result;
+ * console.log(JSON.stringify(messages).includes('k3y')); // false
+ * ```
+ */
+export function secretGuard({ secrets }: SecretGuardOptions): SecretGuard {
+  const redactor = createRedactor(secrets);
+  return {
+    redactor,
+    journal: (journal) => guardJournal(journal, redactor),
+    model: (model) => guardModel(model, redactor),
+    tool: (tool, reveal = []) => guardTool(tool, redactor, reveal),
+  };
+}
+
+function guardJournal(journal: Journal, redactor: Redactor): Journal {
+  // Events are JSON by contract.
+  const clean = <Value>(value: Value): Value => redactor.redactJson(value as JsonValue) as Value;
+  return {
+    ...journal,
+    create: (sessionId, first, fork) => journal.create(sessionId, clean<DurableEventBody>(first), fork),
+    append: (sessionId, epoch, expectedSeq, events) =>
+      journal.append(sessionId, epoch, expectedSeq, clean<readonly DurableEventBody[]>(events)),
+    post: (sessionId, input, key, at) => journal.post(sessionId, clean(input), key, at),
+  };
+}
+
+function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[]): Tool {
+  const { execute } = tool;
+  if (!execute) return tool;
+  const clean = (output: ToolOutput): ToolOutput => redactor.redactJson(output as JsonValue) as ToolOutput;
+  return Object.freeze({
+    ...tool,
+    // Checked with the secrets in it, as it will run.
+    check: (args: JsonObject) => tool.check(revealed(args, redactor, reveal)),
+    async execute(args, context) {
+      try {
+        const told = {
+          sessionId: context.sessionId,
+          runId: context.runId,
+          callId: context.callId,
+          toolName: context.toolName,
+          idempotencyKey: context.idempotencyKey,
+          get signal() {
+            return context.signal;
+          },
+          update: (partial: ToolOutput) => context.update(clean(partial)),
+          progress: (text: string) => context.progress(redactor.redact(text)),
+        };
+        return clean(await execute(args, told));
+      } catch (thrown) {
+        // oxlint-disable-next-line eslint/preserve-caught-error -- the cause says what must not be said
+        throw new Error(redactor.redact(errorText(thrown)));
+      }
+    },
+  } satisfies Tool);
+}
+
+function revealed(args: JsonObject, redactor: Redactor, names: readonly string[]): JsonObject {
+  if (names.length === 0) return args;
+  const text = JSON.stringify(args, (_, item: unknown) =>
+    typeof item === 'string' ? redactor.reveal(item, names) : item,
+  );
+  return JSON.parse(text) as JsonObject;
+}
