@@ -22,7 +22,7 @@ const EVERYWHERE: readonly BedrockCachePart[] = ['tools', 'system', 'messages'];
  * thinking", for Claude and the first Nova; for OpenAI's fields, what others measured against the service. That newer
  * models of Claude go on as the latest known ones do is an assumption.
  */
-export const BEDROCK_MODELS: readonly BedrockModelRow[] = [
+const BEDROCK_MODELS: readonly BedrockModelRow[] = [
   { pattern: /claude-(?:instant|v\d|3-(?:opus|sonnet|haiku)|3-5-sonnet)/, reasoning: 'none', cachePoints: [] },
   { pattern: /claude-3-5-haiku/, reasoning: 'none', cachePoints: EVERYWHERE },
   // From 4.7 on the models refuse a budget of tokens.

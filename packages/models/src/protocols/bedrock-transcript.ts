@@ -1,11 +1,4 @@
-import type {
-  AssistantMessage,
-  FileBlock,
-  ModelMessage,
-  ToolResultMessage,
-  UserContent,
-  UserMessage,
-} from '@treadle/core';
+import type { AssistantMessage, FileBlock, ModelMessage, ToolResultMessage, UserMessage } from '@treadle/core';
 import {
   bedrockAssistantContent,
   bedrockInterruptedResult,
@@ -47,15 +40,30 @@ const hasReasoning = (message: AssistantMessage): boolean =>
     (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
   );
 
+type NamedMessage = UserMessage | ToolResultMessage;
+
+/** What documents mean for a message. */
+interface Documents {
+  readonly list: readonly FileBlock[];
+  /** Of all documents only a PDF may have a cache point right behind it: behind another the service makes a bad request. */
+  readonly takesPoint: boolean;
+}
+
+const documentsIn = ({ role, content }: NamedMessage): Documents => {
+  const last = content.findLast((block) => block.type !== 'text' || block.text.trim() !== '');
+  const open = role === 'user' && last !== undefined && isDocument(last);
+  return {
+    list: content.filter((block) => isDocument(block)),
+    takesPoint: !open || last.mediaType === 'application/pdf',
+  };
+};
+
 /** The documents of each message, looked for once. */
-const createDocumentLists = (): ((message: UserMessage | ToolResultMessage) => readonly FileBlock[]) => {
-  const kept = new WeakMap<ModelMessage, readonly FileBlock[]>();
+const createDocuments = (): ((message: NamedMessage) => Documents) => {
+  const kept = new WeakMap<ModelMessage, Documents>();
   return (message) => {
     let documents = kept.get(message);
-    if (documents === undefined) {
-      documents = message.content.filter((block) => isDocument(block));
-      kept.set(message, documents);
-    }
+    if (documents === undefined) kept.set(message, (documents = documentsIn(message)));
     return documents;
   };
 };
@@ -63,14 +71,8 @@ const createDocumentLists = (): ((message: UserMessage | ToolResultMessage) => r
 /** What the writers of one model share. */
 interface Shared {
   readonly fragment: ReturnType<typeof createFragments>;
-  readonly documentsOf: ReturnType<typeof createDocumentLists>;
+  readonly documentsOf: ReturnType<typeof createDocuments>;
 }
-
-/** Of all documents only a PDF may have a cache point right behind it: behind another the service makes a bad request. */
-const takesPoint = (content: readonly UserContent[]): boolean => {
-  const last = content.findLast((block) => block.type !== 'text' || block.text.trim() !== '');
-  return last === undefined || !isDocument(last) || last.mediaType === 'application/pdf';
-};
 
 const withPoints = (text: string, ends: readonly number[]): string => {
   let result = '';
@@ -130,17 +132,14 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
   };
 
   /** Content in which documents have names: they are part of what the JSON depends on. */
-  const addNamed = (
-    message: UserMessage | ToolResultMessage,
-    key: string,
-    write: (nameDocument: () => string) => string,
-  ): void => {
-    const given = documentsOf(message).map((file) => names.next(file));
+  const addNamed = (message: NamedMessage, key: string, write: (nameDocument: () => string) => string): void => {
+    const { list, takesPoint } = documentsOf(message);
+    const given = list.map((file) => names.next(file));
     const json = fragment(message, [key, ...given].join('\n'), () => {
       let at = 0;
       return write(() => given[at++] ?? '');
     });
-    add('user', json, message.role === 'tool' || takesPoint(message.content));
+    add('user', json, takesPoint);
   };
 
   /** Text that only this request has at its end, the answers to calls that have none among it. */
@@ -187,6 +186,6 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
 
 /** Keeps the writer of each conversation with one model of `provider`. */
 export function createBedrockTranscripts(provider: string): (messages: readonly ModelMessage[]) => BedrockTranscript {
-  const shared: Shared = { fragment: createFragments(), documentsOf: createDocumentLists() };
+  const shared: Shared = { fragment: createFragments(), documentsOf: createDocuments() };
   return createTranscripts(() => createWriter(provider, shared));
 }
