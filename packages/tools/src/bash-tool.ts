@@ -11,6 +11,11 @@ import { KB, MB } from './options.ts';
 import type { CommonToolOptions } from './options.ts';
 import { asRoot } from './root/root.ts';
 import type { Root } from './root/root.ts';
+import { machineParts } from './sandbox/parts.ts';
+import type { SandboxParts } from './sandbox/parts.ts';
+import { openSandbox } from './sandbox/sandbox.ts';
+import { sandboxSettings } from './sandbox/settings.ts';
+import type { SandboxMode, SandboxOptions } from './sandbox/settings.ts';
 
 /** Settings of {@link bashTool}. Times are milliseconds, sizes bytes. */
 export interface BashToolOptions extends CommonToolOptions {
@@ -35,6 +40,13 @@ export interface BashToolOptions extends CommonToolOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The absolute path of the shell, called with `-c`. Default: bash, else sh, from `PATH`. */
   readonly shell?: string;
+  /**
+   * What commands are run in: a mode, or all of its settings. Default `workspace-write`, where the machine can: see
+   * {@link SandboxOptions}.
+   */
+  readonly sandbox?: SandboxMode | SandboxOptions;
+  /** What the sandbox is made of; that of this machine when absent. */
+  readonly sandboxParts?: SandboxParts;
   /** `sequential` (the default) keeps a command from overlapping the other calls of its turn. */
   readonly execution?: 'parallel' | 'sequential';
 }
@@ -42,14 +54,21 @@ export interface BashToolOptions extends CommonToolOptions {
 /**
  * The tool `bash`: runs a shell command in the root folder, standard input closed, and ends every process it started.
  *
- * The root is where commands start, not a wall around them: a command can do what its user can. Result `details`:
- * `{ exitCode, signal, timedOut, durationMs, stdoutBytes, stderrBytes, spillFiles, outputLimitReached }`.
+ * Where bubblewrap works, commands run in a sandbox: they may change the root folder, and nothing else. Where it doesn't, or
+ * with `sandbox: 'off'`, the root is where commands start, not a wall around them. Result `details`: `{ exitCode, signal,
+ * timedOut, durationMs, stdoutBytes, stderrBytes, spillFiles, outputLimitReached, sandboxed }`.
  *
  * @throws TreadleError `invalid_definition` when the root is not a folder.
  */
 export function bashTool(options: BashToolOptions): Tool {
   const root = asRoot(options.root, options);
   const environment = options.env ?? { ...withoutSecrets(process.env), ...commandVariables };
+  const clock = options.clock ?? systemClock;
+  const isolation = sandboxSettings(options.sandbox);
+  const sandbox =
+    isolation.mode === 'off'
+      ? undefined
+      : openSandbox(root.path, isolation, options.sandboxParts ?? machineParts, clock);
   const settings: BashSettings = {
     root,
     timeoutMs: options.timeoutMs ?? 120_000,
@@ -61,7 +80,8 @@ export function bashTool(options: BashToolOptions): Tool {
     denyPatterns: options.denyPatterns ?? defaultDenyPatterns,
     environment,
     shell: shellFinder(options.shell, environment['PATH'], root),
-    clock: options.clock ?? systemClock,
+    clock,
+    sandbox,
   };
   return defineTool({
     name: 'bash',
@@ -85,7 +105,8 @@ export function bashTool(options: BashToolOptions): Tool {
     execution: options.execution ?? 'sequential',
     async access({ command }) {
       const { commands, readOnly, paths } = await commandAccess(command, { root: root.path, environment });
-      return { folder: root.path, commands, readOnly, paths };
+      const contained = isolation.sufficient && (await sandbox?.status())?.works === true;
+      return { folder: root.path, commands, readOnly, paths, ...(contained && { contained }) };
     },
     execute: (args, context) => bash(args, context, settings),
   });

@@ -11,7 +11,7 @@ import { call, workspace } from '../test-support/workspace.ts';
 
 async function tool(options: Omit<BashToolOptions, 'root'> = {}): Promise<{ root: string; bash: Tool }> {
   const { root } = await workspace();
-  return { root, bash: bashTool({ root, graceMs: 100, ...options }) };
+  return { root, bash: bashTool({ root, graceMs: 100, sandbox: 'off', ...options }) };
 }
 
 const linux = process.platform === 'linux';
@@ -58,7 +58,7 @@ describe('a command', () => {
     expect(answer.details).toMatchObject({ exitCode: null, signal: 'SIGSEGV', timedOut: false });
   });
 
-  test('finds standard input closed', async () => {
+  test('T13: finds standard input closed', async () => {
     const { bash } = await tool();
     const answer = await call(bash, { command: 'cat; read -r line; echo "read gave $?"' });
     expect(answer.text).toContain('stdout:\nread gave 1');
@@ -97,7 +97,11 @@ describe('a command', () => {
   test('is never found in the root: a planted bash does not run', async () => {
     const { root, put } = await workspace();
     await put('root/bin/bash', '#!/bin/sh\necho planted\n', 0o755);
-    const bash = bashTool({ root, env: { PATH: `${join(root, 'bin')}:bin::${process.env['PATH'] ?? ''}` } });
+    const bash = bashTool({
+      root,
+      sandbox: 'off',
+      env: { PATH: `${join(root, 'bin')}:bin::${process.env['PATH'] ?? ''}` },
+    });
     expect((await call(bash, { command: 'echo real' })).text).toContain('real');
   });
 });
@@ -176,7 +180,7 @@ describe('a command that does not end', () => {
   });
 });
 
-describe.runIf(linux)('what a command leaves running is found and ended', () => {
+describe.runIf(linux)('T11: what a command leaves running is found and ended', () => {
   test.each([
     ['in the background', (sleep: string) => `sleep ${sleep} & echo done`],
     [
@@ -262,7 +266,7 @@ describe('long output', () => {
     ['zeros', 'cat /dev/zero'],
     ['noise', 'cat /dev/urandom'],
     ['one endless line on stderr', `tr '\\0' x < /dev/zero >&2`],
-  ])('without end is killed at the byte cap: %s', { timeout: 60_000 }, async (_name, command) => {
+  ])('T12: without end is killed at the byte cap: %s', { timeout: 60_000 }, async (_name, command) => {
     const { root, bash } = await tool({ maxOutputBytes: 20 * 1024 * 1024 });
     const before = process.memoryUsage.rss();
     const answer = await call(bash, { command });
@@ -278,7 +282,7 @@ describe('long output', () => {
   test('that can not be kept is still shown at both ends', async () => {
     const { root, put } = await workspace();
     await put('root/.treadle', 'a file in the way');
-    const answer = await call(bashTool({ root, keepBytes: 100 }), { command: 'seq 1 1000' });
+    const answer = await call(bashTool({ root, sandbox: 'off', keepBytes: 100 }), { command: 'seq 1 1000' });
     expect(answer.isError).toBe(false);
     expect(answer.text).toContain('could not be kept');
     expect(answer.text).toContain('\n1000\n');

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { stopIfAborted, withProblems } from '../files/outcome.ts';
 import { FileProblem } from '../root/problem.ts';
 import type { Root } from '../root/root.ts';
+import type { Sandbox, SandboxedCommand } from '../sandbox/sandbox.ts';
 import { safeText } from '../text/safe-text.ts';
 import { capture } from './capture.ts';
 import type { Capture, Captured } from './capture.ts';
@@ -34,6 +35,8 @@ export interface BashSettings {
   /** The absolute path of the shell; rejects when there is none. */
   readonly shell: () => Promise<string>;
   readonly clock: Clock;
+  /** Undefined when commands are not to be sandboxed. */
+  readonly sandbox: Sandbox | undefined;
 }
 
 const updateEveryMs = 500;
@@ -46,6 +49,8 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     const captures = captureStreams(settings);
     const update = updater(context, captures.stdout, captures.stderr, settings.clock);
     const timeoutMs = Math.min(args.timeout_ms ?? settings.timeoutMs, settings.maxTimeoutMs);
+    const plain = [await shellOf(settings), '-c', args.command] as const;
+    const sandboxed = await sandboxedCommand(plain, settings.sandbox);
     let end: CommandEnd;
     let stdout: Captured;
     let stderr: Captured;
@@ -55,8 +60,9 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     };
     try {
       end = await runCommand({
-        file: await settings.shell(),
-        args: ['-c', args.command],
+        file: sandboxed?.file ?? plain[0],
+        args: sandboxed?.args ?? plain.slice(1),
+        keepers: sandboxed !== undefined,
         folder: settings.root.path,
         environment: settings.environment,
         timeoutMs,
@@ -70,13 +76,38 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
         },
       });
     } catch (error) {
-      throw new FileProblem('io', `The command could not be started: ${errorText(error)}`, error);
+      throw notStarted(error);
     } finally {
+      await sandboxed?.release();
       [stdout, stderr] = await Promise.all([captures.stdout.finish(), captures.stderr.finish()]);
     }
     const shortened = args.timeout_ms !== undefined && args.timeout_ms > timeoutMs;
-    return report(end, stdout, stderr, { timeoutMs, shortened, maxBytes: settings.maxBytes });
+    const facts = { timeoutMs, shortened, maxBytes: settings.maxBytes, sandboxed: sandboxed !== undefined };
+    return report(end, stdout, stderr, facts);
   });
+}
+
+const notStarted = (error: unknown): FileProblem =>
+  new FileProblem('io', `The command could not be started: ${errorText(error)}`, error);
+
+async function shellOf(settings: BashSettings): Promise<string> {
+  try {
+    return await settings.shell();
+  } catch (error) {
+    throw notStarted(error);
+  }
+}
+
+/** Undefined where there is no sandbox and none is required: then only permissions stand before the command. */
+async function sandboxedCommand(
+  command: readonly string[],
+  sandbox: Sandbox | undefined,
+): Promise<SandboxedCommand | undefined> {
+  if (sandbox === undefined) return undefined;
+  const { works, reason } = await sandbox.status();
+  if (works) return sandbox.wrap(command);
+  if (!sandbox.settings.required) return undefined;
+  throw new FileProblem('sandbox', `The command was refused, not run: it may only run in a sandbox, and ${reason}.`);
 }
 
 function check(command: string, patterns: readonly DenyPattern[]): void {

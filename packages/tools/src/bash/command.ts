@@ -18,6 +18,8 @@ export interface CommandRequest {
   readonly clock: Clock;
   /** Written to its standard input, which is then closed; without it the input is closed from the start. */
   readonly input?: string;
+  /** True when the program keeps others in a namespace of processes, see `ProcessMarks`. */
+  readonly keepers?: boolean;
   /** Awaited before more is read. `stop` ends the command because of what it printed. */
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer, stop: () => void) => Promise<void> | void;
 }
@@ -55,7 +57,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
   const streams = [child.stdout, child.stderr];
   // Looking through all open files of all processes is only worth it while somebody keeps a stream open.
   const outputs = (): ReadonlySet<string> => (streams.every((one) => one.readableEnded) ? nothing : child.outputs);
-  const tree = processTree({ leader: child.pid, tag, outputs });
+  const tree = processTree({ leader: child.pid, tag, outputs, keepers: request.keepers === true });
   const exited = exitOf(child.process);
   let stopped: CommandEnd['stopped'];
   let cancelKill = (): void => {};

@@ -21,6 +21,11 @@ export interface ProcessMarks {
   readonly tag: string;
   /** The command's output sockets, as `/proc` names them: whoever holds one is one of its processes. */
   readonly outputs: () => ReadonlySet<string>;
+  /**
+   * True when the leader and its like only keep others in a namespace of processes, and end when those do. They are killed,
+   * but not asked to end: that would kill the others before they were asked.
+   */
+  readonly keepers?: boolean;
 }
 
 /**
@@ -32,11 +37,13 @@ export function processTree(marks: ProcessMarks): ProcessTree {
   const { leader } = marks;
   return {
     async signal(signal) {
+      const politely = marks.keepers === true && signal === 'SIGTERM';
       // The group first, and in one call: its members can't multiply in between.
-      const group = kill(-leader, signal);
+      const group = !politely && kill(-leader, signal);
       const members = await findMembers(marks);
       if (members === undefined) return group ? 1 : 0;
-      for (const pid of members) kill(pid, signal);
+      const own = politely ? await namespaceDepth('self') : 0;
+      for (const pid of members) if (!politely || (await namespaceDepth(pid)) > own) kill(pid, signal);
       return members.length;
     },
     async count() {
@@ -54,6 +61,12 @@ function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
     if (errnoOf(error) === 'ESRCH' || errnoOf(error) === 'EPERM') return false;
     throw error;
   }
+}
+
+/** In how many namespaces a process has a number, as far as this process sees. */
+async function namespaceDepth(pid: number | 'self'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.trim().split(/\s+/).length ?? 0;
 }
 
 interface ProcessFacts {

@@ -9,6 +9,7 @@ export interface ReportFacts {
   /** The caller asked for a longer timeout than allowed. */
   readonly shortened: boolean;
   readonly maxBytes: number;
+  readonly sandboxed: boolean;
 }
 
 /** What the model reads about a command that ran: exit code, what stopped it, both streams; facts in `details`. */
@@ -32,6 +33,7 @@ export function report(end: CommandEnd, stdout: Captured, stderr: Captured, fact
       stderrBytes: stderr.bytes,
       spillFiles: spills.map((spill) => spill.path),
       outputLimitReached: end.stopped === 'output',
+      sandboxed: facts.sandboxed,
     },
   };
 }

@@ -15,6 +15,7 @@ export type FileProblemCode =
   | 'no_match'
   | 'many_matches'
   | 'denied'
+  | 'sandbox'
   | 'aborted'
   | 'io';
 

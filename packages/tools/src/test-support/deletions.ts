@@ -66,7 +66,6 @@ export const deletions: readonly Deletion[] = [
   { name: 'by git clean', command: 'git clean -ffdxq victim', git: true },
   { name: 'by an alias of git', command: "git -c alias.z='!rm -rf victim' z", git: true },
   { name: "by git's monitor", command: "git -c core.fsmonitor='rm -rf victim; true' status", git: true },
-  { name: "by git's pager", command: "git -c core.pager='rm -rf victim; cat' -p status", git: true },
   { name: 'in a document for sh', command: 'sh <<END\nrm -rf victim\nEND' },
   { name: 'in a document that is piped', command: 'cat <<END | sh\nrm -rf victim\nEND' },
   { name: 'in a text for sh', command: "sh <<< 'rm -rf victim'" },

@@ -1,6 +1,6 @@
 import { errorText } from '@treadle/core';
 import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
-import { findExecutable, readProjectInstructions } from '@treadle/tools';
+import { findExecutable, readProjectInstructions, sandboxStatus, type SandboxStatus } from '@treadle/tools';
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -37,6 +37,8 @@ export interface MachineReport {
     readonly files: readonly { readonly path: string; readonly bytes: number; readonly truncated: boolean }[];
     readonly warnings: readonly string[];
   };
+  /** Whether commands can be sandboxed: found out by running one. */
+  readonly sandbox: SandboxStatus;
   readonly proxies: Readonly<Record<string, string>>;
   readonly deployments: readonly DeploymentReport[];
 }
@@ -46,10 +48,11 @@ type Environment = CliIo['env'];
 export async function machineReport(io: CliIo): Promise<MachineReport> {
   const find = async (name: string): Promise<string | null> =>
     (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
-  const [sessions, bash, ripgrep, project] = await Promise.all([
+  const [sessions, bash, ripgrep, sandbox, project] = await Promise.all([
     sessionFile(io),
     find('bash'),
     find('rg'),
+    sandboxStatus(),
     readProjectInstructions(io.cwd),
   ]);
   return {
@@ -58,6 +61,7 @@ export async function machineReport(io: CliIo): Promise<MachineReport> {
     platform: `${process.platform} ${process.arch}`,
     sessions,
     programs: { bash, ripgrep },
+    sandbox,
     instructions: {
       files: project.files.map(({ path, bytes, truncated }) => ({ path, bytes, truncated })),
       warnings: project.warnings.map(({ message }) => message),

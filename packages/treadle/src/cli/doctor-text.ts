@@ -22,9 +22,15 @@ export function machineLines(report: MachineReport): string {
     ['ripgrep', programs.ripgrep === null ? 'not found: the search tool is slower' : plainLine(programs.ripgrep)],
     ['instructions', report.instructions.files.length === 0 ? 'none' : filesText(report.instructions.files)],
     ...report.instructions.warnings.map((warning) => ['', plainLine(warning, LONGEST)]),
+    ['sandbox', sandboxText(report.sandbox)],
     ['proxies', proxies.length === 0 ? 'none' : proxies.join(', ')],
   ];
   return `${table(rows)}\n${table(report.deployments.map(deploymentRow))}`;
+}
+
+function sandboxText({ works, reason, program }: MachineReport['sandbox']): string {
+  if (works) return `works (${plainLine(program ?? '')})`;
+  return `doesn't work: commands that only look run, all others ask · ${plainLine(reason ?? '', LONGEST)}`;
 }
 
 const CREDENTIALS: Readonly<Record<Exclude<DeploymentReport['credentials'], 'present'>, string>> = {

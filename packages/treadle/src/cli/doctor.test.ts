@@ -110,6 +110,16 @@ describe('treadle doctor', () => {
     expect(report.programs).toEqual({ bash: null, ripgrep: join(bin, 'rg') });
   });
 
+  it('says whether commands can be sandboxed, and if not, why', async () => {
+    const { report } = await reportOf({});
+    const { works, reason, program } = report.sandbox;
+    const { stdout } = await runCli(['doctor']);
+    const line = stdout.split('\n').find((one) => one.startsWith('sandbox')) ?? '';
+    if (works) expect(line).toContain(`works (${program})`);
+    else expect(line).toContain(`doesn't work: commands that only look run, all others ask · ${reason?.slice(0, 20)}`);
+    expect(reason === null).toBe(works);
+  });
+
   it.each([
     [['doctor', 'openai/x'], 'A model goes after --probe'],
     [['doctor', '--prob', 'openai/x'], "Did you mean '--probe'?"],

@@ -1,0 +1,85 @@
+import { dirname } from 'node:path';
+import { lockDescriptor } from './protect.ts';
+import type { Protection } from './protect.ts';
+import type { SandboxSettings } from './settings.ts';
+
+/** What a command is run with. */
+export interface SandboxPlan {
+  readonly program: string;
+  readonly root: string;
+  readonly settings: SandboxSettings;
+  readonly protections: readonly Protection[];
+  /** Whether the system's administrator runs us: then rights are taken away that others never have. */
+  readonly isAdministrator: boolean;
+  /** Limits the processes from within, for those whom such a limit binds. */
+  readonly processLimit: number | undefined;
+  readonly command: readonly string[];
+}
+
+/** Rights over files that a command of the administrator keeps, so that it can work on other people's files. */
+const keptRights = ['CAP_DAC_OVERRIDE', 'CAP_CHOWN', 'CAP_FOWNER'];
+
+/** Sets the limit in the shells there are: one calls it -u, others -p. */
+const limitProcesses =
+  'if (ulimit -u "$1") 2>/dev/null; then ulimit -u "$1"; else ulimit -p "$1"; fi || exit 125; shift; exec "$@"';
+
+/** The command line that runs a command in bubblewrap. Pure. */
+export function sandboxArguments(plan: SandboxPlan): string[] {
+  const { program, root, settings, protections, isAdministrator, processLimit, command } = plan;
+  const rights = isAdministrator ? keptRights.flatMap((right) => ['--cap-add', right]) : [];
+  const limited =
+    processLimit === undefined ? command : ['/bin/sh', '-c', limitProcesses, 'sh', String(processLimit), ...command];
+  return [
+    program,
+    ...[
+      '--die-with-parent',
+      '--new-session',
+      '--unshare-pid',
+      '--unshare-ipc',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+    ],
+    ...(settings.network === 'none' ? ['--unshare-net'] : []),
+    ...['--cap-drop', 'ALL', ...rights],
+    ...(protections.some((one) => one.needsPlaceholder) ? ['--sync-fd', String(lockDescriptor)] : []),
+    ...mounts(plan),
+    ...['--setenv', 'TMPDIR', '/tmp', '--chdir', root, '--'],
+    ...limited,
+  ];
+}
+
+/** What of `/proc` changes the system: the administrator owns it, so that having no rights doesn't keep him from it. */
+const systemFiles = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'driver', 'mtrr'].map(
+  (name) => `/proc/${name}`,
+);
+
+function mounts({ root, settings, protections }: SandboxPlan): string[] {
+  const { mode, temporaryBytes, writable, network } = settings;
+  const isWritable = mode === 'workspace-write';
+  const temporary = (path: string): string[] => ['--size', String(temporaryBytes), '--tmpfs', path];
+  return [
+    ...['--ro-bind', '/', '/', '--dev', '/dev', ...temporary('/dev/shm'), '--remount-ro', '/dev', '--proc', '/proc'],
+    ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...temporary('/tmp'),
+    // Sockets of services are in /run, and a read-only mount doesn't keep anyone from talking to them.
+    ...['--size', '1048576', '--tmpfs', '/run', '--ro-bind-try', '/run/current-system', '/run/current-system'],
+    ...(network === 'host' ? ['--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve'] : []),
+    ...(isWritable ? writable.flatMap((path) => ['--bind', path, path]) : []),
+    ...[isWritable ? '--bind' : '--ro-bind', root, root],
+    // Mounts of their own, so that they can't be renamed away either.
+    ...(isWritable ? protections.flatMap(({ path }) => ['--ro-bind', path, path]) : []),
+    ...(dirname(root) === '/run' || root === '/run' ? [] : ['--remount-ro', '/run']),
+  ];
+}
+
+/** The limit on the size of files is counted in blocks of this size. */
+const blockBytes = 512;
+
+/** Joins the group of processes whose number is limited, limits the size of files, then becomes the command. */
+const enter = '[ -z "$1" ] || echo 0 > "$1" || exit 125; ulimit -f "$2" || exit 125; shift 2; exec "$@"';
+
+/** The command line that sets the limits which have to be set from outside. */
+export function withLimits(joinFile: string | undefined, maxFileBytes: number, command: readonly string[]): string[] {
+  const blocks = Math.ceil(maxFileBytes / blockBytes);
+  return ['/bin/sh', '-c', enter, 'sh', joinFile ?? '', String(blocks), ...command];
+}

@@ -1,0 +1,116 @@
+import type { Clock } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SandboxParts } from './parts.ts';
+import type { SandboxMeans, SandboxStatus } from './sandbox.ts';
+import { wrapCommand } from './sandbox.ts';
+import { protectedNames } from './settings.ts';
+import type { SandboxSettings } from './settings.ts';
+
+export interface Probed {
+  readonly status: SandboxStatus;
+  /** What commands are sandboxed with; undefined when something is missing. */
+  readonly means: SandboxMeans | undefined;
+}
+
+const probes = new WeakMap<SandboxParts, Map<string, Promise<Probed>>>();
+
+/** Finds out, once for a process and for what the settings need, whether commands can be sandboxed here. */
+export function probe(settings: SandboxSettings, parts: SandboxParts, clock: Clock): Promise<Probed> {
+  const known = probes.get(parts) ?? new Map<string, Promise<Probed>>();
+  probes.set(parts, known);
+  const { network, maxProcesses } = settings;
+  const key = JSON.stringify([network, maxProcesses === null]);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const made = lookForMeans(settings, parts, clock);
+  known.set(key, made);
+  return made;
+}
+
+async function lookForMeans(settings: SandboxSettings, parts: SandboxParts, clock: Clock): Promise<Probed> {
+  const failed = (reason: string, program: string | null): Probed => ({
+    status: { works: false, reason, program, processLimit: null },
+    means: undefined,
+  });
+  if (parts.platform !== 'linux') return failed('sandboxes are made by bubblewrap, which runs on Linux only', null);
+  const [program, flock] = await Promise.all([parts.find('bwrap'), parts.find('flock')]);
+  if (program === undefined) {
+    return failed('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)', null);
+  }
+  if (flock === undefined) return failed('the program flock is missing (it is part of util-linux)', program);
+  try {
+    const processLimit = await processLimitFor(settings, parts);
+    if (processLimit === undefined) {
+      return failed('the number of processes can not be limited: there is no control group to make one in', program);
+    }
+    const means: SandboxMeans = { program, flock, processLimit };
+    const problem = await tryOut(means, settings, parts, clock);
+    if (problem !== undefined) return failed(problem, program);
+    return { status: { works: true, reason: null, program, processLimit }, means };
+  } catch (error) {
+    return failed(errorText(error), program);
+  }
+}
+
+async function processLimitFor(
+  { maxProcesses }: SandboxSettings,
+  parts: SandboxParts,
+): Promise<SandboxMeans['processLimit'] | undefined> {
+  if (maxProcesses === null) return 'none';
+  const group = await parts.makeProcessGroup(maxProcesses);
+  await group?.remove();
+  if (group !== undefined) return 'cgroup';
+  // A limit on a user's processes doesn't bind the administrator.
+  return parts.isAdministrator ? undefined : 'rlimit';
+}
+
+const timeoutMs = 10_000;
+const mark = 'the sandbox holds';
+
+/**
+ * What a sandbox is for, in one command: it may write here, and neither there nor over what decides what runs. What it writes
+ * beside its folder is in a `/tmp` of its own and must not be found afterwards.
+ */
+const script = `
+echo x > inside || exit 1
+echo x 2>/dev/null > "$1/outside"
+if [ -w / ] || [ -w /usr ] || [ -w /etc ]; then echo 'it can write outside'; exit 1; fi
+if mkdir .git/hooks 2>/dev/null; then echo 'it can write into .git'; exit 1; fi
+if (echo x > .mcp.json) 2>/dev/null; then echo 'it can write .mcp.json'; exit 1; fi
+if mv .git other 2>/dev/null; then echo 'it can move .git'; exit 1; fi
+echo '${mark}'`;
+
+/** Runs that command for real. Returns what is wrong, or undefined. */
+async function tryOut(
+  means: SandboxMeans,
+  settings: SandboxSettings,
+  parts: SandboxParts,
+  clock: Clock,
+): Promise<string | undefined> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'treadle-sandbox-')));
+  try {
+    const root = join(folder, 'root');
+    await mkdir(root);
+    const own: SandboxSettings = { ...settings, mode: 'workspace-write', writable: [], readOnlyNames: protectedNames };
+    const wrapped = await wrapCommand(['/bin/sh', '-c', script, 'sh', folder], {
+      root,
+      settings: own,
+      means,
+      parts,
+      clock,
+    });
+    const { file, args } = wrapped;
+    const end = await parts.run({ file, args, folder: '/', timeoutMs, clock }).finally(() => wrapped.release());
+    if (end.exitCode !== 0 || !end.output.includes(mark)) {
+      const said = `${end.errors.trim()} ${end.output.trim()}`.trim().replaceAll(/\s+/g, ' ').slice(0, 400);
+      return `a command in it failed (exit code ${end.exitCode ?? 'none'}): ${said || 'it said nothing'}`;
+    }
+    const left = [...(await readdir(folder)), ...(await readdir(root))];
+    return left.join() === 'root,inside' ? undefined : `it left ${left.join(', ')}`;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

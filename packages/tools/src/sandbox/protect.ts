@@ -1,0 +1,101 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errnoOf, FileProblem } from '../root/problem.ts';
+
+/** Where bubblewrap finds the lock that it holds, and keeps from the command. */
+export const lockDescriptor = 9;
+
+/** A name that stays as it is while a command runs. */
+export interface Protection {
+  readonly path: string;
+  /**
+   * True when there is nothing under the name, or nothing but what another sandbox put there. An empty file or folder is
+   * then held in its place while the command runs: what doesn't exist can't be mounted over.
+   */
+  readonly needsPlaceholder: boolean;
+  readonly kind: 'file' | 'folder';
+}
+
+/** Names that are made as files. */
+const fileNames = /\.(?:json|jsonc|toml|ya?ml|txt|lock)$/;
+
+/** @throws FileProblem when a name is a symbolic link, which can't be held in its place. */
+export async function protectionsOf(root: string, names: readonly string[]): Promise<Protection[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(root, name);
+      const stats = await lstat(path).catch((error: unknown) => {
+        if (errnoOf(error) === 'ENOENT') return undefined;
+        throw error;
+      });
+      if (stats === undefined) return { path, needsPlaceholder: true, kind: fileNames.test(name) ? 'file' : 'folder' };
+      if (stats.isDirectory()) {
+        return { path, needsPlaceholder: await isEmpty(path), kind: 'folder' };
+      }
+      if (stats.isFile()) return { path, needsPlaceholder: stats.size === 0, kind: 'file' };
+      throw new FileProblem(
+        'sandbox',
+        `${name} is a symbolic link or a special file, which the sandbox can not keep in its place. ` +
+          'Ask the user to put a file or a folder there.',
+      );
+    }),
+  );
+}
+
+async function isEmpty(folder: string): Promise<boolean> {
+  try {
+    return (await readdir(folder)).length === 0;
+  } catch (error) {
+    // Another sandbox has ended meanwhile.
+    if (errnoOf(error) === 'ENOENT') return true;
+    throw error;
+  }
+}
+
+/**
+ * Locks the folder for as long as the sandbox is there, makes what is missing, then becomes the command. Placeholders are told
+ * from what others made by the time of their last change: nothing else is from 1970.
+ */
+const make = `
+exec ${lockDescriptor}< "$1" && "$2" --shared ${lockDescriptor} || exit 125
+count=$3; shift 3
+while [ "$count" -gt 0 ]; do
+  case $1 in
+    */) mkdir -- "$1" 2>/dev/null && touch -d @0 -- "$1" ;;
+    *) (set -C; : > "$1") 2>/dev/null && touch -d @0 -- "$1" ;;
+  esac
+  shift; count=$((count - 1))
+done
+exec "$@"`;
+
+const clear = `
+for path do
+  [ "$(stat -c %Y -- "$path" 2>/dev/null)" = 0 ] || continue
+  case $path in
+    */) rmdir -- "$path" 2>/dev/null ;;
+    *) [ -s "$path" ] || rm -f -- "$path" ;;
+  esac
+done
+exit 0`;
+
+const shown = ({ path, kind }: Protection): string => (kind === 'folder' ? `${path}/` : path);
+
+/**
+ * A command line that makes the placeholders, then runs `command`. Both happen under a shared lock on the working folder,
+ * which every sandbox that has placeholders there holds: taking away one that is mounted in another sandbox would uncover
+ * the name there.
+ */
+export function withPlaceholders(
+  flock: string,
+  root: string,
+  placeholders: readonly Protection[],
+  command: readonly string[],
+): string[] {
+  const names = placeholders.map(shown);
+  return ['/bin/sh', '-c', make, 'sh', root, flock, String(names.length), ...names, ...command];
+}
+
+/** A command line that takes the placeholders away unless another sandbox needs them; that one then does it. */
+export function clearingPlaceholders(flock: string, root: string, placeholders: readonly Protection[]): string[] {
+  return [flock, '--exclusive', '--nonblock', root, '/bin/sh', '-c', clear, 'sh', ...placeholders.map(shown)];
+}

@@ -1,0 +1,256 @@
+import { systemClock } from '@treadle/core';
+import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { bashTool } from '../bash-tool.ts';
+import { call, workspace } from '../test-support/workspace.ts';
+import { sandboxArguments } from './arguments.ts';
+import type { SandboxPlan } from './arguments.ts';
+import type { HelperCommand, HelperEnd, SandboxParts } from './parts.ts';
+import { protectionsOf } from './protect.ts';
+import { openSandbox } from './sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
+import { sandboxSettings } from './settings.ts';
+import type { SandboxOptions } from './settings.ts';
+
+interface Machine {
+  readonly parts: SandboxParts;
+  readonly started: HelperCommand[];
+  readonly groups: { made: number; removed: number };
+}
+
+/** A machine on which programs are only noted. `answer` says how the command of the probe ends. */
+function machine(changes: Partial<SandboxParts> = {}, answer?: (command: HelperCommand) => HelperEnd): Machine {
+  const started: HelperCommand[] = [];
+  const groups = { made: 0, removed: 0 };
+  const parts: SandboxParts = {
+    platform: 'linux',
+    isAdministrator: true,
+    find: (name) => Promise.resolve(`/usr/bin/${name}`),
+    makeProcessGroup: () => {
+      groups.made += 1;
+      const remove = (): Promise<void> => {
+        groups.removed += 1;
+        return Promise.resolve();
+      };
+      return Promise.resolve({ joinFile: '/groups/one/cgroup.procs', remove });
+    },
+    async run(command) {
+      started.push(command);
+      if (command.args.includes('--exclusive')) return { exitCode: 0, output: '', errors: '' };
+      const root = command.args[command.args.indexOf('--chdir') + 1] ?? '';
+      await writeFile(join(root, 'inside'), 'x');
+      return answer?.(command) ?? { exitCode: 0, output: 'the sandbox holds\n', errors: '' };
+    },
+    ...changes,
+  };
+  return { parts, started, groups };
+}
+
+const open = (root: string, { parts }: Machine, options: SandboxOptions = {}): Sandbox =>
+  openSandbox(root, sandboxSettings(options), parts, systemClock);
+
+describe('whether there is a sandbox', () => {
+  test('is found out by running a command in one, once for a process', async () => {
+    const one = machine();
+    const { root } = await workspace();
+    const statuses = [open(root, one), open(root, one)].map((sandbox) => sandbox.status());
+    expect(await Promise.all(statuses)).toEqual(
+      Array(2).fill({ works: true, reason: null, program: '/usr/bin/bwrap', processLimit: 'cgroup' }),
+    );
+    expect(one.started.filter(({ args }) => args.includes('--die-with-parent'))).toHaveLength(1);
+    expect(one.groups.removed).toBe(one.groups.made);
+  });
+
+  test.each<[string, Machine, RegExp]>([
+    ['on another system', machine({ platform: 'darwin' }), /runs on Linux only/],
+    ['without bubblewrap', machine({ find: () => Promise.resolve(undefined) }), /apt-get install bubblewrap/],
+    [
+      'without flock',
+      machine({ find: (name) => Promise.resolve(name === 'flock' ? undefined : '/usr/bin/bwrap') }),
+      /flock is missing/,
+    ],
+    [
+      'where the administrator can not limit processes',
+      machine({ makeProcessGroup: () => Promise.resolve(undefined) }),
+      /processes can not be limited/,
+    ],
+    [
+      'where the system forbids it, in its own words',
+      machine({}, () => ({ exitCode: 1, output: '', errors: 'bwrap: setting up uid map: Permission denied\n' })),
+      /exit code 1\): bwrap: setting up uid map: Permission denied$/,
+    ],
+    [
+      'where the command could write what it must not',
+      machine({}, () => ({ exitCode: 1, output: 'it can write into .git', errors: '' })),
+      /it can write into \.git/,
+    ],
+    [
+      'where the command did not say that it holds',
+      machine({}, () => ({ exitCode: 0, output: '', errors: '' })),
+      /said nothing/,
+    ],
+    ['where nothing starts', machine({ run: () => Promise.reject(new Error('spawn EPERM')) }), /spawn EPERM/],
+  ])('no: %s', async (_name, one, reason) => {
+    const { root } = await workspace();
+    const sandbox = open(root, one);
+    expect(await sandbox.status()).toMatchObject({ works: false, reason: expect.stringMatching(reason) });
+    await expect(sandbox.wrap(['/bin/true'])).rejects.toMatchObject({ code: 'sandbox' });
+  });
+
+  test('a user who is not the administrator is limited from within', async () => {
+    const one = machine({ isAdministrator: false, makeProcessGroup: () => Promise.resolve(undefined) });
+    const { root } = await workspace();
+    const sandbox = open(root, one, { maxProcesses: 77 });
+    expect(await sandbox.status()).toMatchObject({ works: true, processLimit: 'rlimit' });
+    expect((await sandbox.wrap(['/bin/true'])).args).toEqual(expect.arrayContaining(['sh', '77', '/bin/true']));
+  });
+
+  test('without a limit on processes there is none', async () => {
+    const one = machine({ makeProcessGroup: () => Promise.resolve(undefined) });
+    const { root } = await workspace();
+    expect(await open(root, one, { maxProcesses: null }).status()).toMatchObject({ works: true, processLimit: 'none' });
+  });
+});
+
+describe('the arguments of bubblewrap', () => {
+  const plan = (settings: SandboxOptions = {}, more: Partial<SandboxPlan> = {}): string =>
+    ` ${sandboxArguments({
+      program: '/usr/bin/bwrap',
+      root: '/work/folder',
+      settings: sandboxSettings(settings),
+      protections: [{ path: '/work/folder/.git', needsPlaceholder: false, kind: 'folder' }],
+      isAdministrator: false,
+      processLimit: undefined,
+      command: ['/bin/bash', '-c', 'ls'],
+      ...more,
+    }).join(' ')} `;
+
+  test('keep everything read-only but the working folder, and in it what is protected', () => {
+    const text = plan();
+    const order = [
+      '--ro-bind / /',
+      '--bind /work/folder /work/folder',
+      '--ro-bind /work/folder/.git /work/folder/.git',
+    ];
+    const places = order.map((part) => text.indexOf(` ${part} `));
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(text).toMatch(/ -- \/bin\/bash -c ls $/);
+  });
+
+  test('make processes end with ours, in namespaces of their own', () => {
+    for (const flag of ['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-net', '--new-session']) {
+      expect(plan()).toContain(` ${flag} `);
+    }
+    expect(plan({ network: 'host' })).not.toContain('--unshare-net');
+  });
+
+  test('take every right away, and leave the administrator those over files', () => {
+    expect(plan()).toContain(' --cap-drop ALL ');
+    expect(plan()).not.toContain('--cap-add');
+    expect(plan({}, { isAdministrator: true }).match(/--cap-add \w+/g)).toEqual([
+      '--cap-add CAP_DAC_OVERRIDE',
+      '--cap-add CAP_CHOWN',
+      '--cap-add CAP_FOWNER',
+    ]);
+  });
+
+  test('in mode read-only let nothing be written', () => {
+    const text = plan({ mode: 'read-only', writable: ['/cache'] });
+    expect(text).toContain(' --ro-bind /work/folder /work/folder ');
+    expect(text).not.toMatch(/ --bind /);
+  });
+
+  test('let further folders be written, and bound what is temporary', () => {
+    const text = plan({ writable: ['/cache'], temporaryBytes: 1000 });
+    expect(text).toContain(' --bind /cache /cache ');
+    expect(text).toContain(' --size 1000 --tmpfs /tmp ');
+  });
+});
+
+describe('names that are protected', () => {
+  test('need a placeholder when there is nothing, or what another sandbox may have put there', async () => {
+    const { root } = await workspace({ '.git/config': '', 'full.json': '{}', 'empty.json': '' });
+    await mkdir(join(root, 'empty'));
+    const names = ['.git', 'full.json', 'empty.json', 'empty', '.treadle', '.mcp.json'];
+    const found = await protectionsOf(root, names);
+    expect(found.map(({ needsPlaceholder }) => needsPlaceholder)).toEqual([false, false, true, true, true, true]);
+    expect(found.map(({ kind }) => kind)).toEqual(['folder', 'file', 'file', 'folder', 'folder', 'file']);
+  });
+
+  test('are refused as links, which can not be held in their place', async () => {
+    const { root, outside } = await workspace();
+    await symlink(outside, join(root, '.git'));
+    await expect(protectionsOf(root, ['.git'])).rejects.toMatchObject({ code: 'sandbox' });
+  });
+
+  test('that exist cost no lock and nothing to clear away', async () => {
+    const one = machine();
+    const { root } = await workspace({ '.git/config': '', '.treadle/settings.json': '{}', '.mcp.json': '{}' });
+    const { args, release } = await open(root, one).wrap(['/bin/true']);
+    const before = one.started.length;
+    expect(args).not.toContain('--sync-fd');
+    await release();
+    expect(one.started).toHaveLength(before);
+  });
+
+  test('that do not are held under a lock, and let go of afterwards', async () => {
+    const one = machine();
+    const { root } = await workspace({ '.git/config': '' });
+    const { args, release } = await open(root, one).wrap(['/bin/true']);
+    expect(args).toEqual(expect.arrayContaining(['--sync-fd', '2', `${root}/.treadle/`, `${root}/.mcp.json`]));
+    await release();
+    expect(one.started.at(-1)?.args).toEqual(
+      expect.arrayContaining(['--exclusive', `${root}/.treadle/`, `${root}/.mcp.json`]),
+    );
+  });
+});
+
+describe('settings', () => {
+  test.each<[SandboxOptions, string]>([
+    [{ mode: 'on' as 'off' }, 'mode is "on"'],
+    [{ network: 'some' as 'none' }, 'network is "some"'],
+    [{ mode: 'off', required: true }, 'it is required and off'],
+    [{ maxProcesses: 0 }, 'maxProcesses must be'],
+    [{ maxFileBytes: 1.5 }, 'maxFileBytes must be'],
+    [{ readOnlyNames: ['a/b'] }, 'readOnlyNames has "a/b"'],
+    [{ readOnlyNames: ['..'] }, 'readOnlyNames has ".."'],
+    [{ writable: ['cache'] }, 'writable has "cache"'],
+  ])('%j is refused', (options, message) => {
+    expect(() => sandboxSettings(options)).toThrow(message);
+  });
+
+  test('the whole file system is no working folder', async () => {
+    await expect(open('/', machine()).wrap(['/bin/true'])).rejects.toThrow('the whole file system');
+  });
+});
+
+describe('bash without a sandbox that works', () => {
+  const broken = machine({ find: () => Promise.resolve(undefined) });
+
+  test('refuses commands when one is required', async () => {
+    const { root } = await workspace();
+    const bash = bashTool({ root, sandbox: { required: true }, sandboxParts: broken.parts });
+    const answer = await call(bash, { command: 'touch made' });
+    expect(answer).toMatchObject({ isError: true, details: { problem: 'sandbox' } });
+    expect(answer.text).toContain('bubblewrap is not installed');
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  test('never says that a sandbox contains the command, though that would be enough', async () => {
+    const { root } = await workspace();
+    const access = async (parts: SandboxParts, sufficient: boolean): Promise<unknown> =>
+      bashTool({ root, sandbox: { sufficient }, sandboxParts: parts }).access?.({ command: 'touch made' });
+    expect(await access(broken.parts, true)).toMatchObject({ readOnly: false });
+    expect(await access(broken.parts, true)).not.toHaveProperty('contained');
+    expect(await access(machine().parts, true)).toMatchObject({ readOnly: false, contained: true });
+    expect(await access(machine().parts, false)).not.toHaveProperty('contained');
+  });
+});
+
+test('a placeholder that is older than all files is known by its time', async () => {
+  const { root } = await workspace({ '.mcp.json': '' });
+  await utimes(join(root, '.mcp.json'), 0, 0);
+  expect(await protectionsOf(root, ['.mcp.json'])).toMatchObject([{ needsPlaceholder: true }]);
+});
