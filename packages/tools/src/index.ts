@@ -30,7 +30,7 @@ export { commandAccess } from './bash/allow/command-access.ts';
 export type { CommandFacts, CommandPlace } from './bash/allow/command-access.ts';
 export { findExecutable } from './bash/find-executable.ts';
 export { sandboxStatus } from './sandbox/status.ts';
-export type { SandboxStatus } from './sandbox/sandbox.ts';
+export type { SandboxStatus } from './sandbox/probe.ts';
 export type { HelperCommand, HelperEnd, SandboxParts } from './sandbox/parts.ts';
 export type { ProcessGroup } from './sandbox/process-limit.ts';
 export { protectedNames } from './sandbox/settings.ts';

@@ -47,18 +47,18 @@ describe('a unique match', () => {
     ['no final newline', 'a\nb', 'b', 'B', 'a\nB'],
     ['a final newline', 'a\nb\n', 'b', 'B', 'a\nB\n'],
     ['a lone carriage return', 'a\rb\nc\n', 'c', 'C', 'a\rb\nC\n'],
-  ])('keeps line ends: %s', async (_name, before, oldText, newText, after) => {
+  ])('T22: keeps line ends: %s', async (_name, before, oldText, newText, after) => {
     const answer = await edit(before, oldText, newText);
     expect(answer).toMatchObject({ isError: false });
     expect(answer.after.toString()).toBe(after);
   });
 
-  test('keeps the byte order mark', async () => {
+  test('T22: keeps the byte order mark', async () => {
     const { after } = await edit('\ufefffirst\nsecond\n', 'first', 'FIRST');
     expect(after.toString()).toBe('\ufeffFIRST\nsecond\n');
   });
 
-  test('keeps the mode', async () => {
+  test('T22: keeps the mode', async () => {
     const { root, put } = await workspace();
     await put('root/run.sh', 'echo a\n', 0o754);
     await call(editFileTool({ root }), { path: 'run.sh', old_text: 'a', new_text: 'b' });
@@ -134,7 +134,7 @@ describe('no match', () => {
 });
 
 describe('refusals', () => {
-  test('more than one match names the count and the lines', async () => {
+  test('T24: more than one match names the count and the lines', async () => {
     const { isError, text, details } = await edit('a\nb\na\nc\na\n', 'a', 'x');
     expect(isError).toBe(true);
     expect(details['problem']).toBe('many_matches');
@@ -150,7 +150,7 @@ describe('refusals', () => {
     ['UTF-16', Buffer.from('\ufeffabc', 'utf16le'), 'encoding', 'UTF-16LE'],
     ['Latin-1', Buffer.from('abc é', 'latin1'), 'encoding', 'not valid UTF-8'],
     ['binary', Buffer.from('abc\0'), 'binary', 'binary'],
-  ])('%s files are refused and left as they are', async (_name, content, problem, word) => {
+  ])('T22: %s files are refused and left as they are', async (_name, content, problem, word) => {
     const answer = await edit(content, 'abc', 'x');
     expect(answer.isError).toBe(true);
     expect(answer.details['problem']).toBe(problem);

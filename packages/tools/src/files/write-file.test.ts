@@ -71,9 +71,12 @@ describe('write_file', () => {
     expect(await readdir(root)).toEqual(['a']);
   });
 
-  test('a process killed in the middle of writing leaves the old content or the new', { timeout: 60_000 }, async () => {
-    const { root } = await workspace({ a: 'old'.repeat(300_000) });
-    const script = `
+  test(
+    'T25: a process killed in the middle of writing leaves the old content or the new',
+    { timeout: 60_000 },
+    async () => {
+      const { root } = await workspace({ a: 'old'.repeat(300_000) });
+      const script = `
       import { writeFileTool } from ${JSON.stringify(new URL('../file-tools.ts', import.meta.url).href)};
       const tool = writeFileTool({ root: ${JSON.stringify(root)} });
       const context = { signal: new AbortController().signal };
@@ -81,17 +84,22 @@ describe('write_file', () => {
         await tool.execute({ path: 'a', content: (round % 2 === 0 ? 'new' : 'old').repeat(300_000) }, context);
         if (round === 2) process.send('writing');
       }`;
-    const whole = ['old'.repeat(300_000), 'new'.repeat(300_000)];
-    for (let round = 0; round < 8; round += 1) {
-      const writer = spawn(process.execPath, ['--conditions=treadle-source', '--input-type=module', '--eval', script], {
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      });
-      const ended = new Promise((resolve) => writer.once('exit', resolve));
-      await new Promise((resolve) => writer.once('message', resolve));
-      await new Promise((resolve) => setTimeout(resolve, round * 3));
-      writer.kill('SIGKILL');
-      await ended;
-      expect(whole).toContain(await readFile(join(root, 'a'), 'utf8'));
-    }
-  });
+      const whole = ['old'.repeat(300_000), 'new'.repeat(300_000)];
+      for (let round = 0; round < 8; round += 1) {
+        const writer = spawn(
+          process.execPath,
+          ['--conditions=treadle-source', '--input-type=module', '--eval', script],
+          {
+            stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+          },
+        );
+        const ended = new Promise((resolve) => writer.once('exit', resolve));
+        await new Promise((resolve) => writer.once('message', resolve));
+        await new Promise((resolve) => setTimeout(resolve, round * 3));
+        writer.kill('SIGKILL');
+        await ended;
+        expect(whole).toContain(await readFile(join(root, 'a'), 'utf8'));
+      }
+    },
+  );
 });

@@ -33,7 +33,7 @@ async function expectRefused(place: Workspace, path: string, holding: Holding, p
   expect(await readdir(place.outside)).toEqual(['secret.txt']);
 }
 
-describe.each(holdings)('paths, holding directories by %s', (holding) => {
+describe.each(holdings)('T20: paths, holding directories by %s', (holding) => {
   test.each([
     ['..', 'the parent'],
     ['../outside/secret.txt', 'a path through the parent'],
@@ -89,7 +89,7 @@ describe.each(holdings)('paths, holding directories by %s', (holding) => {
   });
 });
 
-describe.each(holdings)('links, holding directories by %s', (holding) => {
+describe.each(holdings)('T20: links, holding directories by %s', (holding) => {
   test.each([
     ['a link to a file outside', 'link', (place: Workspace) => join(place.outside, 'secret.txt')],
     ['a relative link to a file outside', 'link', () => '../outside/secret.txt'],
@@ -238,7 +238,7 @@ function swapForever(root: string, name: string): void {
   });
 }
 
-describe.runIf(process.platform === 'linux')('a link swapped in between check and use', () => {
+describe.runIf(process.platform === 'linux')('T20: a link swapped in between check and use', () => {
   test('never shows a file outside, in 10,000 reads', { timeout: 120_000 }, async () => {
     const place = await workspace({ target: 'inside\n' });
     await symlink(join(place.outside, 'secret.txt'), join(place.root, 'evil'));

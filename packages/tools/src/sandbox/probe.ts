@@ -3,11 +3,22 @@ import { errorText } from '@treadle/core';
 import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SandboxParts } from './parts.ts';
-import type { SandboxMeans, SandboxStatus } from './sandbox.ts';
-import { wrapCommand } from './sandbox.ts';
+import type { HelperEnd, SandboxParts } from './parts.ts';
 import { protectedNames } from './settings.ts';
 import type { SandboxSettings } from './settings.ts';
+import { wrapCommand } from './wrap.ts';
+import type { SandboxMeans } from './wrap.ts';
+
+/** Whether commands can be sandboxed on this machine, found out by really doing it. */
+export interface SandboxStatus {
+  readonly works: boolean;
+  /** Why it doesn't, in words for a person; null when it does. */
+  readonly reason: string | null;
+  /** The absolute path of bubblewrap; null when there is none. */
+  readonly program: string | null;
+  /** How the number of processes is limited. */
+  readonly processLimit: 'cgroup' | 'rlimit' | 'none' | null;
+}
 
 export interface Probed {
   readonly status: SandboxStatus;
@@ -103,7 +114,12 @@ async function tryOut(
       clock,
     });
     const { file, args } = wrapped;
-    const end = await parts.run({ file, args, folder: '/', timeoutMs, clock }).finally(() => wrapped.release());
+    let end: HelperEnd;
+    try {
+      end = await parts.run({ file, args, folder: '/', timeoutMs, clock });
+    } finally {
+      await wrapped.release();
+    }
     if (end.exitCode !== 0 || !end.output.includes(mark)) {
       const said = `${end.errors.trim()} ${end.output.trim()}`.trim().replaceAll(/\s+/g, ' ').slice(0, 400);
       return `a command in it failed (exit code ${end.exitCode ?? 'none'}): ${said || 'it said nothing'}`;

@@ -56,7 +56,7 @@ describe('whether there is a sandbox', () => {
     const { root } = await workspace();
     const statuses = [open(root, one), open(root, one)].map((sandbox) => sandbox.status());
     expect(await Promise.all(statuses)).toEqual(
-      Array(2).fill({ works: true, reason: null, program: '/usr/bin/bwrap', processLimit: 'cgroup' }),
+      [0, 1].map(() => ({ works: true, reason: null, program: '/usr/bin/bwrap', processLimit: 'cgroup' })),
     );
     expect(one.started.filter(({ args }) => args.includes('--die-with-parent'))).toHaveLength(1);
     expect(one.groups.removed).toBe(one.groups.made);

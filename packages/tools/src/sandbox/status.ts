@@ -1,7 +1,7 @@
 import { systemClock } from '@treadle/core';
 import { machineParts } from './parts.ts';
 import { probe } from './probe.ts';
-import type { SandboxStatus } from './sandbox.ts';
+import type { SandboxStatus } from './probe.ts';
 import { sandboxSettings } from './settings.ts';
 import type { SandboxOptions } from './settings.ts';
 
