@@ -5,7 +5,9 @@ import type { Hook } from './hooks/hook.ts';
 import { hookRegistry, type HookRegistry } from './hooks/registry.ts';
 import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import { DEFAULT_LIMITS, limitsAsData, type Limits } from './limits/limits.ts';
+import { checkBudget, type Budget, type BudgetDefinition } from './limits/budget.ts';
+import { checkNoProgress, type NoProgress } from './limits/guard.ts';
+import { checkLimits, CLOSING_INSTRUCTION, limitsAsData, type Limits } from './limits/limits.ts';
 import type { Memory, MemoryOptions } from './memory/memory.ts';
 import { memorySettings, type MemorySettings } from './memory/settings.ts';
 import type {
@@ -34,6 +36,9 @@ export type ToolExecution =
   /** `size` at a time; the next batch starts when the last has ended. */
   | { readonly mode: 'batched'; readonly size: number };
 
+/** How a queue is emptied: the oldest message, so that each gets an answer of its own, or all at once. */
+export type QueueMode = 'one_at_a_time' | 'all';
+
 /** Calls of one turn that run at the same time unless the agent says otherwise. */
 export const DEFAULT_CONCURRENCY = 64;
 
@@ -61,6 +66,17 @@ export interface AgentDefinition {
   readonly tools?: readonly Tool[];
   readonly providerTools?: readonly ProviderToolDefinition[];
   readonly limits?: Partial<Limits>;
+  /** How money is looked after, where `limits.maxCost` or a shared ledger bounds it. */
+  readonly budget?: BudgetDefinition;
+  /** One more call, without tools, when turns, tool turns or tool calls are used up: true, or what the model is told to say. */
+  readonly closingCall?: boolean | string;
+  /** How often a text that the output limit cut off is asked to go on. Default 3. */
+  readonly maxContinuations?: number;
+  /** When a run counts as getting nowhere; `false` never looks. */
+  readonly noProgress?: false | Partial<NoProgress>;
+  /** How many queued messages go to the model at a time. Default `one_at_a_time`. */
+  readonly steeringMode?: QueueMode;
+  readonly followUpMode?: QueueMode;
   readonly toolExecution?: ToolExecution;
   /** Milliseconds for a call of a tool that has no timeout of its own. Default: none. */
   readonly toolTimeoutMs?: number;
@@ -117,6 +133,14 @@ export interface Agent {
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly providerTools: readonly ProviderToolDefinition[];
   readonly limits: Limits;
+  readonly budget: Budget;
+  /** What the closing call is told; null when there is none. */
+  readonly closingCall: string | null;
+  readonly maxContinuations: number;
+  /** Null: off. */
+  readonly noProgress: NoProgress | null;
+  readonly steeringMode: QueueMode;
+  readonly followUpMode: QueueMode;
   readonly toolExecution: ToolExecution;
   readonly toolTimeoutMs: number | undefined;
   readonly toolProgressMs: number;
@@ -177,8 +201,9 @@ export function defineAgent(definition: AgentDefinition): Agent {
     ...(output?.tool ? [output.tool] : []),
   ]);
   const permissions = checkPermissions(definition.permissions, tools.values());
-  const limits: Limits = { ...DEFAULT_LIMITS, ...definition.limits };
-  for (const [name, value] of Object.entries<number>({ ...limits })) mustBePositive(`limits.${name}`, value);
+  const limits = checkLimits(definition.limits);
+  const noProgress = checkNoProgress(definition.noProgress);
+  const { closingCall = false, maxContinuations = 3 } = definition;
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
   if (toolExecution.mode === 'parallel')
     mustBeCount('toolExecution.concurrency', toolExecution.concurrency ?? DEFAULT_CONCURRENCY);
@@ -190,12 +215,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   if (definition.toolTimeoutMs !== undefined) mustBePositive('toolTimeoutMs', definition.toolTimeoutMs);
   if (definition.maxTokens !== undefined) mustBeCount('maxTokens', definition.maxTokens);
   const retry: RetryPolicy = { ...DEFAULT_RETRY, ...definition.retry };
-  if (!Number.isSafeInteger(retry.maxRetries) || retry.maxRetries < 0) {
-    throw new TreadleError(
-      'invalid_definition',
-      `retry.maxRetries must be a whole number of at least 0, and it is ${retry.maxRetries}.`,
-    );
-  }
+  mustBeWhole('retry.maxRetries', retry.maxRetries);
   const configSegment = slugSegment(definition);
   return Object.freeze({
     id: definition.id ?? 'agent',
@@ -208,7 +228,13 @@ export function defineAgent(definition: AgentDefinition): Agent {
     tools,
     toolDefinitions: toolDefinitions(tools.values(), permissions.removed),
     providerTools: Object.freeze([...(definition.providerTools ?? [])]),
-    limits: Object.freeze(limits),
+    limits,
+    budget: checkBudget(definition.budget),
+    closingCall: closingCall === true ? CLOSING_INSTRUCTION : closingCall === false ? null : closingCall,
+    maxContinuations: mustBeWhole('maxContinuations', maxContinuations),
+    noProgress,
+    steeringMode: checkQueueMode('steeringMode', definition.steeringMode),
+    followUpMode: checkQueueMode('followUpMode', definition.followUpMode),
     toolExecution: Object.freeze(toolExecution),
     toolTimeoutMs: definition.toolTimeoutMs,
     toolProgressMs,
@@ -282,7 +308,18 @@ function snapshotOf(
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
     tools,
     limits: limitsAsData(limits),
+    ...(definition.noProgress === false ? { noProgress: false as const } : {}),
   });
+}
+
+function mustBeWhole(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 0, and it is ${value}.`);
+}
+
+function checkQueueMode(name: string, mode: QueueMode = 'one_at_a_time'): QueueMode {
+  if (mode === 'one_at_a_time' || mode === 'all') return mode;
+  throw new TreadleError('invalid_definition', `${name} must be 'one_at_a_time' or 'all', and it is ${String(mode)}.`);
 }
 
 function mustBePositive(name: string, value: number): void {

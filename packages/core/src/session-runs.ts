@@ -12,6 +12,7 @@ import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { userMessage, type UserInput } from './input.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
 import { asJson, isJsonObject, type JsonObject } from './json.ts';
+import { checkLimits, limitChanges, type Limits, type LimitsData } from './limits/limits.ts';
 import { drive, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
 import { endSession } from './loop/hook-observers.ts';
@@ -49,6 +50,12 @@ export interface SessionParts {
 
 interface Extra {
   readonly metadata?: JsonObject;
+  readonly limits?: Partial<Limits>;
+}
+
+interface KeptExtra {
+  readonly metadata?: JsonObject;
+  readonly limits?: LimitsData;
 }
 
 /** Does something with the state when nobody else does. */
@@ -97,7 +104,11 @@ export function continueRun(parts: SessionParts, continuation: Continuation, ext
 }
 
 /** What goes into the log must be what comes out of it. */
-function checkedExtra({ metadata }: Extra): Extra {
+function checkedExtra({ metadata, limits }: Extra): KeptExtra {
+  if (limits !== undefined) {
+    checkLimits(limits);
+    return { ...checkedExtra(metadata === undefined ? {} : { metadata }), limits: limitChanges(limits) };
+  }
   if (metadata === undefined) return {};
   const json = asJson(metadata);
   if (json && isJsonObject(json.value)) return { metadata: json.value };

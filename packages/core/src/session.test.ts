@@ -353,7 +353,7 @@ describe('limits', () => {
     scriptedModel(Array.from({ length: 60 }, () => ({ toolCalls: [{ name: 'again' }] })));
 
   it('stop at 50 turns unless told otherwise, with the reason in the history', async () => {
-    const session = await createSession(defineAgent({ model: forever(), tools: [again] }));
+    const session = await createSession(defineAgent({ model: forever(), tools: [again], noProgress: false }));
     const result = await session.prompt('Go.').result;
     expect(result).toMatchObject({ end: 'turn_limit', turns: 50 });
     expect(said(session.messages).at(-1)).toBe('[Agent stopped: turn limit reached (50 of 50 turns)]');
@@ -400,7 +400,8 @@ describe('a reply that is no success', () => {
     ['content_filter', 'refused'],
     ['length', 'length'],
   ] as const)('%s ends the run as %s', async (stopReason, end) => {
-    const session = await sessionWith(scriptedModel([{ text: 'I', stopReason }]));
+    const model = scriptedModel([{ text: 'I', stopReason }]);
+    const session = await createSession(defineAgent({ model, maxContinuations: 0 }));
     expect(await session.prompt('Go.').result).toMatchObject({ end, stopReason });
   });
 

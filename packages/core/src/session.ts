@@ -1,9 +1,10 @@
 import type { Agent } from './agent.ts';
-import { EVENT_VERSION, type ClientToolResult, type Continuation } from './events/events.ts';
+import { EVENT_VERSION, type ClientToolResult, type Continuation, type QueueKind } from './events/events.ts';
 import { isStream, userMessage, userMessages, type PromptInput, type UserInput } from './input.ts';
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
 import type { JsonObject } from './json.ts';
+import type { Limits } from './limits/limits.ts';
 import { createHub, type Observer } from './loop/hub.ts';
 import { initialState } from './loop/state.ts';
 import { checkMessages } from './messages/check.ts';
@@ -14,6 +15,7 @@ import { systemClock, type Clock } from './ports/clock.ts';
 import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
 import { compactSession, type CompactedEvent } from './session-compact.ts';
+import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import * as runs from './session-runs.ts';
 
 export interface SessionOptions {
@@ -38,6 +40,11 @@ export interface CreateSessionOptions extends SessionOptions {
 export interface RunOptions {
   /** Data of the caller's, kept in `run_started`. */
   readonly metadata?: JsonObject;
+  /**
+   * Limits of this run that differ from the agent's. Counts begin anew with each run, so a run that ended at a limit goes
+   * on with `continue()`, with more room or the same.
+   */
+  readonly limits?: Partial<Limits>;
 }
 
 /** One log, and the runs on it. */
@@ -74,6 +81,13 @@ export interface Session {
   steer(input: UserInput): Promise<void>;
   /** Queues a message for when the run would end. Acknowledged once it is in the log. */
   followUp(input: UserInput): Promise<void>;
+  /** The messages that wait to be delivered, oldest first, as the log has them now. */
+  queued(): Promise<QueuedMessage[]>;
+  /**
+   * Takes back the messages that wait, of one kind or of both, and returns them. Acknowledged once it is in the log; what
+   * is delivered by then stays delivered.
+   */
+  clearQueue(kind?: QueueKind): Promise<QueuedMessage[]>;
   /**
    * Gives a paused run the results of its client tools: exactly those it waits for.
    *
@@ -222,6 +236,8 @@ function sessionOf(parts: runs.SessionParts): Session {
     async followUp(input) {
       await post({ type: 'follow_up', message: userMessage(input) });
     },
+    queued: () => queued(parts),
+    clearQueue: (kind) => clearQueue(parts, kind),
     submitToolResults: (results) => runs.submitToolResults(parts, results),
     answerApproval: (approvalId, decision, said = {}) =>
       runs.answerApproval(parts, approvalId, decision, typeof said === 'string' ? { message: said } : said),

@@ -3,6 +3,8 @@ import type { FileBlock, ToolResultContent, UserContent } from '../messages/cont
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import type { PermissionUpdate } from '../permissions/updates.ts';
+import type { LimitName, LimitsData } from '../limits/limits.ts';
+import type { NoProgressPattern } from '../limits/guard.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 
 /** Version of the event union. A log written by a higher one is refused, untouched. */
@@ -27,10 +29,19 @@ export type SessionInput =
       /** Who calls; decides the trigger of the first turn. Default `user`. */
       readonly startedBy?: 'user' | 'subAgent';
       readonly metadata?: JsonObject;
+      /** Limits of this run that differ from the agent's. */
+      readonly limits?: LimitsData;
     }
-  | { readonly type: 'continue'; readonly continuation: Continuation; readonly metadata?: JsonObject }
+  | {
+      readonly type: 'continue';
+      readonly continuation: Continuation;
+      readonly metadata?: JsonObject;
+      readonly limits?: LimitsData;
+    }
   | { readonly type: 'steering'; readonly message: InputMessage }
   | { readonly type: 'follow_up'; readonly message: InputMessage }
+  /** Takes back what is queued, of one kind or of both. */
+  | { readonly type: 'clear_queue'; readonly kind?: QueueKind }
   /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
   | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
   | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
@@ -57,6 +68,8 @@ export interface ApprovalExtras {
   readonly interrupt?: boolean;
 }
 
+export type QueueKind = 'steering' | 'follow_up';
+
 /** A user message on its way in. */
 export interface InputMessage {
   readonly content: readonly UserContent[];
@@ -81,6 +94,8 @@ export interface ConfigSnapshot {
   readonly contextWindow?: number;
   readonly tools: readonly string[];
   readonly limits: JsonObject;
+  /** Present when nobody looks whether the run gets anywhere. */
+  readonly noProgress?: false;
 }
 
 /** Why a run ended. Everything but `completed` is not a success. */
@@ -101,6 +116,7 @@ export type RunEnd =
   /** A hook, or whoever was asked for permission, ended it. */
   | 'stopped'
   | 'budget_limit'
+  | 'tool_turn_limit'
   | 'tool_call_limit'
   | 'no_progress'
   | 'context_limit'
@@ -149,6 +165,8 @@ export type DurableEventBody =
       /** What kind of caller: decides the trigger of the first turn. */
       readonly startedBy: 'user' | 'subAgent';
       readonly metadata?: JsonObject;
+      /** Limits of this run that differ from the agent's. */
+      readonly limits?: LimitsData;
       /** The input it answers. */
       readonly inputSeq: number;
     })
@@ -160,6 +178,8 @@ export type DurableEventBody =
       readonly attempt: number;
       /** Which of the agent's models is asked: 0, and absent, is the first. */
       readonly modelIndex?: number;
+      /** Present on the one call after a limit, which may call no tools: how the run ends after it. */
+      readonly closing?: { readonly end: RunEnd; readonly message: string };
     })
   | (InRun & {
       readonly type: 'message_added';
@@ -169,6 +189,8 @@ export type DurableEventBody =
       readonly inputSeq?: number;
       /** False for what happened but is not sent to a model: a partial reply whose call failed. */
       readonly inView: boolean;
+      /** What a message of the runtime's own is about. */
+      readonly notice?: Notice;
     })
   | (InTurn & {
       readonly type: 'attempt_failed';
@@ -206,6 +228,8 @@ export type DurableEventBody =
         | 'invalid_arguments'
         | 'in_doubt'
         | 'cancelled'
+        /** The run's tool calls are used up. */
+        | 'limit'
         /** A hook said no. */
         | 'hook'
         /** The permissions, or a person, said no. */
@@ -236,6 +260,8 @@ export type DurableEventBody =
       readonly replay: ReplayPolicy;
       readonly runs: 'server' | 'client';
       readonly attempt: number;
+      /** It never ran: steering came first, and its end follows at once. */
+      readonly skipped?: true;
     })
   | (InTurn & {
       readonly type: 'tool_ended';
@@ -248,6 +274,7 @@ export type DurableEventBody =
       readonly details?: JsonValue;
       readonly files?: readonly FileBlock[];
       readonly durationMs: number;
+      readonly skipped?: true;
       /** The run a sub-agent's call started. */
       readonly childRunId?: string;
       /** The input that brought a client tool's result. */
@@ -382,6 +409,17 @@ export type CompactionTrigger = 'auto' | 'manual' | 'overflow';
 export type ViewPart =
   | { readonly type: 'kept'; readonly from: number; readonly count: number }
   | { readonly type: 'message'; readonly message: Message };
+
+/** What the runtime tells a model of its own accord. */
+export type Notice =
+  /** A limit comes near. */
+  | { readonly type: 'limit_warning'; readonly limit: LimitName }
+  /** A limit was reached. */
+  | { readonly type: 'limit'; readonly limit: LimitName }
+  /** The run gets nowhere; `stopped` when that ended it. */
+  | { readonly type: 'no_progress'; readonly pattern: NoProgressPattern; readonly stopped: boolean }
+  /** The reply was cut off by its length, and is to go on. */
+  | { readonly type: 'cut_off' };
 
 /** Who or what decided. */
 export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'budget' | 'routing';

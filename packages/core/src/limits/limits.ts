@@ -1,22 +1,143 @@
+import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 
 /** Hard caps of a run. `Infinity` switches one off. Each ends the run with a reason of its own. */
 export interface Limits {
-  /** Model calls. Default 50. */
+  /** Model calls; attempts at the same turn count once. Default 50. */
   readonly maxTurns: number;
+  /** Turns in which the model called tools. Default: none. */
+  readonly maxToolTurns: number;
+  /** Tool calls that were started. A model that has used them up may still answer. Default: none. */
+  readonly maxToolCalls: number;
   /** Tokens in and out, cached ones included. Default 1,000,000. */
   readonly maxTotalTokens: number;
   /** Milliseconds of driven time; time spent paused or without a process doesn't count. Default 600,000. */
   readonly maxDurationMs: number;
+  /** US dollars. The worst case is set aside before each call, so that no call begins that could cost more. Default: none. */
+  readonly maxCost: number;
+  /** The fraction of a limit at which the model is told that it comes near, once for each. Default 0.8. */
+  readonly warnAt: number;
 }
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   maxTurns: 50,
+  maxToolTurns: Infinity,
+  maxToolCalls: Infinity,
   maxTotalTokens: 1_000_000,
   maxDurationMs: 600_000,
+  maxCost: Infinity,
+  warnAt: 0.8,
 });
+
+/** The instruction for the one call after a limit, when the agent doesn't have its own. */
+export const CLOSING_INSTRUCTION =
+  'You can call no more tools. Say what you have found out and done, what is still open, and what you would do next.';
+
+/** A limit by what it counts. */
+export type LimitName = 'turns' | 'tool_turns' | 'tool_calls' | 'tokens' | 'time' | 'cost';
+
+/** A limit that was reached: how the run ends, and why in words. */
+export interface LimitHit {
+  readonly limit: LimitName;
+  readonly end: 'turn_limit' | 'tool_turn_limit' | 'tool_call_limit' | 'token_limit' | 'time_limit' | 'budget_limit';
+  readonly message: string;
+}
+
+/** What a run has used of each limit. */
+export type Used = Readonly<Record<LimitName, number>>;
+
+const LIMITS: Readonly<
+  Record<LimitName, { readonly most: keyof Limits; readonly end: LimitHit['end']; readonly words: string }>
+> = {
+  turns: { most: 'maxTurns', end: 'turn_limit', words: 'turn limit' },
+  tool_turns: { most: 'maxToolTurns', end: 'tool_turn_limit', words: 'tool turn limit' },
+  tool_calls: { most: 'maxToolCalls', end: 'tool_call_limit', words: 'tool call limit' },
+  tokens: { most: 'maxTotalTokens', end: 'token_limit', words: 'token limit' },
+  time: { most: 'maxDurationMs', end: 'time_limit', words: 'time limit' },
+  cost: { most: 'maxCost', end: 'budget_limit', words: 'budget' },
+};
+
+/** In this order limits are looked at, and warned of. */
+export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
+
+/** So much of a limit, in the unit a person reads it in. */
+function amount(limit: LimitName, used: number, most: number): string {
+  switch (limit) {
+    case 'time':
+      return `${(used / 1000).toFixed(1)} s of ${most / 1000} s`;
+    case 'cost':
+      return `$${used.toFixed(2)} of $${most.toFixed(2)}`;
+    default:
+      return `${used} of ${most} ${limit.replace('_', ' ')}`;
+  }
+}
+
+/** How a run ends at a limit. */
+export function limitHit(limit: LimitName, used: number, most: number, more = ''): LimitHit {
+  const { end, words } = LIMITS[limit];
+  return { limit, end, message: `${words} reached (${amount(limit, used, most)})${more}` };
+}
+
+/** The first of these limits that is reached, if any. */
+export function reachedLimit(used: Used, limits: Limits, names: readonly LimitName[]): LimitHit | null {
+  for (const name of names) {
+    const most = limits[LIMITS[name].most];
+    if (used[name] >= most) return limitHit(name, used[name], most);
+  }
+  return null;
+}
+
+/** The limits that come near and that nobody has been warned of, each with what is to be said. */
+export function limitWarnings(
+  used: Used,
+  limits: Limits,
+  warned: readonly LimitName[],
+): { readonly limit: LimitName; readonly text: string }[] {
+  return LIMIT_NAMES.flatMap((limit) => {
+    const most = limits[LIMITS[limit].most];
+    if (!(used[limit] >= limits.warnAt * most) || used[limit] >= most || warned.includes(limit)) return [];
+    const { words } = LIMITS[limit];
+    return [
+      { limit, text: `[The ${words} is near: ${amount(limit, used[limit], most)} used. Finish what matters most.]` },
+    ];
+  });
+}
+
+/** @throws TreadleError `invalid_definition` for a limit that makes no sense. */
+export function checkLimits(limits: Partial<Limits> | undefined): Limits {
+  const checked: Limits = { ...DEFAULT_LIMITS, ...limits };
+  for (const [name, value] of Object.entries<unknown>({ ...checked })) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
+      const known = Object.keys(DEFAULT_LIMITS).join(', ');
+      throw new TreadleError('invalid_definition', `There is no limit \`${name}\`. The limits are: ${known}.`);
+    }
+    if (typeof value === 'number' && value > 0) continue;
+    throw new TreadleError(
+      'invalid_definition',
+      `limits.${name} must be greater than 0, and it is ${String(value)}. Infinity switches it off.`,
+    );
+  }
+  return Object.freeze(checked);
+}
 
 /** Limits as JSON data, where `Infinity` has no spelling: a limit that is off is left out. */
 export function limitsAsData(limits: Limits): JsonObject {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => Number.isFinite(value)));
+}
+
+/** Limits of one run as they stand in the log: null is off. */
+export type LimitsData = { readonly [Name in keyof Limits]?: number | null };
+
+/** Some limits as JSON data that keeps what is off. */
+export function limitChanges(limits: Partial<Limits>): LimitsData {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, value]) => [name, Number.isFinite(value) ? value : null]),
+  );
+}
+
+/** An agent's limits with a run's own put over them. */
+export function withLimits(limits: Limits, own: LimitsData | null): Limits {
+  if (own === null) return limits;
+  const changes = Object.entries(own).map(([name, value]) => [name, value ?? Infinity]);
+  return { ...limits, ...(Object.fromEntries(changes) as Partial<Limits>) };
 }

@@ -524,6 +524,7 @@ describe('a process that dies during a compaction', () => {
         }),
         tools: [look],
         context,
+        noProgress: false,
       }),
     );
     const result = await session.prompt('Look everywhere.').result;

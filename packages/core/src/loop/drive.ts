@@ -17,7 +17,7 @@ import type { OpenMessage } from './open-message.ts';
 import { plan } from './plan.ts';
 import type { SessionSource } from './question.ts';
 import type { Step } from './step.ts';
-import { activeTime } from './plan-limits.ts';
+import { activeTime, limitsOf } from './run-limits.ts';
 import { runTools } from './run-tools.ts';
 import type { SessionState } from './state.ts';
 
@@ -144,7 +144,7 @@ function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): nu
   const now = clock.now();
   const { run } = state;
   if (interrupt.reason !== 'time_limit' || !run) return now;
-  return Math.max(now, run.lastAt + agent.limits.maxDurationMs - run.activeMs);
+  return Math.max(now, run.lastAt + limitsOf(run, agent).maxDurationMs - run.activeMs);
 }
 
 /** Whether this input ends what is going on: the open run, or the start of one. */
@@ -180,7 +180,7 @@ function waitUntil({ clock, interrupt, log }: PerformContext, until: number | nu
 
 /** Cuts effects short when the run's time is up: the limit holds inside a turn too. */
 function armDeadline({ state, agent, clock }: DriveOptions, interrupt: Interrupt): () => void {
-  const { maxDurationMs } = agent.limits;
+  const maxDurationMs = state.run ? limitsOf(state.run, agent).maxDurationMs : Infinity;
   if (!Number.isFinite(maxDurationMs)) return () => {};
   let cancel = (): void => {};
   const arm = (): void => {

@@ -26,6 +26,8 @@ export interface DriveLog {
 interface Job {
   readonly events: readonly DurableEventBody[];
   readonly isPlan: boolean;
+  /** How much others had written when it was made. */
+  readonly news: number;
   readonly resolve: (written: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -50,6 +52,8 @@ export function openLog(options: {
   /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
   let heard = 0;
   let mustRead = false;
+  /** How many events of others have been folded in. */
+  let news = 0;
   let closed = false;
   let failure: { readonly error: unknown } | null = null;
   let waiters: (() => void)[] = [];
@@ -64,10 +68,19 @@ export function openLog(options: {
     mustRead = false;
     for await (const event of journal.read(state.sessionId, state.seq + 1)) {
       if (closed) return;
+      news += 1;
       apply(event);
     }
     // What was announced and isn't there never will be: the session was removed, or the announcement was wrong.
     if (state.seq < target && heard === target) heard = state.seq;
+  }
+
+  /** A plan that news has overtaken is made anew: what came in may change it. */
+  function withoutStale(all: readonly Job[]): readonly Job[] {
+    const isStale = (job: Job): boolean => job.isPlan && job.news !== news;
+    if (!all.some(isStale)) return all;
+    for (const job of all) if (isStale(job)) job.resolve(false);
+    return all.filter((job) => !isStale(job));
   }
 
   function append(batch: readonly Job[]): Promise<AppendOutcome> {
@@ -97,9 +110,9 @@ export function openLog(options: {
       void readNews().then(pump, fail);
       return;
     }
-    if (jobs.length === 0) return rest();
-    writing = jobs;
+    writing = withoutStale(jobs);
     jobs = [];
+    if (writing.length === 0) return rest();
     try {
       append(writing).then(written, fail);
     } catch (error) {
@@ -156,7 +169,7 @@ export function openLog(options: {
         reject(failure.error instanceof Error ? failure.error : new Error(String(failure.error)));
         return;
       }
-      jobs.push({ events, isPlan, resolve, reject });
+      jobs.push({ events, isPlan, news, resolve, reject });
       start();
     });
   }

@@ -1,12 +1,15 @@
 import type { Agent, ToolExecution } from '../agent.ts';
 import type { ClientToolResult, DurableEventBody, PendingCall } from '../events/events.ts';
 import type { ToolResultContent } from '../messages/content.ts';
+import { limitHit } from '../limits/limits.ts';
 import { argumentsProblem } from '../tools/arguments.ts';
 import type { Step } from './step.ts';
 import { afterHooks, gateCalls } from './plan-gates.ts';
 import { isAsked, notHeldBack, refusal } from './plan-permission.ts';
 import { rejectCall, type Rejection } from './reject-call.ts';
 import { rejectInput } from './plan-runs.ts';
+import { skipCalls } from './queues.ts';
+import { limitsOf } from './run-limits.ts';
 import type { CallState, InboxEntry, RunState, SessionState, TurnState } from './state.ts';
 
 /** What happens next with the calls of a turn; null when all have ended. */
@@ -15,9 +18,13 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   if (answers.length > 0) return { type: 'record', events: answers };
   const rejected = turn.calls.flatMap((call) => rejection(state, run, turn, agent, call, now));
   if (rejected.length > 0) return { type: 'record', events: rejected };
+  const skipped = skipCalls(state, run, turn, agent, now);
+  if (skipped.length > 0) return { type: 'record', events: skipped };
+  const tooMany = refuseCalls(run, turn, agent, now);
+  if (tooMany.length > 0) return { type: 'record', events: tooMany };
   const runnable = notHeldBack(turn.calls, agent).filter((call) => mayRun(state, agent, call));
   if (runnable.length > 0) {
-    const calls = nextGroup(runnable, agent);
+    const calls = withinLimit(nextGroup(runnable, agent), run, agent);
     return gateCalls({ state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls };
   }
   const untold = afterHooks(state, run, turn, agent);
@@ -153,6 +160,23 @@ function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
 
+/** Calls that the run's limits leave no room for, or that come after its end, are answered without having run. */
+function refuseCalls(run: RunState, turn: TurnState, agent: Agent, now: number): DurableEventBody[] {
+  const { closing, toolCalls } = run.limits;
+  const { maxToolCalls } = limitsOf(run, agent);
+  if (closing === null && toolCalls < maxToolCalls) return [];
+  const words = closing?.message ?? limitHit('tool_calls', toolCalls, maxToolCalls).message;
+  return turn.calls
+    .filter(({ status }) => status === 'requested')
+    .map((call) => rejectCall(run, turn, call, now, 'limit', `Not executed: ${words}`));
+}
+
+/** As many of the calls as the run may still start. One in doubt was counted when it first did. */
+function withinLimit(calls: readonly CallState[], run: RunState, agent: Agent): readonly CallState[] {
+  let left = limitsOf(run, agent).maxToolCalls - run.limits.toolCalls;
+  return left >= calls.length ? calls : calls.filter(({ attempt }) => attempt > 0 || left-- > 0);
+}
+
 /** The calls that start now: in call order, as many as the mode allows, a sequential tool always alone. */
 function nextGroup(runnable: readonly CallState[], agent: Agent): CallState[] {
   const most = groupSize(agent.toolExecution);
@@ -211,10 +235,6 @@ const askedCall = ({ approvalId, askedArguments }: CallState, named: Omit<Pendin
 });
 
 const IN_DOUBT_QUESTION = 'This call was started and may have taken effect. Run it again?';
-
-/** The same for every attempt at a call, in any process; different in every session, forks included. */
-export const callKey = (state: SessionState, call: Pick<CallState, 'callId'>): string =>
-  `${state.sessionId}/${call.callId}`;
 
 /** Ends every call of a turn that is being closed early, so that none is left without a result. */
 export function endOpenCalls(

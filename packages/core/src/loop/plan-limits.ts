@@ -1,53 +1,89 @@
-import type { DurableEventBody, RunEnd } from '../events/events.ts';
-import type { Limits } from '../limits/limits.ts';
-import { totalTokens } from '../model/model.ts';
+import type { DurableEventBody, Notice } from '../events/events.ts';
+import { findNoProgress, steeringText } from '../limits/guard.ts';
+import { limitHit, limitWarnings, reachedLimit, type LimitHit, type LimitName } from '../limits/limits.ts';
+import type { BetweenTurns } from './between-turns.ts';
+import { limitsOf, usedBy } from './run-limits.ts';
 import type { RunState } from './state.ts';
 
-/** A limit that was reached: how the run ends, and why in words. */
-export interface LimitHit {
-  readonly end: Extract<RunEnd, 'turn_limit' | 'token_limit' | 'time_limit'>;
-  readonly message: string;
-}
-
-/** Milliseconds of driven time, up to `now` while a drive is at work. */
-export function activeTime(run: RunState, now: number): number {
-  return run.activeMs + (run.paused ? 0 : Math.max(0, now - run.lastAt));
-}
-
 /**
- * The limit a run has reached, if any. With a turn open only time counts: turns and tokens are checked before the next
- * model call, so a turn that began is finished.
+ * The limit that keeps a run from its next turn, if any. Only time counts inside a turn: a turn that began is finished.
+ * Money is looked after before each call by itself.
  */
-export function exceededLimit(
-  run: RunState,
-  limits: Limits,
-  now: number,
-  { turnOpen }: { readonly turnOpen: boolean },
-): LimitHit | null {
-  const elapsed = activeTime(run, now);
-  if (elapsed >= limits.maxDurationMs) {
-    const message = `time limit reached (${(elapsed / 1000).toFixed(1)} s of ${limits.maxDurationMs / 1000} s)`;
-    return { end: 'time_limit', message };
-  }
-  if (turnOpen) return null;
-  if (run.turns >= limits.maxTurns) {
-    return { end: 'turn_limit', message: `turn limit reached (${run.turns} of ${limits.maxTurns} turns)` };
-  }
-  const tokens = totalTokens(run.usage);
-  if (tokens >= limits.maxTotalTokens) {
-    return { end: 'token_limit', message: `token limit reached (${tokens} of ${limits.maxTotalTokens} tokens)` };
-  }
-  return null;
+export function limitBefore({ run, agent, now, last }: BetweenTurns): LimitHit | null {
+  const limits = limitsOf(run, agent);
+  const used = usedBy(run, now);
+  if (run.limits.callsUsedUp) return limitHit('tool_calls', used.tool_calls, limits.maxToolCalls);
+  return reachedLimit(used, limits, last?.hadCalls === true ? BETWEEN_CALLS : BETWEEN_TURNS);
 }
+
+const BETWEEN_TURNS: readonly LimitName[] = ['time', 'turns', 'tokens'];
+const BETWEEN_CALLS: readonly LimitName[] = ['time', 'turns', 'tool_turns', 'tokens'];
 
 /** What the history says about a run that was stopped. */
-export function limitMessage(run: RunState, at: number, limit: LimitHit): DurableEventBody {
-  const text = `[Agent stopped: ${limit.message}]`;
-  return {
-    type: 'message_added',
-    at,
-    runId: run.runId,
-    inView: true,
-    message: { role: 'user', id: `${run.runId}.limit`, at, origin: 'limit', content: [{ type: 'text', text }] },
-  };
+export function limitMessage(run: RunState, at: number, { limit, message }: LimitHit, more = ''): DurableEventBody {
+  return notice(run, at, 'limit', 'limit', { type: 'limit', limit }, `[Agent stopped: ${message}]${more}`);
+}
+
+/** A message of the runtime's own, said once. */
+function notice(
+  run: RunState,
+  at: number,
+  name: string,
+  origin: 'limit' | 'reminder',
+  about: Notice,
+  text: string,
+): DurableEventBody {
+  const message = { role: 'user', id: `${run.runId}.${name}`, at, origin, content: [{ type: 'text', text }] } as const;
+  return { type: 'message_added', at, runId: run.runId, inView: true, notice: about, message };
+}
+
+/** What the model is told of limits that come near: with its next turn, each once. */
+export function warnings({ run, agent, now }: BetweenTurns): DurableEventBody[] {
+  return limitWarnings(usedBy(run, now), limitsOf(run, agent), run.limits.warned).map(({ limit, text }) =>
+    notice(run, now, `warning.${limit}`, 'reminder', { type: 'limit_warning', limit }, text),
+  );
+}
+
+/** Which limits leave a closing call: those of time, tokens and money don't. */
+const LEAVE_A_CALL: ReadonlySet<LimitName> = new Set(['turns', 'tool_turns', 'tool_calls']);
+
+/** What the closing call is told; null when the agent wants none, or the limit leaves none. */
+export function closingMessage({ run, agent, now }: BetweenTurns, hit: LimitHit): DurableEventBody | null {
+  if (agent.closingCall === null || !LEAVE_A_CALL.has(hit.limit)) return null;
+  return limitMessage(run, now, hit, ` ${agent.closingCall}`);
+}
+
+const CUT_OFF = 'Your reply was cut off by the output limit. Go on exactly where it stopped, and repeat nothing.';
+
+/**
+ * A text that its length cut off goes on, so many times. What called tools never does: its calls were cut off too, and
+ * are answered as such.
+ */
+export function continueCutReply({ run, agent, now, last }: BetweenTurns): DurableEventBody | null {
+  if (last?.stopReason !== 'length' || !last.hasText || last.hadCalls) return null;
+  if (run.limits.continued >= agent.maxContinuations) return null;
+  return notice(run, now, `cut.${run.turns}`, 'reminder', { type: 'cut_off' }, CUT_OFF);
+}
+
+/** What becomes of a run that gets nowhere: the model is told once of each pattern, then it is stopped. */
+export type Stuck =
+  | { readonly type: 'steer'; readonly message: DurableEventBody }
+  | { readonly type: 'stop'; readonly message: DurableEventBody; readonly why: string };
+
+export function noProgress({ run, agent, now, last }: BetweenTurns): Stuck | null {
+  const { guard } = run.limits;
+  if (!guard || !agent.noProgress || last === null) return null;
+  const finding = findNoProgress(guard, agent.noProgress);
+  if (!finding) return null;
+  const { pattern, what } = finding;
+  if (!guard.steered.includes(pattern)) {
+    const about: Notice = { type: 'no_progress', pattern, stopped: false };
+    return {
+      type: 'steer',
+      message: notice(run, now, `progress.${run.turns}`, 'reminder', about, steeringText(finding)),
+    };
+  }
+  const why = `no progress (${what})`;
+  const about: Notice = { type: 'no_progress', pattern, stopped: true };
+  return { type: 'stop', message: notice(run, now, 'limit', 'limit', about, `[Agent stopped: ${why}]`), why };
 }

@@ -48,6 +48,7 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
       config,
       startedBy,
       ...(asked?.metadata === undefined ? {} : { metadata: asked.metadata }),
+      ...(asked?.limits === undefined ? {} : { limits: asked.limits }),
       inputSeq: seq,
     },
     messages: withWarnings(
@@ -85,19 +86,6 @@ export function inputMessage(
     inputSeq,
     message: { role: 'user', id, at, origin, content, ...(pinned ? { pinned } : {}) },
   };
-}
-
-/** Takes the oldest queued message of a kind: one at a time, so that each gets an answer of its own. */
-export function deliver(
-  state: SessionState,
-  kind: 'steering' | 'follow_up',
-  runId: string,
-  now: number,
-): DurableEventBody[] {
-  const entry = state.inbox.find(({ input }) => input.type === kind);
-  if (entry?.input.type !== 'steering' && entry?.input.type !== 'follow_up') return [];
-  const { message } = entry.input;
-  return [inputMessage(runId, now, entry.seq, kind, message, 0)];
 }
 
 /** What hooks want the model to know, as messages: before its next call. */

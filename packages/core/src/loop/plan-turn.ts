@@ -1,14 +1,16 @@
 import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
+import type { LimitHit } from '../limits/limits.ts';
 import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
 import { withWarnings } from '../output/filters.ts';
 import { noCallReminder } from '../output/no-call.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import { endingCall } from './final-answer.ts';
 import { gateFinish } from './plan-finish.ts';
-import { exceededLimit, limitMessage } from './plan-limits.ts';
+import { closingMessage, continueCutReply, limitBefore, limitMessage, noProgress, warnings } from './plan-limits.ts';
+import { deliver } from './queues.ts';
+import { deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { gateDelivery, outputOf, outputSpent } from './plan-output.ts';
-import { deliver, deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { runContext } from './run-context.ts';
 import type { RunState, TurnOutcome, TurnState } from './state.ts';
 import type { Step } from './step.ts';
@@ -16,6 +18,10 @@ import type { Step } from './step.ts';
 /** What follows a finished turn (or, with no outcome, a run's start): another turn, or the end. */
 export function planTurn(between: BetweenTurns): Step {
   const { state, run, agent, now, last } = between;
+  const { closing } = run.limits;
+  // It was the last call there is; what it said is the answer.
+  if (last && closing)
+    return finish(between, endRun(run, now, closing.end, last.stopReason, { message: closing.message }));
   const spent = outputSpent(between);
   if (last && spent) return record([endRun(run, now, spent.end, last.stopReason, { message: spent.message })]);
   const terminal = endingCall(last, agent);
@@ -23,12 +29,19 @@ export function planTurn(between: BetweenTurns): Step {
     return finish(between, endRun(run, now, 'completed', last.stopReason, { terminalCallId: terminal.callId }));
   }
   if (last && isRefusal(last.stopReason)) return record([refused(run, now, last.stopReason)]);
-  const steering = deliver(state, 'steering', run.runId, now);
+  const steering = deliver(state, agent, 'steering', run.runId, now);
   const reminder = steering.length === 0 ? remindOfCalls(between) : [];
-  const goesOn =
-    last === null || last.hadCalls || last.stopReason === 'pause' || steering.length > 0 || reminder.length > 0;
-  const messages = goesOn ? [...steering, ...reminder] : deliver(state, 'follow_up', run.runId, now);
-  if (goesOn || messages.length > 0) return startTurn(between, messages);
+  const goesOn = last === null || last.hadCalls || last.stopReason === 'pause' || steering.length + reminder.length > 0;
+  const messages = goesOn ? steering : deliver(state, agent, 'follow_up', run.runId, now);
+  if (messages.length > 0) return startTurn(between, messages);
+  const stuck = noProgress(between);
+  if (stuck?.type === 'stop') {
+    const end = endRun(run, now, 'no_progress', last?.stopReason ?? null, { message: stuck.why });
+    return record([...promptMessages(state, run, now), stuck.message, end]);
+  }
+  if (stuck || goesOn) return startTurn(between, stuck ? [...reminder, stuck.message] : reminder);
+  const more = continueCutReply(between);
+  if (more) return startTurn(between, [more]);
   return finish(between, ending(run, now, last.stopReason));
 }
 
@@ -58,8 +71,10 @@ function finish(between: BetweenTurns, end: DurableEventBody): Step {
 function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[]): Step {
   const { state, run, agent, now, last } = between;
   const prompt = promptMessages(state, run, now);
-  const hit = exceededLimit(run, agent.limits, now, { turnOpen: false });
+  const hit = limitBefore(between);
   if (hit) {
+    const closing = closingMessage(between, hit);
+    if (closing) return record([turnStarted(run, run.turns, now, hit), ...prompt, closing]);
     const end = endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message });
     return record([...prompt, limitMessage(run, now, hit), end]);
   }
@@ -70,6 +85,7 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
       ...(run.turns === 0 ? runContext(state, agent, run, now) : []),
       turnStarted(run, run.turns, now),
       ...prompt,
+      ...warnings(between),
       ...withWarnings(state.decisions, messages),
       ...deliverNotes(state, run.runId, now),
     ])
@@ -107,10 +123,13 @@ export function turnEnded(run: RunState, turn: TurnState, at: number): DurableEv
   return { type: 'turn_ended', at, runId: run.runId, turnIndex: turn.index, usage, cost: turn.message?.cost ?? null };
 }
 
-export function turnStarted(run: NewRun, turnIndex: number, at: number): DurableEventBody {
+export function turnStarted(run: NewRun, turnIndex: number, at: number, closing?: LimitHit): DurableEventBody {
   const { runId, modelIndex } = run;
-  const model = modelIndex === 0 ? {} : { modelIndex };
-  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1, ...model };
+  const more = {
+    ...(modelIndex === 0 ? {} : { modelIndex }),
+    ...(closing ? { closing: { end: closing.end, message: closing.message } } : {}),
+  };
+  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1, ...more };
 }
 
 /** The priority of the first turn: a branch, then any other continuation, then who called. */

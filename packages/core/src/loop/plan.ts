@@ -4,9 +4,12 @@ import type { StopReason } from '../model/model.ts';
 import { noCallRejected } from '../output/no-call.ts';
 import { planIdleCompaction } from './plan-compaction.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
-import { exceededLimit, limitMessage, type LimitHit } from './plan-limits.ts';
+import { reachedLimit, type LimitHit } from '../limits/limits.ts';
+import { limitMessage } from './plan-limits.ts';
 import { planModelCall } from './plan-model.ts';
-import { deliver, deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
+import { deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
+import { deliver, reportUndelivered } from './queues.ts';
+import { limitsOf, usedBy } from './run-limits.ts';
 import { gateRun, refuseRun } from './plan-start.ts';
 import { runContext } from './run-context.ts';
 import { lacksCall, planTurn, turnEnded, turnStarted } from './plan-turn.ts';
@@ -19,6 +22,10 @@ import type { Step } from './step.ts';
  * @param now Milliseconds since 1970, the time the events it plans are stamped with.
  */
 export function plan(state: SessionState, agent: Agent, now: number): Step {
+  return reportUndelivered(state, planStep(state, agent, now), now);
+}
+
+function planStep(state: SessionState, agent: Agent, now: number): Step {
   const { run } = state;
   if (run === null) return planIdle(state, agent, now);
   const { turn } = run;
@@ -32,7 +39,7 @@ export function plan(state: SessionState, agent: Agent, now: number): Step {
   if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? CANCELLED);
   if (run.stop) return stop(state, run, now, 'stopped', run.stop.reason);
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
-  const hit = exceededLimit(run, agent.limits, now, { turnOpen: true });
+  const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);
   if (hit) return stop(state, run, now, hit.end, hit.message, hit);
   if (turn.message === null || turn.failure) return planModelCall(state, run, turn, agent, now);
   return planCalls(state, run, turn, agent, now) ?? endTurn(state, run, turn, agent, now);
@@ -79,7 +86,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   // Who has a say about turns is asked once the run has begun.
   if (agent.hooks?.has('before_turn') || (agent.inputFilters && steered(state)))
     return record([started.event, ...context]);
-  const steering = deliver(state, 'steering', run.runId, now);
+  const steering = deliver(state, agent, 'steering', run.runId, now);
   const notes = deliverNotes(state, run.runId, now);
   return record([started.event, ...context, turnStarted(run, 0, now), ...started.messages, ...steering, ...notes]);
 }

@@ -1,4 +1,4 @@
-import type { DurableEvent } from '../events/events.ts';
+import type { DurableEvent, QueueKind } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
@@ -11,6 +11,7 @@ import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { countMisfit, countRefusal } from './reduce-output.ts';
+import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -87,6 +88,8 @@ function fold(state: SessionState, event: DurableEvent): void {
       return turnEnded(state, event);
     case 'decision_made':
       return decisionMade(state, event);
+    case 'budget_settled':
+      return foldSettlement(openRun(state, event), event);
     case 'run_ended':
       return runEnded(state, event);
     case 'message_discarded':
@@ -95,7 +98,6 @@ function fold(state: SessionState, event: DurableEvent): void {
       return;
     // Facts for readers of the log: nothing the loop decides depends on them.
     case 'session_created':
-    case 'budget_settled':
     case 'branches_started':
     case 'branches_ended':
     case 'task_updated':
@@ -116,6 +118,7 @@ function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_r
     for (const update of input.updates) state.permissions = applyUpdate(state.permissions, update);
     return;
   }
+  if (input.type === 'clear_queue') return clearQueue(state, input.kind);
   if (input.type === 'import' && state.run === null) {
     replaceView(state, input.messages);
     // What was queued for the old conversation goes with it; a prompt that waits is answered all the same.
@@ -123,6 +126,12 @@ function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_r
     return;
   }
   state.inbox.push({ seq, at, input, cancelled: null });
+}
+
+function clearQueue(state: SessionState, kind: QueueKind | undefined): void {
+  state.inbox = state.inbox.filter(({ input: { type } }) =>
+    kind === undefined ? type !== 'steering' && type !== 'follow_up' : type !== kind,
+  );
 }
 
 /** What is not there yet can't be cancelled: a later prompt must not be hit. */
@@ -157,6 +166,8 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     turns: 0,
     usage: UNKNOWN_USAGE,
     cost: 0,
+    limits: newRunLimits(event),
+    lastMessage: null,
     turn: null,
     last: null,
     cancel: null,
@@ -187,7 +198,9 @@ function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void 
     // Both are said of a turn, whichever attempt it was.
     compacted: run.turn?.compacted ?? false,
     overflowed: run.turn?.overflowed ?? false,
+    ended: 0,
   };
+  if (event.closing) run.limits.closing = event.closing;
 }
 
 function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): void {
@@ -209,13 +222,16 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
     state.notes = state.notes.filter(({ id }) => id !== message.id);
   }
+  foldMessage(run, event);
   if (message.role !== 'assistant') return;
+  run.lastMessage = message;
   spend(run, message.usage, message.cost);
   if (event.inView) state.anchor = anchorOf(message, state.view.length - 1) ?? state.anchor;
   if (message.containerId !== undefined) state.container = { provider: message.provider, id: message.containerId };
   if (run.turn === null) return;
   run.turn.message = message;
   if (event.inView) run.turn.calls = callsOf(message);
+  if (run.turn.calls.length === 0 && message.stopReason !== 'error') foldFinishedTurn(run, run.turn, message);
 }
 
 function promptMessageAdded(state: SessionState, run: RunState): void {
@@ -244,6 +260,7 @@ function callsOf(message: AssistantMessage): CallState[] {
       decisionMessage: null,
       answer: null,
       result: null,
+      overruled: false,
     }));
 }
 
@@ -251,7 +268,10 @@ function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void 
   const call = callOf(state, event);
   call.status = 'started';
   call.epoch = state.epoch;
-  call.attempt = event.attempt;
+  // A skipped call was never tried.
+  if (event.skipped) call.overruled = true;
+  else call.attempt = event.attempt;
+  if (event.attempt === 1 && !event.skipped) openRun(state, event).limits.toolCalls += 1;
   call.runs = event.runs;
   call.replay = event.replay;
   call.decision = null;
@@ -265,8 +285,13 @@ function endCall(
   content: readonly ToolResultContent[],
   isError: boolean,
 ): void {
+  const run = openRun(state, event);
+  const turn = openTurn(state, event);
   const call = callOf(state, event);
+  if (call.status !== 'ended') turn.ended += 1;
   call.status = 'ended';
+  if (event.type === 'tool_call_rejected' && OVERRULED.has(event.reason)) call.overruled = true;
+  if (event.type === 'tool_call_rejected' && event.reason === 'limit') run.limits.callsUsedUp = true;
   call.result = {
     role: 'tool',
     id: `result_${event.callId}`,
@@ -276,7 +301,10 @@ function endCall(
     content,
     isError,
   };
+  if (turn.ended === turn.calls.length && turn.message) foldFinishedTurn(run, turn, turn.message);
 }
+
+const OVERRULED: ReadonlySet<string> = new Set(['cancelled', 'limit']);
 
 function approvalRequested(state: SessionState, event: EventOf<'approval_requested'>): void {
   const call = callOf(state, event);
@@ -307,6 +335,11 @@ function decisionMade(state: SessionState, event: EventOf<'decision_made'>): voi
   state.decisions.set(key, { answer: decision, turnIndex });
   if (kind === 'permission') return permissionDecided(state, event);
   if (kind === 'check') countRefusal(state.run, key, decision);
+  if (kind === 'budget' && state.run?.turn) {
+    foldReservation(state.run, event);
+    // The call is this drive's to make, whoever began the turn.
+    state.run.turn.epoch = state.epoch;
+  }
   if (kind !== 'hook' || !isJsonObject(decision)) return;
   const said = asHookDecision(decision);
   // What a hook adds to a compaction is for whoever writes the summary.

@@ -38,6 +38,8 @@ export function modelRequest(state: SessionState, agent: Agent, model: Model): M
     ...(agent.thinking === undefined ? {} : { thinking: agent.thinking }),
     ...(agent.cache === undefined ? {} : { cache: agent.cache }),
     ...(agent.responseFormat === undefined ? {} : { responseFormat: agent.responseFormat }),
+    // The tools stay declared, for the provider's cache of the prompt begins with them.
+    ...(state.run?.limits.closing ? { toolChoice: 'none' } : {}),
     ...(agent.extraBody === undefined ? {} : { extraBody: agent.extraBody }),
     ...(container?.provider === model.provider ? { containerId: container.id } : {}),
   };

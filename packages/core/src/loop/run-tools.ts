@@ -7,7 +7,7 @@ import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { decide } from './decide.ts';
 import { afterQuestions } from './plan-gates.ts';
-import { callKey } from './plan-calls.ts';
+import { callKey } from './call-key.ts';
 import type { Step } from './step.ts';
 import { updateHooks } from './update-hooks.ts';
 import type { CallState, SessionState } from './state.ts';

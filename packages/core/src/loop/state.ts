@@ -6,6 +6,8 @@ import type { SessionPermissions } from '../permissions/updates.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
+import { finalText } from '../projections/run-result.ts';
+import type { RunLimits } from './run-limits-state.ts';
 
 /** An input that nothing has consumed yet. */
 export interface InboxEntry {
@@ -40,6 +42,8 @@ export interface CallState {
   decisionMessage: string | null;
   answer: ApprovalExtras | null;
   result: ToolResultMessage | null;
+  /** True when it never ran and the model is not to blame: people said something else, or its calls were used up. */
+  overruled: boolean;
 }
 
 /** The open turn: one model call and the calls it asked for. */
@@ -50,7 +54,7 @@ export interface TurnState {
   readonly modelIndex: number;
   readonly modelAttempt: number;
   /** The drive whose model call this is. */
-  readonly epoch: number;
+  epoch: number;
   message: AssistantMessage | null;
   failure: {
     readonly error: ModelError;
@@ -61,6 +65,8 @@ export interface TurnState {
   compacted: boolean;
   /** A request of this turn was too long, and the view was compacted for it: that happens once. */
   overflowed: boolean;
+  /** How many of them have ended. */
+  ended: number;
 }
 
 /** How the last finished turn came out: what the decision about the next one needs. */
@@ -68,6 +74,8 @@ export interface TurnOutcome {
   readonly stopReason: StopReason | null;
   /** The model asked for tools and must be told their results. */
   readonly hadCalls: boolean;
+  /** The reply says something. */
+  readonly hasText: boolean;
   /** The calls that succeeded: one of a terminal tool among them ends the run. */
   readonly succeeded: readonly SucceededCall[];
 }
@@ -98,9 +106,13 @@ export interface RunState {
   modelIndex: number;
   /** Model calls begun, attempts at the same turn counted once. */
   turns: number;
+  /** What limits, the budget and the guard keep of it. */
+  limits: RunLimits;
   usage: Usage;
   /** Null once any part of it is unknown. */
   cost: number | null;
+  /** The model's last message, whatever came of it. */
+  lastMessage: AssistantMessage | null;
   turn: TurnState | null;
   /** Null before the first turn has ended. */
   last: TurnOutcome | null;
@@ -181,6 +193,7 @@ export function turnOutcome(turn: TurnState): TurnOutcome {
   return {
     stopReason: turn.message?.stopReason ?? null,
     hadCalls: results.length > 0,
+    hasText: finalText(turn.message) !== '',
     succeeded: turn.calls.flatMap(({ callId, name, arguments: args, result }) =>
       result?.isError === false ? [{ callId, toolName: name, arguments: args }] : [],
     ),

@@ -124,7 +124,7 @@ describe('a reply without a tool call', () => {
   it('is not a slip when the model refused, or was cut off', async () => {
     const refused = await play([{ text: 'No.', stopReason: 'refusal' }], { noToolCall: 'remind' });
     expect(refused.result.end).toBe('refused');
-    const cut = await play([{ text: 'Wor', stopReason: 'length' }], { noToolCall: 'remind' });
+    const cut = await play([{ text: 'Wor', stopReason: 'length' }], { noToolCall: 'remind', maxContinuations: 0 });
     expect(cut.result.end).toBe('length');
   });
 

@@ -1,4 +1,4 @@
-import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
+import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunEnd, SessionInput } from '../events/events.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
@@ -14,7 +14,10 @@ export interface RunResult {
   readonly stopReason: StopReason | null;
   /** The last message of the model, if there was one. */
   readonly finalMessage: AssistantMessage | null;
-  /** The text after the last tool block of the final message; what a terminal tool says when one ended the run. */
+  /**
+   * The text after the last tool block of the final message, with all that came before when its length had cut it off; what
+   * a terminal tool says when one ended the run.
+   */
   readonly finalAnswer: string;
   /** The value of a run with structured output; undefined when it came to none. */
   readonly output: unknown;
@@ -41,6 +44,8 @@ export interface RunResult {
   readonly pending: readonly PendingCall[];
   /** Calls that were denied, oldest first. */
   readonly permissionDenials: readonly PermissionDenial[];
+  /** What was queued during the run and nobody delivered: it ended first. */
+  readonly undelivered: readonly UndeliveredMessage[];
   /** Why, in words, when `end` is not `completed`. */
   readonly message: string | null;
   readonly error: ModelError | null;
@@ -61,6 +66,12 @@ export interface PermissionDenial {
   readonly arguments: JsonObject;
   /** What the model was told. */
   readonly reason: string;
+}
+
+/** A queued message that was not delivered. */
+export interface UndeliveredMessage {
+  readonly kind: QueueKind;
+  readonly message: InputMessage;
 }
 
 /** Folds a run's durable events into its result; events of other runs are passed over. */
@@ -89,6 +100,11 @@ export function runResultFold(runId: string): RunResultFold {
   let order: string[] = [];
   let finalMessage: AssistantMessage | null = null;
   let lastResults: readonly ToolResultMessage[] = [];
+  /** What an answer said until it was cut off, and whether the next message goes on with it. */
+  let answered = '';
+  let goesOn = false;
+  const queue = new Map<number, UndeliveredMessage>();
+  const undelivered: UndeliveredMessage[] = [];
   let containerId: string | null = null;
   let paused: Extract<DurableEvent, { type: 'run_paused' }> | null = null;
   let ended: Extract<DurableEvent, { type: 'run_ended' }> | null = null;
@@ -97,6 +113,8 @@ export function runResultFold(runId: string): RunResultFold {
     if (isConversation(message)) messages.push(message);
     if (message.role !== 'assistant') return;
     spend(message.usage, message.cost);
+    if (!goesOn) answered = '';
+    if (inView) goesOn = false;
     containerId = message.containerId ?? containerId;
     finalMessage = message;
     lastResults = [];
@@ -116,6 +134,11 @@ export function runResultFold(runId: string): RunResultFold {
     if (event.type === 'tool_ended' && event.files) files.push(...event.files);
   }
 
+  function lost(inputSeq: number): UndeliveredMessage[] {
+    const message = queue.get(inputSeq);
+    return message ? [message] : [];
+  }
+
   function endTurn(): void {
     lastResults = order.flatMap((callId) => results.get(callId) ?? []);
     messages.push(...lastResults.filter((result) => result.isError || !isTerminalToolName(result.toolName)));
@@ -127,11 +150,21 @@ export function runResultFold(runId: string): RunResultFold {
       return ended !== null || paused !== null;
     },
     take(event) {
+      if (event.type === 'input_received' && isQueued(event.input)) {
+        queue.set(event.seq, { kind: event.input.type, message: event.input.message });
+      }
       if (!('runId' in event) || event.runId !== runId) return;
       paused = event.type === 'run_paused' ? event : null;
-      if (event.type === 'turn_started' && event.attempt === 1) turns += 1;
-      else if (event.type === 'message_added') addMessage(event.message, event.inView);
-      else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
+      if (event.type === 'input_rejected') undelivered.push(...lost(event.inputSeq));
+      else if (event.type === 'turn_started' && event.attempt === 1) turns += 1;
+      else if (event.type === 'message_added') {
+        if (event.notice?.type === 'cut_off') {
+          answered += finalText(finalMessage);
+          goesOn = true;
+        }
+        if (event.inputSeq !== undefined) queue.delete(event.inputSeq);
+        addMessage(event.message, event.inView);
+      } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
       else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
       else if (event.type === 'message_discarded' && event.reason === 'interrupted') spend(UNKNOWN_USAGE, null);
       else if (event.type === 'compacted' || event.type === 'compaction_failed') {
@@ -147,6 +180,7 @@ export function runResultFold(runId: string): RunResultFold {
       finalAnswer: finalAnswer(
         finalMessage,
         lastResults.find(({ callId }) => callId === ended?.terminalCallId),
+        answered,
       ),
       output: ended?.output,
       terminalTool: terminalCall(finalMessage, ended?.terminalCallId),
@@ -159,11 +193,15 @@ export function runResultFold(runId: string): RunResultFold {
       containerId,
       pending: paused?.pending ?? [],
       permissionDenials,
+      undelivered,
       message: ended?.message ?? null,
       error: ended?.error ?? null,
     }),
   };
 }
+
+const isQueued = (input: SessionInput): input is Extract<SessionInput, { readonly type: QueueKind }> =>
+  input.type === 'steering' || input.type === 'follow_up';
 
 /** The call of this id in a reply. */
 export function terminalCall(message: AssistantMessage | null, callId: string | undefined): TerminalCall | null {
@@ -172,10 +210,14 @@ export function terminalCall(message: AssistantMessage | null, callId: string | 
 }
 
 /** What the terminal call that ended the run says, or its result; else the text after the message's last tool block. */
-export function finalAnswer(message: AssistantMessage | null, terminal: ToolResultMessage | undefined): string {
+export function finalAnswer(
+  message: AssistantMessage | null,
+  terminal: ToolResultMessage | undefined,
+  answered = '',
+): string {
   const call = terminalCall(message, terminal?.callId);
   const said = call && terminalText(call.name, call.arguments);
-  return said ?? (terminal ? textOf(terminal.content) : finalText(message));
+  return said ?? (terminal ? textOf(terminal.content) : answered + finalText(message));
 }
 
 /** The text after a reply's last tool block. */

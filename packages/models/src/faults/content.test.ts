@@ -76,8 +76,18 @@ describe('P40: an answer that is no success does not end as one', () => {
   });
 
   it.each(TEST_WIRES)('on $name: cut off by the output limit', async (wire) => {
-    const { result } = await bench.play({ wire, turns: [{ text: 'And so on and', stopReason: 'length' }] });
-    expect(result).toMatchObject({ end: 'length', stopReason: 'length' });
+    const turns = ['And so on', ' and so on', ' and so', ' on and'].map((text) => ({
+      text,
+      stopReason: 'length' as const,
+    }));
+    const { result, requests } = await bench.play({ wire, turns });
+    // It is asked to go on three times, and what it said is one answer.
+    expect(requests).toHaveLength(4);
+    expect(result).toMatchObject({
+      end: 'length',
+      stopReason: 'length',
+      finalAnswer: 'And so on and so on and so on and',
+    });
   });
 
   it('on anthropic: a pause goes on where it was', async () => {

@@ -7,8 +7,15 @@ export const EXIT = {
   done: 0,
   error: 1,
   usage: 2,
-  limit: 3,
+  /** Of turns, in which tools were called or not. */
+  turnLimit: 3,
   permission: 4,
+  tokenLimit: 5,
+  timeLimit: 6,
+  budgetLimit: 7,
+  toolCallLimit: 8,
+  noProgress: 9,
+  contextLimit: 10,
   /** 128 and the number of SIGPIPE, as for any program whose reader left. */
   closedPipe: 141,
 } as const;
@@ -22,13 +29,20 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
     case 'completed':
       return wasRefused ? EXIT.permission : EXIT.done;
     case 'turn_limit':
+    case 'tool_turn_limit':
+      return EXIT.turnLimit;
     case 'token_limit':
+      return EXIT.tokenLimit;
     case 'time_limit':
+      return EXIT.timeLimit;
     case 'budget_limit':
+      return EXIT.budgetLimit;
     case 'tool_call_limit':
-    case 'context_limit':
+      return EXIT.toolCallLimit;
     case 'no_progress':
-      return EXIT.limit;
+      return EXIT.noProgress;
+    case 'context_limit':
+      return EXIT.contextLimit;
     case 'paused':
       return EXIT.permission;
     case 'model_error':

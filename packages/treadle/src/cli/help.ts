@@ -20,8 +20,10 @@ function optionLines(table: OptionTable): string {
 const EXIT_CODES = `  0    done
   1    error: the model failed, refused, or was cut off by its output limit
   2    usage: an argument, folder, model or session that can't be used
-  3    limit reached: turns, tokens or time
+  3    limit of turns reached
   4    permission needed: done, but a tool was refused (the result is printed all the same)
+  5    limit of tokens reached; 6 of time; 7 of money; 8 of tool calls; 10 of the context
+  9    no progress: it did the same over and over
   129  interrupted by SIGHUP; 130 by SIGINT (Ctrl-C); 143 by SIGTERM
   141  the reader of the output went away`;
 

@@ -23,6 +23,8 @@ export interface ParsedOptions<Name extends string> {
   list(name: Name): readonly string[] | undefined;
   /** @throws UsageError unless it is a whole number of at least 1. */
   count(name: Name): number | undefined;
+  /** @throws UsageError unless it is a number above 0, such as `0.50` or `$2`. */
+  amount(name: Name): number | undefined;
   readonly positionals: readonly string[];
   /** The positionals and the values of a flag, in the order they were given. */
   inOrder(name: Name): readonly string[];
@@ -69,6 +71,13 @@ export function parseOptions<Table extends OptionTable>(
         throw new UsageError(`--${name} takes a whole number of at least 1, and not '${value}'.`);
       }
       return Number(value);
+    },
+    amount(name) {
+      const value = text(name);
+      if (value === undefined) return undefined;
+      const number = /^\$?\d{1,9}(?:\.\d{1,9})?$/.test(value) ? Number(value.replace('$', '')) : 0;
+      if (number > 0) return number;
+      throw new UsageError(`--${name} takes a number above 0, such as 2 or 0.50, and not '${value}'.`);
     },
     positionals,
     inOrder: (name) =>

@@ -1,6 +1,8 @@
+import type { Limits } from '@treadle/core';
+
 import { RUN_OPTIONS } from './commands.ts';
 import type { CliIo } from './io.ts';
-import { parseOptions } from './options.ts';
+import { parseOptions, type ParsedOptions } from './options.ts';
 import { readStandardInput } from './standard-input.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 
@@ -14,7 +16,8 @@ export interface RunRequest {
   readonly model: string | undefined;
   readonly cwd: string | undefined;
   readonly format: OutputFormat;
-  readonly maxTurns: number | undefined;
+  /** The limits that were given. */
+  readonly limits: Partial<Limits>;
   readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
   readonly tools: readonly string[] | undefined;
   readonly system: string | undefined;
@@ -44,7 +47,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     model: options.text('model'),
     cwd: options.text('cwd'),
     format: formatOf(options.text('output-format')),
-    maxTurns: options.count('max-turns'),
+    limits: limitsOf(options),
     session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
     tools: options.list('tools'),
     system: options.text('system'),
@@ -55,6 +58,19 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     help: options.flag('help'),
     version: options.flag('version'),
   };
+}
+
+function limitsOf(options: Pick<ParsedOptions<keyof typeof RUN_OPTIONS>, 'count' | 'amount'>): Partial<Limits> {
+  const seconds = options.amount('max-time');
+  const given = {
+    maxTurns: options.count('max-turns'),
+    maxToolTurns: options.count('max-tool-turns'),
+    maxToolCalls: options.count('max-tool-calls'),
+    maxTotalTokens: options.count('max-total-tokens'),
+    maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
+    maxCost: options.amount('max-cost'),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 function promptOf(all: readonly string[]): string | null {

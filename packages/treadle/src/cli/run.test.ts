@@ -144,6 +144,25 @@ describe('how a run ends', () => {
   });
 
   it.each([
+    ['--max-tool-turns', '2', 3],
+    ['--max-total-tokens', '20', 5],
+    ['--max-tool-calls', '2', 8],
+  ] as const)('R4: exits by the limit that ended it: %s %s exits %i', async (flag, value, exit) => {
+    // A price that nobody knows counts as too high.
+    const model = scriptedModel((_, index) => ({
+      toolCalls: [{ name: 'read_file', arguments: { path: `${index}` } }],
+    }));
+    const { code, stderr } = await runCli(['Go.', flag, value], { model });
+    expect(code).toBe(exit);
+    expect(stderr).toMatch(/limit reached|price/);
+  });
+
+  it('R3: exits 9 when the model does the same over and over', async () => {
+    const { code } = await runCli(['Go.'], { model: scriptedModel(() => ({ toolCalls: [READ_A] })) });
+    expect(code).toBe(9);
+  });
+
+  it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],

@@ -52,7 +52,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       tools,
       // The gate in front of the tools decides.
       permissions: { mode: 'bypass', allowBypass: true },
-      limits: request.maxTurns === undefined ? {} : { maxTurns: request.maxTurns },
+      limits: request.limits,
     });
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
     const session = await openOrCreate(journal, place.sessionId, agent, output);

@@ -33,6 +33,8 @@ describe('arguments that can’t be used', () => {
     [['Go.', '--output-format', 'jsno'], "Did you mean 'json'?"],
     [['Go.', '--max-turns', '0'], 'whole number of at least 1'],
     [['Go.', '--max-turns', '3.5'], 'whole number of at least 1'],
+    [['Go.', '--max-cost', '0'], 'a number above 0'],
+    [['Go.', '--max-cost', 'cheap'], 'a number above 0'],
     [['Go.', '--allow', 'bsh'], "Did you mean 'bash'?"],
     [['Go.', '--tools', 'read'], "Did you mean 'read_file'?"],
     [['Go.', '-c', '-r', 'x'], 'name two sessions'],

@@ -1,0 +1,315 @@
+import { describe, expect, it } from 'vitest';
+import { logOf, scriptedModel, testClock, type ScriptedModel, type Turn } from '@treadle/testing';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type DurableEvent,
+  type Message,
+  type RunResult,
+} from '../index.ts';
+
+const textsOf = (messages: readonly Message[]): string[] =>
+  messages.map((message) =>
+    message.role === 'extension'
+      ? message.kind
+      : message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join('+'),
+  );
+
+const work = defineTool({
+  name: 'work',
+  description: 'Works.',
+  parameters: { type: 'object', properties: { step: { type: 'number' } } },
+  execute: ({ step = 0 }) => `did ${step}`,
+});
+const broken = defineTool({
+  name: 'broken',
+  description: 'Fails.',
+  parameters: { type: 'object', properties: { step: { type: 'number' } } },
+  execute: () => {
+    throw new Error('the disk is full');
+  },
+});
+const call = (step: number, name = 'work'): Turn => ({ toolCalls: [{ name, arguments: { step } }] });
+/** Works for ever, never twice the same. */
+const busy = (perTurn = 1): ScriptedModel =>
+  scriptedModel((_, index) => ({
+    toolCalls: Array.from({ length: perTurn }, (__, n) => ({ name: 'work', arguments: { step: index * perTurn + n } })),
+  }));
+
+interface Played {
+  readonly result: RunResult;
+  readonly texts: string[];
+  readonly log: DurableEvent[];
+}
+
+async function play(model: ScriptedModel, definition: Partial<AgentDefinition> = {}): Promise<Played> {
+  const journal = memoryJournal();
+  const agent = defineAgent({ model, tools: [work, broken], ...definition });
+  const session = await createSession(agent, { journal, id: 's1' });
+  const result = await session.prompt('Go.').result;
+  return { result, texts: textsOf(session.messages), log: await logOf(journal, 's1') };
+}
+
+describe('R4: each limit ends the run with a reason of its own, in the history too', () => {
+  it.each<[string, Partial<AgentDefinition>, ScriptedModel, string, string]>([
+    ['model calls', { limits: { maxTurns: 3 } }, busy(), 'turn_limit', 'turn limit reached (3 of 3 turns)'],
+    [
+      'turns with tools',
+      { limits: { maxToolTurns: 2 } },
+      busy(),
+      'tool_turn_limit',
+      'tool turn limit reached (2 of 2 tool turns)',
+    ],
+    [
+      'tool calls',
+      { limits: { maxToolCalls: 5 } },
+      busy(2),
+      'tool_call_limit',
+      'tool call limit reached (5 of 5 tool calls)',
+    ],
+    ['tokens', { limits: { maxTotalTokens: 40 } }, busy(), 'token_limit', 'token limit reached (45 of 40 tokens)'],
+  ])('%s', async (_, definition, model, end, message) => {
+    const { result, texts, log } = await play(model, definition);
+    expect(result).toMatchObject({ end, message });
+    expect(texts.at(-1)).toBe(`[Agent stopped: ${message}]`);
+    const [limit] = log.flatMap((event) =>
+      event.type === 'message_added' && event.notice?.type === 'limit' ? [event] : [],
+    );
+    expect(limit?.inView).toBe(true);
+    const requested = log.flatMap((event) =>
+      event.type === 'message_added' && event.message.role === 'assistant'
+        ? event.message.content.flatMap((block) => (block.type === 'tool_call' ? [block.callId] : []))
+        : [],
+    );
+    const answered = log.flatMap((event) =>
+      event.type === 'tool_ended' || event.type === 'tool_call_rejected' ? [event.callId] : [],
+    );
+    expect(answered.toSorted()).toEqual(requested.toSorted());
+  });
+
+  it('driven time, with a clock that a test owns', async () => {
+    const clock = testClock();
+    const model = scriptedModel([{ text: 'Slow.', delayMs: 60_000 }], { clock });
+    const session = await createSession(defineAgent({ model, limits: { maxDurationMs: 5000 } }), { clock });
+    const run = session.prompt('Go.');
+    await run.id;
+    await clock.advance(5000);
+    expect(await run.result).toMatchObject({ end: 'time_limit', message: 'time limit reached (5.0 s of 5 s)' });
+  });
+
+  it('never more tool calls than there may be, and a model that has used them up may still answer', async () => {
+    const three = await play(busy(10), { limits: { maxToolCalls: 3 } });
+    expect(three.log.filter(({ type }) => type === 'tool_started')).toHaveLength(3);
+    expect(three.log.filter((event) => event.type === 'tool_call_rejected' && event.reason === 'limit')).toHaveLength(
+      7,
+    );
+    const model = scriptedModel([call(1), call(2), 'Done.']);
+    expect((await play(model, { limits: { maxToolCalls: 2 } })).result).toMatchObject({ end: 'completed', turns: 3 });
+  });
+
+  it.each([{ maxTurn: 3 }, { maxTurns: 0 }, { maxCost: -1 }, { warnAt: Number.NaN }])('%j makes no agent', (limits) => {
+    expect(() => defineAgent({ model: busy(), limits })).toThrow(
+      expect.objectContaining({ code: 'invalid_definition' }) as Error,
+    );
+  });
+});
+
+describe('a run under limits of its own', () => {
+  it('goes on from where the one before ended at a limit', async () => {
+    const model = scriptedModel([call(1), call(2), call(3), 'Done.']);
+    const session = await createSession(defineAgent({ model, tools: [work], limits: { maxTurns: 2 } }));
+    expect((await session.prompt('Go.').result).end).toBe('turn_limit');
+    const result = await session.continue({ limits: { maxTurns: 10 } }).result;
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(textsOf(session.messages)).toContain('[Agent stopped: turn limit reached (2 of 2 turns)]');
+  });
+
+  it('keeps them in the log, those that are off too, for whoever drives it on', async () => {
+    const journal = memoryJournal();
+    const agent = defineAgent({ model: busy(), tools: [work], limits: { maxTurns: 2 } });
+    const session = await createSession(agent, { journal, id: 's1' });
+    const run = session.prompt('Go.', { limits: { maxTurns: Infinity, maxToolTurns: 4 } });
+    expect((await run.result).end).toBe('tool_turn_limit');
+    const events = await logOf(journal, 's1');
+    expect(events.find(({ type }) => type === 'run_started')).toMatchObject({
+      limits: { maxTurns: null, maxToolTurns: 4 },
+    });
+    const stored = JSON.parse(JSON.stringify(events)) as DurableEvent[];
+    const cut = stored.findLastIndex(({ type }) => type === 'turn_ended');
+    const { journalOf } = await import('@treadle/testing');
+    const later = await openSession(agent, 's1', { journal: await journalOf(stored.slice(0, cut)) });
+    expect((await later.resume().result).end).toBe('tool_turn_limit');
+  });
+
+  it('is refused when they make no sense', async () => {
+    const session = await createSession(defineAgent({ model: busy() }));
+    expect(() => session.prompt('Go.', { limits: { maxTurns: -1 } })).toThrow(
+      expect.objectContaining({ code: 'invalid_definition' }) as Error,
+    );
+  });
+});
+
+describe('a limit that comes near', () => {
+  it('is told to the model once, with its next turn and before what people say', async () => {
+    const model = busy();
+    const { texts, log } = await play(model, { limits: { maxTurns: 5, maxToolCalls: 5 } });
+    const notices = log.flatMap((event) => (event.type === 'message_added' && event.notice ? [event.notice] : []));
+    expect(notices).toEqual([
+      { type: 'limit_warning', limit: 'turns' },
+      { type: 'limit_warning', limit: 'tool_calls' },
+      { type: 'limit', limit: 'turns' },
+    ]);
+    expect(texts).toContain('[The turn limit is near: 4 of 5 turns used. Finish what matters most.]');
+    expect(texts.filter((text) => text.startsWith('[The'))).toHaveLength(2);
+  });
+
+  it('is not told when that is switched off', async () => {
+    const { texts } = await play(busy(), { limits: { maxTurns: 5, warnAt: Infinity } });
+    expect(texts.filter((text) => text.startsWith('[The'))).toEqual([]);
+  });
+});
+
+describe('the closing call', () => {
+  const summing = (): ScriptedModel =>
+    scriptedModel((request, index) => (request.toolChoice === 'none' ? 'I did two things.' : call(index)));
+
+  it.each([
+    [true, 'Say what you have found out'],
+    ['Sum up in one line.', 'Sum up in one line.'],
+  ] as const)('asks once more, without tools but with their declarations: %s', async (closingCall, told) => {
+    const model = summing();
+    const { result, texts, log } = await play(model, { limits: { maxTurns: 2 }, closingCall });
+    expect(result).toMatchObject({ end: 'turn_limit', finalAnswer: 'I did two things.', turns: 3 });
+    const last = model.requests.at(-1);
+    expect(last).toMatchObject({ toolChoice: 'none' });
+    expect(last?.tools).toEqual(model.requests[0]?.tools);
+    expect(texts.at(-2)).toMatch(/^\[Agent stopped: turn limit reached \(2 of 2 turns\)\] /);
+    expect(texts.at(-2)).toContain(told);
+    expect(log.filter((event) => event.type === 'turn_started' && event.closing)).toHaveLength(1);
+  });
+
+  it('runs no tool, should the model call one all the same', async () => {
+    const { result, log } = await play(busy(), { limits: { maxTurns: 2 }, closingCall: true });
+    expect(result).toMatchObject({ end: 'turn_limit', turns: 3 });
+    expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(2);
+    expect(log.filter((event) => event.type === 'tool_call_rejected' && event.reason === 'limit')).toHaveLength(1);
+  });
+
+  it('is tried again like any other when it fails, and leaves none at a limit of tokens', async () => {
+    const model = scriptedModel([call(1), { error: { status: 529 } }, 'Summed up.']);
+    const definition = { limits: { maxTurns: 1 }, closingCall: true, retry: { initialDelayMs: 0 } };
+    expect((await play(model, definition)).result).toMatchObject({ end: 'turn_limit', finalAnswer: 'Summed up.' });
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none', 'none']);
+    const { result } = await play(busy(), { limits: { maxTotalTokens: 20 }, closingCall: true });
+    expect(result).toMatchObject({ end: 'token_limit', turns: 2 });
+  });
+});
+
+describe('a text that its length cut off', () => {
+  const cut = (text: string): Turn => ({ text, stopReason: 'length' });
+
+  it('goes on, and what it said is one answer', async () => {
+    const model = scriptedModel([cut('Once upon'), cut(' a time'), ' there was.']);
+    const { result } = await play(model);
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Once upon a time there was.', turns: 3 });
+    expect(textsOf(model.requests[1]?.messages ?? []).at(-1)).toMatch(/^Your reply was cut off/);
+  });
+
+  it('goes on three times at most, or as often as the agent says', async () => {
+    const parts = ['1', '2', '3', '4', '5'].map(cut);
+    expect((await play(scriptedModel(parts))).result).toMatchObject({ end: 'length', finalAnswer: '1234', turns: 4 });
+    const once = await play(scriptedModel(parts), { maxContinuations: 1 });
+    expect(once.result).toMatchObject({ end: 'length', finalAnswer: '12' });
+    const never = await play(scriptedModel(parts), { maxContinuations: 0 });
+    expect(never.result).toMatchObject({ end: 'length', finalAnswer: '1', turns: 1 });
+  });
+
+  it('may be cut off three times again when it is another answer', async () => {
+    const model = scriptedModel([cut('1'), cut('2'), call(1), cut('3'), cut('4'), cut('5'), '6']);
+    expect((await play(model)).result).toMatchObject({ end: 'completed', finalAnswer: '3456' });
+  });
+
+  it('never goes on for a call that was cut off: the call is answered, and not run', async () => {
+    const turn: Turn = { toolCalls: [{ name: 'work', argumentsText: '{"step": 1' }], stopReason: 'length' };
+    const { result, log } = await play(scriptedModel([turn, 'I try again.']));
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'I try again.' });
+    expect(log.some(({ type }) => type === 'tool_started')).toBe(false);
+    expect(log.some((event) => event.type === 'message_added' && event.notice)).toBe(false);
+  });
+
+  it('ends the run when it has no text: there is nothing to go on from', async () => {
+    const { result } = await play(scriptedModel([{ thinking: 'Hm', stopReason: 'length' }]));
+    expect(result).toMatchObject({ end: 'length', turns: 1 });
+  });
+});
+
+describe('R3: a run that gets nowhere', () => {
+  it.each<[string, (index: number) => Turn | string, number, RegExp]>([
+    [
+      'the same call with the same result',
+      () => call(1),
+      4,
+      /same call with the same result 3 times in a row: work\(\{"step":1\}\)/,
+    ],
+    [
+      'the same error',
+      (index) => call(index, 'broken'),
+      6,
+      /same error 5 times in a row: broken: broken failed: the disk is full/,
+    ],
+    ['two steps in turns', (index) => call(index % 2), 5, /same 2 steps in turns, 2 times over/],
+    ['three steps in turns', (index) => call(index % 3), 7, /same 3 steps in turns, 2 times over/],
+    ['empty replies', () => ({ text: '' }), 2, /last reply was empty/],
+  ])('%s: is told so once, and stopped when it goes on', async (_, turnOf, turns, told) => {
+    const model = scriptedModel((__, index) => turnOf(index));
+    const { result, texts, log } = await play(model);
+    expect(result).toMatchObject({ end: 'no_progress', turns });
+    expect(texts.filter((text) => told.test(text) && !text.startsWith('[Agent stopped'))).toHaveLength(1);
+    expect(texts.at(-1)).toMatch(/^\[Agent stopped: no progress \(/);
+    const notices = log.flatMap((event) => (event.type === 'message_added' && event.notice ? [event.notice] : []));
+    expect(notices).toMatchObject([
+      { type: 'no_progress', stopped: false },
+      { type: 'no_progress', stopped: true },
+    ]);
+    const started = log.filter(({ type }) => type === 'tool_started').length;
+    expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(started);
+  });
+
+  it('goes on when it heeds what it was told, and when a person says something', async () => {
+    const heeds = scriptedModel([call(1), call(1), call(1), call(2), 'Done.']);
+    expect((await play(heeds)).result.end).toBe('completed');
+    const empty = scriptedModel([call(1), '', 'Here it is.']);
+    expect((await play(empty)).result).toMatchObject({ end: 'completed', finalAnswer: 'Here it is.' });
+    const session = await createSession(
+      defineAgent({ model: scriptedModel([...Array.from({ length: 6 }, () => call(1)), 'Done.']), tools: [work] }),
+    );
+    let turns = 0;
+    session.subscribe((event) => {
+      if (event.type === 'tool_ended' && ++turns === 3) void session.steer('Keep polling.');
+    });
+    expect((await session.prompt('Go.').result).end).toBe('completed');
+  });
+
+  it('is told with the results of its calls, before its next call', async () => {
+    const model = scriptedModel([call(1), call(1), call(1), 'Done.']);
+    await play(model);
+    expect(model.requests[3]?.messages.map(({ role }) => role).slice(-3)).toEqual(['assistant', 'tool', 'user']);
+  });
+
+  it('is left alone when the agent says so, in any process that drives it', async () => {
+    const model = scriptedModel((_, index) => (index < 20 ? call(1) : 'Done.'));
+    const { result, log } = await play(model, { noProgress: false });
+    expect(result).toMatchObject({ end: 'completed', turns: 21 });
+    expect(log.find(({ type }) => type === 'run_started')).toMatchObject({ config: { noProgress: false } });
+  });
+
+  it.each([{ repeatedCalls: 1 }, { repeatedErrors: 0 }, { cycles: 1.5 }])('%j makes no agent', (noProgress) => {
+    expect(() => defineAgent({ model: busy(), noProgress })).toThrow(
+      expect.objectContaining({ code: 'invalid_definition' }) as Error,
+    );
+  });
+});
