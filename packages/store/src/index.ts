@@ -1,3 +1,6 @@
+export type { FileJournalOptions } from './files/journal.ts';
+export { fileJournal } from './files/journal.ts';
+export type { DamageReport } from './files/log.ts';
 export type { SqliteJournalOptions } from './sqlite/journal.ts';
 export { sqliteJournal } from './sqlite/journal.ts';
 export type { ProcessIdentity, ProcessTable } from './sqlite/processes.ts';

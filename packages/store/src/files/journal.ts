@@ -1,0 +1,151 @@
+import type { Clock, DurableEvent, Journal } from '@treadle/core';
+import { errorText, journalErrors, systemClock, TreadleError } from '@treadle/core';
+import type { ProcessTable } from '../sqlite/processes.ts';
+import { systemProcesses } from '../sqlite/processes.ts';
+import { findLog, layoutOf, openFolder } from './folder.ts';
+import { listSessions } from './list.ts';
+import type { DamageReport } from './log.ts';
+import { createLog, lastSeq, readSession, removeLog, writerOf, type Logs } from './logs.ts';
+import { createWatchers } from './watch.ts';
+
+export interface FileJournalOptions {
+  /** The folder. It is made when first needed, readable by its owner only. */
+  readonly folder: string;
+  /** Time for leases, polling and retries. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
+  readonly processes?: ProcessTable;
+  /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
+  readonly leaseMs?: number;
+  /** Milliseconds between looks for other processes' writes, while anyone watches. Default 250. */
+  readonly pollMs?: number;
+  /** Milliseconds to keep trying while another process holds a log's lock, before `journal_failed`. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+  /** Told of a damaged end that was cut off, and where the file as it was is kept. Default: a warning of the process. */
+  readonly onDamage?: (report: DamageReport) => void;
+}
+
+/**
+ * A journal of plain files, one per session, for any number of processes on this machine: JSON Lines, each with the
+ * length and the checksum of its event. What is written at the same time shares a write and a sync. Inputs, decisions,
+ * starts and ends of tools, pauses and ends of runs are synced against a power failure before they are acknowledged; all
+ * else survives the death of the process.
+ *
+ * A torn or damaged end, left by a crash, is cut off by the next writer: the file as it was is kept, and `onDamage` is
+ * told. Damage with whole events behind it is refused as `journal_corrupt`; the events before it can be read.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { fileJournal } from '@treadle/store';
+ *
+ * const journal = fileJournal({ folder: mkdtempSync(join(tmpdir(), 'treadle-')) });
+ * await journal.create('s1', { type: 'session_created', at: Date.now(), eventVersion: 1, sessionId: 's1' });
+ * console.log((await journal.list()).sessions.length); // 1
+ * await journal.close();
+ * ```
+ */
+export function fileJournal(options: FileJournalOptions): Journal {
+  const { clock = systemClock, processes = systemProcesses, leaseMs = 30_000, onDamage = warn, folder } = options;
+  if (folder === '') throw new TreadleError('invalid_definition', 'fileJournal needs the path of a folder.');
+  const writing = { clock, processes, leaseMs, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
+  const logs: Logs = { layout: layoutOf(folder), writing, writers: new Map() };
+  const releases = new Set<() => Promise<void>>();
+  const watchers = createWatchers(clock, options.pollMs ?? 250, (sessionId) => run(() => lastSeq(logs, sessionId)));
+  let closed = false;
+  let opening: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+
+  async function run<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (closed) throw journalErrors.closed();
+    opening ??= openFolder(logs.layout);
+    try {
+      await opening.catch((thrown: unknown) => {
+        // A later call tries again: the disk may have room by then.
+        opening = undefined;
+        throw thrown;
+      });
+      return await work();
+    } catch (thrown) {
+      throw fileError(thrown, folder);
+    }
+  }
+
+  async function* read(sessionId: string, from: number): AsyncGenerator<DurableEvent> {
+    await run(async () => {});
+    try {
+      yield* readSession(logs, sessionId, from);
+    } catch (thrown) {
+      if (closed) throw journalErrors.closed();
+      // Removed while it was read.
+      if ((await findLog(logs.layout, sessionId)) === null) throw journalErrors.notFound(sessionId);
+      throw fileError(thrown, folder);
+    }
+  }
+
+  async function shut(): Promise<void> {
+    // One that can't be released lapses by itself, or with this process.
+    await Promise.all([...releases].map((release) => release().catch(() => {})));
+    closed = true;
+    watchers.close();
+  }
+
+  return {
+    create: (sessionId, first, fork) => run(() => createLog(logs, sessionId, first, fork)),
+    async claim(sessionId, owner) {
+      const writer = await run(() => writerOf(logs, sessionId));
+      const { epoch, seq } = await run(() => writer.claim(owner));
+      const release = (): Promise<void> => run(() => writer.release(epoch));
+      releases.add(release);
+      return {
+        sessionId,
+        epoch,
+        seq,
+        leaseMs,
+        renew: () => run(() => writer.renew(epoch)),
+        async release() {
+          if (releases.delete(release) && !closed) await release();
+        },
+      };
+    },
+    async append(sessionId, epoch, expectedSeq, events) {
+      const writer = await run(() => writerOf(logs, sessionId));
+      const outcome = await run(() => writer.append(epoch, expectedSeq, events));
+      if (outcome.ok && events.length > 0) watchers.news(sessionId, expectedSeq + events.length);
+      return outcome;
+    },
+    async post(sessionId, input, key, at) {
+      const writer = await run(() => writerOf(logs, sessionId));
+      const outcome = await run(() => writer.post(input, key, at));
+      if (!outcome.duplicate) watchers.news(sessionId, outcome.seq);
+      return outcome;
+    },
+    read,
+    watch: (sessionId, changed) => watchers.add(sessionId, changed),
+    list: (listOptions = {}) => run(() => listSessions(logs, listOptions)),
+    async remove(sessionId) {
+      await run(() => removeLog(logs, sessionId));
+      watchers.removed(sessionId);
+    },
+    close: () => (closing ??= shut()),
+  };
+}
+
+function warn({ path, seq, bytes, copy }: DamageReport): void {
+  process.emitWarning(
+    `The journal ${path} had ${bytes} damaged bytes after event ${seq}. They were cut off; the file as it was is ${copy}.`,
+  );
+}
+
+/** Any error of the file system as the journal port reports it. */
+function fileError(thrown: unknown, folder: string): TreadleError {
+  if (thrown instanceof TreadleError) return thrown;
+  const { code } = thrown as { readonly code?: unknown };
+  const what = code === 'ENOSPC' ? 'the disk is full. Free some space and try again' : errorText(thrown);
+  return new TreadleError('journal_failed', `The journal ${folder} could not be read or written: ${what}.`, {
+    cause: thrown,
+    details: { folder },
+  });
+}

@@ -1,0 +1,33 @@
+import type { Clock, Owner } from '@treadle/core';
+import { journalErrors } from '@treadle/core';
+import { join } from 'node:path';
+import type { ProcessIdentity, ProcessTable } from '../sqlite/processes.ts';
+import { readText, replaceFile } from './folder.ts';
+
+/** Who holds a session, as its file says. The epoch stays when nobody does. */
+export interface Lease {
+  readonly epoch: number;
+  readonly holder: (Owner & { readonly process: ProcessIdentity; readonly expiresAt: number }) | null;
+}
+
+const NOBODY: Lease = { epoch: 0, holder: null };
+
+export async function readLease(folder: string): Promise<Lease> {
+  const text = await readText(join(folder, 'lease.json'));
+  return text === null ? NOBODY : (JSON.parse(text) as Lease);
+}
+
+export const writeLease = (folder: string, lease: Lease): Promise<void> =>
+  replaceFile(join(folder, 'lease.json'), JSON.stringify(lease));
+
+/** Throws `session_busy` while someone else's lease is alive. */
+export function refuseHeld(
+  sessionId: string,
+  { holder }: Lease,
+  { clock, processes }: { readonly clock: Clock; readonly processes: ProcessTable },
+  except?: string,
+): void {
+  if (holder === null || holder.id === except) return;
+  if (holder.expiresAt <= clock.now() || processes.isGone(holder.process)) return;
+  throw journalErrors.busy(sessionId, { id: holder.id, label: holder.label });
+}

@@ -1,0 +1,213 @@
+import type { DurableEvent, DurableEventBody } from '@treadle/core';
+import { agentIdOf, firstPromptOf, TreadleError } from '@treadle/core';
+import { copyFile, open, type FileHandle } from 'node:fs/promises';
+import { hasRecordAfter, readRecord, type LogRecord } from './record.ts';
+
+/** What a process knows of one log, up to `size` bytes of its file. */
+export interface LogFile {
+  readonly id: string;
+  readonly path: string;
+  /** Bytes that were read and found whole. */
+  size: number;
+  seq: number;
+  /** The last event that a drive, and not a post, wrote. */
+  lastAppended: number;
+  readonly parent: { readonly log: string; readonly sessionId: string; readonly seq: number } | null;
+  readonly keys: Map<string, number>;
+  firstPrompt: { readonly seq: number; readonly text: string } | null;
+  agentId: string | undefined;
+  createdAt: number;
+  updatedAt: number;
+  /** Where every 256th record begins, so that a reader needn't begin at the beginning. */
+  readonly places: { readonly seq: number; readonly offset: number }[];
+  /** What follows `size` and is no record. */
+  tail: 'whole' | 'cut_off' | 'damaged';
+}
+
+const PLACE_EVERY = 256;
+const CHUNK = 256 * 1024;
+
+export function newLogFile(
+  id: string,
+  path: string,
+  parent: LogFile['parent'],
+  inherited: LogFile['firstPrompt'],
+): LogFile {
+  return {
+    id,
+    path,
+    size: 0,
+    seq: parent?.seq ?? 0,
+    lastAppended: 0,
+    parent,
+    keys: new Map(),
+    firstPrompt: inherited,
+    agentId: undefined,
+    createdAt: 0,
+    updatedAt: 0,
+    places: [],
+    tail: 'whole',
+  };
+}
+
+/**
+ * Takes in what was written since. What is cut off or damaged at the end of the file is no part of the log, and is left
+ * for the next writer to mend.
+ *
+ * @throws TreadleError `journal_corrupt` when damage has whole records behind it.
+ */
+export async function refresh(log: LogFile): Promise<void> {
+  const file = await open(log.path, 'r');
+  try {
+    const { size } = await file.stat();
+    if (size < log.size) throw shortened(log, size);
+    for await (const { record, offset } of recordsFrom(file, log, log.size, log.seq + 1, Number.POSITIVE_INFINITY)) {
+      take(log, record, offset);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+const shortened = (log: LogFile, size: number): TreadleError =>
+  new TreadleError(
+    'journal_corrupt',
+    `The journal ${log.path} ended at byte ${log.size} (event ${log.seq}), and now ends at ${size}: something has cut it. ` +
+      'Restore the file from a copy.',
+    { details: { path: log.path, seq: log.seq } },
+  );
+
+/** Takes a record in that begins at `offset`; one that is known, because two read at the same time, is passed over. */
+export function take(log: LogFile, { seq, posted, event, bytes }: LogRecord, offset: number): void {
+  if (seq !== log.seq + 1) return;
+  if (log.size === 0) {
+    log.agentId = agentIdOf(event);
+    log.createdAt = event.at;
+  }
+  if ((seq - (log.parent?.seq ?? 0)) % PLACE_EVERY === 1) log.places.push({ seq, offset });
+  log.size = offset + bytes;
+  log.seq = seq;
+  if (!posted) log.lastAppended = seq;
+  log.updatedAt = event.at;
+  noteInput(log, seq, event);
+}
+
+function noteInput(log: LogFile, seq: number, event: DurableEventBody): void {
+  if (event.type !== 'input_received') return;
+  if (!log.keys.has(event.key)) log.keys.set(event.key, seq);
+  if (log.firstPrompt !== null) return;
+  const text = firstPromptOf(event.input);
+  if (text !== undefined) log.firstPrompt = { seq, text };
+}
+
+/** The events with numbers from `from` to `to` that are in this file. */
+export async function* readLog(log: LogFile, from: number, to: number): AsyncGenerator<DurableEvent> {
+  const first = (log.parent?.seq ?? 0) + 1;
+  const start = log.places.findLast(({ seq }) => seq <= from) ?? { seq: first, offset: 0 };
+  const file = await open(log.path, 'r');
+  try {
+    for await (const { record } of recordsFrom(file, log, start.offset, start.seq, to)) {
+      if (record.seq >= from) yield Object.assign(record.event, { seq: record.seq });
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where the record after number `seq` begins. */
+export async function offsetAfter(log: LogFile, seq: number): Promise<number> {
+  const file = await open(log.path, 'r');
+  try {
+    let end = 0;
+    for await (const { record, offset } of recordsFrom(file, log, 0, (log.parent?.seq ?? 0) + 1, seq)) {
+      end = offset + record.bytes;
+    }
+    return end;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Whole records from an offset on, in chunks, up to a number or the end of what is whole. */
+async function* recordsFrom(
+  file: FileHandle,
+  log: LogFile,
+  offset: number,
+  seq: number,
+  to: number,
+): AsyncGenerator<{ readonly record: LogRecord; readonly offset: number }> {
+  let bytes = Buffer.alloc(0);
+  let base = offset;
+  let at = 0;
+  let expected = seq;
+  while (expected <= to) {
+    const record = at < bytes.length ? readRecord(bytes, at) : 'cut_off';
+    if (typeof record === 'object' && record.seq === expected) {
+      yield { record, offset: base + at };
+      at += record.bytes;
+      expected += 1;
+      continue;
+    }
+    if (record === 'cut_off') {
+      const more = await readChunk(file, base + bytes.length);
+      if (more.length > 0) {
+        bytes = Buffer.concat([bytes.subarray(at), more]);
+        base += at;
+        at = 0;
+        continue;
+      }
+      log.tail = at < bytes.length ? 'cut_off' : 'whole';
+      return;
+    }
+    await refuseInnerDamage(file, log, base + at, expected);
+    log.tail = 'damaged';
+    return;
+  }
+}
+
+async function readChunk(file: FileHandle, position: number): Promise<Buffer> {
+  const chunk = Buffer.alloc(CHUNK);
+  const { bytesRead } = await file.read(chunk, 0, CHUNK, position);
+  return chunk.subarray(0, bytesRead);
+}
+
+async function refuseInnerDamage(file: FileHandle, log: LogFile, offset: number, seq: number): Promise<void> {
+  let rest = Buffer.alloc(0);
+  for (let more = await readChunk(file, offset); more.length > 0; more = await readChunk(file, offset + rest.length)) {
+    rest = Buffer.concat([rest, more]);
+  }
+  if (!hasRecordAfter(rest, 0)) return;
+  throw new TreadleError(
+    'journal_corrupt',
+    `The journal ${log.path} is damaged: event ${seq} at byte ${offset} isn't what was written. The events before it can ` +
+      'be read. Restore the file from a copy.',
+    { details: { path: log.path, seq, offset } },
+  );
+}
+
+/** What was found at the end of a log, and where the file as it was is kept. */
+export interface DamageReport {
+  readonly path: string;
+  /** The last whole event. */
+  readonly seq: number;
+  /** Bytes that were no record. */
+  readonly bytes: number;
+  /** A copy of the file as it was. */
+  readonly copy: string;
+}
+
+/** Cuts off what is no record at the end, after the file was copied. Only for whoever may write. Null when all is whole. */
+export async function mendTail(log: LogFile, copy: string): Promise<DamageReport | null> {
+  if (log.tail === 'whole') return null;
+  const file = await open(log.path, 'r+');
+  try {
+    const { size } = await file.stat();
+    await copyFile(log.path, copy);
+    await file.truncate(log.size);
+    await file.datasync();
+    log.tail = 'whole';
+    return { path: log.path, seq: log.seq, bytes: size - log.size, copy };
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,169 @@
+import type { DurableEvent, DurableEventBody } from '@treadle/core';
+import { agentIdOf, journalErrors } from '@treadle/core';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findLog, nameLog, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
+import { refuseHeld } from './lease.ts';
+import { newLogFile, offsetAfter, readLog, refresh, type LogFile } from './log.ts';
+import { recordLine } from './record.ts';
+import { createWriter, type Writer, type WriterOptions } from './writer.ts';
+
+/** The open logs of a folder. */
+export interface Logs {
+  readonly layout: Layout;
+  readonly writing: WriterOptions;
+  readonly writers: Map<string, Promise<Writer>>;
+}
+
+/** Where a fork comes from, kept beside its log. */
+interface Origin {
+  readonly log: string;
+  readonly sessionId: string;
+  readonly seq: number;
+  readonly firstPrompt: LogFile['firstPrompt'];
+}
+
+const folderOf = ({ layout }: Logs, log: string): string => join(layout.logs, log);
+
+async function originAt(logs: Logs, log: string): Promise<Origin | null> {
+  const text = await readText(join(folderOf(logs, log), 'origin.json'));
+  return text === null ? null : (JSON.parse(text) as Origin);
+}
+
+/** The open log with that id. */
+export function openLog(logs: Logs, log: string, sessionId: string): Promise<Writer> {
+  const known = logs.writers.get(log);
+  if (known) return known;
+  const opened = (async () => {
+    const origin = await originAt(logs, log);
+    const folder = folderOf(logs, log);
+    const file = newLogFile(log, join(folder, 'log.jsonl'), origin, origin?.firstPrompt ?? null);
+    return createWriter(sessionId, folder, file, logs.writing);
+  })();
+  logs.writers.set(log, opened);
+  opened.catch(() => logs.writers.delete(log));
+  return opened;
+}
+
+/** @throws TreadleError `session_not_found`. */
+export async function writerOf(logs: Logs, sessionId: string): Promise<Writer> {
+  const log = await findLog(logs.layout, sessionId);
+  if (log === null) throw journalErrors.notFound(sessionId);
+  return openLog(logs, log, sessionId);
+}
+
+/** The last number of a session's log, read anew only when the file has grown; null when there is no session. */
+export async function lastSeq(logs: Logs, sessionId: string): Promise<number | null> {
+  const log = await findLog(logs.layout, sessionId);
+  if (log === null) return null;
+  const { log: file } = await openLog(logs, log, sessionId);
+  const { size } = await stat(file.path);
+  if (size > file.size) await refresh(file);
+  return file.seq;
+}
+
+let made = 0;
+
+/** Ids sort by the time of creation. */
+const newId = (): string =>
+  `${Date.now().toString(36).padStart(9, '0')}${(made = (made + 1) % 1e6).toString().padStart(6, '0')}-${randomUUID()}`;
+
+export async function createLog(
+  logs: Logs,
+  sessionId: string,
+  first: DurableEventBody,
+  fork: { readonly sessionId: string; readonly seq: number } | undefined,
+): Promise<void> {
+  agentIdOf(first);
+  if ((await findLog(logs.layout, sessionId)) !== null) throw journalErrors.exists(sessionId);
+  if (!fork) return makeLog(logs, sessionId, first, null);
+  const writer = await writerOf(logs, fork.sessionId);
+  // Alone, so that the parent can't be removed while it gets a child.
+  await writer.alone(async () => {
+    if ((await findLog(logs.layout, fork.sessionId)) !== writer.log.id) throw journalErrors.notFound(fork.sessionId);
+    await makeLog(logs, sessionId, first, originOf(fork, writer.log));
+  });
+}
+
+function originOf({ sessionId, seq }: { readonly sessionId: string; readonly seq: number }, parent: LogFile): Origin {
+  if (!(Number.isInteger(seq) && seq >= 1 && seq <= parent.seq)) {
+    throw journalErrors.noSuchEvent(sessionId, seq, parent.seq);
+  }
+  const { firstPrompt } = parent;
+  return { log: parent.id, sessionId, seq, firstPrompt: firstPrompt && firstPrompt.seq <= seq ? firstPrompt : null };
+}
+
+async function makeLog(logs: Logs, sessionId: string, first: DurableEventBody, origin: Origin | null): Promise<void> {
+  const log = newId();
+  const folder = folderOf(logs, log);
+  await mkdir(folder, { mode: 0o700 });
+  if (origin) {
+    await writeDurably(join(folder, 'origin.json'), JSON.stringify(origin));
+    // The parent knows of its child before the child has a name, so that nothing it reads is ever deleted.
+    const forks = join(folderOf(logs, origin.log), 'forks');
+    await mkdir(forks, { recursive: true, mode: 0o700 });
+    await writeFile(join(forks, log), String(origin.seq), { mode: 0o600 });
+    await syncFolder(forks);
+  }
+  await writeDurably(join(folder, 'log.jsonl'), recordLine((origin?.seq ?? 0) + 1, false, first));
+  await syncFolder(folder);
+  await syncFolder(logs.layout.logs);
+  if (await nameLog(logs.layout, sessionId, log)) return;
+  await dropLog(logs, log, origin);
+  throw journalErrors.exists(sessionId);
+}
+
+async function dropLog(logs: Logs, log: string, origin: Origin | null): Promise<void> {
+  logs.writers.delete(log);
+  await rm(folderOf(logs, log), { recursive: true, force: true });
+  if (origin) await rm(join(folderOf(logs, origin.log), 'forks', log), { force: true });
+}
+
+/** Deletes a session, but for what forks still read of it; returns where its log ended. */
+export async function removeLog(logs: Logs, sessionId: string): Promise<void> {
+  const writer = await writerOf(logs, sessionId);
+  await writer.alone(async (lease) => {
+    if ((await findLog(logs.layout, sessionId)) !== writer.log.id) throw journalErrors.notFound(sessionId);
+    refuseHeld(sessionId, lease, logs.writing);
+    await writeFile(join(folderOf(logs, writer.log.id), 'removed'), '', { mode: 0o600 });
+    await unnameLog(logs.layout, sessionId);
+    await prune(logs, writer.log);
+  });
+}
+
+/** Deletes what no fork reads of a removed log, and its removed ancestors when it was the last to read them. */
+async function prune(logs: Logs, file: LogFile): Promise<void> {
+  const forks = join(folderOf(logs, file.id), 'forks');
+  const names = await readdir(forks).catch(() => []);
+  if (names.length > 0) {
+    const texts = await Promise.all(names.map((name) => readText(join(forks, name))));
+    await truncate(file.path, await offsetAfter(file, Math.max(...texts.map(Number))));
+    logs.writers.delete(file.id);
+    return;
+  }
+  const origin = await originAt(logs, file.id);
+  await dropLog(logs, file.id, origin);
+  if (origin === null || (await readText(join(folderOf(logs, origin.log), 'removed'))) === null) return;
+  const { log: parent } = await openLog(logs, origin.log, origin.sessionId);
+  await refresh(parent);
+  await prune(logs, parent);
+}
+
+/** The events of a session from `from` on, its ancestors' first, up to the end of the log as it is now. */
+export async function* readSession(logs: Logs, sessionId: string, from: number): AsyncGenerator<DurableEvent> {
+  const { log } = await writerOf(logs, sessionId);
+  await refresh(log);
+  const stretches: { readonly file: LogFile; readonly to: number }[] = [];
+  let file: LogFile | null = log;
+  let to = log.seq;
+  while (file !== null && to >= from) {
+    stretches.push({ file, to });
+    const { parent }: LogFile = file;
+    // A fork may have been forked at an event of its own parent's.
+    to = Math.min(to, parent?.seq ?? 0);
+    file = parent === null ? null : (await openLog(logs, parent.log, parent.sessionId)).log;
+    if (file !== null && file.size === 0) await refresh(file);
+  }
+  for (const stretch of stretches.toReversed()) yield* readLog(stretch.file, Math.max(1, from), stretch.to);
+}

@@ -1,0 +1,90 @@
+import type { DurableEventBody } from '@treadle/core';
+import { crc32 } from 'node:zlib';
+
+/**
+ * One record is one line of JSON: the event's number, whether it was posted, the length in bytes and the CRC-32 of the
+ * event's own JSON, and the event last, so that its bytes can be found without parsing.
+ */
+export interface LogRecord {
+  readonly seq: number;
+  readonly posted: boolean;
+  readonly event: DurableEventBody;
+  /** Bytes of the whole line, its end included. */
+  readonly bytes: number;
+}
+
+const SEPARATOR = Buffer.from(',"event":');
+const NEWLINE = 0x0a;
+
+export function recordLine(seq: number, posted: boolean, event: DurableEventBody): Buffer {
+  const body = Buffer.from(JSON.stringify(event));
+  const head = `{"seq":${seq},"posted":${posted},"length":${body.length},"sum":"${sumOf(body)}"`;
+  return Buffer.concat([Buffer.from(head), SEPARATOR, body, Buffer.from('}\n')]);
+}
+
+const sumOf = (bytes: Uint8Array): string => crc32(bytes).toString(16).padStart(8, '0');
+
+/**
+ * The record that begins at `offset`, or why there is none. `cut_off` when the bytes end before its line does; `damaged`
+ * when the line isn't what was written.
+ */
+export function readRecord(bytes: Buffer, offset: number): LogRecord | 'cut_off' | 'damaged' {
+  const end = bytes.indexOf(NEWLINE, offset);
+  if (end < 0) return 'cut_off';
+  const separator = bytes.indexOf(SEPARATOR, offset);
+  if (separator < 0 || separator > end) return 'damaged';
+  const head = parsed(`${bytes.toString('latin1', offset, separator)}}`);
+  const body = bytes.subarray(separator + SEPARATOR.length, end - 1);
+  if (!isHead(head) || bytes[end - 1] !== 0x7d || body.length !== head.length || sumOf(body) !== head.sum) {
+    return 'damaged';
+  }
+  const event = parsed(body.toString('utf8'));
+  if (typeof event !== 'object' || event === null) return 'damaged';
+  return { seq: head.seq, posted: head.posted, event: event as DurableEventBody, bytes: end + 1 - offset };
+}
+
+interface Head {
+  readonly seq: number;
+  readonly posted: boolean;
+  readonly length: number;
+  readonly sum: string;
+}
+
+function isHead(value: unknown): value is Head {
+  if (typeof value !== 'object' || value === null) return false;
+  const { seq, posted, length, sum } = value as { readonly [Name in keyof Head]?: unknown };
+  return (
+    Number.isSafeInteger(seq) && typeof posted === 'boolean' && Number.isSafeInteger(length) && typeof sum === 'string'
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether any whole record begins after `offset`: what is damaged before it is then no torn end. */
+export function hasRecordAfter(bytes: Buffer, offset: number): boolean {
+  for (let at = bytes.indexOf(NEWLINE, offset) + 1; at > 0 && at < bytes.length; at = bytes.indexOf(NEWLINE, at) + 1) {
+    if (typeof readRecord(bytes, at) === 'object') return true;
+  }
+  return false;
+}
+
+/** The kinds of events that are also synced against a power failure before they are acknowledged. */
+const SYNCED: ReadonlySet<DurableEventBody['type']> = new Set([
+  'session_created',
+  'input_received',
+  'decision_made',
+  'tool_started',
+  'tool_ended',
+  'approval_requested',
+  'approval_answered',
+  'run_paused',
+  'run_ended',
+]);
+
+export const mustSync = (event: DurableEventBody): boolean => SYNCED.has(event.type);

@@ -1,0 +1,206 @@
+import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
+import { journalErrors, TreadleError } from '@treadle/core';
+import { open } from 'node:fs/promises';
+import type { ProcessTable } from '../sqlite/processes.ts';
+import { readLease, refuseHeld, writeLease, type Lease } from './lease.ts';
+import { withLock, type LockOptions } from './lock.ts';
+import { mendTail, refresh, take, type DamageReport, type LogFile } from './log.ts';
+import { mustSync, recordLine, type LogRecord } from './record.ts';
+
+export interface WriterOptions extends LockOptions {
+  readonly processes: ProcessTable;
+  readonly leaseMs: number;
+  readonly onDamage: (report: DamageReport) => void;
+}
+
+/** The one way into a log's file from this process: what is asked for at the same time shares a lock, a write and a sync. */
+export interface Writer {
+  readonly log: LogFile;
+  append(epoch: number, expectedSeq: number, events: readonly DurableEventBody[]): Promise<AppendOutcome>;
+  post(input: SessionInput, key: string, at: number): Promise<PostOutcome>;
+  claim(owner: Owner): Promise<{ readonly epoch: number; readonly seq: number }>;
+  renew(epoch: number): Promise<boolean>;
+  release(epoch: number): Promise<void>;
+  /** Runs `work` alone, with the log and the lease as they are now. */
+  alone<Value>(work: (lease: Lease) => Promise<Value>): Promise<Value>;
+}
+
+/** What one write under the lock gathers. */
+interface Batch {
+  lease: Lease;
+  leaseChanged: boolean;
+  readonly lines: { readonly record: LogRecord; readonly line: Buffer }[];
+  sync: boolean;
+}
+
+interface Job {
+  run(batch: Batch): Promise<void> | void;
+  done(): void;
+  fail(error: unknown): void;
+}
+
+export function createWriter(sessionId: string, folder: string, log: LogFile, options: WriterOptions): Writer {
+  let jobs: Job[] = [];
+  let pumping = false;
+  let broken: unknown = null;
+
+  /** The log as it stands, its torn end mended. */
+  async function current(): Promise<void> {
+    await refresh(log);
+    const report = await mendTail(log, `${log.path}.damaged-${options.clock.now()}`);
+    if (report) options.onDamage(report);
+  }
+
+  async function work(batch: readonly Job[]): Promise<void> {
+    await withLock(folder, options, async () => {
+      await current();
+      const gathered: Batch = { lease: await readLease(folder), leaseChanged: false, lines: [], sync: false };
+      const ready: Job[] = [];
+      for (const job of batch) {
+        try {
+          await job.run(gathered);
+          ready.push(job);
+        } catch (error) {
+          job.fail(error);
+        }
+      }
+      try {
+        // The lease first: an epoch that was given out is never given out again.
+        if (gathered.leaseChanged) await writeLease(folder, gathered.lease);
+        if (gathered.lines.length > 0) await write(gathered);
+        for (const job of ready) job.done();
+      } catch (error) {
+        for (const job of ready) job.fail(error);
+      }
+    });
+  }
+
+  async function write({ lines, sync }: Batch): Promise<void> {
+    const bytes = Buffer.concat(lines.map(({ line }) => line));
+    const before = log.size;
+    const file = await open(log.path, 'r+');
+    try {
+      await file.write(bytes, 0, bytes.length, before);
+      if (sync) await file.datasync();
+    } catch (error) {
+      // Nothing was acknowledged, so nothing of it may stay. What a failed sync has left on the disk nobody knows.
+      broken = error;
+      await file.truncate(before).catch(() => {});
+      throw error;
+    } finally {
+      await file.close();
+    }
+    for (const { record } of lines) take(log, record, log.size);
+  }
+
+  async function pump(): Promise<void> {
+    pumping = true;
+    // Everything asked for in this tick shares the first write.
+    await Promise.resolve();
+    while (jobs.length > 0) {
+      const batch = jobs;
+      jobs = [];
+      await work(batch).catch((error: unknown) => {
+        for (const job of batch) job.fail(error);
+      });
+    }
+    pumping = false;
+  }
+
+  function submit<Value>(run: (batch: Batch) => Promise<Value> | Value): Promise<Value> {
+    if (broken !== null) {
+      const message = `The journal ${log.path} failed to write before. Open it again.`;
+      return Promise.reject(new TreadleError('journal_failed', message, { cause: broken }));
+    }
+    return new Promise((resolve, reject) => {
+      let value: { readonly is: Value } | undefined;
+      jobs.push({
+        async run(batch) {
+          value = { is: await run(batch) };
+        },
+        done: () => value && resolve(value.is),
+        fail: reject,
+      });
+      if (!pumping) void pump();
+    });
+  }
+
+  /** The number of the next record, those gathered before it counted in. */
+  const nextSeq = (batch: Batch): number => log.seq + batch.lines.length + 1;
+
+  function gather(batch: Batch, posted: boolean, event: DurableEventBody): number {
+    const seq = nextSeq(batch);
+    const line = recordLine(seq, posted, event);
+    batch.lines.push({ record: { seq, posted, event, bytes: line.length }, line });
+    batch.sync ||= mustSync(event);
+    return seq;
+  }
+
+  /** Keys and appends that were gathered in this batch and aren't in the log yet. */
+  const gathered = new WeakMap<Batch, { readonly keys: Map<string, number>; lastAppended: number }>();
+  const pendingOf = (batch: Batch): { readonly keys: Map<string, number>; lastAppended: number } => {
+    const known = gathered.get(batch) ?? { keys: new Map<string, number>(), lastAppended: log.lastAppended };
+    gathered.set(batch, known);
+    return known;
+  };
+
+  return {
+    log,
+    append: (epoch, expectedSeq, events) =>
+      submit((batch): AppendOutcome => {
+        const pending = pendingOf(batch);
+        const { lease } = batch;
+        if (epoch !== lease.epoch) {
+          throw journalErrors.fenced(sessionId, epoch, `epoch ${lease.epoch} took it over`);
+        }
+        if (lease.holder === null) throw journalErrors.fenced(sessionId, epoch, 'its claim was released');
+        const seq = nextSeq(batch) - 1;
+        if (expectedSeq !== seq) {
+          if (expectedSeq >= pending.lastAppended && expectedSeq < seq) return { ok: false, seq };
+          const why = `it expects event ${expectedSeq + 1}, the log ends at ${seq}`;
+          throw journalErrors.fenced(sessionId, epoch, why);
+        }
+        const written = events.map((event) => ({ ...event, seq: gather(batch, false, event) }));
+        if (written.length > 0) pending.lastAppended = expectedSeq + written.length;
+        return { ok: true, events: written };
+      }),
+    post: (input, key, at) =>
+      submit((batch): PostOutcome => {
+        const { keys } = pendingOf(batch);
+        const before = log.keys.get(key) ?? keys.get(key);
+        if (before !== undefined) return { seq: before, duplicate: true };
+        const seq = gather(batch, true, { type: 'input_received', at, key, input });
+        keys.set(key, seq);
+        return { seq, duplicate: false };
+      }),
+    claim: (owner) =>
+      submit((batch) => {
+        refuseHeld(sessionId, batch.lease, options, owner.id);
+        const epoch = batch.lease.epoch + 1;
+        const expiresAt = options.clock.now() + options.leaseMs;
+        batch.lease = { epoch, holder: { ...owner, process: options.processes.self(), expiresAt } };
+        batch.leaseChanged = true;
+        return { epoch, seq: nextSeq(batch) - 1 };
+      }),
+    renew: (epoch) =>
+      submit((batch) => {
+        const { lease } = batch;
+        if (lease.epoch !== epoch || lease.holder === null) return false;
+        const expiresAt = options.clock.now() + options.leaseMs;
+        batch.lease = { epoch, holder: { ...lease.holder, expiresAt } };
+        batch.leaseChanged = true;
+        return true;
+      }),
+    release: (epoch) =>
+      submit((batch) => {
+        if (batch.lease.epoch !== epoch || batch.lease.holder === null) return;
+        batch.lease = { epoch, holder: null };
+        batch.leaseChanged = true;
+      }),
+    alone: (alone) =>
+      withLock(folder, options, async () => {
+        await current();
+        return alone(await readLease(folder));
+      }),
+  };
+}
