@@ -80,7 +80,10 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     const before = log.size;
     const file = await open(log.path, 'r+');
     try {
-      await file.write(bytes, 0, bytes.length, before);
+      // A disk that is almost full takes a part, and fails at the next.
+      for (let done = 0; done < bytes.length;) {
+        done += (await file.write(bytes, done, bytes.length - done, before + done)).bytesWritten;
+      }
       if (sync) await file.datasync();
     } catch (error) {
       // Nothing was acknowledged, so nothing of it may stay. What a failed sync has left on the disk nobody knows.
