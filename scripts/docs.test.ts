@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { blocksOf, examplesOf, linksOf, matchesOutput, runnables } from './docs/blocks.ts';
+import { blocksOf, examplesOf, linksOf, matchesOutput, outputIn, runnables } from './docs/blocks.ts';
 import type { Block, Runnable } from './docs/blocks.ts';
 import { execute } from './docs/execute.ts';
 import { documents, root, sourceExamples, temporaryFolder } from './docs/files.ts';
@@ -145,6 +145,14 @@ describe('the reader of code blocks', () => {
     expect(matchesOutput('took … ms (done)\n', 'took 12 ms, done')).toBe(false);
     expect(matchesOutput('a+b\n', 'aab')).toBe(false);
     expect(matchesOutput('a\nb\n', 'a \nb\n\n')).toBe(true);
+  });
+
+  it('finds what a program says it prints', () => {
+    expect(outputIn("run(); /* No. */\n\n/* Output:\na\n\nb\n*/\n", 'a.ts')).toBe('a\n\nb\n');
+  });
+
+  it.each(['run();\n', '/* Output:\na\n*/\nrun();\n'])('refuses a program that does not end with it: %j', (source) => {
+    expect(() => outputIn(source, 'a.ts')).toThrow("a.ts: it must end with a comment that begins with '/* Output:'.");
   });
 
   it('finds where links lead, but not in code', () => {

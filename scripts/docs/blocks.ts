@@ -97,6 +97,17 @@ export function runnables(blocks: readonly Block[]): readonly Runnable[] {
   return result;
 }
 
+/**
+ * What a program says it prints, in the comment `/* Output:` at its very end.
+ *
+ * @throws Error when it has no such comment: nothing that is run goes unchecked by accident.
+ */
+export function outputIn(source: string, file: string): string {
+  const shown = /\n\/\* Output:\n([^]*?)\n\*\/\s*$/.exec(source)?.[1];
+  if (shown === undefined) throw new Error(`${file}: it must end with a comment that begins with '/* Output:'.`);
+  return `${shown}\n`;
+}
+
 const withoutTrailingSpace = (text: string): string => text.replaceAll(/[ \t]+$/gm, '').trim();
 
 /**

@@ -1,7 +1,7 @@
-// Runs one code block in a process of its own.
+// Runs one code block, or one program of the repository, in a process of its own.
 
 import { spawn } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 
@@ -70,6 +70,25 @@ async function runShell(text: string, timeoutMs: number): Promise<Outcome> {
     return await run('bash', ['-euo', 'pipefail', '-c', text], copy.path, environment(home.path), timeoutMs);
   } finally {
     await Promise.all([copy.dispose(), home.dispose()]);
+  }
+}
+
+/** What came of a program, and the names of the temporary files it left behind. */
+export interface ProgramOutcome extends Outcome {
+  readonly left: readonly string[];
+}
+
+/** Runs a program of the repository as its reader would, from the root, but without keys. */
+export async function executeProgram(file: string, timeoutMs: number): Promise<ProgramOutcome> {
+  const folder = await temporaryFolder();
+  try {
+    const [home, temporary] = [join(folder.path, 'home'), join(folder.path, 'tmp')];
+    await Promise.all([mkdir(home), mkdir(temporary)]);
+    const args = ['--conditions=treadle-source', '--unhandled-rejections=strict', file];
+    const outcome = await run(process.execPath, args, root, { ...environment(home), TMPDIR: temporary }, timeoutMs);
+    return { ...outcome, left: await readdir(temporary) };
+  } finally {
+    await folder.dispose();
   }
 }
 
