@@ -10,7 +10,7 @@ export function headOf(text: string, length: number): string {
 }
 
 /** The last `length` characters or one less, so that no character is cut in half. */
-export function tailOf(text: string, length: number): string {
+function tailOf(text: string, length: number): string {
   if (length >= text.length) return text;
   const from = text.length - Math.max(0, length);
   return text.slice(from < text.length && isLowHalf(text.charCodeAt(from)) ? from + 1 : from);
@@ -20,7 +20,7 @@ export function tailOf(text: string, length: number): string {
 const LEAST_SAVED = 200;
 
 /** A text's beginning and end with a note between them; the text itself when that would save nothing. */
-export function cutCharacters(text: string, most: number, note: (removed: string) => string): string {
+function cutCharacters(text: string, most: number, note: (removed: string) => string): string {
   if (text.length <= most + LEAST_SAVED) return text;
   const head = headOf(text, Math.ceil(most / 2));
   const tail = tailOf(text, Math.floor(most / 2));
@@ -31,7 +31,7 @@ export function cutCharacters(text: string, most: number, note: (removed: string
 const LEAST_LINES = 3;
 
 /** A text's first and last lines with a note between them; the text itself when that would save nothing. */
-export function cutLines(text: string, most: number, note: (removed: string) => string): string {
+function cutLines(text: string, most: number, note: (removed: string) => string): string {
   const lines = text.split('\n');
   if (lines.length <= most + LEAST_LINES) return text;
   const head = lines.slice(0, Math.ceil(most / 2));

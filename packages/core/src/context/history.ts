@@ -8,7 +8,7 @@ export interface LogReader {
 }
 
 /** Told of a conversation as it happened. */
-export interface HistoryVisitor {
+interface HistoryVisitor {
   message(message: Message): void;
   /** The conversation was replaced, by a reset or an import: what came before is not part of it. */
   replaced(): void;
@@ -20,7 +20,7 @@ interface OpenTurn {
 }
 
 /** Walks through a conversation in its order, whatever was compacted since: what models have been sent, or have said. */
-export async function visitHistory(log: LogReader, visitor: HistoryVisitor): Promise<void> {
+async function visitHistory(log: LogReader, visitor: HistoryVisitor): Promise<void> {
   let turn: OpenTurn | null = null;
   let runIsOpen = false;
   for await (const event of log.read(1)) {

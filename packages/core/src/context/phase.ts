@@ -62,7 +62,7 @@ export class CompactionError extends Error {
 }
 
 /** The names of removed messages, for whoever wants to read them: `first..last`, or one id. */
-export const handleOf = (from: string, to: string): string => (from === to ? from : `${from}..${to}`);
+const handleOf = (from: string, to: string): string => (from === to ? from : `${from}..${to}`);
 
 /** How to get at what a handle names, in words. */
 export const recallHint = (recallName: string | null, handle: string): string =>

@@ -28,7 +28,7 @@ export interface SummariseOptions {
 }
 
 /** Where the newest `turns` replies begin, counted in messages from the end. */
-export function recentMessages(view: View, turns: number): number {
+function recentMessages(view: View, turns: number): number {
   let left = turns;
   for (let index = view.length - 1; index >= 0 && left > 0; index--) {
     if (view[index]?.role !== 'assistant') continue;
@@ -194,7 +194,7 @@ function turnsBetween(run: readonly Unit[], first: number, recent: number): Unit
 }
 
 /** What every summary is asked for. */
-export const SUMMARY_REQUEST =
+const SUMMARY_REQUEST =
   'Write a summary of the conversation so far, for yourself: it will take the place of the messages above, which you ' +
   'will no longer see. Keep what is needed to go on: what was asked and by whom, decisions and their reasons, facts ' +
   'found out (names, paths, numbers, exact error texts), what was changed, what failed, and what is still to be done. ' +

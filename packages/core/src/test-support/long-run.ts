@@ -19,7 +19,7 @@ export function asksForSummary({ messages }: ModelRequest): boolean {
 }
 
 /** A request's place in its run: how often the tool was called before. Counted by what the calls were for. */
-export const placeOf = ({ messages }: ModelRequest): number =>
+const placeOf = ({ messages }: ModelRequest): number =>
   messages.reduce((most, message) => {
     if (message.role !== 'assistant') return most;
     return message.content.reduce(
