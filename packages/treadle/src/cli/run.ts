@@ -52,6 +52,8 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       tools,
       // The gate in front of the tools decides.
       permissions: { mode: 'bypass', allowBypass: true },
+      // Whoever names the tools gets no other one.
+      context: { recall: request.tools === undefined },
       limits: request.limits,
     });
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
