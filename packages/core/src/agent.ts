@@ -24,6 +24,7 @@ import { checkNoToolCall, type NoToolCallPolicy } from './output/no-call.ts';
 import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from './output/check.ts';
 import { checkFilters, type InputFilter, type NamedInputFilter } from './output/filters.ts';
 import { checkOutput, OUTPUT_TOOL, type OutputOptions, type StructuredOutput } from './output/structured.ts';
+import { checkTurnContext, type TurnContextOptions } from './output/turn-context.ts';
 import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
 import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions/permissions.ts';
 import type { Tool } from './tools/tool.ts';
@@ -111,6 +112,8 @@ export interface AgentDefinition {
   readonly output?: OutputOptions;
   /** Look at every input before a model does: prompts, steering and follow-ups. Asked in this order. */
   readonly inputFilters?: readonly (InputFilter | NamedInputFilter)[];
+  /** Who says what the model should know before each turn: the plan, and what was found. */
+  readonly turnContext?: TurnContextOptions;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -162,6 +165,7 @@ export interface Agent {
   readonly finalAnswerCheck: Required<FinalAnswerCheckOptions> | null;
   readonly output: StructuredOutput | null;
   readonly inputFilters: readonly Required<NamedInputFilter>[] | null;
+  readonly turnContext: TurnContextOptions | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -254,6 +258,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     finalAnswerCheck: checkAnswerCheck(definition.finalAnswerCheck),
     output,
     inputFilters: checkFilters(definition.inputFilters),
+    turnContext: checkTurnContext(definition.turnContext),
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });

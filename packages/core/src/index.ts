@@ -46,6 +46,7 @@ export * from './context/index.ts';
 export type { AnswerContext, AnswerVerdict, FinalAnswerCheck, FinalAnswerCheckOptions } from './output/check.ts';
 export type { FilterContext, FilterVerdict, InputFilter, NamedInputFilter } from './output/filters.ts';
 export type { OutputMode, OutputOptions, StructuredOutput } from './output/structured.ts';
+export type { TurnContextOptions, TurnContextProvider, TurnFacts } from './output/turn-context.ts';
 export type { NoToolCallPolicy } from './output/no-call.ts';
 export type { TerminalToolName } from './output/terminal-tools.ts';
 export * from './agent.ts';

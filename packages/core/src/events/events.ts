@@ -422,7 +422,7 @@ export type Notice =
   | { readonly type: 'cut_off' };
 
 /** Who or what decided. */
-export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'budget' | 'routing';
+export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'context' | 'budget' | 'routing';
 
 /** A call the run waits for: a client tool to run, or an approval to give. */
 export interface PendingCall {
@@ -490,7 +490,7 @@ export type LiveEvent =
       readonly type: 'warning';
       readonly afterSeq: number;
       readonly runId?: string;
-      /** Stable: `hook_failed`, … */
+      /** Stable: `hook_failed`, `context_failed`, … */
       readonly code: string;
       readonly message: string;
     };

@@ -2,6 +2,7 @@ import type { JsonValue } from '../json.ts';
 import { askAnswerCheck } from '../output/check.ts';
 import { askFilters, textOfInput } from '../output/filters.ts';
 import { askOutput, OUTPUT_TOOL, type OutputDecision } from '../output/structured.ts';
+import { askTurnContext } from '../output/turn-context.ts';
 import { timedCall } from '../timed-call.ts';
 import type { PerformContext } from './context.ts';
 import { answerOf } from './final-answer.ts';
@@ -55,4 +56,19 @@ export async function decideOutput(
   const call = (): Promise<OutputDecision> => askOutput(output, given);
   const outcome = await timedCall({ name: 'Checking the answer', timeoutMs: SCHEMA_TIMEOUT_MS, clock, signal, call });
   return asDecision(outcome.ok ? (outcome.value as OutputDecision) : { ok: false, message: outcome.problem });
+}
+
+/** Asks what the model should know before its next turn. */
+export async function decideTurnContext(
+  { agent, state, clock, emit }: PerformContext,
+  { runId, turnIndex }: QuestionOf<'turn_context'>,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  if (!agent.turnContext) return {};
+  const facts = { sessionId: state.sessionId, runId, turnIndex, messages: state.view, signal };
+  return asDecision(
+    await askTurnContext(agent.turnContext, facts, clock, (message) =>
+      emit({ type: 'warning', afterSeq: state.seq, runId, code: 'context_failed', message }),
+    ),
+  );
 }

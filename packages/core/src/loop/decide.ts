@@ -4,7 +4,7 @@ import type { PerformContext } from './context.ts';
 import { askHook } from './decide-hook.ts';
 import { askMemory, updateMemory } from './decide-memory.ts';
 import { askPermission } from './decide-permission.ts';
-import { decideAnswer, decideInput, decideOutput } from './decide-output.ts';
+import { decideAnswer, decideInput, decideOutput, decideTurnContext } from './decide-output.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { KIND_OF, type Question } from './question.ts';
 
@@ -26,6 +26,7 @@ const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = {
   filter: decideInput,
   output: decideOutput,
   check: decideAnswer,
+  turn_context: decideTurnContext,
 };
 
 /** Whoever answers questions of this type; the table says so, which the type checker can't follow. */

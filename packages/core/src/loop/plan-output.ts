@@ -4,6 +4,7 @@ import type { JsonValue } from '../json.ts';
 import { asCheckDecision } from '../output/check.ts';
 import { asFilterDecision, filterKey } from '../output/filters.ts';
 import { asOutputDecision } from '../output/structured.ts';
+import { slotMessages } from '../output/turn-context.ts';
 import { isTerminalToolName } from '../output/terminal-tools.ts';
 import type { BetweenTurns, FinishGate } from './between-turns.ts';
 import { endingCall } from './final-answer.ts';
@@ -117,4 +118,21 @@ export function gateDelivery(
   const rejected = refused.map(({ entry, reason }) => rejectInput(entry, now, reason, run.runId));
   const end = endRun(run, now, 'rejected', last?.stopReason ?? null, { message: worst.reason });
   return { type: 'record', events: [...prompt, ...rejected, end] };
+}
+
+const contextKey = (turnIndex: number): string => `turn_context:${turnIndex}`;
+
+/** Asks for what is to be known before the next turn; null when it was asked, or nobody is to be. */
+export function askTurnContext({ state, run, agent }: BetweenTurns): Step | null {
+  const { runId, turns: turnIndex } = run;
+  const key = contextKey(turnIndex);
+  if (!agent.turnContext || state.decisions.has(key)) return null;
+  return { type: 'decide', questions: [{ type: 'turn_context', key, runId, turnIndex }] };
+}
+
+/** What is to be known before the next turn, and isn't yet. */
+export function turnContext({ state, run, agent, now }: BetweenTurns): readonly DurableEventBody[] {
+  if (!agent.turnContext) return [];
+  const { runId, turns: turnIndex } = run;
+  return slotMessages(state.decisions.get(contextKey(turnIndex))?.answer, state.slots, { runId, turnIndex, at: now });
 }

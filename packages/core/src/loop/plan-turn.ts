@@ -10,7 +10,7 @@ import { gateFinish } from './plan-finish.ts';
 import { closingMessage, continueCutReply, limitBefore, limitMessage, noProgress, warnings } from './plan-limits.ts';
 import { deliver } from './queues.ts';
 import { deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
-import { gateDelivery, outputOf, outputSpent } from './plan-output.ts';
+import { askTurnContext, gateDelivery, outputOf, outputSpent, turnContext } from './plan-output.ts';
 import { runContext } from './run-context.ts';
 import type { RunState, TurnOutcome, TurnState } from './state.ts';
 import type { Step } from './step.ts';
@@ -81,9 +81,11 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
   return (
     gateDelivery(between, prompt, messages) ??
     gateTurn(between, prompt) ??
+    askTurnContext(between) ??
     record([
       ...(run.turns === 0 ? runContext(state, agent, run, now) : []),
       turnStarted(run, run.turns, now),
+      ...turnContext(between),
       ...prompt,
       ...warnings(between),
       ...withWarnings(state.decisions, messages),

@@ -13,7 +13,8 @@ interface Asked {
 }
 
 /** Something to be decided outside the log, once. Plain data: ids and keys, from which the one who asks finds the rest. */
-export type Question = HookQuestion | MemoryQuestion | PermissionQuestion | FilterQuestion | AnswerQuestion;
+export type Question =
+  HookQuestion | MemoryQuestion | PermissionQuestion | FilterQuestion | AnswerQuestion | ContextQuestion;
 
 /** Whether a call may run, as rules, the mode, a callback or a person have it. */
 type PermissionQuestion = Asked & { readonly type: 'permission'; readonly callId: string };
@@ -52,6 +53,9 @@ type FilterQuestion = Asked & { readonly type: 'filter'; readonly inputSeq: numb
 /** Whether the answer of a run that would end will do: its form, or what a check of the user's says. */
 type AnswerQuestion = Asked & { readonly type: 'output' | 'check' };
 
+/** What is to be known before a turn. */
+type ContextQuestion = Asked & { readonly type: 'turn_context'; readonly runId: string; readonly turnIndex: number };
+
 export type SessionSource = HookInput<'session_start'>['source'];
 
 /** The kind under which an answer is logged. */
@@ -63,4 +67,5 @@ export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   filter: 'filter',
   output: 'check',
   check: 'check',
+  turn_context: 'context',
 };

@@ -17,6 +17,7 @@ export function replaceView(state: SessionState, messages: readonly Message[]): 
   state.view = [...messages];
   state.container = null;
   state.anchor = NO_ANCHOR;
+  state.slots.clear();
   state.compactedTo = null;
 }
 
@@ -27,6 +28,8 @@ export function compacted(state: SessionState, event: EventOf<'compacted'>): voi
     part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
   );
   state.anchor = { count: state.view.length, tokens: event.tokensAfter };
+  // It may be gone from the view: it is said again.
+  state.slots.clear();
   state.compactedTo = event.tokensAfter;
   const turn = settle(state, event);
   if (!turn) return;

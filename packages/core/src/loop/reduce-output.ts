@@ -1,4 +1,6 @@
 import { isJsonObject, type JsonValue } from '../json.ts';
+import type { Message } from '../messages/message.ts';
+import { slotOf, type Slot } from '../output/turn-context.ts';
 import { OUTPUT_TOOL } from '../output/structured.ts';
 import type { Rejection } from './reject-call.ts';
 import type { RunState } from './state.ts';
@@ -15,4 +17,11 @@ const MISFITS: ReadonlySet<Rejection> = new Set(['invalid_arguments', 'invalid_j
 /** Counts values that came as arguments of the output tool and didn't fit. */
 export function countMisfit(run: RunState | null, toolName: string, reason: Rejection): void {
   if (run !== null && toolName === OUTPUT_TOOL && MISFITS.has(reason)) run.outputsFailed += 1;
+}
+
+/** Notes what a slot says now, so that it isn't said twice. */
+export function noteSlot(slots: Map<Slot, string>, message: Message): void {
+  const slot = slotOf(message);
+  const block = slot === null || message.role !== 'user' ? undefined : message.content[0];
+  if (slot !== null && block?.type === 'text') slots.set(slot, block.text);
 }

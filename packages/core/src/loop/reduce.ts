@@ -10,7 +10,7 @@ import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
-import { countMisfit, countRefusal } from './reduce-output.ts';
+import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
@@ -219,6 +219,7 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   if (event.inputSeq === run.inputSeq) promptMessageAdded(state, run);
   else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
   if (event.inView) state.view.push(message);
+  noteSlot(state.slots, message);
   if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
     state.notes = state.notes.filter(({ id }) => id !== message.id);
   }

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
 import type { SessionPermissions } from '../permissions/updates.ts';
+import type { Slot } from '../output/turn-context.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
@@ -148,6 +149,8 @@ export interface SessionState {
   readonly ordinals: Map<string, number>;
   /** What was decided, by key: a turn's until it ends, the others until their run ends. */
   readonly decisions: Map<string, Decision>;
+  /** What the view says newest of what providers say before turns. */
+  readonly slots: Map<Slot, string>;
   /** What hooks want the model to know and it hasn't been told, oldest first. */
   notes: { readonly id: string; readonly text: string }[];
   /** What this session has changed of the agent's permissions; null for nothing. */
@@ -180,6 +183,7 @@ export function initialState(sessionId: string): SessionState {
     run: null,
     ordinals: new Map(),
     decisions: new Map(),
+    slots: new Map(),
     notes: [],
     permissions: null,
     lastRunId: null,
