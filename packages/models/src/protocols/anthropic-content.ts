@@ -123,6 +123,19 @@ const assistantBlock = (
   }
 };
 
+/**
+ * The content of a reply that may be the last message of a request, because its provider asked to be called again: the
+ * wire refuses white space at its very end. It is cut off wherever the message stands, so that it is always the same.
+ */
+export function withoutTrailingSpace(content: readonly AssistantContent[]): readonly AssistantContent[] {
+  const last = content.at(-1);
+  if (last?.type !== 'text') return content;
+  const rest = content.slice(0, -1);
+  const cut = last.text.trimEnd();
+  if (cut === last.text) return content;
+  return cut === '' ? withoutTrailingSpace(rest) : [...rest, { ...last, text: cut }];
+}
+
 /** The elements of an assistant message's `content`; `own`: it was made by the provider the request goes to. */
 export function anthropicAssistantContent(
   content: readonly AssistantContent[],

@@ -230,6 +230,14 @@ describe('messages', () => {
     ]);
   });
 
+  it('that the provider wants to go on with end without white space, last or not', () => {
+    const paused = { ...assistant(['Let me ', 'see. \n', ' ']), stopReason: 'pause' } as const;
+    const expected = { role: 'assistant', content: [text('Let me '), text('see.')] };
+    expect(messagesOf(user('a'), paused).at(-1)).toEqual(expected);
+    expect(messagesOf(user('a'), paused, user('b'))[1]).toEqual(expected);
+    expect(messagesOf(user('a'), assistant(['b ']), user('c'))[1]?.content).toEqual([text('b ')]);
+  });
+
   it('begin with the user', () => {
     expect(messagesOf(assistant(['a']), user('b')).map((message) => message.role)).toEqual([
       'user',

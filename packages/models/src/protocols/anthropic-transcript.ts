@@ -6,6 +6,7 @@ import {
   anthropicToolResult,
   anthropicUserContent,
   endsWithMarkableBlock,
+  withoutTrailingSpace,
 } from './anthropic-content.ts';
 import { endsToMark, REMEMBERED_MESSAGES } from './cache-marks.ts';
 import type { CacheMarks, WireMessage } from './cache-marks.ts';
@@ -75,8 +76,9 @@ export function createAnthropicTranscript(
       if (block.type === 'tool_call') wireIds.set(block.callId, ids.assign(block, own));
     }
     const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
-    const content = fragment(message, key, () => anthropicAssistantContent(message.content, own, wireIds));
-    add('assistant', content, endsWithMarkableBlock(message.content, own));
+    const said = message.stopReason === 'pause' ? withoutTrailingSpace(message.content) : message.content;
+    const content = fragment(message, key, () => anthropicAssistantContent(said, own, wireIds));
+    add('assistant', content, endsWithMarkableBlock(said, own));
     callsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
   };
 

@@ -60,12 +60,24 @@ describe('an event that differs in its piece and in fields that say nothing', ()
   });
 
   it('is handled only as parsing would handle it', () => {
-    const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), fc.nat(), fc.constantFrom('","pad":"', null, -1));
+    const value = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 4 }),
+      fc.nat(),
+      fc.constantFrom('","pad":"', null, -1),
+    );
     const event = fc.record(
       { n: value, d: fc.record({ t: fc.string({ maxLength: 3 }), n: value }), pad: value, x: value },
       { requiredKeys: ['d'] },
     );
-    const withoutChanging = ({ n: _n, pad: _pad, ...rest }: { n?: unknown; pad?: unknown; d: { t: string } }): object => ({
+    const withoutChanging = ({
+      n: _n,
+      pad: _pad,
+      ...rest
+    }: {
+      n?: unknown;
+      pad?: unknown;
+      d: { t: string };
+    }): object => ({
       ...rest,
       d: { t: rest.d.t },
     });
