@@ -25,8 +25,12 @@ export const RUN_OPTIONS = {
   allow: {
     value: 'LIST',
     repeatable: true,
-    help: 'Let tools act: write (write_file and edit_file), bash, a tool by name, or all.',
+    help: "Let these act: write (write_file and edit_file), a tool, 'bash(git status:*)', or all.",
   },
+  ask: { value: 'LIST', repeatable: true, help: 'Ask for these, whatever allows them.' },
+  deny: { value: 'LIST', repeatable: true, help: "Never these: a tool, or 'read_file(secrets/**)'." },
+  'permission-mode': { value: 'MODE', help: 'default, acceptEdits, plan, dontAsk or bypass.' },
+  trust: { help: 'Trust this folder: let its .treadle/settings.json act, now and later.' },
   stdin: { help: 'Wait for standard input to its end, however long it takes to begin.' },
   'no-stdin': { help: 'Leave standard input alone.' },
   'no-save': { help: 'Keep the session in memory only.' },

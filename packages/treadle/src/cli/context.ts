@@ -7,6 +7,8 @@ export interface CommandContext {
   readonly io: CliIo;
   readonly parts: CliParts;
   readonly out: Printer;
+  /** Standard error. */
+  readonly err: Printer;
   /** A line on standard error, for the user and not for a program. */
   readonly note: (text: string) => void;
   readonly interruptions: Interruptions;

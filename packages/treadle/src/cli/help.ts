@@ -42,14 +42,18 @@ Options of run:
 ${optionLines(RUN_OPTIONS)}
 
 Permissions:
-  Reading tools (list_files, search, read_file) always run. write_file and edit_file
-  run in a folder that --cwd names, or with --allow write. bash runs with --allow bash.
-  What is refused is said on standard error, and to the model.
+  What only reads in the folder runs: list_files, search, read_file, and commands such as ls.
+  write_file and edit_file run in a folder that --cwd names, or with --allow write; commands
+  with --allow bash, or one of them with --allow 'bash(npm test)'. --deny wins over all of it.
+  What is left open is asked at a terminal; without one it is refused, which is said on
+  standard error, and to the model. Rules may be kept in ~/.config/treadle/settings.json, and in
+  a folder's .treadle/settings.json, which acts once the folder is trusted and only tightens.
 
 Environment:
   ANTHROPIC_API_KEY, OPENAI_API_KEY       keys; the first one found decides the default model
   ANTHROPIC_BASE_URL, OPENAI_BASE_URL     other servers that speak the same protocol
   TREADLE_MODEL                           the default model, as for --model
+  XDG_CONFIG_HOME                         where settings are (default ~/.config), in treadle/
   TREADLE_HOME                            where sessions are kept (default ~/.treadle)
   NO_COLOR                                no colours
 

@@ -26,7 +26,7 @@ export async function main(argv: readonly string[], io: CliIo, parts: CliParts =
   };
   const interruptions = watchSignals(io);
   try {
-    const code = await dispatch(argv, { io, parts, out, note, interruptions }).catch((error: unknown) =>
+    const code = await dispatch(argv, { io, parts, out, err, note, interruptions }).catch((error: unknown) =>
       explain(error, out, note),
     );
     // One deadline for both streams.

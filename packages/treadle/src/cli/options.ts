@@ -21,6 +21,8 @@ export interface ParsedOptions<Name extends string> {
   flag(name: Name): boolean;
   /** The parts of a list: the flag may be repeated, and each value may have commas. Undefined when not given. */
   list(name: Name): readonly string[] | undefined;
+  /** As `list`, but a comma inside parentheses belongs to its part. */
+  rules(name: Name): readonly string[] | undefined;
   /** @throws UsageError unless it is a whole number of at least 1. */
   count(name: Name): number | undefined;
   /** @throws UsageError unless it is a number above 0, such as `0.50` or `$2`. */
@@ -54,16 +56,18 @@ export function parseOptions<Table extends OptionTable>(
     given.set(token.name, values);
   }
 
+  const parts = (name: string, split: (value: string) => string[]): readonly string[] | undefined =>
+    given
+      .get(name)
+      ?.flatMap((value = '') => split(value))
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
   const text = (name: string): string | undefined => given.get(name)?.at(-1);
   return {
     text,
     flag: (name) => given.has(name),
-    list: (name) =>
-      given
-        .get(name)
-        ?.flatMap((value = '') => value.split(','))
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
+    list: (name) => parts(name, (value) => value.split(',')),
+    rules: (name) => parts(name, splitRules),
     count(name) {
       const value = text(name);
       if (value === undefined) return undefined;
@@ -86,6 +90,18 @@ export function parseOptions<Table extends OptionTable>(
         return token.kind === 'option' && token.name === name && token.value !== undefined ? [token.value] : [];
       }),
   };
+}
+
+function splitRules(value: string): string[] {
+  const rules = [''];
+  let depth = 0;
+  for (const character of value) {
+    if (character === '(') depth += 1;
+    if (character === ')') depth -= 1;
+    if (character === ',' && depth <= 0) rules.push('');
+    else rules[rules.length - 1] += character;
+  }
+  return rules;
 }
 
 interface OptionToken {

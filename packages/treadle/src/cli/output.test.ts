@@ -62,10 +62,10 @@ describe('output that can’t be written', () => {
 
 describe('a terminal that shows both streams', () => {
   const model = () =>
-    scriptedModel([{ text: 'Let me run it.', toolCalls: [{ name: 'bash', arguments: { command: 'ls' } }] }, 'No.']);
+    scriptedModel([{ text: 'Let me run it.', toolCalls: [{ name: 'bash', arguments: { command: 'make' } }] }, 'No.']);
 
   it('has every note on a line of its own', async () => {
-    const { screen } = await runCli(['Go.'], { model: model(), isTTY: 'both', env: { NO_COLOR: '1' } });
+    const { screen } = await runCli(['Go.'], { model: model(), stdin: '', isTTY: 'both', env: { NO_COLOR: '1' } });
     expect(screen).toMatch(/^Let me run it\.\ntreadle: Refused: bash .*\n\n• Run a command/m);
   });
 

@@ -1,75 +1,106 @@
-import type { JsonObject, JsonValue, Tool } from '@treadle/core';
+import {
+  checkRule,
+  TreadleError,
+  type CanUseTool,
+  type JsonObject,
+  type PermissionMode,
+  type PermissionOptions,
+  type PermissionSettings,
+  type RunResult,
+} from '@treadle/core';
 
+import type { CombinedSettings } from '../settings/combine.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 
-/** A call that the user had not allowed. */
-export interface PermissionDenial {
+/** A call that was denied, as the JSON result has it. */
+export interface ReportedDenial {
+  readonly code: 'permission_denied';
   readonly callId: string;
   readonly toolName: string;
   readonly arguments: JsonObject;
-  /** The flag that would have allowed it, such as `--allow bash`. */
+  /** What the model was told. */
+  readonly reason: string;
+  /** The flag that lets the tool act where nothing denies it, such as `--allow bash`. */
   readonly allowWith: string;
 }
 
-const REFUSED = 'permission_denied';
-
-/** Whether a result's details say that the user had not allowed the call. */
-export const isRefusal = (details: JsonValue | undefined): boolean =>
-  typeof details === 'object' && details !== null && 'problem' in details && details.problem === REFUSED;
-
 const WRITERS: readonly string[] = ['write_file', 'edit_file'];
 
-/** What the user said about permissions. */
-export interface Permissions {
-  /** The values of `--allow`. */
+/** Words of `--allow`, `--ask` and `--deny` that stand for rules. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = { all: ['*'], write: WRITERS };
+
+/** What was said about permissions on the command line. */
+export interface PermissionFlags {
   readonly allow: readonly string[];
+  readonly ask: readonly string[];
+  readonly deny: readonly string[];
+  readonly mode: PermissionMode | undefined;
   /** True when `--cwd` named the folder, which lets tools change files in it. */
   readonly folderNamed: boolean;
 }
 
-/** @throws UsageError for a word of `--allow` that allows nothing. */
-export function checkAllow(allow: readonly string[], toolNames: readonly string[]): void {
-  const known = ['all', 'write', ...toolNames];
-  for (const word of allow) {
-    if (known.includes(word)) continue;
-    throw new UsageError(`--allow doesn't know '${word}'.${suggestion(word, known)} It takes: ${known.join(', ')}.`);
+/** @throws UsageError for a rule that can't be used, or is about no tool there is. */
+export function rulesOfFlags(flags: PermissionFlags, toolNames: readonly string[]): PermissionSettings {
+  const read = (behavior: 'allow' | 'ask' | 'deny'): string[] =>
+    flags[behavior].flatMap((word) => rulesOf(word, behavior, toolNames));
+  const named = flags.folderNamed ? WRITERS.map((name) => `${name}(**)`) : [];
+  return { source: 'cliArg', allow: [...read('allow'), ...named], ask: read('ask'), deny: read('deny') };
+}
+
+function rulesOf(word: string, behavior: 'allow' | 'ask' | 'deny', toolNames: readonly string[]): readonly string[] {
+  const alias = Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined;
+  if (alias) return alias;
+  const [tool = ''] = word.split('(');
+  const known = [...Object.keys(ALIASES), ...toolNames];
+  if (!toolNames.includes(tool) && !tool.startsWith('mcp__') && tool !== '*') {
+    throw new UsageError(
+      `--${behavior} doesn't know '${tool}'.${suggestion(tool, known)} It takes: ${known.join(', ')}.`,
+    );
   }
+  try {
+    checkRule(word, behavior, 'cliArg');
+  } catch (error) {
+    throw error instanceof TreadleError ? new UsageError(`--${behavior}: ${error.message}`) : error;
+  }
+  return [word];
 }
 
-/**
- * Puts the user's permissions in front of the tools. A refused tool stays declared, so that the model knows of it, and its
- * calls are answered with an error that says what was refused and how to allow it.
- */
-export function gateTools(
-  tools: readonly Tool[],
-  permissions: Permissions,
-  onDenied: (denial: PermissionDenial, tool: Tool) => void,
-): Tool[] {
-  return tools.map((tool) => (isAllowed(tool, permissions) ? tool : refusing(tool, onDenied)));
-}
-
-function isAllowed(tool: Tool, { allow, folderNamed }: Permissions): boolean {
-  if (tool.readOnly || allow.includes('all') || allow.includes(tool.name)) return true;
-  return WRITERS.includes(tool.name) && (folderNamed || allow.includes('write'));
-}
-
-function refusing(tool: Tool, onDenied: (denial: PermissionDenial, tool: Tool) => void): Tool {
-  const isWriter = WRITERS.includes(tool.name);
-  const allowWith = `--allow ${isWriter ? 'write' : tool.name}`;
-  const how = isWriter ? `${allowWith}, or by naming the folder with --cwd` : allowWith;
+/** What the agent may do: the command line's rules and the settings', and whoever answers for what they leave open. */
+export function permissionsFor(
+  rules: PermissionSettings,
+  mode: PermissionMode | undefined,
+  settings: CombinedSettings,
+  rest: Pick<PermissionOptions, 'canUseTool' | 'saveUpdate'>,
+): PermissionOptions {
+  const holds = mode ?? settings.mode ?? 'default';
   return {
-    ...tool,
-    // It does nothing, so doing it again after a crash is safe.
-    replay: 'safe',
-    execute(args, { callId }) {
-      onDenied({ callId, toolName: tool.name, arguments: args as JsonObject, allowWith }, tool);
-      return {
-        content:
-          `Permission denied: ${tool.name} was not run, because the user has not allowed it. ` +
-          `The user can allow it with ${how}. Don't look for a way around; go on without it, or say what you would have done.`,
-        isError: true,
-        details: { problem: REFUSED, allowWith },
-      };
-    },
+    ...rest,
+    mode: holds,
+    // Only a flag, which is seen, makes it possible.
+    allowBypass: mode === 'bypass',
+    settings: [rules, ...(settings.permissions.settings ?? [])],
+    directories: settings.permissions.directories ?? [],
   };
 }
+
+const allowWith = (toolName: string): string => `--allow ${WRITERS.includes(toolName) ? 'write' : toolName}`;
+
+/** Answers where nobody can be asked: no, and how the user can allow it. */
+export function nobodyToAsk(note: (text: string) => void): CanUseTool {
+  const noted = new Set<string>();
+  return (toolName, _input, { label }) => {
+    const flag = allowWith(toolName);
+    if (!noted.has(toolName)) note(`Refused: ${toolName} (${label}). To allow it, run again with ${flag}.`);
+    noted.add(toolName);
+    const how = WRITERS.includes(toolName) ? `${flag}, or by naming the folder with --cwd` : flag;
+    return { behavior: 'deny', message: `The user has not allowed it, and can allow it with ${how}.` };
+  };
+}
+
+/** The denied calls of a run, for programs. */
+export const reportedDenials = ({ permissionDenials }: RunResult): readonly ReportedDenial[] =>
+  permissionDenials.map((denial) => ({
+    code: 'permission_denied',
+    ...denial,
+    allowWith: allowWith(denial.toolName),
+  }));

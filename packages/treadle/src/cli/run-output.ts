@@ -3,7 +3,7 @@ import type { Agent, RunResult, TreadleEvent } from '@treadle/core';
 import { shortId } from './folder-sessions.ts';
 import { cost, counted, duration, tokens } from './figures.ts';
 import type { CliIo, Printer } from './io.ts';
-import type { PermissionDenial } from './permissions.ts';
+import { reportedDenials } from './permissions.ts';
 import { plainText } from './plain-text.ts';
 import type { OutputFormat } from './run-request.ts';
 import { styleFor } from './style.ts';
@@ -14,7 +14,6 @@ export interface RunReport {
   readonly sessionId: string;
   readonly agent: Agent;
   readonly result: RunResult;
-  readonly denials: readonly PermissionDenial[];
   readonly durationMs: number;
 }
 
@@ -71,7 +70,7 @@ function summaryLine({ result, agent, sessionId, durationMs }: RunReport): strin
   ].join(' · ');
 }
 
-function finalObject({ sessionId, agent, result, denials, durationMs }: RunReport): object {
+function finalObject({ sessionId, agent, result, durationMs }: RunReport): object {
   const { provider, id } = agent.model;
-  return { sessionId, provider, model: id, ...result, durationMs, permissionDenials: denials };
+  return { sessionId, provider, model: id, ...result, durationMs, permissionDenials: reportedDenials(result) };
 }

@@ -1,10 +1,13 @@
-import type { Limits } from '@treadle/core';
+import type { Limits, PermissionMode } from '@treadle/core';
 
 import { RUN_OPTIONS } from './commands.ts';
 import type { CliIo } from './io.ts';
 import { parseOptions, type ParsedOptions } from './options.ts';
 import { readStandardInput } from './standard-input.ts';
 import { suggestion, UsageError } from './usage-error.ts';
+
+/** As in core, which is too big to load for `--help`. */
+const PERMISSION_MODES: readonly PermissionMode[] = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypass'];
 
 const FORMATS = ['text', 'json', 'events'] as const;
 
@@ -24,6 +27,10 @@ export interface RunRequest {
   /** Whether the project's instruction files are read. */
   readonly instructions: boolean;
   readonly allow: readonly string[];
+  readonly ask: readonly string[];
+  readonly deny: readonly string[];
+  readonly permissionMode: PermissionMode | undefined;
+  readonly trust: boolean;
   readonly save: boolean;
   /** Whether standard input is read: `auto` when it isn't a terminal. */
   readonly stdin: 'auto' | 'always' | 'never';
@@ -52,7 +59,11 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     tools: options.list('tools'),
     system: options.text('system'),
     instructions: !options.flag('no-instructions'),
-    allow: options.list('allow') ?? [],
+    allow: options.rules('allow') ?? [],
+    ask: options.rules('ask') ?? [],
+    deny: options.rules('deny') ?? [],
+    permissionMode: modeOf(options.text('permission-mode')),
+    trust: options.flag('trust'),
     save: !options.flag('no-save'),
     stdin: options.flag('stdin') ? 'always' : options.flag('no-stdin') ? 'never' : 'auto',
     help: options.flag('help'),
@@ -90,6 +101,14 @@ function formatOf(word: string | undefined): OutputFormat {
   if (format) return format;
   throw new UsageError(
     `--output-format doesn't know '${word}'.${suggestion(word, FORMATS)} It takes: ${FORMATS.join(', ')}.`,
+  );
+}
+
+function modeOf(word: string | undefined): PermissionMode | undefined {
+  const mode = PERMISSION_MODES.find((known) => known === word);
+  if (word === undefined || mode) return mode;
+  throw new UsageError(
+    `--permission-mode doesn't know '${word}'.${suggestion(word, PERMISSION_MODES)} It takes: ${PERMISSION_MODES.join(', ')}.`,
   );
 }
 

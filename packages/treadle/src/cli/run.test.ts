@@ -10,7 +10,7 @@ import { jsonLines, runCli, startCli, temporaryFolder } from '../test-support/ha
 
 const READ_A = { name: 'read_file', arguments: { path: 'a.txt' } };
 const WRITE_B = { name: 'write_file', arguments: { path: 'b.txt', content: 'new\n' } };
-const RUN_ECHO = { name: 'bash', arguments: { command: 'echo from bash' } };
+const RUN_ECHO = { name: 'bash', arguments: { command: 'touch made && echo from bash' } };
 
 describe('treadle run, as text', () => {
   it('prints what the model says, a line per tool call, and what it took', async () => {
@@ -275,10 +275,10 @@ describe('permissions', () => {
 
   it('keeps what it says to the model out of what people see', async () => {
     await using folder = await temporaryFolder();
-    const { code, screen } = await runCli(['run `ls`', '--model', 'offline'], { cwd: folder.path });
+    const { code, screen } = await runCli(['run `touch a`', '--model', 'offline'], { cwd: folder.path });
     expect(code).toBe(4);
-    expect(screen).toMatch(/^• Run a command · ls · refused · [\d.]+ m?s$/m);
-    expect(screen).toContain('bash was not run, because the user has not allowed it.\n');
+    expect(screen).toMatch(/^• Run a command · touch a · refused$/m);
+    expect(screen).toContain('bash was not run.\n');
     expect(screen.match(/--allow bash/g)).toHaveLength(1);
     expect(screen).not.toContain('way around');
   });

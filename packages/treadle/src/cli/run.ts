@@ -5,7 +5,9 @@ import {
   openSession,
   TreadleError,
   type Agent,
+  type Hook,
   type Journal,
+  type PermissionOptions,
   type Run,
   type RunResult,
   type Session,
@@ -23,10 +25,12 @@ import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from './context.ts';
 import type { CliIo } from './io.ts';
 import { unsavedJournal } from './parts.ts';
-import { checkAllow, gateTools, type PermissionDenial } from './permissions.ts';
+import { askPermission, type ApprovalQuestion } from './ask-permission.ts';
+import { folderSettings } from './folder-trust.ts';
+import { nobodyToAsk, permissionsFor, rulesOfFlags } from './permissions.ts';
 import { createRunOutput, type RunOutput } from './run-output.ts';
 import { promptTexts, type RunRequest } from './run-request.ts';
-import { openTerminal } from './terminal.ts';
+import { openTerminal, readLines, type Terminal } from './terminal.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 
 /** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
@@ -34,15 +38,17 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   const { io, parts, note, interruptions } = context;
   // What costs nothing to find wrong is found before anything is read, opened or asked.
   if (request.cwd !== undefined) await realFolder(io.cwd, request.cwd);
-  const choice = chooseModel(request.model, io.env);
-  const model = await parts.model(choice.name, io.env);
+  const { withUserVariables } = await import('../settings/combine.ts');
+  const env = await withUserVariables(io);
+  const choice = chooseModel(request.model, env);
+  const model = await parts.model(choice.name, env);
   const texts = await interruptions.unless(promptTexts(io, request, note));
 
   const journal = await (request.save ? parts.journal(io) : unsavedJournal());
   try {
-    const denials: PermissionDenial[] = [];
     const place = await findPlace(journal, io, request);
-    const tools = await toolsFor(place.folder, request, denials, note);
+    const terminals = terminalsOf(context, request);
+    const { permissions, hooks, tools } = await rightsFor(context, request, place.folder, terminals.permissions);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
     const agent = defineAgent({
       id: agentIdOf(place.folder),
@@ -50,8 +56,8 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       instructions: request.system ?? defaultInstructions(place.folder),
       projectInstructions,
       tools,
-      // The gate in front of the tools decides.
-      permissions: { mode: 'bypass', allowBypass: true },
+      permissions,
+      hooks,
       // Whoever names the tools gets no other one.
       context: { recall: request.tools === undefined },
       limits: request.limits,
@@ -59,7 +65,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
     const session = await openOrCreate(journal, place.sessionId, agent, output);
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
-    return await driveRun(context, { session, texts, output, denials });
+    return await driveRun(context, { session, journal, texts, output, terminals });
   } finally {
     await journal.close();
   }
@@ -87,22 +93,57 @@ async function findPlace(journal: Journal, io: CliIo, { session, cwd }: RunReque
   return { folder, sessionId: session.kind === 'latest' ? await latestSession(journal, folder) : null };
 }
 
-async function toolsFor(
-  folder: string,
+/** Where somebody can be asked: questions of the model on standard output, of permission on standard error. */
+interface Terminals {
+  readonly user: Terminal;
+  /** Programs that read the output are no people. */
+  readonly permissions: Terminal;
+}
+
+function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): Terminals {
+  const lines = readLines(io.stdin);
+  const permissions = openTerminal(io, err, lines);
+  return {
+    user: openTerminal(io, out, lines),
+    permissions: { ...permissions, isThere: permissions.isThere && format === 'text' },
+  };
+}
+
+/** The tools, and what they may do: as the flags, the user's settings and the folder's have it. */
+async function rightsFor(
+  { io, note, interruptions }: CommandContext,
   request: RunRequest,
-  denials: PermissionDenial[],
-  note: (text: string) => void,
-): Promise<Tool[]> {
-  const { askUserTool, builtInTools, todoTool } = await import('@treadle/tools');
+  folder: string,
+  terminal: Terminal,
+): Promise<{
+  readonly tools: readonly Tool[];
+  readonly permissions: PermissionOptions;
+  readonly hooks: readonly Hook[];
+}> {
+  const { askUserTool, builtInTools, hooksFromSettings, todoTool } = await import('@treadle/tools');
+  const { combineSettings } = await import('../settings/combine.ts');
+  const { settingsSaver } = await import('../settings/save.ts');
   const all = [...builtInTools({ root: folder }), todoTool(), askUserTool()];
   const names = all.map(({ name }) => name);
-  checkAllow(request.allow, names);
-  const permissions = { allow: request.allow, folderNamed: request.cwd !== undefined };
-  return gateTools(chosenTools(all, names, request.tools), permissions, (denial, { label }) => {
-    const isFirst = !denials.some(({ toolName }) => toolName === denial.toolName);
-    denials.push(denial);
-    if (isFirst) note(`Refused: ${denial.toolName} (${label}). To allow it, run again with ${denial.allowWith}.`);
+  const tools = chosenTools(all, names, request.tools);
+  const rules = rulesOfFlags(
+    { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
+    names,
+  );
+  const found = await folderSettings(folder, io, {
+    trust: request.trust,
+    terminal,
+    stopped: interruptions.first,
+    note,
   });
+  const settings = await combineSettings(found, io, note);
+  const permissions = permissionsFor(rules, request.permissionMode, settings, {
+    saveUpdate: settingsSaver(found, io),
+    // At a terminal the run pauses, and is asked about below.
+    ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
+  });
+  const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
+  return { tools, permissions, hooks };
 }
 
 function chosenTools(all: readonly Tool[], names: readonly string[], wanted: readonly string[] | undefined): Tool[] {
@@ -145,13 +186,15 @@ function startRun(session: Session, texts: readonly string[]): Run {
 
 interface RunInHand {
   readonly session: Session;
+  readonly journal: Journal;
   readonly texts: readonly string[];
   readonly output: RunOutput;
-  readonly denials: readonly PermissionDenial[];
+  readonly terminals: Terminals;
 }
 
-async function driveRun(context: CommandContext, { session, texts, output, denials }: RunInHand): Promise<number> {
-  const { io, out, note, interruptions } = context;
+async function driveRun(context: CommandContext, inHand: RunInHand): Promise<number> {
+  const { session, texts, output, terminals } = inHand;
+  const { io, out, err, note, interruptions } = context;
   const startedAt = io.now();
   const run = startRun(session, texts);
   let left = false;
@@ -174,23 +217,51 @@ async function driveRun(context: CommandContext, { session, texts, output, denia
     stop(`Interrupted by ${signal}.`);
   });
   const isStopped = (): boolean => left || interruptions.signal !== null;
-  const asking: Asking = { terminal: openTerminal(io, out), out, stopped: stops.promise, isStopped };
+  const asking: Asking = { terminal: terminals.user, out, stopped: stops.promise, isStopped };
+  const permissions: Asking = { ...asking, terminal: terminals.permissions, out: err };
   let result = await follow(context, run, output);
   while (result.end === 'paused') {
     isAsking = true;
-    const answers = await answersFor(result.pending, asking);
-    if (answers === null) {
+    const goOn = await answered(inHand, result.pending, asking, permissions);
+    if (goOn === null) {
       if (isStopped()) result = await endPaused(session, result, await stops.promise);
+      else note('The run waits for an answer. Give it at a terminal: treadle -c');
       break;
     }
     isAsking = false;
-    result = await follow(context, session.submitToolResults(answers), output);
+    result = await follow(context, goOn(), output);
   }
   isOver = true;
-  if (!left)
-    output.end({ sessionId: session.id, agent: session.agent, result, denials, durationMs: io.now() - startedAt });
+  if (!left) output.end({ sessionId: session.id, agent: session.agent, result, durationMs: io.now() - startedAt });
   if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
-  return left ? EXIT.closedPipe : exitCodeOf(result.end, denials.length > 0);
+  return left ? EXIT.closedPipe : exitCodeOf(result.end, result.permissionDenials.length > 0);
+}
+
+/** How a paused run goes on, once somebody has answered; null when nobody does. */
+async function answered(
+  { session, journal }: RunInHand,
+  pending: RunResult['pending'],
+  asking: Asking,
+  permissions: Asking,
+): Promise<(() => Run) | null> {
+  const call = pending.find(({ approvalId }) => approvalId !== undefined);
+  if (call?.approvalId === undefined) {
+    const answers = await answersFor(pending, asking);
+    return answers && (() => session.submitToolResults(answers));
+  }
+  const { approvalId } = call;
+  if (!permissions.terminal.isThere) return null;
+  const typed = await askPermission(call, await questionOf(journal, session.id, approvalId), permissions);
+  return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
+}
+
+/** The question as it was asked, perhaps by another process. */
+async function questionOf(journal: Journal, sessionId: string, approvalId: string): Promise<ApprovalQuestion | null> {
+  let found: ApprovalQuestion | null = null;
+  for await (const event of journal.read(sessionId, 1)) {
+    if (event.type === 'approval_requested' && event.approvalId === approvalId) found = event;
+  }
+  return found;
 }
 
 /** Prints a run's events as they come, to its end or its pause. */

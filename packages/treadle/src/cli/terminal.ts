@@ -14,15 +14,14 @@ export interface Terminal {
 /** Nobody types lines this long; a program that does would fill the memory. */
 const LONGEST_LINE = 100_000;
 
-export function openTerminal(io: CliIo, out: Printer): Terminal {
+/** @param lines what is typed, shared by all who ask */
+export function openTerminal(io: CliIo, out: Printer, lines: LineReader): Terminal {
   const isThere = io.stdin.isTTY === true && out.isTTY;
-  let lines: LineReader | undefined;
   let before: Promise<unknown> = Promise.resolve();
 
   async function askNow(question: string, until: Promise<unknown>): Promise<string | null> {
     out.endLine();
     out.print(question);
-    lines ??= readLines(io.stdin);
     return Promise.race([lines.next(), until.then(() => null)]);
   }
 
@@ -37,13 +36,15 @@ export function openTerminal(io: CliIo, out: Printer): Terminal {
   };
 }
 
-interface LineReader {
+/** The lines of an input. */
+export interface LineReader {
   /** The next line without its end; null when there is none. */
   next(): Promise<string | null>;
 }
 
-function readLines(input: AsyncIterable<Uint8Array | string>): LineReader {
-  const iterator = input[Symbol.asyncIterator]();
+/** Reads lines, from the moment on that somebody asks for one. */
+export function readLines(input: AsyncIterable<Uint8Array | string>): LineReader {
+  let iterator: AsyncIterator<Uint8Array | string> | undefined;
   const decoder = new TextDecoder();
   let text = '';
   let ended = false;
@@ -51,6 +52,7 @@ function readLines(input: AsyncIterable<Uint8Array | string>): LineReader {
   let pending: Promise<void> | undefined;
 
   async function more(): Promise<void> {
+    iterator ??= input[Symbol.asyncIterator]();
     const next = await iterator.next();
     if (next.done === true) {
       ended = true;

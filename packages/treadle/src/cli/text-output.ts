@@ -81,7 +81,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
             durationMs: event.durationMs,
             ...(event.details === undefined ? {} : { details: event.details }),
           }
-        : { isError: true };
+        : { isError: true, isRefused: event.reason === 'denied' || event.reason === 'hook' };
     line('tools', toolLine({ toolName, label: label(toolName), arguments: args, content, ...outcome }, style));
     if (event.type === 'tool_ended' && toolName === TODO_TOOL)
       out.print(todoLines(todoItems(event.details) ?? [], style));
@@ -126,6 +126,9 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
         note(`${label(event.toolName)} is still running (${duration(event.elapsedMs)})${said}`);
         return;
       }
+      case 'warning':
+        note(plainLine(event.message, 500));
+        return;
       default:
     }
   }

@@ -1,4 +1,3 @@
-import { isRefusal } from './permissions.ts';
 import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
 
 import { counted, duration } from './figures.ts';
@@ -12,6 +11,8 @@ export interface FinishedCall {
   readonly label: string;
   readonly arguments: JsonObject;
   readonly isError: boolean;
+  /** It was not run, because somebody said no. */
+  readonly isRefused?: boolean;
   readonly content: readonly ToolResultContent[];
   readonly details?: JsonValue;
   /** Absent for a call that was never started. */
@@ -52,7 +53,7 @@ function shortValue(value: JsonValue | undefined): string | null {
 }
 
 function outcomeText(call: FinishedCall): Outcome {
-  if (isRefusal(call.details)) return { words: 'refused', isBad: true };
+  if (call.isRefused === true) return { words: 'refused', isBad: true };
   const told = call.isError ? null : outcomeOf(call.toolName, call.details);
   if (told !== null) return told;
   return { words: `${call.isError ? 'error' : 'ok'}${contentText(call.content)}`, isBad: call.isError };

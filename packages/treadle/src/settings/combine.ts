@@ -1,0 +1,160 @@
+import {
+  isStricter,
+  type JsonObject,
+  type PermissionMode,
+  type PermissionOptions,
+  type PermissionSettings,
+} from '@treadle/core';
+
+import { join } from 'node:path';
+
+import type { CliIo } from '../cli/io.ts';
+import { UsageError } from '../cli/usage-error.ts';
+import {
+  configFolder,
+  LOCAL_SETTINGS,
+  parseSettings,
+  PROJECT_SETTINGS,
+  readSettingsFile,
+  type Settings,
+  type SettingsFile,
+} from './settings.ts';
+import { openTrust, type TrustStore } from './trust.ts';
+
+/** The settings of the user and of a folder, as far as they act. */
+export interface CombinedSettings {
+  readonly permissions: Pick<PermissionOptions, 'settings' | 'directories'>;
+  /** What the strictest of them says; undefined when none says anything. */
+  readonly mode: PermissionMode | undefined;
+  /** Hooks with where they come from, the user's first. */
+  readonly hooks: readonly { readonly source: string; readonly hooks: JsonObject }[];
+}
+
+/** The environment with the variables that the user's own settings add; what is set already stays as it is. */
+export async function withUserVariables(io: Pick<CliIo, 'env' | 'cwd'>): Promise<CliIo['env']> {
+  const user = await userSettings(io);
+  return user ? { ...user.settings.env, ...io.env } : io.env;
+}
+
+async function userSettings(
+  io: Pick<CliIo, 'env' | 'cwd'>,
+): Promise<{ readonly path: string; readonly settings: Settings } | null> {
+  const config = configFolder(io);
+  const file = config === null ? null : await readSettingsFile(join(config, 'settings.json'));
+  return file && { path: file.path, settings: parseSettings(file, io.env['HOME']) };
+}
+
+/** A folder's own settings, before anybody has looked at what they say. */
+export interface FolderSettings {
+  /** The real path. */
+  readonly folder: string;
+  readonly project: SettingsFile | null;
+  readonly local: SettingsFile | null;
+  readonly trust: TrustStore;
+  /** `changed`: trusted once, but a file is another since. */
+  readonly state: 'none' | 'untrusted' | 'changed' | 'trusted';
+}
+
+/** Looks which settings a folder has, and whether they may act. Nothing in them is read as anything but bytes. */
+export async function findFolderSettings(folder: string, io: Pick<CliIo, 'env' | 'cwd'>): Promise<FolderSettings> {
+  const trust = await openTrust(configFolder(io));
+  const project = await readSettingsFile(join(folder, PROJECT_SETTINGS));
+  const local = await readSettingsFile(join(folder, LOCAL_SETTINGS));
+  return { folder, project, local, trust, state: stateOf(trust, folder, project, local) };
+}
+
+function stateOf(
+  trust: TrustStore,
+  folder: string,
+  project: SettingsFile | null,
+  local: SettingsFile | null,
+): FolderSettings['state'] {
+  if (project === null && local === null) return 'none';
+  const record = trust.get(folder);
+  const isOurs = (record?.local ?? null) === (local?.digest ?? null);
+  // Nothing but what we wrote there ourselves, on the user's word.
+  if (record && project === null && isOurs) return 'trusted';
+  if (record?.trusted !== true) return 'untrusted';
+  return isOurs && record.project === (project?.digest ?? null) ? 'trusted' : 'changed';
+}
+
+/** Records that a folder is trusted, with its files as they are now. */
+export async function trustFolder(settings: FolderSettings): Promise<FolderSettings> {
+  const { folder, project, local, trust } = settings;
+  await trust.set(folder, { trusted: true, project: project?.digest ?? null, local: local?.digest ?? null });
+  return { ...settings, state: project === null && local === null ? 'none' : 'trusted' };
+}
+
+/**
+ * Puts together what acts. The user's settings act as they are. A folder's act once it is trusted, and may tighten: deny
+ * rules, ask rules, a stricter mode. What a project allows, and its variables, never act. Hooks, and what the user's own
+ * local file allows, act while the files are those that were trusted.
+ *
+ * @throws UsageError for a file that acts and can't be understood.
+ */
+export async function combineSettings(
+  found: FolderSettings,
+  io: Pick<CliIo, 'env' | 'cwd'>,
+  note: (text: string) => void,
+): Promise<CombinedSettings> {
+  const home = io.env['HOME'];
+  const own = await userSettings(io);
+  const user = own?.settings;
+  if (user?.permissions.mode === 'bypass') {
+    throw new UsageError(`${own?.path}: the mode bypass is only for --permission-mode, where it is seen.`);
+  }
+  const isTrusted = found.state === 'trusted';
+  const acts = isTrusted || found.state === 'changed';
+  const project = acts && found.project ? parseSettings(found.project, home) : null;
+  const local = acts && found.local ? parseSettings(found.local, home) : null;
+  if (project) sayWhatIsLeftOut(project, note);
+  const modes = [project?.permissions.mode, local?.permissions.mode];
+  return {
+    permissions: {
+      settings: [
+        ...(user ? [rulesOf(user, 'userSettings', true)] : []),
+        ...(project ? [rulesOf(project, 'projectSettings', false)] : []),
+        ...(local ? [rulesOf(local, 'localSettings', isTrusted)] : []),
+      ],
+      directories: [
+        ...(user?.permissions.additionalDirectories ?? []),
+        ...(local && isTrusted ? local.permissions.additionalDirectories : []),
+      ],
+    },
+    mode: strictest(user?.permissions.mode, modes),
+    hooks: [
+      ...(own?.settings.hooks ? [{ source: own.path, hooks: own.settings.hooks }] : []),
+      ...(isTrusted && project?.hooks ? [{ source: PROJECT_SETTINGS, hooks: project.hooks }] : []),
+      ...(isTrusted && local?.hooks ? [{ source: LOCAL_SETTINGS, hooks: local.hooks }] : []),
+    ],
+  };
+}
+
+function rulesOf(
+  { permissions }: Settings,
+  source: 'userSettings' | 'projectSettings' | 'localSettings',
+  mayAllow: boolean,
+): PermissionSettings {
+  const { allow, ask, deny } = permissions;
+  return { source, ask, deny, ...(mayAllow ? { allow } : {}) };
+}
+
+/** The base, or what is stricter than it: a folder can only tighten. */
+function strictest(
+  base: PermissionMode | undefined,
+  others: readonly (PermissionMode | undefined)[],
+): PermissionMode | undefined {
+  let mode = base;
+  for (const other of others) if (other !== undefined && isStricter(other, mode ?? 'default')) mode = other;
+  return mode;
+}
+
+function sayWhatIsLeftOut({ permissions, env }: Settings, note: (text: string) => void): void {
+  const left = [
+    ...(permissions.allow.length > 0 ? ['permissions.allow'] : []),
+    ...(permissions.additionalDirectories.length > 0 ? ['permissions.additionalDirectories'] : []),
+    ...(Object.keys(env).length > 0 ? ['env'] : []),
+  ];
+  if (left.length === 0) return;
+  note(`${PROJECT_SETTINGS}: ${left.join(', ')} left out. A project may tighten what is allowed, and never loosen it.`);
+}

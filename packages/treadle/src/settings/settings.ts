@@ -1,0 +1,171 @@
+import { checkRule, PERMISSION_MODES, type JsonObject, type JsonValue, type PermissionMode } from '@treadle/core';
+
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import type { CliIo } from '../cli/io.ts';
+import { UsageError } from '../cli/usage-error.ts';
+
+/** What a settings file may say. All of it is optional. */
+export interface Settings {
+  readonly permissions: {
+    readonly allow: readonly SettingsRule[];
+    readonly ask: readonly SettingsRule[];
+    readonly deny: readonly SettingsRule[];
+    readonly mode?: PermissionMode;
+    /** Absolute. */
+    readonly additionalDirectories: readonly string[];
+  };
+  /** Commands at the moments of the loop; `hooksFromSettings` of `@treadle/tools` reads them. */
+  readonly hooks?: JsonObject;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export type SettingsRule =
+  string | { readonly rule: string; readonly match?: readonly string[]; readonly noMatch?: readonly string[] };
+
+/** The bytes of a settings file that is there. */
+export interface SettingsFile {
+  readonly path: string;
+  readonly text: string;
+  /** SHA-256 of the text: by it, a file that was changed since it was trusted is noticed. */
+  readonly digest: string;
+}
+
+/** A file of settings is written by hand: bigger ones are none. */
+const MAX_BYTES = 1_000_000;
+
+/** The user's own folder of settings: `$XDG_CONFIG_HOME/treadle`, else `~/.config/treadle`. Null without a home. */
+export function configFolder({ env, cwd }: Pick<CliIo, 'env' | 'cwd'>): string | null {
+  const { XDG_CONFIG_HOME: config, HOME: home } = env;
+  if (config) return join(resolve(cwd, config), 'treadle');
+  return home ? join(resolve(cwd, home), '.config', 'treadle') : null;
+}
+
+export const PROJECT_SETTINGS = '.treadle/settings.json';
+export const LOCAL_SETTINGS = '.treadle/settings.local.json';
+
+/**
+ * Reads a file without looking at what it says; null when there is none.
+ *
+ * @throws UsageError when something is there that can't be read.
+ */
+export async function readSettingsFile(path: string): Promise<SettingsFile | null> {
+  try {
+    // A pipe would never end.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = await file.stat();
+      if (!stats.isFile()) throw new UsageError(`The settings ${path} are no file.`);
+      if (stats.size > MAX_BYTES) throw new UsageError(`The settings ${path} are larger than ${MAX_BYTES} bytes.`);
+      const bytes = await file.readFile();
+      return { path, text: bytes.toString('utf8'), digest: createHash('sha256').update(bytes).digest('hex') };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new UsageError(
+      `The settings ${path} can't be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+const KNOWN = ['permissions', 'hooks', 'env'];
+const KNOWN_PERMISSIONS = ['allow', 'ask', 'deny', 'mode', 'additionalDirectories'];
+
+/**
+ * What a settings file says.
+ *
+ * @param home what `~` stands for
+ * @throws UsageError that names the file, the place in it, and what is wrong there.
+ */
+export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'>, home: string | undefined): Settings {
+  const fail = (place: string, problem: string): never => {
+    throw new UsageError(`${path}: ${place === '' ? '' : `${place} `}${problem}`);
+  };
+  let value: unknown;
+  try {
+    value = JSON.parse(text === '' ? '{}' : text);
+  } catch (error) {
+    return fail('', `is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const object = asObject(value) ?? fail('', 'must be a JSON object.');
+  refuseUnknown(object, KNOWN, '', fail);
+  const { permissions: given = {}, hooks, env = {} } = object;
+  const permissions = asObject(given) ?? fail('permissions', 'must be an object.');
+  refuseUnknown(permissions, KNOWN_PERMISSIONS, 'permissions.', fail);
+  const expanded = (folder: string): string => (folder.startsWith('~/') && home ? join(home, folder.slice(2)) : folder);
+  const rules = (name: 'allow' | 'ask' | 'deny'): SettingsRule[] =>
+    listOf(permissions[name], `permissions.${name}`, fail).map((rule, index) => {
+      const place = `permissions.${name}[${index}]`;
+      try {
+        const checked = rule as SettingsRule;
+        const written = typeof checked === 'string' ? homeInRule(checked, home) : checked;
+        checkRule(written, name, 'userSettings');
+        return written;
+      } catch (error) {
+        return fail(place, error instanceof Error ? error.message : String(error));
+      }
+    });
+  const { mode } = permissions;
+  if (mode !== undefined && !PERMISSION_MODES.some((known) => known === mode)) {
+    fail('permissions.mode', `must be one of ${PERMISSION_MODES.join(', ')}.`);
+  }
+  const additionalDirectories = listOf(
+    permissions['additionalDirectories'],
+    'permissions.additionalDirectories',
+    fail,
+  ).map((folder, index) => {
+    const path = typeof folder === 'string' ? expanded(folder) : '';
+    return path.startsWith('/')
+      ? path
+      : fail(`permissions.additionalDirectories[${index}]`, 'must be an absolute path.');
+  });
+  const hooked = hooks === undefined ? undefined : (asObject(hooks) ?? fail('hooks', 'must be an object.'));
+  return {
+    permissions: {
+      allow: rules('allow'),
+      ask: rules('ask'),
+      deny: rules('deny'),
+      ...(mode === undefined ? {} : { mode: mode as PermissionMode }),
+      additionalDirectories,
+    },
+    ...(hooked === undefined ? {} : { hooks: hooked }),
+    env: environment(env, fail),
+  };
+}
+
+type Fail = (place: string, problem: string) => never;
+
+const asObject = (value: unknown): JsonObject | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+
+function listOf(value: JsonValue | undefined, place: string, fail: Fail): readonly JsonValue[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : fail(place, 'must be a list.');
+}
+
+function refuseUnknown(object: JsonObject, known: readonly string[], prefix: string, fail: Fail): void {
+  const unknown = Object.keys(object).find((key) => !known.includes(key));
+  // A misspelt "deny" must not pass for no rule at all.
+  if (unknown !== undefined) fail(`${prefix}${unknown}`, `is no setting. There are: ${known.join(', ')}.`);
+}
+
+function environment(value: JsonValue, fail: Fail): Readonly<Record<string, string>> {
+  const object = asObject(value) ?? fail('env', 'must be an object of texts.');
+  return Object.fromEntries(
+    Object.entries(object).map(([name, text]) => [
+      name,
+      typeof text === 'string' ? text : fail(`env.${name}`, 'must be a text.'),
+    ]),
+  );
+}
+
+/** `read_file(~/secrets/**)`: rules themselves know no home. */
+const homeInRule = (rule: string, home: string | undefined): string =>
+  home ? rule.replace(/^([\w-]+)\(~\//, (_, tool: string) => `${tool}(${home.replace(/\/$/, '')}/`) : rule;

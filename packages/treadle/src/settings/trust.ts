@@ -1,0 +1,76 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { UsageError } from '../cli/usage-error.ts';
+import { readSettingsFile } from './settings.ts';
+
+/** What is known of a folder's settings. */
+export interface TrustRecord {
+  /** The folder as a whole is trusted: its settings act. */
+  readonly trusted: boolean;
+  /** The digests of the files as they were trusted, or written by us; null for a file that wasn't there. */
+  readonly project: string | null;
+  readonly local: string | null;
+}
+
+/** Where it is recorded which folders are trusted, by real path. In the user's own settings, out of any project's reach. */
+export interface TrustStore {
+  get(folder: string): TrustRecord | null;
+  /** @throws UsageError when it can't be written. */
+  set(folder: string, record: TrustRecord): Promise<void>;
+}
+
+const FILE = 'trusted-folders.json';
+
+/**
+ * Opens the record of trusted folders.
+ *
+ * @param config the user's folder of settings; without one nothing is trusted, and nothing can be
+ * @throws UsageError when the record is there and can't be understood: a record that isn't sure trusts nobody.
+ */
+export async function openTrust(config: string | null): Promise<TrustStore> {
+  const path = config === null ? null : join(config, FILE);
+  const known = path === null ? new Map<string, TrustRecord>() : await readRecords(path);
+  return {
+    get: (folder) => known.get(folder) ?? null,
+    async set(folder, record) {
+      if (config === null || path === null) {
+        throw new UsageError('No folder can be trusted without a place to record it. Set HOME or XDG_CONFIG_HOME.');
+      }
+      // Others may have trusted other folders meanwhile.
+      const records = await readRecords(path);
+      for (const target of [known, records]) target.set(folder, record);
+      await mkdir(config, { recursive: true, mode: 0o700 });
+      await writeWhole(path, `${JSON.stringify({ folders: Object.fromEntries(records) }, null, 2)}\n`);
+    },
+  };
+}
+
+async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
+  const file = await readSettingsFile(path);
+  if (file === null) return new Map();
+  try {
+    const { folders } = JSON.parse(file.text) as { folders: Record<string, unknown> };
+    return new Map(Object.entries(folders).map(([folder, record]) => [folder, recordOf(record)]));
+  } catch (error) {
+    throw new UsageError(
+      `The record of trusted folders ${path} can't be understood: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function recordOf(value: unknown): TrustRecord {
+  const { trusted, project, local } = value as Record<string, unknown>;
+  const digest = (text: unknown): string | null => (typeof text === 'string' ? text : null);
+  return { trusted: trusted === true, project: digest(project), local: digest(local) };
+}
+
+let written = 0;
+
+/** All of a file or nothing: a process that dies midway leaves the old one. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  written += 1;
+  const temporary = `${path}.${process.pid}.${written}.tmp`;
+  await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
+  await rename(temporary, path);
+}
