@@ -40,7 +40,7 @@ export function propertySchema(schema: JsonSchema, name: string, root: JsonSchem
 }
 
 /** The JSON types a schema allows; empty when it doesn't say. */
-export function typesOf(schema: JsonSchema, root: JsonSchema): ReadonlySet<string> {
+function typesOf(schema: JsonSchema, root: JsonSchema): ReadonlySet<string> {
   const types = new Set<string>();
   const add = (type: unknown): void => {
     if (typeof type === 'string') types.add(type);
