@@ -22,6 +22,8 @@ export interface WireModelOptions {
   readonly credentials?: CredentialProvider;
   readonly http: Http;
   readonly contextWindow?: number;
+  /** Tokens of a reply at most. */
+  readonly outputLimit?: number;
   /** US dollars for a usage, or null when that is unknown. */
   readonly cost?: (usage: Usage) => number | null;
   readonly clock?: Clock;
@@ -96,6 +98,7 @@ export function wireModel(options: WireModelOptions): Model {
     id: modelId,
     ...(structuredOutput === undefined ? {} : { structuredOutput }),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
+    ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
     ...(options.cost === undefined ? {} : { cost: options.cost }),
     stream: (request: ModelRequest, signal: AbortSignal): ModelStream => ({
       [Symbol.asyncIterator]: () => createModelStream(setup, request, signal),

@@ -12,6 +12,7 @@ import { untilInterrupted } from './interrupt.ts';
 import { openMessage, type OpenMessage } from './open-message.ts';
 import type { Step } from './step.ts';
 import { modelRequest } from './request.ts';
+import { meterFor, settleCall, type Spending } from './settle-call.ts';
 
 type Finish = Extract<ModelEvent, { type: 'finish' }>;
 
@@ -19,7 +20,9 @@ type Finish = Extract<ModelEvent, { type: 'finish' }>;
 type Ending =
   | { readonly type: 'finished'; readonly finish: Finish }
   | { readonly type: 'failed'; readonly error: ModelError; readonly usage: Usage }
-  | { readonly type: 'interrupted' };
+  | { readonly type: 'interrupted' }
+  /** Stopped after so many tokens, for there was no money for more. */
+  | { readonly type: 'overspent'; readonly outputTokens: number };
 
 /** What a stream said about itself besides its content. */
 interface StreamFacts {
@@ -46,9 +49,11 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
     abort.abort();
   });
   try {
-    const stream = consume(context, model, open, facts, abort.signal);
+    const stream = consume(context, step, model, open, facts, abort.signal);
     const ending = await untilInterrupted(interrupt, stream, INTERRUPTED);
-    await context.log.record(outcomeEvents(context, { step, model, open, facts }, ending));
+    if (ending.type === 'overspent') abort.abort();
+    const events = outcomeEvents(context, { step, model, open, facts }, ending);
+    await context.log.record([...events, ...settlement(context, model, open, ending)]);
   } finally {
     forget();
     context.setOpenMessage(null);
@@ -57,13 +62,16 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
 
 async function consume(
   { agent, state, observed, emit }: PerformContext,
+  { money }: Extract<Step, { type: 'call_model' }>,
   model: Model,
   open: OpenMessage,
   facts: StreamFacts,
   signal: AbortSignal,
 ): Promise<Ending> {
+  const meter = meterFor(money?.stopAfter);
   const takeEvent = (event: ModelEvent): Ending | null => {
     if (signal.aborted) return INTERRUPTED;
+    if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens };
     if (event.type === 'finish') return { type: 'finished', finish: event };
     if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
     if (event.type === 'start') {
@@ -79,7 +87,7 @@ async function consume(
     return null;
   };
   try {
-    const iterator = model.stream(modelRequest(state, agent, model), signal)[Symbol.asyncIterator]();
+    const iterator = model.stream(modelRequest(state, agent, model, money?.maxTokens), signal)[Symbol.asyncIterator]();
     for (;;) {
       const event = iterator.ready?.() ?? (await nextEvent(iterator));
       if (event === null) break;
@@ -101,6 +109,25 @@ async function consume(
 async function nextEvent(iterator: ModelEventIterator): Promise<ModelEvent | null> {
   const next = await iterator.next();
   return next.done === true ? null : next.value;
+}
+
+/** What the call came to in money, when some was set aside for it. */
+function settlement(
+  { state, agent, clock }: PerformContext,
+  model: Model,
+  open: OpenMessage,
+  ending: Ending,
+): DurableEventBody[] {
+  if (!state.run?.limits.reservation) return [];
+  return settleCall(state, model, agent.budget.unknownPrice, spendingOf(open, ending), clock.now());
+}
+
+function spendingOf({ begun }: OpenMessage, ending: Ending): Spending {
+  if (ending.type === 'finished') return { type: 'reported', usage: ending.finish.usage };
+  if (ending.type === 'overspent') return { type: 'stopped', outputTokens: ending.outputTokens };
+  if (ending.type === 'interrupted') return { type: 'unknown' };
+  const { usage, error } = ending;
+  return begun ? { type: 'reported', usage } : { type: 'refused', kind: error.kind, usage };
 }
 
 /** One call of one model. */

@@ -1,6 +1,7 @@
 import type { DurableEventBody } from '../events/events.ts';
 import type { JsonValue } from '../json.ts';
 import type { PerformContext } from './context.ts';
+import { reserveBudget } from './decide-budget.ts';
 import { askHook } from './decide-hook.ts';
 import { askMemory, updateMemory } from './decide-memory.ts';
 import { askPermission } from './decide-permission.ts';
@@ -27,6 +28,7 @@ const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = {
   output: decideOutput,
   check: decideAnswer,
   turn_context: decideTurnContext,
+  budget: reserveBudget,
 };
 
 /** Whoever answers questions of this type; the table says so, which the type checker can't follow. */

@@ -12,6 +12,7 @@ import type { PerformContext } from './context.ts';
 import { decide } from './decide.ts';
 import { hookObservers } from './hook-observers.ts';
 import { createInterrupt, type Interrupt } from './interrupt.ts';
+import { ledgerSettlements } from './ledger-settlements.ts';
 import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
 import { plan } from './plan.ts';
@@ -63,8 +64,11 @@ export async function drive(options: DriveOptions): Promise<void> {
     get messages() {
       return state.view;
     },
-    warn: (code, message) => options.observe({ type: 'warning', afterSeq: state.seq, code, message }),
+    warn: (code, message) => warn(code, message),
   });
+  const warn = (code: string, message: string): void =>
+    options.observe({ type: 'warning', afterSeq: state.seq, code, message });
+  const settlements = ledgerSettlements(options.agent, warn);
   const log = openLog({
     journal,
     state,
@@ -73,6 +77,7 @@ export async function drive(options: DriveOptions): Promise<void> {
       if (event.type === 'run_started') interrupt.reset();
       options.observe(event);
       observers?.take(event);
+      settlements?.take(event);
       if (event.type === 'input_received' && isCancelled(state, event)) interrupt.fire('cancelled');
     },
     failed: () => {
@@ -83,6 +88,7 @@ export async function drive(options: DriveOptions): Promise<void> {
   const stopRenewing = keepClaim(claim, clock, interrupt);
   try {
     if (state.seq < claim.seq) await log.catchUp();
+    settlements?.repeat(state.settled);
     await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label }]);
     const context = contextOf(options, log, interrupt);
     if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
@@ -97,6 +103,7 @@ export async function drive(options: DriveOptions): Promise<void> {
   } finally {
     stopRenewing();
     await log.close();
+    await settlements?.done();
     // What is in the log stands. A claim that can't be let go lapses by itself.
     await claim.release().catch(() => {});
   }

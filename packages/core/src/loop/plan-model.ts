@@ -1,5 +1,6 @@
 import type { Agent } from '../agent.ts';
 import type { DurableEventBody } from '../events/events.ts';
+import { budgetOf, gateBudget, settleOpen } from './plan-budget.ts';
 import { gateCompaction } from './plan-compaction.ts';
 import { endRun } from './plan-runs.ts';
 import { triggerOf, turnEnded } from './plan-turn.ts';
@@ -32,10 +33,17 @@ export function planModelCall(state: SessionState, run: RunState, turn: TurnStat
       ]);
     return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);
   }
-  if (turn.epoch === state.epoch) return { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt };
+  const budget = gateBudget(state, run, turn, agent, now);
+  if (budget) return budget;
+  if (turn.epoch === state.epoch) {
+    const money = run.limits.reservation ? budgetOf(state, run, turn) : null;
+    const call = { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt } as const;
+    return money?.granted === true ? { ...call, money } : call;
+  }
   // The drive that made this call is gone, and what it had streamed with it.
   return record([
     { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
+    ...settleOpen(state, run, now),
     again(modelIndex),
   ]);
 }

@@ -5,6 +5,7 @@ import { noCallRejected } from '../output/no-call.ts';
 import { planIdleCompaction } from './plan-compaction.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { reachedLimit, type LimitHit } from '../limits/limits.ts';
+import { overspent, settleAtEnd } from './plan-budget.ts';
 import { limitMessage } from './plan-limits.ts';
 import { planModelCall } from './plan-model.ts';
 import { deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
@@ -22,7 +23,7 @@ import type { Step } from './step.ts';
  * @param now Milliseconds since 1970, the time the events it plans are stamped with.
  */
 export function plan(state: SessionState, agent: Agent, now: number): Step {
-  return reportUndelivered(state, planStep(state, agent, now), now);
+  return reportUndelivered(state, settleAtEnd(state, planStep(state, agent, now), now), now);
 }
 
 function planStep(state: SessionState, agent: Agent, now: number): Step {
@@ -37,6 +38,8 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
   const misplaced = rejectMisplaced(state, run, now);
   if (misplaced.length > 0) return { type: 'record', events: misplaced };
   if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? CANCELLED);
+  const tooMuch = overspent(run, agent);
+  if (tooMuch) return stop(state, run, now, tooMuch.end, tooMuch.message, tooMuch);
   if (run.stop) return stop(state, run, now, 'stopped', run.stop.reason);
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
   const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);

@@ -14,7 +14,13 @@ interface Asked {
 
 /** Something to be decided outside the log, once. Plain data: ids and keys, from which the one who asks finds the rest. */
 export type Question =
-  HookQuestion | MemoryQuestion | PermissionQuestion | FilterQuestion | AnswerQuestion | ContextQuestion;
+  | HookQuestion
+  | MemoryQuestion
+  | PermissionQuestion
+  | FilterQuestion
+  | AnswerQuestion
+  | ContextQuestion
+  | BudgetQuestion;
 
 /** Whether a call may run, as rules, the mode, a callback or a person have it. */
 type PermissionQuestion = Asked & { readonly type: 'permission'; readonly callId: string };
@@ -56,6 +62,9 @@ type AnswerQuestion = Asked & { readonly type: 'output' | 'check' };
 /** What is to be known before a turn. */
 type ContextQuestion = Asked & { readonly type: 'turn_context'; readonly runId: string; readonly turnIndex: number };
 
+/** Whether the open call can be paid for: money is set aside under the key. */
+type BudgetQuestion = Asked & { readonly type: 'budget'; readonly runId: string; readonly turnIndex: number };
+
 export type SessionSource = HookInput<'session_start'>['source'];
 
 /** The kind under which an answer is logged. */
@@ -68,4 +77,5 @@ export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   output: 'check',
   check: 'check',
   turn_context: 'context',
+  budget: 'budget',
 };

@@ -89,6 +89,7 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'decision_made':
       return decisionMade(state, event);
     case 'budget_settled':
+      state.settled = { key: event.key, cost: event.cost, basis: event.basis };
       return foldSettlement(openRun(state, event), event);
     case 'run_ended':
       return runEnded(state, event);

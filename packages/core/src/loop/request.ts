@@ -24,7 +24,12 @@ function offeredTools({ permissions }: SessionState, agent: Agent): readonly Too
 }
 
 /** What the model is sent: the view without the application's own messages. Messages keep their identity from call to call. */
-export function modelRequest(state: SessionState, agent: Agent, model: Model): ModelRequest {
+export function modelRequest(
+  state: SessionState,
+  agent: Agent,
+  model: Model,
+  maxTokens: number | undefined = agent.maxTokens,
+): ModelRequest {
   const { container } = state;
   return {
     system: agent.instructions,
@@ -32,7 +37,7 @@ export function modelRequest(state: SessionState, agent: Agent, model: Model): M
     tools: offeredTools(state, agent),
     sessionId: state.sessionId,
     ...(agent.providerTools.length === 0 ? {} : { providerTools: agent.providerTools }),
-    ...(agent.maxTokens === undefined ? {} : { maxTokens: agent.maxTokens }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
     ...(agent.stopSequences === undefined ? {} : { stopSequences: agent.stopSequences }),
     ...(agent.thinking === undefined ? {} : { thinking: agent.thinking }),

@@ -1,4 +1,4 @@
-import type { ApprovalExtras, Continuation, SessionInput } from '../events/events.ts';
+import type { ApprovalExtras, Continuation, DurableEvent, SessionInput } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
@@ -155,10 +155,15 @@ export interface SessionState {
   notes: { readonly id: string; readonly text: string }[];
   /** What this session has changed of the agent's permissions; null for nothing. */
   permissions: SessionPermissions | null;
+  /** The last call that money was set aside for. */
+  settled: SettledCall | null;
   lastRunId: string | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
 }
+
+/** What a call came to that money was set aside for. */
+export type SettledCall = Pick<Extract<DurableEvent, { type: 'budget_settled' }>, 'key' | 'cost' | 'basis'>;
 
 /** An answer in the log. */
 export interface Decision {
@@ -186,6 +191,7 @@ export function initialState(sessionId: string): SessionState {
     slots: new Map(),
     notes: [],
     permissions: null,
+    settled: null,
     lastRunId: null,
     container: null,
   };

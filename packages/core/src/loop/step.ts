@@ -12,6 +12,8 @@ export type Step =
       readonly attempt: number;
       readonly modelIndex: number;
       readonly modelAttempt: number;
+      /** What there is money for, when that is limited. */
+      readonly money?: { readonly maxTokens: number; readonly stopAfter?: number };
     }
   /** Wait until this time, in milliseconds since 1970, unless the run is interrupted. */
   | { readonly type: 'wait'; readonly until: number }

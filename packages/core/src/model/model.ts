@@ -145,6 +145,8 @@ export interface Model {
   readonly id: string;
   /** Context window in tokens, when known. */
   readonly contextWindow?: number;
+  /** Tokens of a reply at most, when known: what a call can cost depends on it. */
+  readonly outputLimit?: number;
   /** Whether the provider itself keeps a `responseFormat` with a schema: also while there are tools, or only without. */
   readonly structuredOutput?: 'always' | 'without_tools';
   /** False when the model knows no tool calls. */

@@ -8,6 +8,7 @@ import type { CatalogueRow } from './row.ts';
 /** What a model says about itself by its row: nothing, when there is none. */
 export interface ModelFacts {
   readonly contextWindow?: number;
+  readonly outputLimit?: number;
   readonly cost?: (usage: Usage) => number | null;
 }
 
@@ -28,6 +29,7 @@ export function modelFacts(
   if (row === undefined) return {};
   return {
     ...(row.contextWindow === undefined ? {} : { contextWindow: row.contextWindow }),
+    ...(row.outputLimit === undefined ? {} : { outputLimit: row.outputLimit }),
     ...(row.prices === undefined ? {} : { cost: (usage) => priceOf(row, usage, { at: clock.now() })?.total ?? null }),
   };
 }

@@ -146,6 +146,7 @@ describe('how a run ends', () => {
   it.each([
     ['--max-tool-turns', '2', 3],
     ['--max-total-tokens', '20', 5],
+    ['--max-cost', '0.50', 7],
     ['--max-tool-calls', '2', 8],
   ] as const)('R4: exits by the limit that ended it: %s %s exits %i', async (flag, value, exit) => {
     // A price that nobody knows counts as too high.
