@@ -138,8 +138,8 @@ export function createOllamaEncoder(
     const body = createBody(extra);
     body.field('model', model);
     body.field('stream', 'true');
-    body.field('messages', system === '' ? `[${messages.slice(1)}]` : `[${system}${messages}]`);
     body.field('tools', tools === '' ? undefined : `[${tools}]`);
+    body.field('messages', system === '' ? `[${messages.slice(1)}]` : `[${system}${messages}]`);
     body.field('format', request.responseFormat === undefined ? undefined : writeFormat(request.responseFormat));
     body.field('think', thinkOf(request, levels));
     body.field('options', Object.keys(options).length === 0 ? undefined : toJson(options));
