@@ -83,6 +83,9 @@ const count = (value: unknown): number => (typeof value === 'number' ? value : 0
 /** A delta is its text, or an object with it. */
 const pieceOf = (delta: unknown): string => asText(delta) ?? asText(asObject(delta)?.['text']) ?? '';
 
+/** Deltas that are parsed before the first lesson: it costs more than parsing the few that a short response has. */
+const PATIENCE = 8;
+
 /** Reads one response of the Responses API. */
 export function createOpenAIResponsesDecoder(
   sink: DecoderSink,
@@ -98,6 +101,7 @@ export function createOpenAIResponsesDecoder(
     );
   let items = newItems();
   const form = createDeltaForm();
+  let deltas = 0;
 
   const begin = (response: Fields): void => {
     // Said twice with nothing in between it means nothing; otherwise the answer began again, and what came is void.
@@ -178,7 +182,7 @@ export function createOpenAIResponsesDecoder(
     if (add !== undefined) {
       const piece = pieceOf(event['delta']);
       if (piece !== '') add(piece);
-      if (form.learns) form.learn(data, event, add);
+      if (++deltas > PATIENCE && form.learns) form.learn(data, event, add);
       return;
     }
     switch (type) {
