@@ -102,7 +102,7 @@ export function askCallback(
 }
 
 /** What a callback answered, if it is an answer; else a no that says what was wrong. */
-export function checkResult(result: unknown, allowBypass: boolean): PermissionAnswer {
+function checkResult(result: unknown, allowBypass: boolean): PermissionAnswer {
   if (!isJsonObject(result)) return no('The permission callback gave no answer.');
   const { behavior, updatedInput, updatedPermissions, message, interrupt } = result as Record<string, unknown>;
   let updates: readonly PermissionUpdate[];

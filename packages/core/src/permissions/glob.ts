@@ -71,7 +71,7 @@ function matchesSegments(pattern: readonly string[], path: readonly string[]): b
 }
 
 /** Whether one name matches a pattern of `*` and `?`. */
-export function matchesName(pattern: string, name: string): boolean {
+function matchesName(pattern: string, name: string): boolean {
   let at = 0;
   let from = 0;
   let star = -1;
