@@ -75,11 +75,27 @@ function mounts({ root, settings, protections }: SandboxPlan): string[] {
 /** The limit on the size of files is counted in blocks of this size. */
 const blockBytes = 512;
 
-/** Joins the group of processes whose number is limited, limits the size of files, then becomes the command. */
-const enter = '[ -z "$1" ] || echo 0 > "$1" || exit 125; ulimit -f "$2" || exit 125; shift 2; exec "$@"';
+/** What a command is entered with, from outside of its sandbox. */
+export interface Entrance {
+  /** The absolute path of the program that makes a process end with the one that started it. */
+  readonly setpriv: string;
+  /** The number of this process. */
+  readonly processId: number;
+  readonly joinFile: string | undefined;
+  readonly maxFileBytes: number;
+}
 
-/** The command line that sets the limits which have to be set from outside. */
-export function withLimits(joinFile: string | undefined, maxFileBytes: number, command: readonly string[]): string[] {
+/**
+ * Joins the group of processes whose number is limited, limits the size of files, then becomes the command. Whoever started it
+ * may have died before it was tied to them: then it goes no further.
+ */
+const enter =
+  '[ "$PPID" = "$1" ] || exit 125; [ -z "$2" ] || echo 0 > "$2" || exit 125; ulimit -f "$3" || exit 125; shift 3; exec "$@"';
+
+/** The command line that ties a command to this process and sets the limits which have to be set from outside. */
+export function entering(entrance: Entrance, command: readonly string[]): string[] {
+  const { setpriv, processId, joinFile = '', maxFileBytes } = entrance;
   const blocks = Math.ceil(maxFileBytes / blockBytes);
-  return ['/bin/sh', '-c', enter, 'sh', joinFile ?? '', String(blocks), ...command];
+  const shell = ['/bin/sh', '-c', enter, 'sh', String(processId), joinFile, String(blocks), ...command];
+  return [setpriv, '--pdeathsig', 'KILL', ...shell];
 }

@@ -47,17 +47,20 @@ async function lookForMeans(settings: SandboxSettings, parts: SandboxParts, cloc
     means: undefined,
   });
   if (parts.platform !== 'linux') return failed('sandboxes are made by bubblewrap, which runs on Linux only', null);
-  const [program, flock] = await Promise.all([parts.find('bwrap'), parts.find('flock')]);
+  const names = ['bwrap', 'flock', 'setpriv'];
+  const [program, flock, setpriv] = await Promise.all(names.map((name) => parts.find(name)));
   if (program === undefined) {
     return failed('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)', null);
   }
-  if (flock === undefined) return failed('the program flock is missing (it is part of util-linux)', program);
+  if (flock === undefined || setpriv === undefined) {
+    return failed('flock or setpriv is missing (both are part of util-linux)', program);
+  }
   try {
     const processLimit = await processLimitFor(settings, parts);
     if (processLimit === undefined) {
       return failed('the number of processes can not be limited: there is no control group to make one in', program);
     }
-    const means: SandboxMeans = { program, flock, processLimit };
+    const means: SandboxMeans = { program, flock, setpriv, processLimit };
     const problem = await tryOut(means, settings, parts, clock);
     if (problem !== undefined) return failed(problem, program);
     return { status: { works: true, reason: null, program, processLimit }, means };

@@ -68,7 +68,7 @@ describe('whether there is a sandbox', () => {
     [
       'without flock',
       machine({ find: (name) => Promise.resolve(name === 'flock' ? undefined : '/usr/bin/bwrap') }),
-      /flock is missing/,
+      /flock or setpriv is missing/,
     ],
     [
       'where the administrator can not limit processes',

@@ -1,7 +1,7 @@
 import type { Clock } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
-import { sandboxArguments, withLimits } from './arguments.ts';
+import { entering, sandboxArguments } from './arguments.ts';
 import type { SandboxParts } from './parts.ts';
 import type { ProcessGroup } from './process-limit.ts';
 import { clearingPlaceholders, protectionsOf, withPlaceholders } from './protect.ts';
@@ -19,6 +19,7 @@ export interface SandboxedCommand {
 export interface SandboxMeans {
   readonly program: string;
   readonly flock: string;
+  readonly setpriv: string;
   readonly processLimit: 'cgroup' | 'rlimit' | 'none';
 }
 
@@ -34,7 +35,7 @@ const clearTimeoutMs = 10_000;
 
 export async function wrapCommand(command: readonly string[], options: WrapOptions): Promise<SandboxedCommand> {
   const { root, settings, means, parts, clock } = options;
-  const { program, flock, processLimit } = means;
+  const { program, flock, setpriv, processLimit } = means;
   if (root === '/')
     throw new FileProblem('sandbox', 'The working folder is the whole file system: nothing is left to protect.');
   const limit = settings.maxProcesses;
@@ -51,7 +52,8 @@ export async function wrapCommand(command: readonly string[], options: WrapOptio
     command,
   });
   const held = placeholders.length === 0 ? sandboxed : withPlaceholders(flock, root, placeholders, sandboxed);
-  const [file = '', ...args] = withLimits(group?.joinFile, settings.maxFileBytes, held);
+  const entrance = { setpriv, processId: process.pid, joinFile: group?.joinFile, maxFileBytes: settings.maxFileBytes };
+  const [file = '', ...args] = entering(entrance, held);
   return {
     file,
     args,
