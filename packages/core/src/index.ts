@@ -55,7 +55,12 @@ export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './
 export * from './limits/ledger.ts';
 export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './limits/budget.ts';
 export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './limits/guard.ts';
+export * from './projections/cost-table.ts';
 export * from './projections/run-result.ts';
+export * from './projections/session-tree.ts';
+export * from './projections/session-tree-queries.ts';
+export type { Spending } from './projections/spending.ts';
+export * from './projections/title.ts';
 export * from './projections/todo.ts';
 export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';

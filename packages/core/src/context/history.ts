@@ -14,7 +14,8 @@ interface HistoryVisitor {
   replaced(): void;
 }
 
-interface OpenTurn {
+/** A turn whose results are still coming in. */
+export interface OpenTurn {
   readonly order: readonly string[];
   readonly results: Map<string, ToolResultMessage>;
 }
@@ -42,15 +43,18 @@ async function visitHistory(log: LogReader, visitor: HistoryVisitor): Promise<vo
   }
 }
 
-function openTurn({ content }: Extract<Message, { role: 'assistant' }>): OpenTurn {
+/** The turn that a reply begins. */
+export function openTurn({ content }: Extract<Message, { role: 'assistant' }>): OpenTurn {
   const order = content.flatMap((block) => (block.type === 'tool_call' ? [block.callId] : []));
   return { order, results: new Map() };
 }
 
-const resultsInOrder = (turn: OpenTurn | null): ToolResultMessage[] =>
+/** The results that are there, in the order of the calls. */
+export const resultsInOrder = (turn: OpenTurn | null): ToolResultMessage[] =>
   (turn?.order ?? []).flatMap((callId) => turn?.results.get(callId) ?? []);
 
-function resultOf(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): ToolResultMessage {
+/** What a model is told of a call's end. */
+export function resultOf(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): ToolResultMessage {
   const { callId, toolName, at, content } = event;
   const isError = event.type === 'tool_call_rejected' || event.isError;
   return { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };
