@@ -245,7 +245,8 @@ describe.runIf(process.platform === 'linux')('T20: a link swapped in between che
     swapForever(place.root, 'target');
     const tool = readFileTool({ root: place.root });
     const outcomes = { inside: 0, refused: 0 };
-    for (let round = 0; round < 10_000; round += 1) {
+    // And on until the other process has come in between often enough, however busy the machine is.
+    for (let round = 0; round < 10_000 || Math.min(outcomes.inside, outcomes.refused) <= 100; round += 1) {
       const answer = await call(tool, { path: 'target' });
       expect(answer.text).not.toContain('SECRET');
       outcomes[answer.isError ? 'refused' : 'inside'] += 1;
@@ -267,7 +268,7 @@ describe.runIf(process.platform === 'linux')('T20: a link swapped in between che
       const list = listFilesTool({ root });
       const search = searchTool({ root, findRipgrep: () => Promise.resolve(undefined) });
       const outcomes = { done: 0, refused: 0 };
-      for (let round = 0; round < 1_000; round += 1) {
+      for (let round = 0; round < 1_000 || outcomes.done <= 100 || outcomes.refused <= 10; round += 1) {
         const answers = [
           await call(write, { path: 'folder/secret.txt', content: `inside ${round}\n` }),
           await call(edit, { path: 'folder/secret.txt', old_text: 'inside', new_text: 'still inside' }),
