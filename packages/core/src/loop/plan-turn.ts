@@ -34,7 +34,8 @@ export function planTurn(between: BetweenTurns): Step {
   const goesOn = last === null || last.hadCalls || last.stopReason === 'pause' || steering.length + reminder.length > 0;
   const messages = goesOn ? steering : deliver(state, agent, 'follow_up', run.runId, now);
   if (messages.length > 0) return startTurn(between, messages);
-  const stuck = noProgress(between);
+  // Where calls are wanted, a reply of thoughts (all the text of a prompted model may be thoughts) is a slip, and not empty.
+  const stuck = reminder.length > 0 && hasThoughts(run) ? null : noProgress(between);
   if (stuck?.type === 'stop') {
     const end = endRun(run, now, 'no_progress', last?.stopReason ?? null, { message: stuck.why });
     return record([...promptMessages(state, run, now), stuck.message, end]);
@@ -50,6 +51,9 @@ function remindOfCalls({ run, agent, now, last }: BetweenTurns): readonly Durabl
   if (agent.noToolCall === null || !last || !lacksCall(last)) return [];
   return [noCallReminder(run.runId, run.turns, now, agent.noToolCall)];
 }
+
+const hasThoughts = ({ lastMessage }: RunState): boolean =>
+  lastMessage?.content.some((block) => block.type === 'thinking' && block.text.trim() !== '') === true;
 
 /** The reply came to its end and called no tool. */
 export const lacksCall = ({ hadCalls, stopReason }: Pick<TurnOutcome, 'hadCalls' | 'stopReason'>): boolean =>

@@ -121,6 +121,13 @@ describe('a reply without a tool call', () => {
     expect(result).toMatchObject({ end: 'turn_limit', turns: 3 });
   });
 
+  it('of thoughts alone is the same slip, and no empty reply besides', async () => {
+    const thought = { thinking: 'I should say so.' };
+    const { result, model } = await play([thought, thought, thought, done], { noToolCall: 'remind' });
+    expect(result).toMatchObject({ end: 'completed', turns: 4 });
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('was empty');
+  });
+
   it('is not a slip when the model refused, or was cut off', async () => {
     const refused = await play([{ text: 'No.', stopReason: 'refusal' }], { noToolCall: 'remind' });
     expect(refused.result.end).toBe('refused');

@@ -75,6 +75,19 @@ describe('a command', () => {
     expect(partial.join('')).toContain('first');
   });
 
+  test('shows what it has printed, also when it says nothing more', async () => {
+    const { bash } = await tool();
+    const stop = new AbortController();
+    const partial: unknown[] = [];
+    const onUpdate = (one: unknown): void => {
+      partial.push(one);
+      stop.abort();
+    };
+    const answer = await call(bash, { command: 'echo ready; exec sleep 600' }, { onUpdate, signal: stop.signal });
+    expect(partial).toEqual(['ready\n']);
+    expect(answer.text).toContain('[aborted');
+  });
+
   test('is refused when empty, with a NUL, or after an abort', async () => {
     const { bash } = await tool();
     expect((await call(bash, { command: '  ' })).details['problem']).toBe('bad_request');

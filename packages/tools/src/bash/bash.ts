@@ -48,7 +48,7 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     check(args.command, settings.denyPatterns);
     stopIfAborted(context.signal, 'The command');
     const captures = captureStreams(settings);
-    const update = updater(context, captures.stdout, captures.stderr, settings.clock);
+    const updates = updater(context, captures.stdout, captures.stderr, settings.clock);
     const timeoutMs = Math.min(args.timeout_ms ?? settings.timeoutMs, settings.maxTimeoutMs);
     const plain = [await shellOf(settings), '-c', args.command] as const;
     const sandboxed = await sandboxedCommand(plain, settings.sandbox);
@@ -73,12 +73,13 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
         async onOutput(stream, bytes, stopCommand) {
           stop = stopCommand;
           await captures[stream].push(bytes);
-          update();
+          updates.changed();
         },
       });
     } catch (error) {
       throw notStarted(error);
     } finally {
+      updates.end();
       await sandboxed?.release();
       [stdout, stderr] = await Promise.all([captures.stdout.finish(), captures.stderr.finish()]);
     }
@@ -140,14 +141,31 @@ function captureStreams(settings: BashSettings): Captures {
   return captures;
 }
 
-/** Streams the latest output as a partial result, a few times a second at most. */
-function updater(context: ToolContext, stdout: Capture, stderr: Capture, clock: Clock): () => void {
+interface Updater {
+  /** There is new output. */
+  changed(): void;
+  /** The command has ended: its result says the rest. */
+  end(): void;
+}
+
+/** Streams the latest output as a partial result, a few times a second at most. What comes before a silence is shown too. */
+function updater(context: ToolContext, stdout: Capture, stderr: Capture, clock: Clock): Updater {
   let last = clock.now();
-  return () => {
-    const now = clock.now();
-    if (now - last < updateEveryMs) return;
-    last = now;
+  let cancel: (() => void) | null = null;
+  const show = (): void => {
+    cancel = null;
+    last = clock.now();
     const parts = [stdout, stderr].map((one) => safeText(one.recent(updateBytes).toString('utf8')));
     context.update(parts.filter((part) => part !== '').join('\n'));
+  };
+  return {
+    changed() {
+      const wait = last + updateEveryMs - clock.now();
+      if (wait <= 0) {
+        cancel?.();
+        show();
+      } else cancel ??= clock.after(wait, show);
+    },
+    end: () => cancel?.(),
   };
 }
