@@ -58,7 +58,7 @@ const LIMITS: Readonly<
 };
 
 /** In this order limits are looked at, and warned of. */
-export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
+const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
 
 /** So much of a limit, in the unit a person reads it in. */
 function amount(limit: LimitName, used: number, most: number): string {

@@ -68,7 +68,7 @@ describe('a budget', () => {
     const model = priced((_, index) => call(index, { input: 20, output: 200 }));
     const { result, texts } = await play(model, { limits: { maxCost: 0.77, warnAt: Infinity } });
     expect(result.end).toBe('budget_limit');
-    expect(result.message).toMatch(/^budget reached \(\$0\.\d\d of \$0\.77\); the next call costs/);
+    expect(result.message).toMatch(/^budget reached \(\$0\.\d\d of \$0\.77\); the next call could cost/);
     expect(texts).toContain('[Agent stopped: budget reached ($0.');
     const asked = model.requests.map(({ maxTokens = 0 }) => maxTokens);
     expect(asked[0]).toBe(300);

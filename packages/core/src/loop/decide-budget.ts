@@ -113,7 +113,7 @@ function granted(
 /** The refusal in words: how much is used, and what the call could cost. */
 async function whyNot({ agent }: PerformContext, run: RunState, { price, prompt, least }: Wanted): Promise<string> {
   const { maxCost } = limitsOf(run, agent);
-  const more = `; the next call costs up to $${(price(prompt, least) ?? 0).toFixed(4)} and more`;
+  const more = `; the next call could cost $${(price(prompt, least) ?? 0).toFixed(4)}`;
   const ownLeft = maxCost - run.limits.spent;
   const balance = await agent.budget.ledger?.balance();
   if (balance && balance.remaining < ownLeft) {

@@ -10,7 +10,7 @@ import type { RunState, SessionState, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
 /** The id under which money is set aside for a call: the same in any process, another for each attempt. */
-export function budgetKey(state: SessionState, run: RunState, turn: TurnState): string {
+function budgetKey(state: SessionState, run: RunState, turn: TurnState): string {
   const key = `${run.runId}/${turn.index}/${turn.attempt}`;
   // A fork goes on with the run of its parent, and its calls are others.
   return run.runId.startsWith(`${state.sessionId}.`) ? key : `${state.sessionId}/${key}`;
