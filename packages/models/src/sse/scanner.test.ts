@@ -253,7 +253,7 @@ describe('cost', () => {
   ])('is linear for one line in chunks of %s: it comes to its end', (_, size, count) => {
     let length = 0;
     const scanner = createSseScanner(
-      (data) => {
+      (_, data) => {
         ({ length } = data);
       },
       () => undefined,
