@@ -132,11 +132,13 @@ async function askProgram(
 
 /** The question goes into the log, and the run pauses on it: whoever answers may be in another process, on another day. */
 async function askPerson(
-  { context, call, tool, runId, turnIndex }: Case,
+  { context, signal, call, tool, runId, turnIndex }: Case,
   args: JsonObject,
   { reason, rule }: AskVerdict,
   { access }: CallSubject,
 ): Promise<undefined> {
+  // A tool that took its time to say what the call touches may outlive the run: nothing more is written about it then.
+  if (signal.aborted) return;
   const suggestions = suggestUpdates(tool.name, access);
   const approvalId = `permission_${call.callId}${call.asked === 0 ? '' : `_${call.asked + 1}`}`;
   await context.log.record([

@@ -15,7 +15,7 @@ import { createInterrupt, type Interrupt } from './interrupt.ts';
 import { ledgerSettlements } from './ledger-settlements.ts';
 import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
-import { plan } from './plan.ts';
+import { nextInput, plan } from './plan.ts';
 import type { SessionSource } from './question.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './run-limits.ts';
@@ -126,6 +126,8 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       if (interrupt.reason === 'lost') throw lostClaim(state);
       const step = plan(state, agent, timeOf(options, interrupt));
       if (step.type === 'idle') return;
+      // What was to be cut short is over, and whatever comes next has its own time.
+      if (state.run === null) interrupt.reset();
       if (state.run?.runId !== timedRun) {
         stopDeadline();
         timedRun = state.run?.runId;
@@ -155,12 +157,9 @@ function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): nu
 }
 
 /** Whether this input ends what is going on: the open run, or the start of one. */
-function isCancelled(
-  { run, inbox }: SessionState,
-  { input }: Extract<DurableEvent, { type: 'input_received' }>,
-): boolean {
+function isCancelled(state: SessionState, { input }: Extract<DurableEvent, { type: 'input_received' }>): boolean {
   if (input.type !== 'cancel') return false;
-  return run ? run.cancel !== null : inbox.some(({ cancelled }) => cancelled !== null);
+  return (state.run ? state.run.cancel : nextInput(state)?.cancelled) != null;
 }
 
 const lostClaim = ({ sessionId }: SessionState): TreadleError =>

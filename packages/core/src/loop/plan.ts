@@ -14,7 +14,7 @@ import { limitsOf, usedBy } from './run-limits.ts';
 import { gateRun, refuseRun } from './plan-start.ts';
 import { runContext } from './run-context.ts';
 import { lacksCall, planTurn, turnEnded, turnStarted } from './plan-turn.ts';
-import { turnOutcome, type RunState, type SessionState, type TurnState } from './state.ts';
+import { turnOutcome, type InboxEntry, type RunState, type SessionState, type TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
 /**
@@ -61,8 +61,12 @@ function endTurn(state: SessionState, run: RunState, turn: TurnState, agent: Age
   return record([...noCall, turnEnded(run, turn, now), ...(next.type === 'record' ? next.events : [])]);
 }
 
+/** The input that is next while no run is open. What is queued waits for a run. */
+export const nextInput = ({ inbox }: SessionState): InboxEntry | undefined =>
+  inbox.find(({ input }) => input.type !== 'steering' && input.type !== 'follow_up');
+
 function planIdle(state: SessionState, agent: Agent, now: number): Step {
-  const entry = state.inbox.find(({ input }) => input.type !== 'steering' && input.type !== 'follow_up');
+  const entry = nextInput(state);
   if (!entry) return { type: 'idle' };
   const { input, cancelled } = entry;
   if (input.type === 'compact') return planIdleCompaction(state, agent, entry, now);
