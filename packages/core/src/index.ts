@@ -61,6 +61,8 @@ export * from './projections/session-tree.ts';
 export * from './projections/session-tree-queries.ts';
 export type { Spending } from './projections/spending.ts';
 export * from './projections/title.ts';
+export * from './projections/transcript.ts';
+export * from './projections/transcript-format.ts';
 export * from './projections/todo.ts';
 export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';

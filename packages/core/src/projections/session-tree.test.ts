@@ -337,9 +337,11 @@ describe('trees of several sessions', () => {
     const fork = { sessionId: 'p', seq: 3 };
     const branch = (id: string) => [
       ...log('p', ...open),
-      ...log(id, started(`${id}.c.1`)).map(
-        (event, index) => ({ ...event, seq: 4 + index, ...(index === 0 ? { fork } : {}) }) as DurableEvent,
-      ),
+      ...log(id, started(`${id}.c.1`)).map((event, index) => ({
+        ...event,
+        seq: 4 + index,
+        ...(index === 0 ? { fork } : {}),
+      })),
     ];
     expect(sessionTree(log('p', ...open)).runs[0]?.parallelGroup).toEqual({
       branches,

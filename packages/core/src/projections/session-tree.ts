@@ -312,7 +312,7 @@ function formationOf(
 }
 
 function recordOf(draft: RunDraft, isOver: boolean): RunRecord {
-  const { messages, spending, ended, hasStarted, events, childRunIds, childRuns, ...facts } = draft;
+  const { messages, spending, ended, hasStarted: _, events, childRunIds, childRuns, ...facts } = draft;
   const status = statusOf(draft, isOver);
   return {
     ...facts,

@@ -12,7 +12,7 @@ describe('the fallback title', () => {
 
   it('is the first 47 characters of a longer one, and three dots', () => {
     expect(fallbackTitle('x'.repeat(51))).toBe(`${'x'.repeat(47)}...`);
-    expect(fallbackTitle(`${'word '.repeat(20)}`)).toBe(`${'word '.repeat(9)}wo...`);
+    expect(fallbackTitle('word '.repeat(20))).toBe(`${'word '.repeat(9)}wo...`);
   });
 
   it('is on one line, without blanks around it', () => {

@@ -48,14 +48,14 @@ const counted = (turn: Turn | string): Turn => ({
 });
 const CENT: ScriptedModelOptions = { cost: ({ output }) => (output === null ? null : output / 100) };
 
-interface Play {
+export interface Play {
   readonly turns?: readonly (Turn | string)[];
   readonly agent?: Partial<AgentDefinition>;
   readonly act: (session: Session, journal: Journal) => Promise<unknown>;
 }
 
 /** A session that somebody acts on, and its log. */
-async function playLog({ turns = [], agent = {}, act }: Play): Promise<DurableEvent[]> {
+export async function playLog({ turns = [], agent = {}, act }: Play): Promise<DurableEvent[]> {
   const journal = memoryJournal();
   const definition = { model: scriptedModel(turns.map(counted), CENT), tools: TOOLS, ...agent };
   const session = await createSession(defineAgent({ retry: { initialDelayMs: 0 }, ...definition }), {

@@ -48,6 +48,14 @@ export const LIST_OPTIONS = {
 
 /** The flags of `treadle sessions show`. */
 export const SHOW_OPTIONS = {
+  format: { value: 'FORMAT', help: 'The transcript as text, markdown or json, to keep or to pass on.' },
+  all: { help: 'With --format: also what the runtime told the model, and its reasoning.' },
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions cost`. */
+export const COST_OPTIONS = {
   json: { help: 'One JSON object instead of text.' },
   ...COMMON,
 } as const satisfies OptionTable;
@@ -62,7 +70,7 @@ export const DOCTOR_OPTIONS = {
 } as const satisfies OptionTable;
 
 export const COMMANDS: readonly string[] = ['run', 'sessions', 'doctor', 'help'];
-export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show'];
+export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show', 'cost'];
 
 /** How the arguments are to be read. */
 export type Command =

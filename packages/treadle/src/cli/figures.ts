@@ -1,7 +1,7 @@
 import { totalTokens, type Usage } from '@treadle/core';
 
 /** `1,234`. */
-const grouped = (count: number): string => count.toLocaleString('en-US');
+export const grouped = (count: number): string => count.toLocaleString('en-US');
 
 /** `1 turn`, `2 turns`. */
 export const counted = (count: number, noun: string): string => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;

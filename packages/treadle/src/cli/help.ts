@@ -1,4 +1,4 @@
-import { DOCTOR_OPTIONS, LIST_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
+import { COST_OPTIONS, DOCTOR_OPTIONS, LIST_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
 import type { OptionTable } from './options.ts';
 
 /** The help of a command; of all of it when the word is no command. */
@@ -36,6 +36,7 @@ Usage:
   treadle -c ["prompt"]                    go on with the latest session of this folder
   treadle sessions list                    sessions that were kept
   treadle sessions show ID                 what happened in one
+  treadle sessions cost ID                 what one has used and cost
   treadle doctor                           what there is here, and which providers answer
 
 Options of run:
@@ -66,12 +67,16 @@ const SESSIONS_HELP = `treadle sessions: the sessions that were kept
 Usage:
   treadle sessions list [options]          the latest first
   treadle sessions show ID [options]       the transcript of one
+  treadle sessions cost ID [options]       what its model calls have used and cost
 
 Options of list:
 ${optionLines(LIST_OPTIONS)}
 
 Options of show:
 ${optionLines(SHOW_OPTIONS)}
+
+Options of cost:
+${optionLines(COST_OPTIONS)}
 `;
 
 const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer

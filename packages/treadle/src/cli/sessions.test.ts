@@ -124,12 +124,12 @@ describe('the sessions of a folder that is gone', () => {
   });
 });
 
-describe('treadle sessions show', () => {
-  const idOf = async (options: Parameters<typeof runCli>[1]): Promise<string> => {
-    const { stdout } = await runCli(['sessions', 'list', '--json'], options);
-    return (JSON.parse(stdout) as Page).sessions[0]?.sessionId ?? '';
-  };
+const idOf = async (options: Parameters<typeof runCli>[1]): Promise<string> => {
+  const { stdout } = await runCli(['sessions', 'list', '--json'], options);
+  return (JSON.parse(stdout) as Page).sessions[0]?.sessionId ?? '';
+};
 
+describe('treadle sessions show', () => {
   it('prints what was said and done', async () => {
     await using world = await worldWith([]);
     await writeFile(join(world.path, 'a.txt'), 'one\n');
@@ -184,5 +184,92 @@ One line.
     call.signal('SIGINT');
     await call.outcome;
     expect(stdout).toContain('has not ended');
+  });
+});
+
+describe('treadle sessions show --format', () => {
+  const shown = async (format: string, ...more: readonly string[]): Promise<string> => {
+    await using world = await worldWith([]);
+    await writeFile(join(world.path, 'a.txt'), '```\none\u001b[31m\n');
+    const model = scriptedModel([
+      { thinking: 'Hm.', text: 'Let me look.', toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] },
+      'One line.',
+    ]);
+    await runCli(['What is in a.txt?'], { ...world.options, model });
+    const args = ['sessions', 'show', await idOf(world.options), '--format', format, ...more];
+    const { code, stdout } = await runCli(args, world.options);
+    expect(code).toBe(0);
+    return stdout.replace(/\d+ ms/, '# ms');
+  };
+
+  it('text: prints the transcript as plain text', async () => {
+    const text = await shown('text');
+    expect(text).toContain(
+      'User\n  What is in a.txt?\n\nAssistant (scripted/scripted)\n  Let me look.\n\nTool read_file',
+    );
+    expect(text).toContain('\n\nAssistant (scripted/scripted)\n  One line.\n');
+    expect(text).not.toContain('\u001b');
+    expect(text).not.toContain('Hm.');
+  });
+
+  it('markdown: prints it as a document', async () => {
+    const text = await shown('markdown', '--all');
+    expect(text).toMatch(/^# What is in a\.txt\?\n\nSession `session_\w+`\n\n## User\n\n> What is in a\.txt\?\n/);
+    expect(text).toContain('*Thinking:*\n\n> Hm.');
+    expect(text).toMatch(/\n````\n[^`]*```\n[^]*\n````\n/);
+  });
+
+  it('json: prints it as data', async () => {
+    expect(JSON.parse(await shown('json'))).toMatchObject({
+      title: 'What is in a.txt?',
+      entries: [
+        { type: 'user' },
+        { type: 'assistant', text: 'Let me look.' },
+        { type: 'tool', toolName: 'read_file', status: 'ok' },
+        { type: 'assistant', text: 'One line.' },
+      ],
+    });
+  });
+});
+
+describe('treadle sessions cost', () => {
+  const cost = ({ output }: { readonly output: number | null }): number | null =>
+    output === null ? null : output / 100;
+  const usage = { input: 1200, output: 10, cacheRead: 400, cacheWrite: 0 };
+
+  it('prints what each model and each run have used, and the sum', async () => {
+    await using world = await worldWith([]);
+    await runCli(['One.'], { ...world.options, model: scriptedModel([{ text: 'Ok.', usage }], { cost }) });
+    await runCli(['-c', 'Two.'], { ...world.options, model: scriptedModel([{ text: 'Ok.', usage: null }], { cost }) });
+    const id = await idOf(world.options);
+    const { code, stdout } = await runCli(['sessions', 'cost', id], world.options);
+    expect(code).toBe(0);
+    expect(stdout.replaceAll(id, 'ID').replaceAll(/ +/g, ' ')).toBe(
+      `model calls input output cache read cache write cache hits cost
+scripted/scripted 2 1,200 10 400 0 ? ? (at least $0.1000)
+
+run calls input output cache read cache write cache hits cost end
+ID.scripted.scripted.1 1 1,200 10 400 0 25% $0.1000 completed
+ID.scripted.scripted.2 1 ? ? ? ? ? ? completed
+
+total 2 1,200 10 400 0 ? ? (at least $0.1000)
+`,
+    );
+    // The columns line up: every count ends where the head of its column ends.
+    const rows = stdout.split('\n').filter((line) => line !== '');
+    const end = (rows[0]?.indexOf('calls') ?? 0) + 'calls'.length;
+    expect(rows.map((row) => row.slice(0, end)).filter((row) => !/ (?:calls|[12])$/.test(row))).toEqual([]);
+  });
+
+  it('prints the same as JSON', async () => {
+    await using world = await worldWith(['One.']);
+    const sessionId = await idOf(world.options);
+    const { stdout } = await runCli(['sessions', 'cost', sessionId, '--json'], world.options);
+    expect(JSON.parse(stdout)).toMatchObject({
+      sessionId,
+      models: [{ provider: 'scripted', calls: 1 }],
+      runs: [{ end: 'completed', calls: 1 }],
+      total: { calls: 1, cost: null },
+    });
   });
 });

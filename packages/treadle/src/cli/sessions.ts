@@ -1,12 +1,14 @@
 import { initialState, reduce, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
 
-import { LIST_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
+import { COST_OPTIONS, LIST_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
 import { helpText } from './help.ts';
 import { parseOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
 import type { CommandContext } from './context.ts';
+import { costLines, readCosts } from './sessions-cost.ts';
+import { formatTranscript, transcriptFormat } from './sessions-transcript.ts';
 import { styleFor } from './style.ts';
 import { createTextOutput } from './text-output.ts';
 import { suggestion, UsageError } from './usage-error.ts';
@@ -14,18 +16,19 @@ import { version } from './version.ts';
 
 const PAGE = 20;
 
-/** `treadle sessions list|show`. Returns the exit code. */
+/** `treadle sessions list|show|cost`. Returns the exit code. */
 export async function sessionsCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
   if (command === 'list') return list(context, rest);
   if (command === 'show') return show(context, rest);
+  if (command === 'cost') return showCost(context, rest);
   if (command === '--help' || command === '-h') {
     context.out.print(helpText('sessions'));
     return EXIT.done;
   }
   const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
   const hint = command === undefined ? '' : suggestion(command, SESSIONS_COMMANDS, 'sessions ');
-  throw new UsageError(`${given}.${hint} There are: sessions list, sessions show ID.`);
+  throw new UsageError(`${given}.${hint} There are: sessions list, sessions show ID, sessions cost ID.`);
 }
 
 async function withJournal(context: CommandContext, use: (journal: Journal) => Promise<void>): Promise<number> {
@@ -95,8 +98,29 @@ async function show(context: CommandContext, args: readonly string[]): Promise<n
   const [sessionId] = options.positionals;
   if (sessionId === undefined) throw new UsageError('treadle sessions show needs the id of a session.');
   refuseMore(options.positionals, 1, 'sessions show ID');
+  const word = options.text('format');
+  if (word !== undefined && options.flag('json')) throw new UsageError('Say either --format or --json.');
+  if (word === undefined && options.flag('all')) throw new UsageError('--all goes with --format.');
+  const format = word === undefined ? undefined : transcriptFormat(word);
   const print = options.flag('json') ? printJson : printTranscript;
-  return withJournal(context, async (journal) => print(context, journal, await sessionOf(journal, sessionId)));
+  return withJournal(context, async (journal) => {
+    const id = await sessionOf(journal, sessionId);
+    if (format === undefined) return print(context, journal, id);
+    context.out.print(await formatTranscript(journal.read(id, 1), format, options.flag('all')));
+  });
+}
+
+async function showCost(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, COST_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [given] = options.positionals;
+  if (given === undefined) throw new UsageError('treadle sessions cost needs the id of a session.');
+  refuseMore(options.positionals, 1, 'sessions cost ID');
+  return withJournal(context, async (journal) => {
+    const sessionId = await sessionOf(journal, given);
+    const table = await readCosts(journal.read(sessionId, 1));
+    context.out.print(options.flag('json') ? `${JSON.stringify({ sessionId, ...table })}\n` : costLines(table));
+  });
 }
 
 async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
