@@ -6,6 +6,7 @@ import type { DurableEventBody, ViewPart } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import { tellMemory } from './compaction-memory.ts';
 import type { PerformContext } from './context.ts';
+import { untilInterrupted } from './interrupt.ts';
 import { modelOf, viewTokens } from './plan-compaction.ts';
 import type { Step } from './step.ts';
 import { writeSummary, type Spending } from './summarise.ts';
@@ -32,9 +33,12 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   const { state, log, interrupt } = context;
   const { view } = state;
   const length = view.length;
-  const spending: Spending = { usage: null, cost: 0 };
+  const spending: Spending = { usage: null, cost: 0, isOver: false };
   await tellMemory(context, 'beforeCompaction');
-  const made = await compactView(inputOf(context, step, spending));
+  const compacting = compactView(inputOf(context, step, spending));
+  // A phase may be anybody's, and must not hold up the end of a run.
+  const made = state.run === null ? await compacting : await untilInterrupted(interrupt, compacting, null);
+  spending.isOver = true;
   const interrupted = interrupt.reason !== null && state.run !== null;
   if (interrupted && spending.usage === null) return;
   const event = eventOf(context, step, made, spending, interrupted);
@@ -99,7 +103,7 @@ function showStatus({ state, emit, observed }: PerformContext, step: CompactStep
 function eventOf(
   { state, agent, clock }: PerformContext,
   { trigger, turnIndex, inputSeq }: CompactStep,
-  made: Compaction,
+  made: Compaction | null,
   { usage, cost }: Spending,
   interrupted: boolean,
 ): DurableEventBody {
@@ -112,9 +116,12 @@ function eventOf(
     ...(usage === null ? {} : { usage, cost }),
     ...(inputSeq === undefined ? {} : { inputSeq }),
   };
-  if (interrupted || made.view === before) {
-    const reason = interrupted ? 'interrupted' : 'no_progress';
-    return { type: 'compaction_failed', ...common, reason, message: messageOf(made, interrupted) };
+  if (interrupted || made === null) {
+    const message = 'The compaction was interrupted.';
+    return { type: 'compaction_failed', ...common, reason: 'interrupted', message };
+  }
+  if (made.view === before) {
+    return { type: 'compaction_failed', ...common, reason: 'no_progress', message: messageOf(made) };
   }
   return {
     type: 'compacted',
@@ -129,8 +136,7 @@ function eventOf(
   };
 }
 
-function messageOf({ problems }: Compaction, interrupted: boolean): string {
-  if (interrupted) return 'The compaction was interrupted.';
+function messageOf({ problems }: Compaction): string {
   const why = problems.length === 0 ? 'There is nothing left that may be removed.' : problems.join(' ');
   return `The context could not be made smaller. ${why}`;
 }

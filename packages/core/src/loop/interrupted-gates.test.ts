@@ -8,6 +8,7 @@ import {
   memoryJournal,
   openSession,
   type AgentDefinition,
+  type CompactionPhase,
   type DurableEvent,
   type Journal,
   type Session,
@@ -48,7 +49,6 @@ describe('Time that runs out', () => {
   const asked: Record<string, () => Partial<AgentDefinition>> = {
     'a stop hook': () => ({ hooks: [defineHook('stop', () => never)] }),
     'a check of the answer': () => ({ finalAnswerCheck: () => never }),
-    'a memory': () => ({ memory: { retrieve: async () => [], update: () => never } }),
   };
 
   it.each(Object.keys(asked))('while %s is asked about the end of a run ends it', async (who) => {
@@ -61,6 +61,46 @@ describe('Time that runs out', () => {
     await clock.advance(5000);
     expect(await run.result).toMatchObject({ end: 'time_limit', finalAnswer: 'Done.' });
     expect(await ends(journal)).toEqual(['time_limit']);
+  });
+});
+
+describe('A memory', () => {
+  it('that is slow takes nothing from an answer that stands', async () => {
+    const clock = impatient();
+    const memory = { retrieve: async () => [], update: () => never };
+    const definition = { model: scriptedModel(['Done.']), limits: { maxDurationMs: 5000 }, memory };
+    const session = await open(memoryJournal(), definition, clock);
+    const run = session.prompt('Go.');
+    await settle();
+    await clock.advance(5000);
+    expect(await run.result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+  });
+});
+
+describe('A phase of a compaction', () => {
+  it('that never comes back ends with the run, and asks nobody for a summary later', async () => {
+    const clock = impatient();
+    const journal = memoryJournal();
+    const late = Promise.withResolvers<void>();
+    const phase: CompactionPhase = {
+      name: 'hangs',
+      async apply(view, { summarise }) {
+        await late.promise;
+        await summarise(view, { maxTokens: 10, replaces: 1000 });
+        return view;
+      },
+    };
+    const model = scriptedModel(['Done.']);
+    const context = { window: 100, strategy: { name: 'own', phases: [phase] } };
+    const session = await open(journal, { model, context }, clock);
+    const run = session.prompt('word '.repeat(1000));
+    await settle();
+    await run.abort();
+    expect((await run.result).end).toBe('aborted');
+    late.resolve();
+    await settle();
+    expect(model.requests).toHaveLength(0);
+    expect(await ends(journal)).toEqual(['aborted']);
   });
 });
 

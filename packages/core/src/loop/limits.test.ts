@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logOf, scriptedModel, testClock, type ScriptedModel, type Turn } from '@treadle/testing';
+import { logOf, scriptedModel, testClock, transientMemory, type ScriptedModel, type Turn } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
@@ -206,6 +206,20 @@ describe('the closing call', () => {
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none', 'none']);
     const { result } = await play(busy(), { limits: { maxTotalTokens: 20 }, closingCall: true });
     expect(result).toMatchObject({ end: 'token_limit', turns: 2 });
+  });
+});
+
+describe('the memory', () => {
+  it('is told of a run whose closing call gave the answer, and of no other that a limit ended', async () => {
+    const memory = transientMemory();
+    const model = scriptedModel((request, index) =>
+      request.toolChoice === 'none' ? 'I did two things.' : call(index),
+    );
+    const limits = { maxTurns: 2 };
+    expect((await play(model, { limits, closingCall: true, memory })).result.end).toBe('turn_limit');
+    expect(memory.runs).toMatchObject([{ answer: 'I did two things.' }]);
+    expect((await play(busy(), { limits, memory })).result.end).toBe('turn_limit');
+    expect(memory.runs).toHaveLength(1);
   });
 });
 

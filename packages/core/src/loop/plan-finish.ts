@@ -1,5 +1,6 @@
 import { asHookDecision } from '../hooks/hook.ts';
 import type { BetweenTurns, FinishGate } from './between-turns.ts';
+import { timeIsUp } from './plan-limits.ts';
 import { checkGate, outputGate } from './plan-output.ts';
 
 /** Each has its say before a run ends well; null when it has nothing against the end. In this order. */
@@ -36,9 +37,15 @@ function stopHook({ state, run, agent, now }: BetweenTurns): FinishGate | null {
   return { type: 'go_on', messages: [{ type: 'message_added', at: now, runId, inView: true, message }] };
 }
 
+/** A run that a limit ended has an answer too when its closing call gave one, and the memory hears of it. */
+export const afterClosing = (between: BetweenTurns): FinishGate | null =>
+  between.run.limits.closing !== null && between.last?.hasText === true ? memoryUpdate(between) : null;
+
 /** The memory hears of the run before it ends: whoever drives on after a crash tells it again. */
-function memoryUpdate({ state, run, agent }: BetweenTurns): FinishGate | null {
-  if (agent.memory === null) return null;
+function memoryUpdate(between: BetweenTurns): FinishGate | null {
+  const { state, run, agent } = between;
+  // The answer stands. A run that is out of time doesn't lose it for a memory that is slow.
+  if (agent.memory === null || timeIsUp(between) !== null) return null;
   const { runId } = run;
   // A follow-up that comes meanwhile makes more of the run, and that is told too.
   const key = `memory_update:${run.turns}`;

@@ -16,6 +16,10 @@ export function limitBefore({ run, agent, now, last }: BetweenTurns): LimitHit |
   return reachedLimit(used, limits, last?.hadCalls === true ? BETWEEN_CALLS : BETWEEN_TURNS);
 }
 
+/** Whether the run's time is up: then nobody is asked about its end, for nobody would be given the time to answer. */
+export const timeIsUp = ({ run, agent, now }: BetweenTurns): LimitHit | null =>
+  reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);
+
 const BETWEEN_TURNS: readonly LimitName[] = ['time', 'turns', 'tokens'];
 const BETWEEN_CALLS: readonly LimitName[] = ['time', 'turns', 'tool_turns', 'tokens'];
 

@@ -1,18 +1,25 @@
 import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
-import { reachedLimit, type LimitHit } from '../limits/limits.ts';
+import type { LimitHit } from '../limits/limits.ts';
 import { UNKNOWN_USAGE, type StopReason } from '../model/model.ts';
 import { withWarnings } from '../output/filters.ts';
 import { noCallReminder } from '../output/no-call.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import { endingCall } from './final-answer.ts';
-import { gateFinish } from './plan-finish.ts';
-import { closingMessage, continueCutReply, limitBefore, limitMessage, noProgress, warnings } from './plan-limits.ts';
+import { afterClosing, gateFinish } from './plan-finish.ts';
+import {
+  closingMessage,
+  continueCutReply,
+  limitBefore,
+  limitMessage,
+  noProgress,
+  timeIsUp,
+  warnings,
+} from './plan-limits.ts';
 import { deliver } from './queues.ts';
 import { deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { askTurnContext, gateDelivery, outputOf, outputSpent, turnContext } from './plan-output.ts';
 import { runContext } from './run-context.ts';
-import { limitsOf, usedBy } from './run-limits.ts';
 import type { RunState, TurnOutcome, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -65,19 +72,16 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 /** The run would end here; what stands at its end may ask, or keep it going. */
 function finish(between: BetweenTurns, end: DurableEventBody): Step {
   const { run, now, last } = between;
-  const gate = end.type === 'run_ended' && end.end === 'completed' ? gateFinish(between) : null;
+  const gate = end.type === 'run_ended' && end.end === 'completed' ? gateFinish(between) : afterClosing(between);
   if (gate === null) return record([end.type === 'run_ended' ? { ...end, ...outputOf(between) } : end]);
   if (gate.type === 'go_on') return startTurn(between, gate.messages);
-  if (gate.type === 'first') return timeIsUp(between) ?? gate.step;
+  const hit = gate.type === 'first' ? timeIsUp(between) : null;
+  if (hit) {
+    const late = endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message });
+    return record([limitMessage(run, now, hit), late]);
+  }
+  if (gate.type === 'first') return gate.step;
   return record([endRun(run, now, gate.end, last?.stopReason ?? null, { message: gate.message })]);
-}
-
-/** A run whose time is up ends before anybody is asked about its end: nobody would be given the time to answer. */
-function timeIsUp({ run, agent, now, last }: BetweenTurns): Step | null {
-  const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);
-  if (!hit) return null;
-  const end = endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message });
-  return record([limitMessage(run, now, hit), end]);
 }
 
 /** The next turn with its messages, unless a limit or a gate is in the way. */

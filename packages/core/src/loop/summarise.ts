@@ -16,6 +16,8 @@ export interface Spending {
   usage: Usage | null;
   /** Null once any part of it is unknown. */
   cost: number | null;
+  /** True when nobody waits for the compaction any more. */
+  isOver: boolean;
 }
 
 interface Summariser {
@@ -34,8 +36,9 @@ export async function writeSummary(
   messages: View,
   options: SummaryOptions,
 ): Promise<string> {
-  const { policy } = summariser;
+  const { policy, spending } = summariser;
   for (let attempt = 1; ; attempt++) {
+    if (spending.isOver) throw new CompactionError('The compaction was interrupted.');
     const made = await ask(context, summariser, messages, options);
     const problem = 'text' in made ? problemOf(made.text, options) : made.problem;
     if (problem === null && 'text' in made) return made.text.trim();
