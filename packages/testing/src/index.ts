@@ -37,6 +37,11 @@ export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.t
 export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
 export { memoryContract } from './contract/memory.ts';
+export type { CrashLife } from './crash/life.ts';
+export type { CrashCourse, CrashOptions, CrashReport } from './crash/matrix.ts';
+export { crashMatrix } from './crash/matrix.ts';
+export type { CrashStore } from './crash/everything.ts';
+export { everythingScenario } from './crash/everything.ts';
 export type { TransientMemory, TransientMemoryOptions } from './transient-memory.ts';
 export { transientMemory } from './transient-memory.ts';
 export { journalOf, logOf } from './log.ts';

@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DurableEvent, Journal } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import { logOf } from '../log.ts';
+import { checkLog } from './check-log.ts';
+import { startLife, type CrashLife } from './life.ts';
+
+/** One course of a scenario: a fresh store, and a fresh world around it, that processes live and die in. */
+export interface CrashCourse {
+  readonly sessionId: string;
+  /** Opens the store, for one process. */
+  open(): Promise<Journal>;
+  /**
+   * What a process does: creates the session or opens the one there is, answers what is asked, and goes on to the end.
+   * Rejects when its process dies.
+   */
+  live(life: CrashLife): Promise<void>;
+  /** What came of it, or a promise of it: must be the same however often a process died. Throws when it is wrong. */
+  outcome(log: readonly DurableEvent[]): unknown;
+  dispose?(): Promise<void>;
+}
+
+export interface CrashOptions {
+  /** Which of the moments to die at, counted from 0. Default: all of them. */
+  readonly moments?: (moment: number, all: number) => boolean;
+  /** How often a process dies in one course. The second death comes somewhere in the second life. Default 1. */
+  readonly deaths?: 1 | 2;
+}
+
+export interface CrashReport {
+  /** Every moment of the course that nobody died in. */
+  readonly moments: readonly string[];
+  /** Courses that were ended by a death and brought to their end by another process. */
+  readonly courses: number;
+}
+
+/** Milliseconds after which a process that is dead, or has nothing to wait for, counts as hanging. */
+const PATIENCE_MS = 20_000;
+
+/**
+ * Kills a process at each moment of a scenario, lets another go on, and checks what comes of it: nothing that was
+ * acknowledged is lost, each run has one end, each call one result, nothing is decided or said twice, and the outcome is
+ * that of the course without a death. A moment is each journal write, before and after it is durable, and whatever the
+ * scenario names by `pass` and `effect`.
+ *
+ * @throws Error that lists the moments after which something was wrong.
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, memoryJournal, openSession } from '@treadle/core';
+ * import { crashMatrix, scriptedModel } from '@treadle/testing';
+ *
+ * const agent = defineAgent({ model: scriptedModel(() => 'Hello.') });
+ * const report = await crashMatrix(() => {
+ *   const journal = memoryJournal();
+ *   return {
+ *     sessionId: 's1',
+ *     open: async () => journal,
+ *     async live({ journal, clock, ids }) {
+ *       const { sessions } = await journal.list();
+ *       const options = { journal, clock, ids };
+ *       const session = await (sessions.length > 0
+ *         ? openSession(agent, 's1', options)
+ *         : createSession(agent, { ...options, id: 's1' }));
+ *       if (session.hasOpenRun) await session.resume().result;
+ *       else if (session.messages.length === 0) await session.prompt('Hi').result;
+ *     },
+ *     outcome: (log) => log.filter(({ type }) => type === 'run_ended').length,
+ *   };
+ * });
+ * console.log(report.courses === report.moments.length); // true
+ * ```
+ */
+export async function crashMatrix(
+  scenario: () => CrashCourse | Promise<CrashCourse>,
+  { moments: chosen = () => true, deaths = 1 }: CrashOptions = {},
+): Promise<CrashReport> {
+  const whole = await play(await scenario(), []);
+  const all = whole.lives[0] ?? [];
+  const problems: string[] = [];
+  let courses = 0;
+  for (let moment = 0; moment < all.length; moment++) {
+    if (!chosen(moment, all.length)) continue;
+    const second = deaths === 2 ? [(moment * 7) % (all.length - moment + 5)] : [];
+    try {
+      const played = await play(await scenario(), [moment, ...second]);
+      if (played.lives.length < 2) throw new Error('the process was not killed');
+      courses += 1;
+      if (!isDeepStrictEqual(played.outcome, whole.outcome)) {
+        throw new Error(`the outcome is ${JSON.stringify(played.outcome)}, not ${JSON.stringify(whole.outcome)}`);
+      }
+    } catch (error) {
+      problems.push(`${moment} (${all[moment]}${second.length > 0 ? `, then ${second[0]}` : ''}): ${errorText(error)}`);
+    }
+  }
+  if (problems.length > 0) {
+    throw new Error(`${problems.length} of ${all.length} deaths went wrong:\n${problems.join('\n')}`);
+  }
+  return { moments: all, courses };
+}
+
+interface Played {
+  /** What each life has passed. */
+  readonly lives: readonly (readonly string[])[];
+  readonly outcome: unknown;
+}
+
+/** Plays one course, with a death at the given moment of each life; the last one lives to the end. */
+async function play(course: CrashCourse, deaths: readonly number[]): Promise<Played> {
+  const acknowledged = new Map<number, DurableEvent>();
+  const lives: (readonly string[])[] = [];
+  try {
+    for (let number = 1; ; number++) {
+      const journal = await course.open();
+      const started = startLife({ number, journal, deathAt: deaths[number - 1] ?? null, acknowledged });
+      lives.push(started.passed);
+      const failure = await settled(course.live(started.life), started.gone);
+      await started.bury();
+      const dead = started.isDead;
+      if (dead && failure === HANGS) throw new Error('the process hangs when its journal fails');
+      if (!dead && failure !== null) throw failure instanceof Error ? failure : new Error(errorText(failure));
+      if (!dead) {
+        const log = await logOf(journal, course.sessionId);
+        checkLog(log, acknowledged);
+        return { lives, outcome: await course.outcome(log) };
+      }
+    }
+  } finally {
+    await course.dispose?.();
+  }
+}
+
+const HANGS = new Error('the process hangs');
+
+/** What the work failed with; null when it ended well. */
+async function settled(work: Promise<void>, gone: Promise<void>): Promise<unknown> {
+  const { promise: late, resolve } = Promise.withResolvers<unknown>();
+  const timer = setTimeout(resolve, PATIENCE_MS, HANGS);
+  const failure = await Promise.race([
+    work.then(() => null).catch((error: unknown) => error),
+    gone.then(() => null),
+    late,
+  ]);
+  clearTimeout(timer);
+  return failure;
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import {
+  defineTool,
+  memoryLedger,
+  type DurableEvent,
+  type Journal,
+  type Ledger,
+  type Memory,
+  type Model,
+  type ModelRequest,
+  type Tool,
+  type Usage,
+} from '@treadle/core';
+import { scriptedModel } from '../scripted-model.ts';
+import { transientMemory, type TransientMemory } from '../transient-memory.ts';
+import type { Turn } from '../turns.ts';
+import type { CrashLife } from './life.ts';
+
+/** What is outside the processes of a course, and remembers what they did to it. */
+export interface World {
+  /** How often each tool had its effect, and under which keys. */
+  readonly effects: Map<string, string[]>;
+  readonly ledger: Ledger;
+  readonly memory: TransientMemory;
+  /** US dollars of the replies that were heard to their end. */
+  spent: number;
+  /** Somebody else's way into the session. */
+  readonly outside: Journal;
+  /** What was done that must not be, such as asking again what is known. */
+  readonly wrongs: string[];
+}
+
+/** US dollars in the world's ledger. */
+export const LEDGER_LIMIT = 20;
+
+export const newWorld = (outside: Journal): World => ({
+  effects: new Map(),
+  ledger: memoryLedger(LEDGER_LIMIT),
+  memory: transientMemory(),
+  spent: 0,
+  outside,
+  wrongs: [],
+});
+
+const costOf = ({ input, output }: Usage): number => ((input ?? 0) + (output ?? 0)) / 10_000;
+
+/** What somebody who isn't the session's process says to it, once, whoever makes them say it. */
+const say = (world: World, sessionId: string, type: 'steering' | 'follow_up', text: string): Promise<unknown> =>
+  world.outside.post(sessionId, { type, message: { content: [{ type: 'text', text }] } }, `said:${text}`, 1);
+
+const toolNames = ['look', 'charge', 'deploy', 'pick', 'write', 'read'] as const;
+type ToolName = (typeof toolNames)[number];
+
+/** The tools of one process. What they do to the world they do between two moments at which it may die. */
+export function toolsOf(world: World, life: CrashLife): Tool[] {
+  const act = (name: ToolName, key: string, result: string, also?: () => Promise<unknown>): Promise<string> => {
+    const begun = [...life.acknowledged.values()].findLast(
+      (event) => event.type === 'tool_started' && event.idempotencyKey === key,
+    );
+    if (!begun) world.wrongs.push(`${name} acts before its start is in the log`);
+    return life.effect(name, async () => {
+      world.effects.set(name, [...(world.effects.get(name) ?? []), key]);
+      await also?.();
+      return result;
+    });
+  };
+  const simple = { type: 'object', properties: {} } as const;
+  return [
+    defineTool({
+      name: 'look',
+      description: 'Looks.',
+      readOnly: true,
+      execute: (_, { idempotencyKey, sessionId }) =>
+        act('look', idempotencyKey, 'all is well; '.repeat(150), () =>
+          say(world, sessionId, 'steering', 'Be careful.'),
+        ),
+    }),
+    defineTool({
+      name: 'charge',
+      description: 'Charges a card.',
+      replay: 'never',
+      execute: (_, { idempotencyKey }) => act('charge', idempotencyKey, 'charged'),
+    }),
+    defineTool({
+      name: 'deploy',
+      description: 'Deploys.',
+      replay: 'ask',
+      execute: (_, { idempotencyKey }) => act('deploy', idempotencyKey, 'deployed'),
+    }),
+    defineTool({ name: 'pick', description: 'Asks for a colour.', runs: 'client', parameters: simple }),
+    defineTool({
+      name: 'write',
+      description: 'Writes a file.',
+      replay: 'safe',
+      parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+      access: ({ path }) => ({ folder: '/work', paths: [{ path: `/work/${path}`, write: true }], edits: true }),
+      execute: ({ path }, { idempotencyKey }) => act('write', idempotencyKey, `wrote ${path}`),
+    }),
+    defineTool({
+      name: 'read',
+      description: 'Reads much.',
+      readOnly: true,
+      execute: (_, { idempotencyKey, sessionId }) =>
+        act('read', idempotencyKey, 'it says much; '.repeat(60), () =>
+          say(world, sessionId, 'follow_up', 'Wrap it up.'),
+        ),
+    }),
+  ];
+}
+
+const isSummaryWanted = ({ messages }: ModelRequest): boolean => {
+  const last = messages.at(-1);
+  return last?.role === 'user' && last.origin === 'compaction' && last.removed === undefined;
+};
+
+/** About as many tokens as a provider would count. */
+const usageOf = ({ messages }: ModelRequest): Partial<Usage> => ({
+  input: Math.ceil(JSON.stringify(messages).length / 6),
+});
+
+/** Says what comes next from what it is sent, so that any process goes on where another one died. */
+function reply(request: ModelRequest): Turn {
+  return { usage: usageOf(request), ...(isSummaryWanted(request) ? { text: 'Much was done.' } : nextTurn(request)) };
+}
+
+function nextTurn({ messages }: ModelRequest): Turn {
+  const last = messages.findLast((message) => message.role === 'tool');
+  if (last === undefined) {
+    return { text: 'I begin.', toolCalls: ['look', 'charge', 'deploy', 'pick'].map((name) => ({ name })) };
+  }
+  if (last.toolName === 'pick') return { toolCalls: [{ name: 'write', arguments: { path: 'draft' } }] };
+  if (last.toolName === 'write') return { text: 'I read it.', toolCalls: [{ name: 'read' }] };
+  const said = messages.findLast(
+    (message) => message.role === 'user' && (message.origin === 'follow_up' || message.origin === 'check'),
+  );
+  if (said?.role !== 'user') return { text: 'Almost.' };
+  return { text: said.origin === 'check' ? 'Final.' : 'Draft.' };
+}
+
+/** The model of one process, which may die before it asks, while it hears the reply, and before it writes it down. */
+export function modelOf(world: World, life: CrashLife): Model {
+  const scripted = scriptedModel(reply, { cost: costOf, contextWindow: 1100, chunkSize: 4 });
+  return {
+    ...scripted,
+    async *stream(request, signal) {
+      await life.pass('before the model is asked');
+      let deltas = 0;
+      for await (const event of scripted.stream(request, signal)) {
+        if (event.type === 'text_delta' && ++deltas === 2) await life.pass('amid a reply');
+        if (event.type === 'finish') {
+          // Summaries are not drawn on the budget.
+          if (!isSummaryWanted(request)) world.spent += costOf(event.usage);
+          await life.pass('after a reply');
+        }
+        yield event;
+      }
+    },
+  };
+}
+
+/** Notes when something is asked that the log has an answer to. */
+export function neverAgain(world: World, life: CrashLife, about: string, isAnswer: (key: string) => boolean): void {
+  for (const event of life.acknowledged.values()) {
+    if (event.type === 'decision_made' && isAnswer(event.key)) world.wrongs.push(`${about} was asked again`);
+  }
+}
+
+/** The ledger as one process reaches it. */
+export function ledgerOf(world: World, life: CrashLife): Ledger {
+  const { ledger } = world;
+  return {
+    ...ledger,
+    reserve(id, worstCase) {
+      neverAgain(world, life, `the money for ${id}`, (key) => key === id);
+      return life.effect('a reservation', () => ledger.reserve(id, worstCase));
+    },
+    settle: (id, cost) => life.effect('a settlement', () => ledger.settle(id, cost)),
+    release: (id) => life.effect('a release', () => ledger.release(id)),
+  };
+}
+
+/** The memory as one process reaches it. */
+export function memoryOf(world: World, life: CrashLife): Memory {
+  return {
+    async retrieve() {
+      neverAgain(world, life, 'the memory', (key) => key.startsWith('memory:'));
+      return life.effect('a retrieval', () => ['The card is on file.']);
+    },
+    async update(run) {
+      neverAgain(world, life, `the update of ${run.runId}`, (key) => key.startsWith('memory_update:'));
+      await life.effect('an update', () => world.memory.update(run));
+    },
+  };
+}
+
+/** What the tools did, and what the ledger has, whatever died on the way. */
+export async function checkWorld(world: World, log: readonly DurableEvent[], deaths: number): Promise<void> {
+  assert.deepEqual(world.wrongs, []);
+  const often = (name: ToolName): number => world.effects.get(name)?.length ?? 0;
+  const unknown = log.filter((event) => event.type === 'tool_call_rejected');
+  assert.ok(unknown.length <= (deaths === 0 ? 0 : 1), 'only the call that was in doubt has no result of its own');
+  for (const { reason, toolName } of unknown) assert.deepEqual([reason, toolName], ['in_doubt', 'charge']);
+  const approvals = log.filter((event) => event.type === 'approval_answered').length;
+  assert.ok(often('charge') <= 1, 'what may never run twice did');
+  assert.ok(often('charge') === 1 || unknown.length === 1, 'what was not done is said to be done');
+  for (const name of ['look', 'write', 'read'] as const) {
+    assert.ok(often(name) >= 1 && often(name) <= 1 + deaths, `${name} ran ${often(name)} times`);
+  }
+  // One of the approvals is for the write.
+  assert.ok(often('deploy') >= 1 && often('deploy') <= approvals, `deploy ran ${often('deploy')} times`);
+  for (const [name, keys] of world.effects) assert.equal(new Set(keys).size, 1, `${name} ran under two keys`);
+  const { reserved, spent } = await world.ledger.balance();
+  assert.equal(reserved, 0, 'money is still set aside');
+  assert.ok(spent <= LEDGER_LIMIT, 'the ledger is overdrawn');
+  assert.ok(spent >= world.spent - 1e-6, `$${world.spent} were spent, and the ledger has $${spent}`);
+}
