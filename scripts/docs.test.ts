@@ -148,7 +148,7 @@ describe('the reader of code blocks', () => {
   });
 
   it('finds what a program says it prints', () => {
-    expect(outputIn("run(); /* No. */\n\n/* Output:\na\n\nb\n*/\n", 'a.ts')).toBe('a\n\nb\n');
+    expect(outputIn('run(); /* No. */\n\n/* Output:\na\n\nb\n*/\n', 'a.ts')).toBe('a\n\nb\n');
   });
 
   it.each(['run();\n', '/* Output:\na\n*/\nrun();\n'])('refuses a program that does not end with it: %j', (source) => {
