@@ -249,7 +249,7 @@ describe('abort', () => {
     hold.open();
   });
 
-  it('during tools ends the run even when a tool ignores its signal, and every call has a result', async () => {
+  it('T3: during tools ends the run even when a tool ignores its signal, and every call has a result', async () => {
     const clock = testClock();
     let started = 0;
     const both = gate();

@@ -24,6 +24,7 @@ const GUARDS: ReadonlySet<HookEvent> = new Set([
   'before_run',
   'before_turn',
   'before_tool',
+  'before_tool_update',
   'permission_request',
   'before_compaction',
 ]);

@@ -150,6 +150,17 @@ run_ended completed
     expect(text).toContain('tool_ended bash "ran ls"');
   });
 
+  it('when before_tool_update crashes: nobody sees the update either', async () => {
+    const script = golden({ live: true });
+    const crash = script.hook('before_tool_update', () => {
+      throw new Error('no database');
+    });
+    const { text } = await play(script, [runs('ls'), 'Done.'], [crash]);
+    expect(text).toContain('* before_tool_update');
+    expect(text).not.toContain('tool_update bash "running');
+    expect(text).toContain('tool_ended bash "ran ls"');
+  });
+
   it('of a session: start, prompt, tool, failure, stop, end', async () => {
     const script = golden();
     const events: readonly HookEvent[] = [

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, testClock, type ScriptedToolCall } from '@treadle/testing';
+import { logOf, scriptedModel, testClock, type ScriptedToolCall } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
   defineTool,
+  memoryJournal,
   type AgentDefinition,
   type StandardSchema,
   type RunResult,
@@ -162,7 +163,7 @@ describe('a call that can not run', () => {
     ['has an argument of the wrong type', { name: 'echo', arguments: { text: 3 } }, '/text'],
     ['has an argument too many', { name: 'echo', arguments: { text: 'a', more: 1 } }, 'more'],
     ['has no arguments where some are needed', { name: 'echo', argumentsText: '' }, 'text'],
-  ])('because it %s is answered with an error and never started', async (_, call, words) => {
+  ])('T7, P5, P11: because it %s is answered with an error and never started', async (_, call, words) => {
     const { results, events } = await play([call], [echo, now]);
     expect(textOf(results[0])).toContain(words);
     expect(results[0]?.isError).toBe(true);
@@ -214,18 +215,18 @@ describe('a call that can not run', () => {
 });
 
 describe('a tool named like an inherited property', () => {
-  it.each(['toString', '__proto__', 'constructor', 'hasOwnProperty'])('%s is an ordinary tool', async (name) => {
+  it.each(['toString', '__proto__', 'constructor', 'hasOwnProperty'])('T9: %s is an ordinary tool', async (name) => {
     const tool = defineTool({ name, description: 'Odd name.', execute: () => 'fine' });
     const { results } = await play([{ name }], [tool]);
     expect(textOf(results[0])).toBe('fine');
   });
 
-  it.each(['toString', '__proto__', 'constructor'])('%s is unknown when nobody defined it', async (name) => {
+  it.each(['toString', '__proto__', 'constructor'])('T9: %s is unknown when nobody defined it', async (name) => {
     const { results } = await play([{ name }], []);
     expect(results[0]?.isError).toBe(true);
   });
 
-  it('leaves Object.prototype alone whatever the arguments', async () => {
+  it('T8: leaves Object.prototype alone whatever the arguments', async () => {
     const tool = defineTool({
       name: 'take',
       description: 'Takes.',
@@ -275,7 +276,7 @@ describe('a tool that misbehaves', () => {
       'undefined',
     ],
     ['rejects with an object', () => Promise.reject({ code: 7 }), '{"code":7}'],
-  ] as [string, () => never, string][])('and %s has an error as its result', async (_, execute, words) => {
+  ] as [string, () => never, string][])('T1: and %s has an error as its result', async (_, execute, words) => {
     const { results, result } = await play([{ name: 'bad' }], [tool(execute)]);
     expect(results[0]?.isError).toBe(true);
     expect(textOf(results[0])).toContain(words);
@@ -364,7 +365,7 @@ describe('a tool that misbehaves', () => {
     expect(resultsOf(result)[0]?.isError).toBe(true);
   });
 
-  it('and never resolves is stopped by its timeout, and its late answer changes nothing', async () => {
+  it('T2: and never resolves is stopped by its timeout, and its late answer is not journaled', async () => {
     const clock = testClock();
     let late: (text: string) => void = () => {};
     let started: () => void = () => {};
@@ -379,9 +380,10 @@ describe('a tool that misbehaves', () => {
           started();
         }),
     });
+    const journal = memoryJournal();
     const session = await createSession(
       defineAgent({ model: scriptedModel([{ toolCalls: [{ name: 'bad' }] }, 'Done.']), tools: [hangs] }),
-      { clock },
+      { clock, journal },
     );
     const run = session.prompt('Go.');
     await running;
@@ -391,7 +393,10 @@ describe('a tool that misbehaves', () => {
     late('too late');
     await session.idle();
     expect(textOf(resultsOf(result)[0])).toContain('timed out after 5000 ms');
-    expect(JSON.stringify(session.messages)).not.toContain('too late');
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const log = await logOf(journal, session.id);
+    expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(1);
+    expect(JSON.stringify([log, session.messages])).not.toContain('too late');
   });
 
   it('takes the timeout of the agent when it has none, and its own when it has one', async () => {
@@ -425,7 +430,7 @@ describe('a tool that misbehaves', () => {
     expect(seen).toEqual(['own@50', 'agents@80']);
   });
 
-  it('and returns far too much has the middle cut out', async () => {
+  it('T4: and returns far too much has the middle cut out', async () => {
     const { results } = await play([{ name: 'bad' }], [tool(() => `start${'x'.repeat(100_000)}end`)], {
       maxToolResultLength: 1000,
     });
@@ -436,7 +441,7 @@ describe('a tool that misbehaves', () => {
     expect(text).toContain('characters cut out');
   });
 
-  it('and returns half a character has it replaced', async () => {
+  it('T5: and returns half a character has it replaced', async () => {
     const { results } = await play([{ name: 'bad' }], [tool(() => 'a\ud800b')]);
     expect(textOf(results[0])).toBe('a\ufffdb');
   });

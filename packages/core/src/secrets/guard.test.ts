@@ -102,6 +102,26 @@ describe('a tool that needs a secret', () => {
     expect(JSON.stringify(log)).toContain('Deployed with [secret:DEPLOY_KEY].');
   });
 
+  it('has the rest of its context, the history too', async () => {
+    const texts: string[] = [];
+    const remember = defineTool({
+      name: 'remember',
+      description: 'Remembers.',
+      execute: async (_, { readHistory, sessionId }) => {
+        const found = (await readHistory?.('input_3')) ?? [];
+        texts.push(sessionId, JSON.stringify(found));
+        return 'ok';
+      },
+    });
+    const { session } = await play(
+      [{ toolCalls: [{ name: 'remember' }] }, 'Done.'],
+      [guard.tool(remember)],
+      `Is it ${KEY}?`,
+    );
+    expect(texts[0]).toBe(session.id);
+    expect(texts[1]).toContain('Is it [secret:DEPLOY_KEY]?');
+  });
+
   it('gets no other one, and none unless it is said', async () => {
     const call = (key: string) => [{ toolCalls: [{ name: 'deploy', arguments: { key } }] }, 'Done.'];
     await play(call('[secret:OTHER_KEY]'), [guard.tool(deploy, ['DEPLOY_KEY'])]);

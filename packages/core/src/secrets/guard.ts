@@ -86,6 +86,7 @@ function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[]): T
           get signal() {
             return context.signal;
           },
+          ...(context.readHistory ? { readHistory: context.readHistory } : {}),
           update: (partial: ToolOutput) => context.update(clean(partial)),
           progress: (text: string) => context.progress(redactor.redact(text)),
         };

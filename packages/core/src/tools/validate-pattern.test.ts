@@ -62,7 +62,7 @@ describe('the automaton', () => {
   });
 });
 
-describe('patterns that would take exponential time in a backtracking engine', () => {
+describe('T10: patterns that would take exponential time in a backtracking engine', () => {
   it.each(['^(a+)+$', '^(a|aa)+$', '(a*)*b', '^(?:a?){40}a{40}$', '(x+x+)+y', '^(([a-z])+.)+[A-Z]([a-z])+$'])(
     'answers for %s at once',
     (source) => {

@@ -290,7 +290,7 @@ describe('bounds', () => {
     return value;
   };
 
-  it('a value nested 10,000 levels is answered, not overflowed', () => {
+  it('T10: a value nested 10,000 levels is answered, not overflowed', () => {
     const arrays = nest(10_000, (inner) => [inner]);
     expect(messages({ items: { $ref: '#' } }, arrays)).toEqual([expect.stringContaining('nested too deep')]);
     expect(messages({ uniqueItems: true }, [arrays])).toEqual([expect.stringContaining('nested too deep')]);
@@ -304,7 +304,7 @@ describe('bounds', () => {
     expect(messages({ const: [[1]] }, arrays)).toHaveLength(1);
   });
 
-  it('a schema nested 10,000 levels is a problem, not an overflow', () => {
+  it('T10: a schema nested 10,000 levels is a problem, not an overflow', () => {
     const deep = nest(10_000, (inner) => ({ items: inner === 1 ? true : inner })) as JsonSchema;
     expect(compileSchema(deep).problems).toHaveLength(1);
     expect(compileSchema({ const: nest(10_000, (inner) => [inner]) }).problems).toHaveLength(1);

@@ -241,7 +241,7 @@ describe.runIf(linux)('T11: what a command leaves running is found and ended', (
 });
 
 describe('long output', () => {
-  test('is cut in the middle; the whole is in a file that read_file reads', async () => {
+  test('T4: is cut in the middle; the whole is in a file that read_file reads', async () => {
     const { root, bash } = await tool();
     const answer = await call(bash, { command: 'seq 1 100000' });
     const [path] = answer.details['spillFiles'] as string[];
@@ -303,7 +303,7 @@ describe('long output', () => {
   });
 });
 
-describe('output that is not text', () => {
+describe('T5: output that is not text', () => {
   test.each([
     ['terminal sequences', `printf '\\033[31mred\\033[0m \\033]0;title\\007plain'`, 'red plain'],
     ['NUL and other controls', `printf 'a\\000b\\001c\\177'`, 'a␀b␁c␡'],
