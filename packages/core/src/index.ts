@@ -55,7 +55,9 @@ export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './
 export * from './limits/ledger.ts';
 export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './limits/budget.ts';
 export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './limits/guard.ts';
+export * from './projections/conversations.ts';
 export * from './projections/cost-table.ts';
+export * from './projections/run-log.ts';
 export * from './projections/run-result.ts';
 export * from './projections/session-tree.ts';
 export * from './projections/session-tree-queries.ts';

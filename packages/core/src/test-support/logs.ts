@@ -116,6 +116,16 @@ const PLAYS: Readonly<Record<string, Play>> = {
     agent: { inputFilters: [secretFilter] },
     act: (session) => steered(session, 'A secret.'),
   },
+  'rewritten by a hook': {
+    turns: [calls('read', 'read'), 'Done.'],
+    agent: { hooks: [defineHook('after_tool', () => ({ output: 'something longer instead' }))] },
+    act: (session) => ask(session, 'Look.'),
+  },
+  closed: {
+    turns: [calls('read'), 'So far so good.'],
+    agent: { limits: { maxTurns: 1 }, closingCall: true },
+    act: (session) => ask(session, 'Look.'),
+  },
   steered: { turns: [calls('read'), 'All right.'], act: (session) => steered(session, 'Shorter.') },
   limited: {
     turns: [calls('read'), calls('read'), calls('read')],

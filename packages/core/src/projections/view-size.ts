@@ -1,0 +1,73 @@
+import { estimateMessage, estimateMessages } from '../context/estimate.ts';
+import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../context/history.ts';
+import type { DurableEvent } from '../events/events.ts';
+import { asHookDecision } from '../hooks/hook.ts';
+import { isJsonObject } from '../json.ts';
+import type { Message } from '../messages/message.ts';
+
+/** How big the view is: what a model would be sent. */
+export interface ViewSize {
+  take(event: DurableEvent): void;
+  readonly messages: number;
+  /** An estimate of the messages alone, without the system prompt and the tools. */
+  readonly tokens: number;
+}
+
+/** Starts the fold of a view's size. What is added costs what is new; a compaction costs what it leaves. */
+export function viewSizeFold(): ViewSize {
+  let view: Message[] = [];
+  let tokens = 0;
+  let turn: OpenTurn | null = null;
+  let runIsOpen = false;
+
+  function replace(messages: Message[]): void {
+    view = messages;
+    tokens = estimateMessages(messages);
+  }
+  function add(message: Message): void {
+    view.push(message);
+    tokens += estimateMessage(message);
+  }
+
+  return {
+    get messages() {
+      return view.length;
+    },
+    get tokens() {
+      return tokens;
+    },
+    take(event) {
+      if (event.type === 'run_started') runIsOpen = true;
+      else if (event.type === 'run_ended') runIsOpen = false;
+      // During a run an import is refused.
+      else if (event.type === 'input_received' && event.input.type === 'import' && !runIsOpen) {
+        replace([...event.input.messages]);
+      } else if (event.type === 'message_added' && event.inView) {
+        add(event.message);
+        if (event.message.role === 'assistant') turn = openTurn(event.message);
+      } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') {
+        turn?.results.set(event.callId, resultOf(event));
+      } else if (event.type === 'decision_made') rewrite(turn, event);
+      else if (event.type === 'turn_ended') {
+        for (const message of resultsInOrder(turn)) add(message);
+        turn = null;
+      } else if (event.type === 'compacted') {
+        const before = view;
+        replace(
+          event.view.flatMap((part) =>
+            part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
+          ),
+        );
+      }
+    },
+  };
+}
+
+/** A hook may have put something else in a result's place. */
+function rewrite(turn: OpenTurn | null, event: Extract<DurableEvent, { type: 'decision_made' }>): void {
+  const { kind, callId, decision } = event;
+  const result = callId === undefined ? undefined : turn?.results.get(callId);
+  if (kind !== 'hook' || !isJsonObject(decision) || callId === undefined || !result) return;
+  const { output } = asHookDecision(decision);
+  if (output) turn?.results.set(callId, { ...result, content: output });
+}
