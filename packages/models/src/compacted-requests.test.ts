@@ -18,6 +18,7 @@ import {
   type Session,
 } from '@treadle/core';
 import { logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
+import { bodyText } from './test-support/body.ts';
 import { WIRES, type Wire } from './test-support/judged-wires.ts';
 
 // Whatever a conversation was, and however it was made smaller, the next request must be one the provider accepts, with all
@@ -96,7 +97,7 @@ function judged(wire: Wire, turns: readonly Turn[], seen: { problems: string[]; 
     provider: wire.provider,
     id: 'model-1',
     stream(request, signal) {
-      const { body } = encode(request);
+      const body = bodyText(encode(request).body);
       seen.bodies.push(body);
       seen.problems.push(...wire.validate(JSON.parse(body) as JsonObject));
       return inner.stream(request, signal);

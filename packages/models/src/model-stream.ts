@@ -1,6 +1,7 @@
 import type {
   Clock,
   Http,
+  HttpBody,
   HttpResponse,
   ModelError,
   ModelEvent,
@@ -27,7 +28,7 @@ export interface StreamSetup {
   prepare(request: ModelRequest): {
     readonly url: string;
     readonly headers: Record<string, string>;
-    readonly body: string;
+    readonly body: HttpBody;
   };
 }
 

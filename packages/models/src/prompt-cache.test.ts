@@ -14,6 +14,7 @@ import {
 } from '@treadle/core';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { anthropicMessages } from './protocols/anthropic-messages.ts';
+import { bodyText } from './test-support/body.ts';
 
 // What a long run costs at a provider that keeps prompts for five minutes where it is told to: what it reads from there is
 // billed at a tenth, what it puts there at five quarters. The requests are the wire's own, with its own marks; only the
@@ -129,7 +130,7 @@ async function bills(turns: number, context: ContextOptions, cache: CacheHints =
   const model: Model = {
     ...inner,
     stream(request, signal) {
-      const blocks = blocksOf(JSON.parse(encode(request).body) as JsonObject);
+      const blocks = blocksOf(JSON.parse(bodyText(encode(request).body)) as JsonObject);
       real += billed.bill(blocks, clock.now());
       best += ideal.bill(blocks, clock.now());
       return inner.stream(request, signal);

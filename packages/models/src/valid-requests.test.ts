@@ -13,6 +13,7 @@ import {
   type Session,
 } from '@treadle/core';
 import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
+import { bodyText } from './test-support/body.ts';
 import { WIRES, type Wire } from './test-support/judged-wires.ts';
 
 // Whatever a run went through, and wherever it was cut off, the next request must be one the provider accepts. The
@@ -85,7 +86,7 @@ function judged(wire: Wire, problems: string[]): Model {
     provider: wire.provider,
     id: 'model-1',
     stream(request: ModelRequest, signal) {
-      const body = JSON.parse(encode(request).body) as JsonObject;
+      const body = JSON.parse(bodyText(encode(request).body)) as JsonObject;
       problems.push(...wire.validate(body));
       return inner.stream(request, signal);
     },

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { TreadleError } from '@treadle/core';
-import type { HttpRequest, ModelError } from '@treadle/core';
+import { bytesOfBody, TreadleError } from '@treadle/core';
+import type { HttpBody, HttpRequest, ModelError } from '@treadle/core';
 import { testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { bedrock } from '../deployments/bedrock.ts';
@@ -44,7 +44,7 @@ function expectedAuthorization({ request, region, service }: Signing): string {
     ...names.map((name) => `${name}:${(headers[name] ?? 'missing').trim().replace(/\s+/g, ' ')}`),
     '',
     names.join(';'),
-    sha256(request.body ?? ''),
+    sha256(bytesOfBody(request.body ?? '')),
   ].join('\n');
   const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
   const key = [date.slice(0, 8), region, service, 'aws4_request'].reduce<string | Buffer>(
@@ -100,7 +100,7 @@ describe('a signed request', () => {
     expect(request.headers).toMatchObject({
       'x-amz-date': '20260203T040506Z',
       'x-amz-security-token': 'session/token+==',
-      'x-amz-content-sha256': sha256(request.body ?? ''),
+      'x-amz-content-sha256': sha256(bytesOfBody(request.body ?? '')),
     });
     expect(request.headers['authorization']).toMatch(/SignedHeaders=[^,]*host;[^,]*x-amz-date;x-amz-security-token/);
     expect(request.headers['authorization']).toBe(
@@ -117,7 +117,12 @@ describe('a signed request', () => {
     expect(request.headers).not.toHaveProperty('x-amz-security-token');
   });
 
-  it('is right over any bytes, for any service', async () => {
+  it.each<[string, HttpBody]>([
+    ['any bytes', Uint8Array.from([0, 255, 128])],
+    ['bytes in several pieces', [Uint8Array.from([0, 255]), Uint8Array.from([]), Uint8Array.from([128])]],
+    ['no bytes', []],
+    ['a text', 'Grüße'],
+  ])('is right over %s, for any service', async (_, body) => {
     const request: UnauthorizedRequest = {
       method: 'POST',
       url: 'https://example.amazonaws.com/a/%F0%9F%A6%8A/(b)!',
@@ -126,7 +131,7 @@ describe('a signed request', () => {
         'x-amz-target': 'A.B',
         'user-agent': 'changed on the way',
       },
-      body: Uint8Array.from([0, 255, 128]),
+      body,
     };
     const options = { region: 'us-east-1', service: 'execute-api', credentials: KEYS, clock: testClock(NOW) };
     const added = await awsSignature(options).authorize(request, new AbortController().signal);

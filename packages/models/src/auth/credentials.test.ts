@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelOptions } from '../deployments/deployment.ts';
 import { openai } from '../deployments/openai.ts';
 import { nodeHttp } from '../http/node-http.ts';
+import { bodyText } from '../test-support/body.ts';
 import { received, serve } from '../test-support/servers.ts';
 import { REQUEST } from '../test-support/streams.ts';
 import type { CredentialProvider, UnauthorizedRequest } from './credentials.ts';
@@ -72,14 +73,14 @@ describe('credentials that are asked for', () => {
     const credentials: CredentialProvider = {
       authorize(request) {
         asked.push(request);
-        return { 'X-Signature': `of ${request.body.length} characters`, accept: 'nothing' };
+        return { 'X-Signature': `of ${bodyText(request.body).length} characters`, accept: 'nothing' };
       },
     };
     await ask(server.url, credentials, { headers: { 'x-mine': '1' } });
     const [request] = asked;
     expect(request).toMatchObject({ method: 'POST', url: `${server.url}/v1/chat/completions` });
     expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'x-mine': '1' });
-    expect(request?.body).toBe(sent[0]?.body);
+    expect(bodyText(request?.body)).toBe(sent[0]?.body);
     expect(sent[0]?.headers).toMatchObject({ accept: 'nothing', 'x-mine': '1' });
     expect(sent[0]?.headers['x-signature']).toBe(`of ${sent[0]?.body.length} characters`);
     expect(sent[0]?.headers).not.toHaveProperty('authorization');

@@ -1,12 +1,12 @@
 import { errorText, TreadleError } from '@treadle/core';
-import type { Clock, Http, HttpRequest, HttpResponse } from '@treadle/core';
+import type { Clock, Http, HttpBody, HttpRequest, HttpResponse } from '@treadle/core';
 
 /** A request that wants credentials, exactly as it will be sent. Header names are lowercase; `host` is in the URL. */
 export interface UnauthorizedRequest {
   readonly method: HttpRequest['method'];
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
+  readonly body: HttpBody;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { systemClock } from '@treadle/core';
-import type { Http, HttpResponse } from '@treadle/core';
+import { bytesOfBody, systemClock } from '@treadle/core';
+import type { Http, HttpBody, HttpResponse } from '@treadle/core';
 import { DEFAULT_FIRST_BYTE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS, transportError, watchIdle } from './timeouts.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 
@@ -67,6 +67,10 @@ const streamBody = (
   return { [Symbol.asyncIterator]: () => iterator };
 };
 
+/** A body in one piece: `fetch` takes no list. */
+const wholeBody = (body: HttpBody): string | Uint8Array<ArrayBuffer> =>
+  typeof body === 'string' ? body : (bytesOfBody(body) as Uint8Array<ArrayBuffer>);
+
 /**
  * Any `fetch` as an {@link Http}. Redirects are not followed.
  *
@@ -97,7 +101,7 @@ export function fetchHttp(fetch: FetchLike, options: HttpTimeouts = {}): Http {
       const response = await fetch(request.url, {
         method: request.method,
         headers: { ...request.headers },
-        ...(request.body === undefined ? {} : { body: request.body as string | Uint8Array<ArrayBuffer> }),
+        ...(request.body === undefined ? {} : { body: wholeBody(request.body) }),
         signal: own.signal,
         redirect: 'manual',
       });

@@ -50,6 +50,26 @@ describe.each<[string, (timeouts?: HttpTimeouts) => Http]>([
     expect(seen).toBe('POST /path?q=1 yes {"ü":1}');
   });
 
+  it('sends a body in pieces as one, with its length', async () => {
+    const seen: unknown[] = [];
+    await using server = await serve((request, response) => {
+      void received(request).then((body) => {
+        const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+        seen.push({ body, length, coding });
+        response.end();
+      });
+    });
+    const http = create();
+    const texts = ['{"ü":"', 'x'.repeat(300_000), '', '🦊"}'];
+    const bodies = [texts, texts.slice(0, 1), []];
+    for (const pieces of bodies) {
+      await textOf(await http(post(server.url, { body: pieces.map((text) => new TextEncoder().encode(text)) })));
+    }
+    expect(seen).toEqual(
+      bodies.map((pieces) => ({ body: pieces.join(''), length: String(Buffer.byteLength(pieces.join(''))) })),
+    );
+  });
+
   it('delivers each chunk when it comes', async () => {
     let go = (): void => undefined;
     await using server = await serve((_, response) => {

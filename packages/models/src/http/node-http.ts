@@ -1,7 +1,7 @@
 import type * as NodeHttp from 'node:http';
 import type { Readable } from 'node:stream';
 import { systemClock } from '@treadle/core';
-import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
+import type { Http, HttpBody, HttpRequest, HttpResponse } from '@treadle/core';
 import { createChunkQueue } from './chunk-queue.ts';
 import { knowsProxies, proxyEnvironment, proxyUnsupported, wantsProxy } from './proxy.ts';
 import type { Environment } from './proxy.ts';
@@ -58,6 +58,19 @@ const createTargets = (secure: boolean): Scheme['target'] => {
   };
 };
 
+const lengthOf = (body: HttpBody): number => {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.length : body.reduce((total, { length }) => total + length, 0);
+};
+
+/** Sends a body and ends the request. Node keeps the pieces until it has a connection, then writes them in one go. */
+const sendBody = (request: NodeHttp.ClientRequest, body: HttpBody | undefined): void => {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return void request.end(body);
+  const last = body.length - 1;
+  for (let at = 0; at < last; at++) request.write(body[at]);
+  request.end(body[last]);
+};
+
 /**
  * Headers as a list of names and values, which Node checks and writes as they are; an object's it would keep one by one,
  * for code that changes them. A proxy's and those of an address with a password are left to Node.
@@ -67,11 +80,12 @@ const headersOf = (
   { options, host }: Target,
   { proxies }: Settings,
 ): Readonly<Record<string, string>> | string[] => {
-  if (proxies !== undefined || typeof options.auth === 'string') return headers;
+  const length = body === undefined || headers['content-length'] !== undefined ? undefined : lengthOf(body);
+  if (proxies !== undefined || typeof options.auth === 'string')
+    return length === undefined ? headers : { ...headers, 'content-length': String(length) };
   const list = headers['host'] === undefined ? ['host', host] : [];
   for (const name in headers) list.push(name, headers[name] ?? '');
-  if (body !== undefined && headers['content-length'] === undefined)
-    list.push('content-length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
+  if (length !== undefined) list.push('content-length', String(length));
   return list;
 };
 
@@ -224,7 +238,7 @@ const attempt = (
       const { idleTimeoutMs } = settings;
       resolve({ status: response.statusCode ?? 0, headers: lowercased(response.headers), body, idleTimeoutMs });
     });
-    request.end(input.body);
+    sendBody(request, input.body);
   });
 
 /**

@@ -2,6 +2,7 @@ import type { CacheHints, ModelMessage, ModelRequest } from '@treadle/core';
 import { validateAnthropicRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, call, request, result, user } from '../test-support/messages.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 
@@ -20,7 +21,7 @@ interface Body {
 const tools = ['search', 'read'].map((name) => ({ name, description: '', parameters: { type: 'object' } }));
 const encoder = (): ((input: ModelRequest) => string) => {
   const encode = anthropicMessages().createEncoder({ provider: 'own', modelId: 'm' });
-  return (input) => encode(input).body;
+  return (input) => bodyText(encode(input).body);
 };
 const body = (messages: readonly ModelMessage[], cache?: CacheHints): Body =>
   JSON.parse(encoder()(request(messages, { system: 'S', tools, ...(cache === undefined ? {} : { cache }) }))) as Body;

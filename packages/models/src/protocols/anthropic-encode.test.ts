@@ -1,5 +1,6 @@
 import type { ModelMessage, ModelRequest } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 
@@ -22,7 +23,7 @@ describe('a request', () => {
     );
     expect(wire.path).toBe('/messages');
     expect(wire.headers).toMatchObject({ 'anthropic-version': '2023-06-01', 'content-type': 'application/json' });
-    expect(JSON.parse(wire.body)).toEqual({
+    expect(JSON.parse(bodyText(wire.body))).toEqual({
       model: 'model-1',
       stream: true,
       system: [text('Be brief.')],
@@ -68,8 +69,8 @@ describe('a request', () => {
     const wire = protocol.createEncoder({ provider: 'own', modelId: 'm' })(
       request([user('a\ud83eb 🦊 \\ud83e')], { cache: 'off' }),
     );
-    expect(wire.body).not.toMatch(/[^\\]\\ud83e/);
-    expect((JSON.parse(wire.body) as Body).messages[0]?.content).toEqual([text('a\uFFFDb 🦊 \\ud83e')]);
+    expect(bodyText(wire.body)).not.toMatch(/[^\\]\\ud83e/);
+    expect((JSON.parse(bodyText(wire.body)) as Body).messages[0]?.content).toEqual([text('a\uFFFDb 🦊 \\ud83e')]);
   });
 });
 
@@ -150,7 +151,10 @@ describe('thinking', () => {
 describe('thinking of newer models', () => {
   const written = (modelId: string, fields: Partial<ModelRequest>, quirks = {}): Record<string, unknown> => {
     const encode = anthropicMessages(quirks).createEncoder({ provider: 'own', modelId });
-    return JSON.parse(encode(request([user('Hi')], { cache: 'off', ...fields })).body) as Record<string, unknown>;
+    return JSON.parse(bodyText(encode(request([user('Hi')], { cache: 'off', ...fields })).body)) as Record<
+      string,
+      unknown
+    >;
   };
 
   it.each([

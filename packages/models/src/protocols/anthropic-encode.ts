@@ -116,7 +116,7 @@ export function createAnthropicEncoder(
     body.field('stream', 'true');
     body.field('system', system === '' ? undefined : `[${marks.system ? marked(system) : system}]`);
     body.field('tools', tools === '' ? undefined : `[${marks.tools ? marked(tools) : tools}]`);
-    body.field('messages', `[${transcript.marked(marks.messages)}]`);
+    body.field('messages', ['[', ...transcript.marked(marks.messages), ']']);
     body.field('max_tokens', String(asked > budget ? asked : asked + budget));
     body.field('thinking', thinking?.json);
     body.field('tool_choice', choice === undefined ? undefined : toJson(choice));

@@ -3,6 +3,7 @@ import { TreadleError } from '@treadle/core';
 import { validateAnthropicRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { wireModel } from '../model.ts';
+import { bodyText } from '../test-support/body.ts';
 import { request, user } from '../test-support/messages.ts';
 import { answering, contractProblems, sse, utf8 } from '../test-support/streams.ts';
 import type { Reading } from '../test-support/streams.ts';
@@ -25,7 +26,7 @@ const body = (
   quirks: AnthropicQuirks = {},
 ): Record<string, unknown> => {
   const encode = anthropicMessages(quirks).createEncoder({ provider: 'own', modelId });
-  const written = JSON.parse(encode(request([user('Hi')], { cache: 'off', ...fields })).body) as Record<
+  const written = JSON.parse(bodyText(encode(request([user('Hi')], { cache: 'off', ...fields })).body)) as Record<
     string,
     unknown
   >;

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ModelMessage } from '@treadle/core';
-import { markedAt } from './anthropic-cache.ts';
+import { MARK } from './anthropic-cache.ts';
 import {
   anthropicAssistantContent,
   anthropicInterruptedResult,
@@ -8,9 +8,11 @@ import {
   endsWithMarkableBlock,
   withoutTrailingSpace,
 } from './anthropic-content.ts';
-import { endsToMark, REMEMBERED_MESSAGES } from './cache-marks.ts';
+import { endsToMark, REMEMBERED_MESSAGES, withMarks } from './cache-marks.ts';
 import type { CacheMarks, WireMessage } from './cache-marks.ts';
 import { createCallIds } from './call-ids.ts';
+import { createGrowingText } from './growing-text.ts';
+import type { Piece } from './growing-text.ts';
 import type { createFragments, TranscriptWriter } from './transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
@@ -23,7 +25,7 @@ type Role = WireMessage['role'];
 /** The messages of one conversation as this wire writes them. */
 export interface AnthropicTranscript extends TranscriptWriter {
   /** The elements of `messages` with cache marks in them. Without the marks the text of a call begins the next one's. */
-  marked(marks: CacheMarks['messages']): string;
+  marked(marks: CacheMarks['messages']): readonly Piece[];
   /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
   readonly callsWithoutThinking: boolean;
 }
@@ -33,9 +35,10 @@ const hasSignedThinking = (message: AssistantMessage): boolean =>
     (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
   );
 
-const joined = (before: string, open: Role | undefined, next: Role, content: string): string => {
-  if (open === next) return `${before},${content}`;
-  return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","content":[${content}`;
+/** Content as it follows that of an open message. */
+const following = (open: Role | undefined, next: Role, content: string): string => {
+  if (open === next) return `,${content}`;
+  return `${open === undefined ? '' : ']},'}{"role":"${next}","content":[${content}`;
 };
 
 /** A writer of messages for `provider`. */
@@ -45,7 +48,7 @@ export function createAnthropicTranscript(
 ): AnthropicTranscript {
   const ids = createCallIds(CALL_ID_RULES);
   const messages: WireMessage[] = [];
-  let written = '';
+  const written = createGrowingText();
   let callsWithoutThinking = false;
 
   const openRole = (): Role | undefined => messages.at(-1)?.role;
@@ -57,7 +60,7 @@ export function createAnthropicTranscript(
       add('user', OPENING);
       return add(next, content, markable);
     }
-    written = joined(written, open, next, content);
+    written.append(following(open, next, content));
     if (open !== next) messages.push({ role: next, end: 0 });
     const current = messages.at(-1);
     if (markable && current !== undefined) current.end = written.length;
@@ -82,20 +85,23 @@ export function createAnthropicTranscript(
     callsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
   };
 
-  const marked = (marks: CacheMarks['messages']): string => {
-    let complete = written;
+  const marked = (marks: CacheMarks['messages']): readonly Piece[] => {
+    let end = '';
     let ends: readonly WireMessage[] = messages;
     const waiting = ids.waiting();
     if (waiting.length > 0) {
       let open = openRole();
       for (const id of waiting) {
-        complete = joined(complete, open, 'user', anthropicInterruptedResult(id));
+        end += following(open, 'user', anthropicInterruptedResult(id));
         open = 'user';
       }
       const before = openRole() === 'user' ? messages.slice(0, -1) : messages;
-      ends = [...before, { role: 'user', end: complete.length }];
+      ends = [...before, { role: 'user', end: written.length + end.length }];
     }
-    return complete === '' ? '' : `${markedAt(complete, endsToMark(ends, marks))}]}`;
+    if (written.length === 0) return [];
+    // A mark is the last field of the block that ends there.
+    const places = endsToMark(ends, marks).map((place) => place - 1);
+    return withMarks(written, `${end}]}`, places, MARK);
   };
 
   return {
@@ -116,7 +122,7 @@ export function createAnthropicTranscript(
         fragment(message, '', () => anthropicUserContent(message.content, provider)),
       );
     },
-    text: () => marked('none'),
+    pieces: () => marked('none'),
     marked,
     get callsWithoutThinking() {
       return callsWithoutThinking;

@@ -2,6 +2,7 @@ import type { CacheHints, ModelMessage, ModelRequest } from '@treadle/core';
 import { validateBedrockRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, call, request, result, user } from '../test-support/messages.ts';
 import { bedrockConverse } from './bedrock-converse.ts';
 import type { BedrockQuirks } from './bedrock-quirks.ts';
@@ -18,7 +19,7 @@ const tools = [{ name: 'search', description: 'Searches.', parameters: { type: '
 
 const bodyFor = (modelId: string, input: ModelRequest, quirks?: BedrockQuirks): Body => {
   const encode = bedrockConverse(quirks).createEncoder({ provider: 'own', modelId });
-  const body = JSON.parse(encode(input).body) as Body;
+  const body = JSON.parse(bodyText(encode(input).body)) as Body;
   expect(validateBedrockRequest(body)).toEqual([]);
   return body;
 };
@@ -116,12 +117,12 @@ describe('cache points', () => {
         // Growing, as the messages of a run do.
         for (let length = 1; length <= messages.length; length++) {
           const input = { system: 'S', tools, messages: messages.slice(0, length) };
-          const written = encode(input).body;
+          const written = bodyText(encode(input).body);
           const points = written.split('{"cachePoint":{"type":"default"}}').length - 1;
           expect(points).toBeGreaterThanOrEqual(2);
           expect(points).toBeLessThanOrEqual(4);
           expect(written.replaceAll(',{"cachePoint":{"type":"default"}}', '')).toBe(
-            encode({ ...input, cache: 'off' }).body,
+            bodyText(encode({ ...input, cache: 'off' }).body),
           );
           expect(validateBedrockRequest(JSON.parse(written))).toEqual([]);
         }

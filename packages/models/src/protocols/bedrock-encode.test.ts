@@ -1,6 +1,7 @@
 import type { FileBlock, ModelMessage, ModelRequest } from '@treadle/core';
 import { validateBedrockRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
 import { bedrockConverse } from './bedrock-converse.ts';
 import type { BedrockQuirks } from './bedrock-quirks.ts';
@@ -24,7 +25,7 @@ const contentOf = (message: ModelMessage): Body['messages'][number]['content'] =
 const CLAUDE = 'anthropic.claude-3-7-sonnet-20250219-v1:0';
 const bodyFor = (modelId: string, input: ModelRequest, quirks?: BedrockQuirks): Body => {
   const encode = bedrockConverse(quirks).createEncoder({ provider: 'own', modelId });
-  return JSON.parse(encode(input).body) as Body;
+  return JSON.parse(bodyText(encode(input).body)) as Body;
 };
 const SPEC = { toolSpec: { name: 'search', description: 'Searches.', inputSchema: { json: { type: 'object' } } } };
 const INTERRUPTED = { status: 'error', content: [{ text: expect.stringContaining('interrupted') as string }] };
@@ -34,7 +35,7 @@ describe('a request', () => {
     const encode = protocol.createEncoder({ provider: 'own', modelId: 'arn:aws:x/claude-v1:0' });
     const wire = encode(request([user('Hi')], { system: 'Be brief.' }));
     expect(wire.path).toBe('/model/arn%3Aaws%3Ax%2Fclaude-v1%3A0/converse-stream');
-    expect(JSON.parse(wire.body)).toEqual({
+    expect(JSON.parse(bodyText(wire.body))).toEqual({
       system: [{ text: 'Be brief.' }],
       messages: [{ role: 'user', content: [{ text: 'Hi' }] }],
     });

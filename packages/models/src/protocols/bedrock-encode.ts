@@ -110,7 +110,7 @@ export function createBedrockEncoder(
       'toolConfig',
       tools === '' ? undefined : `{"tools":[${ending(tools, points.tools)}]${toolChoice(request)}}`,
     );
-    body.field('messages', `[${messages}]`);
+    body.field('messages', ['[', ...messages, ']']);
     body.field('inferenceConfig', merged(inferenceConfig(request, budget, ownTemperature), ownInference));
     body.field('outputConfig', output === undefined ? undefined : toJson(output));
     body.field('additionalModelRequestFields', merged(fields, additionalModelRequestFields));

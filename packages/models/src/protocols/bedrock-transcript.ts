@@ -8,9 +8,11 @@ import {
   isDocument,
 } from './bedrock-content.ts';
 import { createDocumentNames } from './bedrock-names.ts';
-import { endsToMark, REMEMBERED_MESSAGES } from './cache-marks.ts';
+import { endsToMark, REMEMBERED_MESSAGES, withMarks } from './cache-marks.ts';
 import type { CacheMarks, WireMessage } from './cache-marks.ts';
 import { createCallIds } from './call-ids.ts';
+import { createGrowingText } from './growing-text.ts';
+import type { Piece } from './growing-text.ts';
 import { createFragments, createTranscripts } from './transcripts.ts';
 import type { TranscriptWriter } from './transcripts.ts';
 
@@ -32,7 +34,7 @@ export interface BedrockTranscript extends TranscriptWriter {
   /** Names of the tools that were called. */
   readonly called: ReadonlySet<string>;
   /** The elements with cache points in them and, where there is a note, that as the user's last text. */
-  marked(marks: CacheMarks['messages'], note: string): string;
+  marked(marks: CacheMarks['messages'], note: string): readonly Piece[];
 }
 
 const hasReasoning = (message: AssistantMessage): boolean =>
@@ -74,36 +76,27 @@ interface Shared {
   readonly documentsOf: ReturnType<typeof createDocuments>;
 }
 
-const withPoints = (text: string, ends: readonly number[]): string => {
-  let result = '';
-  let from = 0;
-  for (const end of ends) {
-    result += `${text.slice(from, end)},${CACHE_POINT}`;
-    from = end;
-  }
-  return from === 0 ? text : result + text.slice(from);
-};
-
 const createWriter = (provider: string, { fragment, documentsOf }: Shared): BedrockTranscript => {
   const ids = createCallIds(CALL_ID_RULES);
   const names = createDocumentNames();
   const called = new Set<string>();
   const messages: WireMessage[] = [];
-  let written = '';
+  const written = createGrowingText();
   let callsWithoutThinking = false;
 
   const openRole = (): Role | undefined => messages.at(-1)?.role;
 
-  const joined = (before: string, open: Role | undefined, next: Role, content: string): string => {
-    if (open === next) return `${before},${content}`;
-    return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","content":[${content}`;
+  /** Content as it follows that of an open message. */
+  const following = (open: Role | undefined, next: Role, content: string): string => {
+    if (open === next) return `,${content}`;
+    return `${open === undefined ? '' : ']},'}{"role":"${next}","content":[${content}`;
   };
 
   const add = (next: Role, content: string, markable = true): void => {
     if (content === '') return;
     if (messages.length === 0 && next === 'assistant') add('user', OPENING);
     const open = openRole();
-    written = joined(written, open, next, content);
+    written.append(following(open, next, content));
     if (open !== next) messages.push({ role: next, end: 0 });
     const current = messages.at(-1);
     if (markable && current !== undefined) current.end = written.length;
@@ -143,24 +136,24 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
   };
 
   /** Text that only this request has at its end, the answers to calls that have none among it. */
-  const complete = (marks: CacheMarks['messages'], note: string): string => {
-    let text = written;
+  const complete = (marks: CacheMarks['messages'], note: string): readonly Piece[] => {
+    let end = '';
     let open = openRole();
     let ends: readonly WireMessage[] = messages;
     const user = (content: string): void => {
-      text = joined(text, open, 'user', content);
+      end += following(open, 'user', content);
       open = 'user';
     };
     const waiting = ids.waiting();
     if (waiting.length > 0) {
       const before = open === 'user' ? messages.slice(0, -1) : messages;
       for (const id of waiting) user(bedrockInterruptedResult(id));
-      ends = [...before, { role: 'user', end: text.length }];
+      ends = [...before, { role: 'user', end: written.length + end.length }];
     }
     const places = endsToMark(ends, marks);
     if (open === 'assistant') user(note === '' ? CLOSING : note);
     else if (note !== '') user(note);
-    return open === undefined ? '' : `${withPoints(text, places)}]}`;
+    return open === undefined ? [] : withMarks(written, `${end}]}`, places, `,${CACHE_POINT}`);
   };
 
   return {
@@ -175,7 +168,7 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
       callsWithoutThinking = false;
       addNamed(message, '', (name) => bedrockUserContent(message.content, name));
     },
-    text: () => complete('none', ''),
+    pieces: () => complete('none', ''),
     marked: complete,
     called,
     get callsWithoutThinking() {

@@ -1,19 +1,36 @@
 import type { JsonObject } from '@treadle/core';
+import { gathered } from './growing-text.ts';
+import type { Piece } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 
-/** Writes one JSON object field by field, from texts that are JSON already. */
+/** Writes one JSON object field by field, from texts that are JSON already, some of them as bytes. */
 export interface BodyWriter {
   /** Adds a field, unless its text is undefined or the extra fields have one of that name. */
-  field(name: string, json: string | undefined): void;
-  /** The object, with the extra fields last. */
-  end(): string;
+  field(name: string, json: string | readonly Piece[] | undefined): void;
+  /** The object, with the extra fields last, as bytes that nobody writes to again. Long pieces are not copied. */
+  end(): readonly Uint8Array[];
 }
 
 /** A body whose fields come in the order they are added. `extra` wins over a field of the same name. */
 export function createBody(extra: JsonObject | undefined): BodyWriter {
+  const pieces: Piece[] = [];
+  /** What follows the last of the pieces. */
   let text = '{';
-  const add = (name: string, json: string): void => {
-    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${json}`;
+  let empty = true;
+  const add = (name: string, json: string | readonly Piece[]): void => {
+    text += `${empty ? '' : ','}${JSON.stringify(name)}:`;
+    empty = false;
+    if (typeof json === 'string') {
+      text += json;
+      return;
+    }
+    for (const piece of json) {
+      if (typeof piece === 'string') text += piece;
+      else {
+        pieces.push(text, piece);
+        text = '';
+      }
+    }
   };
   return {
     field(name, json) {
@@ -22,7 +39,8 @@ export function createBody(extra: JsonObject | undefined): BodyWriter {
     },
     end() {
       for (const [name, value] of Object.entries(extra ?? {})) if (value !== undefined) add(name, toJson(value));
-      return `${text}}`;
+      pieces.push(`${text}}`);
+      return gathered(pieces);
     },
   };
 }

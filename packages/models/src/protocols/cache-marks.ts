@@ -1,4 +1,5 @@
 import type { CacheHints } from '@treadle/core';
+import type { GrowingText, Piece } from './growing-text.ts';
 
 /** Which parts of a request are marked for the provider's prompt cache. Providers take four marks in all. */
 export interface CacheMarks {
@@ -26,7 +27,7 @@ export function cacheMarks(hints: CacheHints = 'auto'): CacheMarks {
 /** A message of the wire: neighbours of one role are one. */
 export interface WireMessage {
   readonly role: 'user' | 'assistant';
-  /** Where in the text the last block ends that may carry a cache mark; 0 when there is none. */
+  /** Where in the text, in bytes, the last block ends that may carry a cache mark; 0 when there is none. */
   end: number;
 }
 
@@ -40,4 +41,23 @@ export function endsToMark(messages: readonly WireMessage[], marks: CacheMarks['
     ({ end }) => end > 0,
   );
   return markable.slice(marks === 'latest' ? -2 : -1).map(({ end }) => end);
+}
+
+/**
+ * A text and the end that only one request has, with `mark` at places that rise. Those in the end are counted on from the
+ * text's bytes in characters.
+ */
+export function withMarks(text: GrowingText, end: string, places: readonly number[], mark: string): readonly Piece[] {
+  const { length } = text;
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const place of places) {
+    if (from < length) pieces.push(text.view(from, Math.min(place, length)));
+    if (place > length) pieces.push(end.slice(Math.max(from - length, 0), place - length));
+    pieces.push(mark);
+    from = place;
+  }
+  if (from < length) pieces.push(text.view(from));
+  pieces.push(end.slice(Math.max(from - length, 0)));
+  return pieces;
 }

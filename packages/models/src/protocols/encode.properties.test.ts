@@ -1,7 +1,8 @@
-import type { AssistantContent, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
+import type { AssistantContent, HttpBody, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
 import { validateBedrockRequest, validateOllamaRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, call, request, result, user } from '../test-support/messages.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { bedrockConverse } from './bedrock-converse.ts';
@@ -46,8 +47,8 @@ const message: fc.Arbitrary<ModelMessage> = fc.oneof(
 );
 const history = fc.array(message, { maxLength: 14 });
 
-const bodyText = (protocol: Protocol, messages: readonly ModelMessage[]): string =>
-  protocol.createEncoder({ provider: 'own', modelId: 'm' })(request(messages, { system: 'S' })).body;
+const writtenAfresh = (protocol: Protocol, messages: readonly ModelMessage[]): string =>
+  bodyText(protocol.createEncoder({ provider: 'own', modelId: 'm' })(request(messages, { system: 'S' })).body);
 
 interface AnthropicMessage {
   readonly role: string;
@@ -137,7 +138,7 @@ describe.each([
   it('is valid for any history', () => {
     fc.assert(
       fc.property(history, (messages) => {
-        const text = bodyText(protocol, messages);
+        const text = writtenAfresh(protocol, messages);
         expect(text).not.toMatch(/(?<!\\)(?:\\\\)*\\u[dD][89abAB]/);
         check(JSON.parse(text) as { messages: readonly unknown[] });
       }),
@@ -149,16 +150,16 @@ describe.each([
     fc.assert(
       fc.property(history, history, fc.nat(14), (messages, branch, at) => {
         const encode = protocol.createEncoder({ provider: 'own', modelId: 'm' });
-        const write = (list: readonly ModelMessage[]): string => encode(request(list, { system: 'S' })).body;
+        const write = (list: readonly ModelMessage[]): string => bodyText(encode(request(list, { system: 'S' })).body);
         for (let length = 1; length <= messages.length; length++) {
           const part = messages.slice(0, length);
-          expect(write(part)).toBe(bodyText(protocol, part));
+          expect(write(part)).toBe(writtenAfresh(protocol, part));
         }
         const forked = [...messages.slice(0, at), ...branch];
-        expect(write(forked)).toBe(bodyText(protocol, forked));
+        expect(write(forked)).toBe(writtenAfresh(protocol, forked));
         const compacted = [...messages.slice(0, 1), ...messages.slice(at)];
-        expect(write(compacted)).toBe(bodyText(protocol, compacted));
-        expect(write(messages)).toBe(bodyText(protocol, messages));
+        expect(write(compacted)).toBe(writtenAfresh(protocol, compacted));
+        expect(write(messages)).toBe(writtenAfresh(protocol, messages));
       }),
       { numRuns: 150 },
     );
@@ -174,7 +175,7 @@ describe.each([
     const messages: ModelMessage[] = [user('Go')];
     // Cache marks move on with the conversation and are no part of what is cached.
     const write = (list: readonly ModelMessage[], toolChoice: 'auto' | 'none'): string =>
-      encode(request(list, { system: 'S', tools, toolChoice })).body.replaceAll(
+      bodyText(encode(request(list, { system: 'S', tools, toolChoice })).body).replaceAll(
         ',"cache_control":{"type":"ephemeral"}',
         '',
       );
@@ -189,6 +190,23 @@ describe.each([
       expect(after.startsWith(prefix)).toBe(true);
       before = after;
     }
+  });
+
+  it('leaves the bytes of a request as they are, which may still be sent', () => {
+    const encode = protocol.createEncoder({ provider: 'own', modelId: 'm' });
+    const messages: ModelMessage[] = [user('Go 🦊')];
+    const sent: { readonly body: HttpBody; readonly text: string }[] = [];
+    for (let turn = 0; turn < 60; turn++) {
+      const { body } = encode(request([...messages]));
+      sent.push({ body, text: bodyText(body) });
+      messages.push(assistant([call(`call_${turn}`)]), result(`call_${turn}`, `Result ${turn}: ${'ü'.repeat(200)}`));
+    }
+    for (const { body, text } of sent) expect(bodyText(body)).toBe(text);
+    const views = sent.flatMap(({ body }) => (typeof body === 'string' || body instanceof Uint8Array ? [] : body));
+    // The history is handed out where it is: the same memory again and again.
+    const long = views.filter(({ length }) => length > 16_000);
+    expect(long.length).toBeGreaterThan(10);
+    expect(new Set(long.map(({ buffer }) => buffer)).size).toBeLessThan(4);
   });
 
   it('writes only what is new when a history grows', () => {

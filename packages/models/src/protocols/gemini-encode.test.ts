@@ -2,6 +2,7 @@ import type { AssistantContent, ModelMessage, ModelRequest, ToolResultContent, U
 import { validateGeminiRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
 import type { GeminiQuirks } from './gemini-quirks.ts';
 import { gemini } from './gemini.ts';
@@ -16,7 +17,7 @@ interface Body {
 
 /** What is written, which must be valid. */
 function written(input: ModelRequest, quirks: GeminiQuirks = {}, modelId = 'gemini-2.5-flash'): Body {
-  const text = gemini(quirks).createEncoder({ provider: 'own', modelId })(input).body;
+  const text = bodyText(gemini(quirks).createEncoder({ provider: 'own', modelId })(input).body);
   const body = JSON.parse(text) as Body;
   expect(validateGeminiRequest(body)).toEqual([]);
   return body;
@@ -80,7 +81,7 @@ describe('a request', () => {
   it('lets extra fields win, last', () => {
     const extraBody = { labels: { team: 'a' }, generationConfig: { topK: 3 } };
     const encode = gemini().createEncoder({ provider: 'own', modelId: 'm' });
-    const { body } = encode(request([user('Hi')], { extraBody, temperature: 1 }));
+    const body = bodyText(encode(request([user('Hi')], { extraBody, temperature: 1 })).body);
     expect(body.endsWith('"labels":{"team":"a"},"generationConfig":{"topK":3}}')).toBe(true);
     expect(validateGeminiRequest(JSON.parse(body))).toEqual([]);
   });
@@ -374,7 +375,7 @@ describe('any history', () => {
     fc.assert(
       fc.property(history, modelId, (messages, model) => {
         const encode = gemini().createEncoder({ provider: 'own', modelId: model });
-        const body = JSON.parse(encode(request([user('Hi'), ...messages])).body) as unknown;
+        const body = JSON.parse(bodyText(encode(request([user('Hi'), ...messages])).body)) as unknown;
         expect(validateGeminiRequest(body)).toEqual([]);
       }),
       { numRuns: 600 },
@@ -385,9 +386,9 @@ describe('any history', () => {
     fc.assert(
       fc.property(history, history, fc.nat(14), modelId, (messages, branch, at, model) => {
         const fresh = (list: readonly ModelMessage[]): string =>
-          gemini().createEncoder({ provider: 'own', modelId: model })(request(list, { system: 'S' })).body;
+          bodyText(gemini().createEncoder({ provider: 'own', modelId: model })(request(list, { system: 'S' })).body);
         const encode = gemini().createEncoder({ provider: 'own', modelId: model });
-        const write = (list: readonly ModelMessage[]): string => encode(request(list, { system: 'S' })).body;
+        const write = (list: readonly ModelMessage[]): string => bodyText(encode(request(list, { system: 'S' })).body);
         for (let length = 1; length <= messages.length; length++) {
           expect(write(messages.slice(0, length))).toBe(fresh(messages.slice(0, length)));
         }
@@ -407,7 +408,9 @@ describe('any history', () => {
     const bodies: string[] = [];
     for (let turn = 0; turn < 10; turn++) {
       const toolChoice = turn % 2 === 0 ? 'none' : 'auto';
-      bodies.push(encode(request([...messages], { system: 'S', tools, toolChoice, temperature: turn / 10 })).body);
+      bodies.push(
+        bodyText(encode(request([...messages], { system: 'S', tools, toolChoice, temperature: turn / 10 })).body),
+      );
       messages.push(assistant([`Turn ${turn}`, call(`call_${turn}`)]), result(`call_${turn}`, PNG, `Result ${turn}`));
     }
     for (const [turn, body] of bodies.slice(0, -1).entries()) {

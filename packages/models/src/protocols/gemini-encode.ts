@@ -21,6 +21,7 @@ import { geminiGeneration } from './gemini-quirks.ts';
 import type { GeminiQuirks } from './gemini-quirks.ts';
 import { geminiSchema, hasNoParameters } from './gemini-schema.ts';
 import { geminiThinking } from './gemini-thinking.ts';
+import { createGrowingText } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
 import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
@@ -46,20 +47,21 @@ const createWriter = (facts: Facts, fragment: ReturnType<typeof createFragments>
   /** The calls that wait for their results, by the id chosen for each. */
   const calls = new Map<string, GeminiCall>();
   const madeHere = new RegExp(`^${quirks.callIdPrefix}-fc-\\d+$`);
-  let written = '';
+  const written = createGrowingText();
   let role: 'user' | 'model' | undefined;
   /** Parts that follow the last result of a message's calls. */
   let attachments: string[] = [];
 
-  const joined = (before: string, open: typeof role, next: 'user' | 'model', parts: string): string => {
-    if (open === next) return `${before},${parts}`;
-    return `${open === undefined ? '' : `${before}]},`}{"role":"${next}","parts":[${parts}`;
+  /** Parts as they follow those of an open message. */
+  const following = (open: typeof role, next: 'user' | 'model', parts: string): string => {
+    if (open === next) return `,${parts}`;
+    return `${open === undefined ? '' : ']},'}{"role":"${next}","parts":[${parts}`;
   };
 
   const add = (next: 'user' | 'model', parts: string): void => {
     if (parts === '') return;
     if (role === undefined && next === 'model') add('user', OPENING);
-    written = joined(written, role, next, parts);
+    written.append(following(role, next, parts));
     role = next;
   };
 
@@ -118,15 +120,15 @@ const createWriter = (facts: Facts, fragment: ReturnType<typeof createFragments>
         fragment(message, '', () => geminiUserParts(message.content, provider)),
       );
     },
-    text() {
-      if (role === undefined) return '';
-      let complete = written;
+    pieces() {
+      if (role === undefined) return [];
+      let end = '';
       let open: typeof role = role;
       for (const parts of closing()) {
-        complete = joined(complete, open, 'user', parts);
+        end += following(open, 'user', parts);
         open = 'user';
       }
-      return `${complete}]}`;
+      return [written.view(), `${end}]}`];
     },
   };
 };
@@ -219,7 +221,7 @@ export function createGeminiEncoder(
     const body = createBody(request.extraBody);
     body.field('systemInstruction', systemJson(request.system));
     body.field('tools', tools.length === 0 ? undefined : `[${tools.join(',')}]`);
-    body.field('contents', `[${transcripts(request.messages).text()}]`);
+    body.field('contents', ['[', ...transcripts(request.messages).pieces(), ']']);
     body.field('toolConfig', toolConfig(request));
     body.field('generationConfig', generationConfig(request, facts));
     return { path, headers, body: body.end() };

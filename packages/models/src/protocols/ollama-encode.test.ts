@@ -1,6 +1,7 @@
 import type { ModelMessage, ModelRequest } from '@treadle/core';
 import { validateOllamaRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
 import { ollamaChat } from './ollama-chat.ts';
 
@@ -24,7 +25,7 @@ describe('a request', () => {
       request([user('Hi')], { system: 'S' }),
     );
     expect(wire.path).toBe('/api/chat');
-    expect(JSON.parse(wire.body)).toEqual({
+    expect(JSON.parse(bodyText(wire.body))).toEqual({
       model: 'qwen3:8b',
       stream: true,
       messages: [
@@ -65,7 +66,9 @@ describe('a request', () => {
     ['gpt-oss:20b', 'medium', 'medium'],
   ] as const)('asks %s to think (%s) by %s', (modelId, thinking, think) => {
     const encode = protocol.createEncoder({ provider: 'own', modelId });
-    const written = JSON.parse(encode(request([user('Hi')], thinking === undefined ? {} : { thinking })).body) as Body;
+    const written = JSON.parse(
+      bodyText(encode(request([user('Hi')], thinking === undefined ? {} : { thinking })).body),
+    ) as Body;
     expect(written['think']).toBe(think);
   });
 });

@@ -9,6 +9,7 @@ import type {
 } from '@treadle/core';
 import { createBody } from './body.ts';
 import { createCallIds } from './call-ids.ts';
+import { createGrowingText, withoutFirst } from './growing-text.ts';
 import { asObject, toJson } from './json-text.ts';
 import {
   ollamaAssistantMessage,
@@ -38,7 +39,7 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
   const ids = createCallIds(CALL_ID_RULES);
   /** Tool names by wire id: this wire tells results apart by them. */
   const toolNames = new Map<string, string>();
-  let written = '';
+  const written = createGrowingText();
   let images: UserContent[] = [];
 
   // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
@@ -48,7 +49,7 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
   };
 
   const closeCalls = (): void => {
-    written += closing();
+    written.append(closing());
     ids.forgetWaiting();
     toolNames.clear();
     images = [];
@@ -64,7 +65,7 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
       toolNames.set(id, block.name);
     }
     const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
-    written += fragment(message, key, () => ollamaAssistantMessage(message, own, wireIds));
+    written.append(fragment(message, key, () => ollamaAssistantMessage(message, own, wireIds)));
   };
 
   return {
@@ -73,15 +74,15 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
         const id = ids.take(message.callId);
         if (id === undefined) return;
         const name = toolNames.get(id) ?? message.toolName;
-        written += fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id));
+        written.append(fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id)));
         images.push(...ollamaResultImages(message));
         return;
       }
       closeCalls();
       if (message.role === 'assistant') addAssistant(message);
-      else written += fragment(message, '', () => ollamaUserMessage(message.content));
+      else written.append(fragment(message, '', () => ollamaUserMessage(message.content)));
     },
-    text: () => written + closing(),
+    pieces: () => [written.view(), closing()],
   };
 };
 
@@ -128,7 +129,7 @@ export function createOllamaEncoder(
 
   return (request) => {
     const system = systemJson(request.system);
-    const messages = transcripts(request.messages).text();
+    const messages = transcripts(request.messages).pieces();
     // The wire has no choice of tools, and wants none declared that were called: a tool is forbidden by leaving it out.
     const tools = request.toolChoice === 'none' ? '' : writeTools(request.tools);
     const { options: ownOptions, ...extra } = request.extraBody ?? {};
@@ -139,7 +140,7 @@ export function createOllamaEncoder(
     body.field('model', model);
     body.field('stream', 'true');
     body.field('tools', tools === '' ? undefined : `[${tools}]`);
-    body.field('messages', system === '' ? `[${messages.slice(1)}]` : `[${system}${messages}]`);
+    body.field('messages', ['[', system, ...(system === '' ? withoutFirst(messages) : messages), ']']);
     body.field('format', request.responseFormat === undefined ? undefined : writeFormat(request.responseFormat));
     body.field('think', thinkOf(request, levels));
     body.field('options', Object.keys(options).length === 0 ? undefined : toJson(options));

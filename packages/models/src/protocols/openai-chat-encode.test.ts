@@ -1,5 +1,6 @@
 import type { ModelMessage, ModelRequest } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
 import { openaiChat } from './openai-chat.ts';
 import type { OpenAIChatQuirks } from './openai-chat-quirks.ts';
@@ -22,7 +23,7 @@ describe('a request', () => {
       request([user('Hi')], { system: 'Be brief.' }),
     );
     expect(wire.path).toBe('/chat/completions');
-    expect(JSON.parse(wire.body)).toEqual({
+    expect(JSON.parse(bodyText(wire.body))).toEqual({
       model: 'model-1',
       stream: true,
       stream_options: { include_usage: true },

@@ -10,6 +10,7 @@ import type {
 import { createBody } from './body.ts';
 import type { BodyWriter } from './body.ts';
 import { createCallIds } from './call-ids.ts';
+import { createGrowingText, withoutFirst } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 import { promptCacheKey } from './openai-cache-key.ts';
 import {
@@ -43,7 +44,7 @@ const createWriter = (
   fragment: ReturnType<typeof createFragments>,
 ): TranscriptWriter => {
   const ids = createCallIds({ pattern: quirks.toolCallIdPattern, maxLength: CALL_ID_LENGTH });
-  let written = '';
+  const written = createGrowingText();
   let attachments: UserContent[] = [];
 
   // Results of one message's calls must follow it without a gap, so what they attach waits for the last of them.
@@ -53,7 +54,7 @@ const createWriter = (
   };
 
   const closeCalls = (): void => {
-    written += closing();
+    written.append(closing());
     ids.forgetWaiting();
     attachments = [];
   };
@@ -65,7 +66,7 @@ const createWriter = (
       if (block.type === 'tool_call') wireIds.set(block.callId, ids.assign(block, own));
     }
     const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
-    written += fragment(message, key, () => chatAssistantMessage(message, own, wireIds, quirks));
+    written.append(fragment(message, key, () => chatAssistantMessage(message, own, wireIds, quirks)));
   };
 
   return {
@@ -73,15 +74,15 @@ const createWriter = (
       if (message.role === 'tool') {
         const id = ids.take(message.callId);
         if (id === undefined) return;
-        written += fragment(message, id, () => chatToolMessage(message, id));
+        written.append(fragment(message, id, () => chatToolMessage(message, id)));
         attachments.push(...toolResultAttachments(message));
         return;
       }
       closeCalls();
       if (message.role === 'assistant') addAssistant(message);
-      else written += fragment(message, '', () => chatUserMessage(message.content, provider, quirks));
+      else written.append(fragment(message, '', () => chatUserMessage(message.content, provider, quirks)));
     },
-    text: () => written + closing(),
+    pieces: () => [written.view(), closing()],
   };
 };
 
@@ -153,7 +154,7 @@ export function createOpenAIChatEncoder(
   return (request) => {
     const tools = toolsOf(request);
     const system = systemJson(instructionsWithFormat(request, quirks.responseFormat));
-    const messages = transcripts(request.messages).text();
+    const messages = transcripts(request.messages).pieces();
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const body = createBody(hasExtraFields ? { ...quirks.extraFields, ...request.extraBody } : request.extraBody);
     body.field('model', model);
@@ -162,7 +163,7 @@ export function createOpenAIChatEncoder(
     body.field('prompt_cache_key', cacheKey === undefined ? undefined : toJson(cacheKey));
     body.field('stream_options', quirks.streamUsage ? '{"include_usage":true}' : undefined);
     body.field('tools', tools === '' ? undefined : `[${tools}]`);
-    body.field('messages', system === '' ? `[${messages.slice(1)}]` : `[${system}${messages}]`);
+    body.field('messages', ['[', system, ...(system === '' ? withoutFirst(messages) : messages), ']']);
     body.field(quirks.maxTokensField, request.maxTokens === undefined ? undefined : String(request.maxTokens));
     body.field('tool_choice', tools === '' ? undefined : toolChoice(request, quirks));
     addThinking(body, request, quirks);

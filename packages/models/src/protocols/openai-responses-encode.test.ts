@@ -11,6 +11,7 @@ import { TreadleError } from '@treadle/core';
 import { validateOpenAIResponsesRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodyText } from '../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../test-support/messages.ts';
 import { openaiResponses } from './openai-responses.ts';
 import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
@@ -59,7 +60,7 @@ describe('a request', () => {
     );
     expect(wire.path).toBe('/responses');
     expect(wire.headers).toEqual({ 'content-type': 'application/json', accept: 'text/event-stream' });
-    expect(JSON.parse(wire.body)).toEqual({
+    expect(JSON.parse(bodyText(wire.body))).toEqual({
       model: 'model-1',
       stream: true,
       store: false,
@@ -123,7 +124,7 @@ describe('a request', () => {
     const providerTools = [{ name: 'search', provider: 'own', definition: { type: 'custom', name: 'search' } }];
     const encode = openaiResponses().createEncoder({ provider: 'own', modelId: 'm' });
     const toolsOf = (fields: Partial<ModelRequest>): unknown =>
-      (JSON.parse(encode(request([user('Hi')], { tools, ...fields })).body) as Body)['tools'];
+      (JSON.parse(bodyText(encode(request([user('Hi')], { tools, ...fields })).body)) as Body)['tools'];
     expect(toolsOf({ providerTools })).toEqual([{ type: 'custom', name: 'search' }]);
     // The same list of tools, without the provider's.
     expect(toolsOf({})).toMatchObject([{ type: 'function', name: 'search' }]);
@@ -200,7 +201,7 @@ describe('thinking', () => {
 
   const included = (modelId: string, fields: Partial<ModelRequest> = {}, quirks?: OpenAIResponsesQuirks): boolean => {
     const encode = openaiResponses(quirks).createEncoder({ provider: 'own', modelId });
-    const written = JSON.parse(encode(request([user('Hi')], fields)).body) as Body;
+    const written = JSON.parse(bodyText(encode(request([user('Hi')], fields)).body)) as Body;
     if (written['include'] === undefined) return false;
     expect(written['include']).toEqual(['reasoning.encrypted_content']);
     return true;
@@ -536,7 +537,7 @@ describe('a call', () => {
   it('that is the last thing is answered as interrupted, until its result is there', () => {
     const encode = openaiResponses().createEncoder({ provider: 'own', modelId: 'm' });
     const history: ModelMessage[] = [user('Hi'), assistant([call('a')])];
-    const input = (): Body['input'] => (JSON.parse(encode(request([...history])).body) as Body).input;
+    const input = (): Body['input'] => (JSON.parse(bodyText(encode(request([...history])).body)) as Body).input;
     expect(input().at(-1)).toMatchObject({
       type: 'function_call_output',
       output: expect.stringMatching(/interrupted/),
@@ -673,7 +674,7 @@ describe('any history', () => {
   it('is a valid request', () => {
     fc.assert(
       fc.property(history, (messages) => {
-        const written = JSON.parse(encoder()(request([...messages, user('Go.')])).body) as Body;
+        const written = JSON.parse(bodyText(encoder()(request([...messages, user('Go.')])).body)) as Body;
         expect(validateOpenAIResponsesRequest(written)).toEqual([]);
       }),
       { numRuns: 1000 },
@@ -685,7 +686,7 @@ describe('any history', () => {
       fc.property(history, history, fc.nat(10), (messages, branch, at) => {
         const encode = encoder();
         const same = (list: readonly ModelMessage[]): void =>
-          expect(encode(request(list)).body).toBe(encoder()(request(list)).body);
+          expect(bodyText(encode(request(list)).body)).toBe(bodyText(encoder()(request(list)).body));
         for (let length = 1; length <= messages.length; length++) same(messages.slice(0, length));
         same([...messages.slice(0, at), ...branch]);
         same([...messages.slice(0, 1), ...messages.slice(at)]);

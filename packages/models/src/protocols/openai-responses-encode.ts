@@ -9,6 +9,7 @@ import type {
 } from '@treadle/core';
 import { createBody } from './body.ts';
 import { createCallIds, legalToolName } from './call-ids.ts';
+import { createGrowingText, withoutFirst } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 import { promptCacheKey } from './openai-cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './openai-responses-content.ts';
@@ -34,7 +35,7 @@ const createWriter = (
   const ids = createCallIds(CALL_ID_RULES);
   const calls = new Map<string, AnsweredCall>();
   const usedItemIds = new Set<string>();
-  let written = '';
+  const written = createGrowingText();
 
   const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
   const closing = (): string =>
@@ -69,7 +70,7 @@ const createWriter = (
       if (custom || caller !== undefined) calls.set(id, { custom, caller });
     }
     const key = `${own}${[...wireIds.values()].join()}`;
-    written += fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds }));
+    written.append(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
   };
 
   return {
@@ -78,15 +79,17 @@ const createWriter = (
         const id = ids.take(message.callId);
         if (id === undefined) return;
         const call = callOf(id);
-        written += fragment(message, `${call.custom}${id}`, () => responsesToolResult(message, call, id, provider));
+        written.append(
+          fragment(message, `${call.custom}${id}`, () => responsesToolResult(message, call, id, provider)),
+        );
         return;
       }
-      written += closing();
+      written.append(closing());
       ids.forgetWaiting();
       if (message.role === 'assistant') addAssistant(message);
-      else written += fragment(message, '', () => responsesUserItem(message.content, provider));
+      else written.append(fragment(message, '', () => responsesUserItem(message.content, provider)));
     },
-    text: () => written + closing(),
+    pieces: () => [written.view(), closing()],
   };
 };
 
@@ -226,7 +229,7 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
     body.field('instructions', systemJson(request.system));
     body.field('tools', toolList === '' ? undefined : `[${toolList}]`);
     const demand = responseFormat?.type === 'json_object' ? JSON_DEMAND : '';
-    body.field('input', `[${(demand + transcripts(request.messages).text()).slice(1)}]`);
+    body.field('input', ['[', ...withoutFirst([demand, ...transcripts(request.messages).pieces()]), ']']);
     if (maxTokens !== undefined) {
       body.field('max_output_tokens', String(Math.max(maxTokens, quirks.minOutputTokens)));
     }

@@ -1,4 +1,4 @@
-import type { JsonObject, Model, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
+import type { HttpBody, JsonObject, Model, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
 
 /** Whose model a request is for. `provider` decides which opaque blocks may return. */
 export interface WireTarget {
@@ -12,7 +12,7 @@ export interface WireRequest {
   readonly path: string;
   /** Headers of the wire itself; the deployment adds its credentials. Names are lowercase. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: HttpBody;
 }
 
 /** Writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */

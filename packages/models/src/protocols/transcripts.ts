@@ -1,10 +1,11 @@
 import type { ModelMessage } from '@treadle/core';
+import type { Piece } from './growing-text.ts';
 
-/** Writes messages as a wire wants them, one after another, into a text that only grows. */
+/** Writes messages as a wire wants them, one after another, into bytes that only grow. */
 export interface TranscriptWriter {
   append(message: ModelMessage): void;
   /** The JSON elements of the `messages` array so far, complete; the writer itself stays open for more. */
-  text(): string;
+  pieces(): readonly Piece[];
 }
 
 interface Kept<Writer> {

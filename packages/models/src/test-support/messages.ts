@@ -11,6 +11,7 @@ import type {
   UserMessage,
 } from '@treadle/core';
 import type { Protocol } from '../protocols/protocol.ts';
+import { bodyText } from './body.ts';
 
 let made = 0;
 
@@ -60,5 +61,5 @@ export function request(messages: readonly ModelMessage[], fields: Partial<Model
 
 /** A body as this protocol writes it for the provider `own`. */
 export function bodyOf(protocol: Protocol, input: ModelRequest): unknown {
-  return JSON.parse(protocol.createEncoder({ provider: 'own', modelId: 'model-1' })(input).body);
+  return JSON.parse(bodyText(protocol.createEncoder({ provider: 'own', modelId: 'model-1' })(input).body));
 }

@@ -1,5 +1,6 @@
 import type { Http, HttpRequest, Model, ModelRequest } from '@treadle/core';
 import type { ModelOptions } from '../deployments/deployment.ts';
+import { bodyText } from './body.ts';
 import { answering, REQUEST } from './streams.ts';
 
 /** The request that a model sends, with its body as text. Nothing answers it. */
@@ -17,5 +18,5 @@ export async function sentBy(
   for await (const event of stream) if (event.type !== 'error') throw new Error(`an empty answer gave ${event.type}`);
   const [sent] = requests;
   if (sent === undefined) throw new Error('nothing was sent');
-  return { ...sent, body: typeof sent.body === 'string' ? sent.body : '' };
+  return { ...sent, body: bodyText(sent.body) };
 }

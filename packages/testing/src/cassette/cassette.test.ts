@@ -450,6 +450,16 @@ describe('a request to a recording', () => {
   const answerTo = async (http: Http, request: HttpRequest): Promise<string> =>
     Buffer.concat(await read((await http(request)).body)).toString();
 
+  it('is recorded and found again as a whole when its body comes in pieces', async () => {
+    const whole = ask('ü');
+    const bytes = bytesOf(String(whole.body));
+    const pieces: HttpRequest = { ...whole, body: [bytes.subarray(0, 20), bytes.subarray(20, 20), bytes.subarray(20)] };
+    const inPieces = parseCassette(await record(answering([bytesOf('answer')]), pieces));
+    expect(inPieces).toEqual(parseCassette(await record(answering([bytesOf('answer')]), whole)));
+    expect(await answerTo(replayingHttp(inPieces, { match: 'request' }), whole)).toBe('answer');
+    expect(await answerTo(replayingHttp(inPieces, { match: 'request' }), pieces)).toBe('answer');
+  });
+
   it('is answered in order, from any host, when its method and path are the recorded ones', async () => {
     const http = replayingHttp(await tape('a', 'bb'));
     const other = { ...ask('something else'), url: 'https://elsewhere.example/v1/messages' };

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock, Http, HttpResponse } from '@treadle/core';
-import { errorText, systemClock, TreadleError } from '@treadle/core';
+import type { Clock, Http, HttpBody, HttpResponse } from '@treadle/core';
+import { bytesOfBody, errorText, systemClock, TreadleError } from '@treadle/core';
 import { lineOf, packBody } from './format.ts';
 import type { RecordedExchange } from './format.ts';
 import { createCleaner } from './secrets.ts';
@@ -36,7 +36,7 @@ export interface RequestFacts {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
+  readonly body?: HttpBody;
 }
 
 /** One exchange while it goes on. The first `end` or `failed` writes it; what comes after is ignored. */
@@ -103,7 +103,7 @@ export function createRecorder(options: RecordingOptions): Recorder {
       const finish = (end: RecordedExchange['end'], thrown?: unknown): void => {
         if (!open.has(key)) return;
         const { method, body } = request;
-        const sent = body === undefined ? undefined : typeof body === 'string' ? Buffer.from(body) : body;
+        const sent = body === undefined ? undefined : bytesOfBody(body);
         const exchange: RecordedExchange = {
           request: { method, url, headers, ...(sent === undefined ? {} : { body: packBody(cleaner.bytes(sent)) }) },
           ...(response === undefined

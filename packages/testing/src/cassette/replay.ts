@@ -1,5 +1,5 @@
 import type { Clock, Http, HttpResponse, Model } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
+import { bytesOfBody, systemClock, TreadleError } from '@treadle/core';
 import { bodyDifference } from './difference.ts';
 import { packBody, readCassette, unpackBody } from './format.ts';
 import type { Cassette, RecordedBody, RecordedExchange } from './format.ts';
@@ -224,7 +224,7 @@ export function createPlayer(cassette: string | Cassette, options: ReplayOptions
     if (signal?.aborted === true) throw aborted(signal);
     cleaner.headers(request.headers);
     const url = cleaner.url(request.url);
-    const sent = typeof request.body === 'string' ? Buffer.from(request.body) : request.body;
+    const sent = request.body === undefined ? undefined : bytesOfBody(request.body);
     const body = sent === undefined ? undefined : packBody(cleaner.bytes(sent));
     const exchange = choose(comparable(request.method, url, body));
     const { response } = exchange;
