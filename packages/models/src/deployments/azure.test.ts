@@ -4,6 +4,7 @@ import { fakeProvider } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { resolveModel } from '../deployments.ts';
 import type { Environment } from '../http/proxy.ts';
+import { bodyText } from '../test-support/body.ts';
 import { answering, REQUEST, utf8 } from '../test-support/streams.ts';
 import { azure } from './azure.ts';
 import type { AzureOptions } from './azure.ts';
@@ -143,6 +144,6 @@ describe('a model', () => {
 
   it('takes what is to be asked of the wire', async () => {
     const { body } = await sent({ AZURE_OPENAI_BASE_URL: RESOURCE }, { quirks: { store: true } });
-    expect(JSON.parse(String(body))).toMatchObject({ store: true });
+    expect(JSON.parse(bodyText(body))).toMatchObject({ store: true });
   });
 });
