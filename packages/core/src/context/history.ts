@@ -54,7 +54,9 @@ export const resultsInOrder = (turn: OpenTurn | null): ToolResultMessage[] =>
   (turn?.order ?? []).flatMap((callId) => turn?.results.get(callId) ?? []);
 
 /** What a model is told of a call's end. */
-export function resultOf(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): ToolResultMessage {
+export function resultOf(
+  event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>,
+): ToolResultMessage {
   const { callId, toolName, at, content } = event;
   const isError = event.type === 'tool_call_rejected' || event.isError;
   return { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };

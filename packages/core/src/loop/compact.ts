@@ -33,7 +33,7 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   const { state, log, interrupt } = context;
   const { view } = state;
   const length = view.length;
-  const spending: Spending = { usage: null, cost: 0, isOver: false };
+  const spending: Spending = { usage: null, cost: 0, isOver: false, last: null };
   await tellMemory(context, 'beforeCompaction');
   const compacting = compactView(inputOf(context, step, spending));
   // A phase may be anybody's, and must not hold up the end of a run.

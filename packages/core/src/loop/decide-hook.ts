@@ -2,8 +2,8 @@ import { askHooks, type HookEnvironment } from '../hooks/ask.ts';
 import type { HookInput } from '../hooks/hook.ts';
 import type { JsonValue } from '../json.ts';
 import type { UserContent } from '../messages/content.ts';
-import { finalText } from '../projections/run-result.ts';
 import type { PerformContext } from './context.ts';
+import { answerOf } from './final-answer.ts';
 import type { Question } from './question.ts';
 import { viewTokens } from './plan-compaction.ts';
 import { nextRunId } from './plan-runs.ts';
@@ -71,7 +71,7 @@ function hookInput({ agent, state }: PerformContext, question: HookQuestion): Ho
       return {
         event,
         ...common,
-        finalAnswer: finalText(run?.turn?.message ?? lastReply(state)),
+        finalAnswer: answerOf(state, agent).text,
         stopHookActive: (run?.stopsRefused ?? 0) > 0,
       };
     case 'before_tool':
@@ -86,9 +86,6 @@ function hookInput({ agent, state }: PerformContext, question: HookQuestion): Ho
     }
   }
 }
-
-const lastReply = ({ view }: PerformContext['state']): Parameters<typeof finalText>[0] =>
-  view.findLast((message) => message.role === 'assistant') ?? null;
 
 const textOf = (content: readonly UserContent[]): string =>
   content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');

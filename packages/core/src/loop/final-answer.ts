@@ -17,7 +17,8 @@ export interface FinalAnswer {
 export function answerOf(state: SessionState, agent: Agent): FinalAnswer {
   const reply = state.view.findLast((message): message is AssistantMessage => message.role === 'assistant') ?? null;
   const call = endingCall(state.run?.last ?? null, agent);
-  if (!call) return { text: finalAnswer(reply, undefined), terminal: null };
+  // What was cut off and went on is one answer.
+  if (!call) return { text: finalAnswer(reply, undefined, state.run?.limits.answered), terminal: null };
   const result = state.view.findLast((message) => message.role === 'tool' && message.callId === call.callId);
   return {
     text: finalAnswer(reply, result?.role === 'tool' ? result : undefined),

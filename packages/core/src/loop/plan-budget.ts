@@ -57,12 +57,18 @@ export function overspent(run: RunState, agent: Agent): LimitHit | null {
   return { limit: 'cost', end: 'budget_limit', message: 'budget reached while the model replied' };
 }
 
+/** The id under which money is set aside for a summary: another for each. */
+export const summaryKey = (of: string, seq: number): string => `${of}/summary/${seq}`;
+
+const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
+
 /** What a reservation came to that no outcome settled: all of it when another drive may have made the call, else nothing. */
 export function settleOpen(state: SessionState, run: RunState, at: number): DurableEventBody[] {
   const { reservation } = run.limits;
   if (!reservation) return [];
-  const wasMade = run.turn !== null && run.turn.epoch !== state.epoch;
   const { key, reserved } = reservation;
+  // A summary is asked for as soon as there is money for it.
+  const wasMade = isForSummary(key) || (run.turn !== null && run.turn.epoch !== state.epoch);
   const turnIndex = run.turn?.index ?? run.turns - 1;
   const came = wasMade ? ({ cost: reserved, basis: 'worst_case' } as const) : ({ cost: 0, basis: 'none' } as const);
   return [{ type: 'budget_settled', at, runId: run.runId, turnIndex, key, reserved, ...came }];

@@ -52,7 +52,7 @@ export function settleCall(
 }
 
 /** What a usage cost, by the model's price or the assumed one; null when nobody knows. */
-function costOf(model: Model, unknownPrice: UnknownPrice, usage: Usage): number | null {
+export function costOf(model: Model, unknownPrice: UnknownPrice, usage: Usage): number | null {
   const known = priceOf(model, usage);
   if (known !== null) return Math.max(0, known);
   if (unknownPrice === 'allow') return 0;

@@ -1,8 +1,9 @@
-import { estimateText } from '../context/estimate.ts';
+import { estimateFrame, estimateMessages, estimateText } from '../context/estimate.ts';
 import { CompactionError, type SummaryOptions, type View } from '../context/phase.ts';
 import { checkSummary, summaryRequest } from '../context/summarise.ts';
 import type { ContextPolicy } from '../context/options.ts';
 import { errorText } from '../errors.ts';
+import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS } from '../limits/budget.ts';
 import type { ModelMessage, UserMessage } from '../messages/message.ts';
 import type { Model, ModelError, ModelEvent, ModelRequest } from '../model/model.ts';
 import { decideRetry } from '../model/retry.ts';
@@ -10,6 +11,7 @@ import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import type { PerformContext } from './context.ts';
 import { priceOf } from './price.ts';
 import { isForModel, modelRequest } from './request.ts';
+import { payForSummary } from './summary-budget.ts';
 
 /** What summaries have used so far. */
 export interface Spending {
@@ -18,6 +20,8 @@ export interface Spending {
   cost: number | null;
   /** True when nobody waits for the compaction any more. */
   isOver: boolean;
+  /** What the latest call has used; null when it said nothing. */
+  last: Usage | null;
 }
 
 interface Summariser {
@@ -39,7 +43,7 @@ export async function writeSummary(
   const { policy, spending } = summariser;
   for (let attempt = 1; ; attempt++) {
     if (spending.isOver) throw new CompactionError('The compaction was interrupted.');
-    const made = await ask(context, summariser, messages, options);
+    const made = await paidFor(context, summariser, messages, options);
     const problem = 'text' in made ? problemOf(made.text, options) : made.problem;
     if (problem === null && 'text' in made) return made.text.trim();
     const wait = attempt > policy.maxRetries ? null : delay(context, made, attempt);
@@ -76,6 +80,33 @@ function pause({ clock, interrupt }: PerformContext, ms: number): Promise<void> 
     forget = interrupt.on(done);
   });
 }
+
+/** One call, with money set aside for it before and settled after where money is limited. */
+async function paidFor(
+  context: PerformContext,
+  summariser: Summariser,
+  messages: View,
+  options: SummaryOptions,
+): Promise<Attempt> {
+  const { agent } = context;
+  const { model } = summariser;
+  const prompt = estimateFrame(agent) + estimateMessages(messages) + QUESTION_TOKENS;
+  const thinking = THINKING_TOKENS[agent.thinking ?? 'off'];
+  const output = thinking > 0 ? (agent.maxTokens ?? model.outputLimit ?? ASSUMED_OUTPUT_TOKENS) : options.maxTokens;
+  const money = await payForSummary(context, model, { prompt, output: output + thinking });
+  if ('problem' in money) return money;
+  const { spending } = summariser;
+  spending.last = null;
+  try {
+    return await ask(context, summariser, messages, options);
+  } finally {
+    // When nobody waits any more, the end of the run settles it.
+    if (!spending.isOver) await money.settle(spending.last);
+  }
+}
+
+/** What the instructions for a summary take, about. */
+const QUESTION_TOKENS = 500;
 
 /** One call. The request begins with what the run's own requests begin with, so that the provider's cache is of use. */
 async function ask(
@@ -183,5 +214,6 @@ function spend({ spending, model }: Summariser, usage: Usage): void {
   const cost = priceOf(model, usage);
   const before = spending.usage === null ? 0 : spending.cost;
   spending.usage = addUsage(spending.usage ?? UNKNOWN_USAGE, usage);
+  spending.last = usage;
   spending.cost = before === null || cost === null ? null : before + cost;
 }
