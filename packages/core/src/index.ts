@@ -70,7 +70,7 @@ export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
 export * from './session.ts';
 export type { CompactedEvent } from './session-compact.ts';
-export type { ApprovalAnswer } from './session-runs.ts';
+export type { ApprovalAnswer } from './session-answers.ts';
 export type { QueuedMessage } from './session-queue.ts';
 export { initialState, type SessionState } from './loop/state.ts';
 export { reduce } from './loop/reduce.ts';

@@ -1,7 +1,6 @@
 import type { Agent } from './agent.ts';
 import {
   EVENT_VERSION,
-  type ApprovalExtras,
   type ClientToolResult,
   type Continuation,
   type DurableEvent,
@@ -17,7 +16,6 @@ import { drive, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
-import { isAsked } from './loop/plan-permission.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
 import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
@@ -131,53 +129,6 @@ function refuseUnlessPending(parts: SessionParts, results: readonly ClientToolRe
   if (problem !== null) throw new TreadleError('not_awaiting', problem);
 }
 
-/** What a person says to a question, besides yes or no. */
-export interface ApprovalAnswer extends ApprovalExtras {
-  /** Told to the model with a no. */
-  readonly message?: string;
-}
-
-export function answerApproval(
-  parts: SessionParts,
-  approvalId: string,
-  decision: 'approve' | 'deny',
-  said: ApprovalAnswer,
-): Run {
-  const check = (): void => {
-    const asked = openCalls(parts).some((call) => call.approvalId === approvalId && isAsked(call));
-    if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
-  };
-  const input: SessionInput = { type: 'approval_answer', approvalId, decision, ...checkedAnswer(parts, said) };
-  check();
-  if (parts.active) {
-    // Other calls of the turn still run. What the post fails by, the run's own result says too.
-    void parts.post(input).catch(() => {});
-    return parts.active.control.run;
-  }
-  return start(parts, async (control) => {
-    check();
-    await goOnWith(parts, control);
-    await parts.post(input);
-  });
-}
-
-/** What goes into the log must be what comes out of it, and mean something. */
-function checkedAnswer({ agent }: SessionParts, said: ApprovalAnswer): ApprovalAnswer {
-  const { message, updatedInput, updatedPermissions, interrupt } = said;
-  const input = updatedInput === undefined ? null : asJson(updatedInput)?.value;
-  if (input === undefined || (input !== null && !isJsonObject(input))) {
-    throw new TreadleError('invalid_definition', 'updatedInput must be a JSON object: the arguments of the call.');
-  }
-  const updates =
-    updatedPermissions === undefined ? undefined : checkUpdates(updatedPermissions, agent.permissions.allowBypass);
-  return {
-    ...(message === undefined ? {} : { message }),
-    ...(input === null ? {} : { updatedInput: input }),
-    ...(updates === undefined ? {} : { updatedPermissions: updates }),
-    ...(interrupt === true ? { interrupt } : {}),
-  };
-}
-
 export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {
   const { allowBypass, saveUpdate } = parts.agent.permissions;
   const updates = checkUpdates(given, allowBypass);
@@ -190,7 +141,7 @@ export async function updatePermissions(parts: SessionParts, given: readonly Per
   for (const update of forFiles) await saveUpdate?.(update, new AbortController().signal);
 }
 
-const openCalls = ({ state }: SessionParts): readonly CallState[] => state.run?.turn?.calls ?? [];
+export const openCalls = ({ state }: SessionParts): readonly CallState[] => state.run?.turn?.calls ?? [];
 
 /** Whether there is something to resume: an open run, or a prompt that nobody has answered. */
 export const hasWork = ({ state }: SessionParts): boolean => state.run !== null || waitingRuns(state).length > 0;
@@ -206,7 +157,7 @@ const nothingOpen = (): TreadleError =>
   new TreadleError('nothing_to_continue', 'No run of this session is open. Use prompt() or continue().');
 
 /** Binds a handle to the open run, with what the log has of it, or else to the prompt that is next. */
-async function goOnWith({ state, journal }: SessionParts, control: RunControl): Promise<void> {
+export async function goOnWith({ state, journal }: SessionParts, control: RunControl): Promise<void> {
   const { run } = state;
   if (!run) {
     const [next] = waitingRuns(state);
@@ -345,7 +296,7 @@ export const CLOSED_INPUT: OpenInput = { isOpen: false, onClose: () => {} };
  * Hands out a run and drives the session until it is idle or paused. `begin` is called once the session is ours: it
  * posts, and binds the run to its input.
  */
-function start(
+export function start(
   parts: SessionParts,
   begin: (control: RunControl) => Promise<void>,
   { input = CLOSED_INPUT, giveUp }: StartOptions = {},
@@ -366,14 +317,18 @@ function start(
     }
   }).then(
     () => {
-      parts.active = null;
+      letGo();
       control.finish();
     },
     (error: unknown) => {
-      parts.active = null;
+      letGo();
       control.finish(error);
     },
   );
+  // Another one may be waiting for its turn by then.
+  const letGo = (): void => {
+    if (parts.active?.control === control) parts.active = null;
+  };
   parts.active = { control, ended };
   return control.run;
 }

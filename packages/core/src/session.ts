@@ -14,6 +14,7 @@ import type { PermissionUpdate } from './permissions/updates.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
 import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
+import { answerApproval, type ApprovalAnswer } from './session-answers.ts';
 import { compactSession, type CompactedEvent } from './session-compact.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import * as runs from './session-runs.ts';
@@ -100,7 +101,7 @@ export interface Session {
    *
    * @throws TreadleError `not_awaiting` when no such question is open.
    */
-  answerApproval(approvalId: string, decision: 'approve' | 'deny', said?: string | runs.ApprovalAnswer): Run;
+  answerApproval(approvalId: string, decision: 'approve' | 'deny', said?: string | ApprovalAnswer): Run;
   /**
    * Changes what this session may do from the next call on: rules, the mode, folders. Acknowledged once it is in the log.
    *
@@ -240,7 +241,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     clearQueue: (kind) => clearQueue(parts, kind),
     submitToolResults: (results) => runs.submitToolResults(parts, results),
     answerApproval: (approvalId, decision, said = {}) =>
-      runs.answerApproval(parts, approvalId, decision, typeof said === 'string' ? { message: said } : said),
+      answerApproval(parts, approvalId, decision, typeof said === 'string' ? { message: said } : said),
     updatePermissions: (updates) => runs.updatePermissions(parts, updates),
     abort: (reason) => runs.abort(parts, reason),
     reset: () => runs.reset(parts),

@@ -11,8 +11,10 @@ import {
   type AgentDefinition,
   type CanUseTool,
   type JsonObject,
+  type Journal,
   type PermissionOptions,
   type PermissionUpdate,
+  type Run,
   type RunResult,
 } from '../index.ts';
 
@@ -160,6 +162,47 @@ describe('A call that nothing allows', () => {
 });
 
 describe('H4: an approval', () => {
+  it('that reaches the log behind the pause it is for is not left lying there', async () => {
+    const journal = memoryJournal();
+    const paused = Promise.withResolvers<void>();
+    const slow: Journal = {
+      ...journal,
+      async post(sessionId, input, ...rest) {
+        if (input.type === 'approval_answer') await paused.promise;
+        return journal.post(sessionId, input, ...rest);
+      },
+    };
+    const session = await createSession(agentWith(), { journal: slow });
+    const ended = Promise.withResolvers<void>();
+    session.subscribe((event) => {
+      if (event.type === 'approval_requested') session.answerApproval(event.approvalId, 'approve');
+      if (event.type === 'run_ended') ended.resolve();
+    });
+    expect((await session.prompt('Go.').result).end).toBe('paused');
+    paused.resolve();
+    await ended.promise;
+    expect(ran).toEqual(['a']);
+  });
+
+  it.each(['approval_requested', 'run_paused'] as const)(
+    'given the moment %s is heard of lets the call run',
+    async (type) => {
+      const session = await createSession(agentWith());
+      const answered = Promise.withResolvers<Run>();
+      session.subscribe((event) => {
+        if (event.type !== type) return;
+        const { approvalId = '' } = event.type === 'run_paused' ? (event.pending[0] ?? {}) : event;
+        answered.resolve(session.answerApproval(approvalId, 'approve'));
+      });
+      const run = session.prompt('Go.');
+      expect((await (await answered.promise).result).end).toBe('completed');
+      await run.result;
+      await session.idle();
+      expect(ran).toEqual(['a']);
+      expect([session.activeRun, session.hasOpenRun]).toEqual([null, false]);
+    },
+  );
+
   it('answered twice counts once; the second answer is refused', async () => {
     const session = await createSession(agentWith());
     const paused = await session.prompt('Go.').result;
