@@ -134,7 +134,7 @@ describe.each([
   ['openai-chat', openaiChat(), (body: { messages: readonly unknown[] }) => checkChat(body.messages as ChatMessage[])],
   ['bedrock-converse', bedrockConverse(), checkWith(validateBedrockRequest)],
   ['ollama-chat', ollamaChat(), checkWith(validateOllamaRequest)],
-])('%s', (_, protocol, check) => {
+])('%s', (name, protocol, check) => {
   it('is valid for any history', () => {
     fc.assert(
       fc.property(history, (messages) => {
