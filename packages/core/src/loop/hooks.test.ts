@@ -125,6 +125,21 @@ describe('a gate', () => {
     },
   );
 
+  it('that refuses a prompt takes with it what hooks had to add to it, and nothing else', async () => {
+    const hooks = [
+      defineHook('session_start', () => ({ context: 'It is Monday.' })),
+      defineHook('user_prompt_submit', ({ prompt }) => ({ context: `About ${prompt}` })),
+      defineHook('before_run', ({ runIndex }) => ({ decision: runIndex === 1 ? 'deny' : 'proceed', context: 'Run.' })),
+    ];
+    const { session, requests } = await setUp(['Hello.'], hooks);
+    expect((await session.prompt('one').result).end).toBe('rejected');
+    expect((await session.prompt('two').result).end).toBe('completed');
+    const told = requests[0]?.messages.flatMap(({ content }) =>
+      content.flatMap((block) => (block.type === 'text' ? [block.text] : [])),
+    );
+    expect(told).toEqual(['two', 'It is Monday.', 'About two', 'Run.']);
+  });
+
   it('asks in the order of the list, and the first that denies is the last that is asked', async () => {
     const asked: string[] = [];
     const hook = (name: string, answer: boolean): Hook =>

@@ -346,7 +346,7 @@ function decisionMade(state: SessionState, event: EventOf<'decision_made'>): voi
   const said = asHookDecision(decision);
   // What a hook adds to a compaction is for whoever writes the summary.
   if (said.context !== undefined && !key.startsWith('before_compaction:'))
-    state.notes.push({ id: `hook_${seq}`, text: said.context });
+    state.notes.push({ id: `hook_${seq}`, text: said.context, key });
   const { run } = state;
   if (run === null || run.runId !== event.runId) return;
   if (said.endRun !== undefined) run.stop = { reason: said.endRun };
@@ -373,8 +373,10 @@ function runEnded(state: SessionState, { runId, inputSeq }: EventOf<'run_ended'>
     state.run = null;
     state.notes = [];
   } else {
-    // It never started: its input is used up, and its number is taken.
+    // It never started: its input is used up, its number is taken, and what hooks had to add to it is of no use.
     consume(state, inputSeq);
+    const about = [`user_prompt_submit:${inputSeq}`, `before_run:${inputSeq}`];
+    state.notes = state.notes.filter(({ key }) => !about.includes(key));
     const { configSegment, ordinal } = partsOfRunId(state.sessionId, runId);
     state.ordinals.set(configSegment, ordinal);
   }

@@ -152,7 +152,7 @@ export interface SessionState {
   /** What the view says newest of what providers say before turns. */
   readonly slots: Map<Slot, string>;
   /** What hooks want the model to know and it hasn't been told, oldest first. */
-  notes: { readonly id: string; readonly text: string }[];
+  notes: { readonly id: string; readonly text: string; /** Of the decision that has it. */ readonly key: string }[];
   /** What this session has changed of the agent's permissions; null for nothing. */
   permissions: SessionPermissions | null;
   /** The last call that money was set aside for. */
