@@ -223,10 +223,14 @@ export async function replaceMessages(parts: SessionParts, messages: readonly Me
     if (hasWork(parts)) {
       throw new TreadleError('run_active', 'A run of this session is open. Resume it or abort() it first.');
     }
+    // What was queued was meant for the conversation that goes: the log says that nobody will deliver it.
+    if (parts.state.inbox.some(({ input }) => QUEUED.has(input.type))) await parts.post({ type: 'clear_queue' });
     await parts.post({ type: 'import', messages });
     await foldNews(parts);
   });
 }
+
+const QUEUED: ReadonlySet<string> = new Set(['steering', 'follow_up']);
 
 /** Forgets the conversation: for hooks the session ends and begins again. */
 export async function reset(parts: SessionParts): Promise<void> {

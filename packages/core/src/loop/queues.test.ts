@@ -176,6 +176,21 @@ describe('a queue', () => {
   });
 });
 
+describe('a conversation that is replaced', () => {
+  it('takes what was queued for it along, and the log says so', async () => {
+    const journal = memoryJournal();
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hi.']) }), { journal, id: 's1' });
+    await session.reset();
+    await session.followUp('About the old one.');
+    await session.reset();
+    expect(await session.queued()).toEqual([]);
+    const inputs = (await logOf(journal, 's1')).flatMap((event) =>
+      event.type === 'input_received' ? [event.input.type] : [],
+    );
+    expect(inputs).toEqual(['import', 'follow_up', 'clear_queue', 'import']);
+  });
+});
+
 describe('what a run does not deliver', () => {
   it('is reported by its end, in the same append, and in its result', async () => {
     const { session, log } = await sessionThat([calls('a')], (own) => own.followUp('And then?'), {
