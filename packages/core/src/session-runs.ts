@@ -1,12 +1,5 @@
 import type { Agent } from './agent.ts';
-import {
-  EVENT_VERSION,
-  type ClientToolResult,
-  type Continuation,
-  type DurableEvent,
-  type InputMessage,
-  type SessionInput,
-} from './events/events.ts';
+import type { ClientToolResult, Continuation, InputMessage, SessionInput } from './events/events.ts';
 import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { userMessage, type UserInput } from './input.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
@@ -67,18 +60,7 @@ export function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): 
 export const refresh = (parts: SessionParts): Promise<void> => inTurn(parts, () => foldNews(parts));
 
 export async function foldNews({ journal, state }: SessionParts): Promise<void> {
-  for await (const event of journal.read(state.sessionId, state.seq + 1)) {
-    if (event.type === 'session_created') refuseNewer(event);
-    reduce(state, event);
-  }
-}
-
-function refuseNewer(event: Extract<DurableEvent, { type: 'session_created' }>): void {
-  if (event.eventVersion <= EVENT_VERSION) return;
-  throw new TreadleError(
-    'journal_too_new',
-    `Session ${event.sessionId} was written by a newer Treadle (events ${event.eventVersion}, known ${EVENT_VERSION}).`,
-  );
+  for await (const event of journal.read(state.sessionId, state.seq + 1)) reduce(state, event);
 }
 
 export function prompt(parts: SessionParts, messages: readonly InputMessage[], extra: Extra): Run {

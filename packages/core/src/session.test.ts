@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, testClock, type ScriptedModel } from '@treadle/testing';
+import { logOf, scriptedModel, testClock, type ScriptedModel } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
   defineTool,
   memoryJournal,
   openSession,
+  type DurableEventBody,
   type Message,
   type Session,
   type UserInput,
@@ -574,5 +575,37 @@ describe('a session in another process', () => {
     await expect(openSession(defineAgent({ model: scriptedModel([]) }), 's1', { journal })).rejects.toMatchObject({
       code: 'journal_too_new',
     });
+    expect(await logOf(journal, 's1')).toHaveLength(1);
+  });
+
+  it('S10: was begun by this version, and a newer one drove it or spoke to it: it is refused, untouched', async () => {
+    const agent = defineAgent({ model: scriptedModel(['Hello.']) });
+    const newer = { eventVersion: 2 };
+    for (const event of [
+      { type: 'drive_started', at: 0, epoch: 9, owner: 'the future', ...newer },
+      { type: 'telepathy', at: 0 },
+      { type: 'input_received', at: 0, key: 'k', input: { type: 'thought' } },
+    ]) {
+      const journal = memoryJournal();
+      const session = await createSession(agent, { journal, id: 's1' });
+      const claim = await journal.claim('s1', { id: 'future', label: 'the future' });
+      await journal.append('s1', claim.epoch, 1, [event as unknown as DurableEventBody]);
+      await claim.release();
+      await expect(openSession(agent, 's1', { journal })).rejects.toMatchObject({ code: 'journal_too_new' });
+      // Also the second time.
+      for (const text of ['Hi.', 'Hi again.'])
+        await expect(session.prompt(text).result).rejects.toMatchObject({ code: 'journal_too_new' });
+      expect(await logOf(journal, 's1')).toHaveLength(2);
+    }
+  });
+
+  it('was begun by an older version: the first drive of this one says so, once', async () => {
+    const journal = memoryJournal();
+    await journal.create('s1', { type: 'session_created', at: 0, eventVersion: 0, sessionId: 's1' });
+    const session = await openSession(defineAgent({ model: scriptedModel(() => 'Hello.') }), 's1', { journal });
+    await session.prompt('Hi.').result;
+    await session.prompt('Hi again.').result;
+    const drives = (await logOf(journal, 's1')).filter(({ type }) => type === 'drive_started');
+    expect(drives.map((event) => 'eventVersion' in event)).toEqual([true, false]);
   });
 });

@@ -143,7 +143,14 @@ export type DurableEventBody =
       readonly metadata?: JsonObject;
       readonly fork?: { readonly sessionId: string; readonly seq: number };
     }
-  | { readonly type: 'drive_started'; readonly at: number; readonly epoch: number; readonly owner: string }
+  | {
+      readonly type: 'drive_started';
+      readonly at: number;
+      readonly epoch: number;
+      readonly owner: string;
+      /** Present when what this drive writes is of a higher version than the log was until then. */
+      readonly eventVersion?: number;
+    }
   | { readonly type: 'input_received'; readonly at: number; readonly key: string; readonly input: SessionInput }
   | {
       readonly type: 'input_rejected';

@@ -1,6 +1,6 @@
 import type { Agent } from '../agent.ts';
 import { readHandle } from '../context/history.ts';
-import type { DurableEvent, LiveEvent } from '../events/events.ts';
+import { EVENT_VERSION, type DurableEvent, type LiveEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Claim, Journal, Owner } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';
@@ -89,7 +89,8 @@ export async function drive(options: DriveOptions): Promise<void> {
   try {
     if (state.seq < claim.seq) await log.catchUp();
     settlements?.repeat(state.settled);
-    await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label }]);
+    const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
+    await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
     const context = contextOf(options, log, interrupt);
     if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
       const key = `session_start:${claim.epoch}`;

@@ -11,6 +11,7 @@ import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
+import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
 import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
 
@@ -20,7 +21,8 @@ type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: 
  * Folds one event into the state, in place: no I/O, no clock, no randomness. The same events give the same state in any
  * process. Returns the state it was given.
  *
- * @throws TreadleError `journal_corrupt` when the event doesn't follow the last one folded in.
+ * @throws TreadleError `journal_corrupt` when the event doesn't follow the last one folded in; `journal_too_new` when a
+ * newer version has written it.
  */
 export function reduce(state: SessionState, event: DurableEvent): SessionState {
   if (event.seq !== state.seq + 1) {
@@ -29,9 +31,10 @@ export function reduce(state: SessionState, event: DurableEvent): SessionState {
       `Session ${state.sessionId}: event ${event.seq} follows event ${state.seq}. The log has a gap or a repeat.`,
     );
   }
-  state.seq = event.seq;
   countTime(state, event);
   fold(state, event);
+  // Last, so that what can't be folded in is refused again the next time, and not passed over.
+  state.seq = event.seq;
   return state;
 }
 
@@ -48,7 +51,10 @@ function countTime(state: SessionState, event: DurableEvent): void {
 
 function fold(state: SessionState, event: DurableEvent): void {
   switch (event.type) {
+    case 'session_created':
+      return writtenBy(state, event.eventVersion);
     case 'drive_started':
+      if (event.eventVersion !== undefined) writtenBy(state, event.eventVersion);
       state.epoch = event.epoch;
       if (state.run) state.run.paused = false;
       return;
@@ -98,7 +104,6 @@ function fold(state: SessionState, event: DurableEvent): void {
       if (event.reason === 'interrupted') openRun(state, event).cost = null;
       return;
     // Facts for readers of the log: nothing the loop decides depends on them.
-    case 'session_created':
     case 'branches_started':
     case 'branches_ended':
     case 'task_updated':
@@ -108,12 +113,8 @@ function fold(state: SessionState, event: DurableEvent): void {
   }
 }
 
-function unknownEvent(event: never): never {
-  const { type, seq } = event as DurableEvent;
-  throw new TreadleError('journal_too_new', `Event ${seq} is of the unknown type "${type}". Use a newer Treadle.`);
-}
-
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
+  refuseUnknownInput(seq, input);
   if (input.type === 'cancel') return cancel(state, input.inputSeq, { reason: input.reason ?? null });
   if (input.type === 'permission_updates') {
     for (const update of input.updates) state.permissions = applyUpdate(state.permissions, update);

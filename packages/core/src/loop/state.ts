@@ -136,6 +136,8 @@ export interface SessionState {
   readonly sessionId: string;
   /** The last event folded in; 0 for none. */
   seq: number;
+  /** The version of the newest events in the log. */
+  eventVersion: number;
   epoch: number;
   /** The conversation as models see it, extension messages included, oldest first. */
   view: Message[];
@@ -180,6 +182,7 @@ export function initialState(sessionId: string): SessionState {
   return {
     sessionId,
     seq: 0,
+    eventVersion: 0,
     epoch: 0,
     view: [],
     anchor: NO_ANCHOR,

@@ -148,8 +148,7 @@ export function modelOf(world: World, life: CrashLife): Model {
       for await (const event of scripted.stream(request, signal)) {
         if (event.type === 'text_delta' && ++deltas === 2) await life.pass('amid a reply');
         if (event.type === 'finish') {
-          // Summaries are not drawn on the budget.
-          if (!isSummaryWanted(request)) world.spent += costOf(event.usage);
+          world.spent += costOf(event.usage);
           await life.pass('after a reply');
         }
         yield event;
