@@ -24,6 +24,8 @@ export interface PerformContext {
   readonly observed: () => boolean;
   /** The message being streamed is kept here, for watchers who join late. */
   readonly setOpenMessage: (message: OpenMessage | null) => void;
+  /** Resolves when the ledger, if there is one, has heard of every settlement in the log. */
+  readonly ledgerHeard: () => Promise<void>;
   /** See `ToolContext`. */
   readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }

@@ -57,6 +57,8 @@ async function reserve(context: PerformContext, { key }: BudgetQuestion, signal:
     return { granted: false, message };
   }
   const { ledger } = agent.budget;
+  // One settlement at most is untold at a time, and that one is told again after a death.
+  await context.ledgerHeard();
   const own = limitsOf(run, agent).maxCost - run.limits.spent;
   let left = own;
   for (let tries = 0; tries < MOST_TRIES; tries++) {

@@ -12,7 +12,7 @@ import type { PerformContext } from './context.ts';
 import { decide } from './decide.ts';
 import { hookObservers } from './hook-observers.ts';
 import { createInterrupt, type Interrupt } from './interrupt.ts';
-import { ledgerSettlements } from './ledger-settlements.ts';
+import { ledgerSettlements, type LedgerSettlements } from './ledger-settlements.ts';
 import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
 import { nextInput, plan } from './plan.ts';
@@ -91,7 +91,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     settlements?.repeat(state.settled);
     const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
     await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
-    const context = contextOf(options, log, interrupt);
+    const context = contextOf(options, log, interrupt, settlements);
     if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
       const key = `session_start:${claim.epoch}`;
       await decide(context, [{ type: 'hook', event: 'session_start', key, source: options.opened }]);
@@ -110,11 +110,17 @@ export async function drive(options: DriveOptions): Promise<void> {
   }
 }
 
-function contextOf(options: DriveOptions, log: DriveLog, interrupt: Interrupt): PerformContext {
+function contextOf(
+  options: DriveOptions,
+  log: DriveLog,
+  interrupt: Interrupt,
+  settlements: LedgerSettlements | null,
+): PerformContext {
+  const ledgerHeard = (): Promise<void> => settlements?.done() ?? Promise.resolve();
   const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal } = options;
   const readHistory = (handle: string): Promise<Message[]> =>
     readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
-  return { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage, readHistory };
+  return { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage, readHistory, ledgerHeard };
 }
 
 async function work(options: DriveOptions, context: PerformContext): Promise<void> {

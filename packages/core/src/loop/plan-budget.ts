@@ -5,7 +5,7 @@ import { limitHit, type LimitHit } from '../limits/limits.ts';
 import { limitMessage } from './plan-limits.ts';
 import { endRun } from './plan-runs.ts';
 import { turnEnded } from './plan-turn.ts';
-import { limitsOf } from './run-limits.ts';
+import { isForSummary, limitsOf } from './run-limits.ts';
 import type { RunState, SessionState, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -22,6 +22,10 @@ export function budgetOf(state: SessionState, run: RunState, turn: TurnState): B
   return known ? asBudgetDecision(known.answer) : null;
 }
 
+/** Whether money is set aside before each call of the run. */
+export const isMoneyLimited = (run: RunState, agent: Agent): boolean =>
+  agent.budget.ledger !== null || limitsOf(run, agent).maxCost !== Infinity;
+
 /** Money is set aside before the call, or the run ends; null when the call may be made. */
 export function gateBudget(
   state: SessionState,
@@ -30,7 +34,7 @@ export function gateBudget(
   agent: Agent,
   now: number,
 ): Step | null {
-  if (agent.budget.ledger === null && limitsOf(run, agent).maxCost === Infinity) return null;
+  if (!isMoneyLimited(run, agent)) return null;
   const decided = budgetOf(state, run, turn);
   const { runId } = run;
   if (decided === null) {
@@ -57,21 +61,24 @@ export function overspent(run: RunState, agent: Agent): LimitHit | null {
   return { limit: 'cost', end: 'budget_limit', message: 'budget reached while the model replied' };
 }
 
-/** The id under which money is set aside for a summary: another for each. */
-export const summaryKey = (of: string, seq: number): string => `${of}/summary/${seq}`;
-
-const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
-
 /** What a reservation came to that no outcome settled: all of it when another drive may have made the call, else nothing. */
 export function settleOpen(state: SessionState, run: RunState, at: number): DurableEventBody[] {
   const { reservation } = run.limits;
   if (!reservation) return [];
   const { key, reserved } = reservation;
-  // A summary is asked for as soon as there is money for it.
-  const wasMade = isForSummary(key) || (run.turn !== null && run.turn.epoch !== state.epoch);
+  // A summary is asked for as soon as there is money for it, and the call of another turn was made.
+  const wasMade =
+    isForSummary(key) ||
+    (run.turn !== null && (run.turn.epoch !== state.epoch || key !== budgetKey(state, run, run.turn)));
   const turnIndex = run.turn?.index ?? run.turns - 1;
   const came = wasMade ? ({ cost: reserved, basis: 'worst_case' } as const) : ({ cost: 0, basis: 'none' } as const);
   return [{ type: 'budget_settled', at, runId: run.runId, turnIndex, key, reserved, ...came }];
+}
+
+/** A log that was torn amid what was written at once may have a call's reply and not its settlement. */
+export function settleStray(state: SessionState, run: RunState, turn: TurnState, at: number): DurableEventBody[] {
+  const { reservation } = run.limits;
+  return reservation && reservation.key !== budgetKey(state, run, turn) ? settleOpen(state, run, at) : [];
 }
 
 /** No run ends with money set aside. */

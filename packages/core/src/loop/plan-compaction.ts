@@ -30,8 +30,6 @@ export function gateCompaction(
 ): Step | null {
   if (run.tooLong !== null) return endTooLong(run, turn, now, run.tooLong);
   if (turn.failure) return turn.failure.retry ? null : planOverflow(state, run, turn, agent, now);
-  // A call that a dead drive left is begun anew first.
-  if (turn.epoch !== state.epoch) return null;
   const wish = state.inbox.find(({ input }) => input.type === 'compact');
   if (wish) return onWish(state, agent, wish, now, turn);
   if (agent.context === null || turn.compacted || !isDue(state, agent, turn)) return null;

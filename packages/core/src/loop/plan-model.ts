@@ -1,6 +1,6 @@
 import type { Agent } from '../agent.ts';
 import type { DurableEventBody } from '../events/events.ts';
-import { budgetOf, gateBudget, settleOpen } from './plan-budget.ts';
+import { budgetOf, gateBudget, isMoneyLimited, settleOpen, settleStray } from './plan-budget.ts';
 import { gateCompaction } from './plan-compaction.ts';
 import { endRun } from './plan-runs.ts';
 import { triggerOf, turnEnded } from './plan-turn.ts';
@@ -11,8 +11,6 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 
 /** What happens next with a turn whose reply isn't there: the call, another attempt at it, or giving up. */
 export function planModelCall(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
-  const compaction = gateCompaction(state, run, turn, agent, now);
-  if (compaction) return compaction;
   const { runId } = run;
   const { index: turnIndex, attempt, modelIndex, modelAttempt, failure } = turn;
   const again = (index: number): DurableEventBody => ({
@@ -24,6 +22,18 @@ export function planModelCall(state: SessionState, run: RunState, turn: TurnStat
     attempt: attempt + 1,
     ...(index === 0 ? {} : { modelIndex: index }),
   });
+  // The drive that made this call is gone, and what it had streamed, or was being summed up for it, with it.
+  if (!failure && run.tooLong === null && turn.epoch !== state.epoch && mayHaveBeenMade(run, agent)) {
+    return record([
+      { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
+      ...settleOpen(state, run, now),
+      again(modelIndex),
+    ]);
+  }
+  const stray = settleStray(state, run, turn, now);
+  if (stray.length > 0) return record(stray);
+  const compaction = gateCompaction(state, run, turn, agent, now);
+  if (compaction) return compaction;
   if (failure) {
     const { error, retry } = failure;
     if (!retry)
@@ -35,15 +45,11 @@ export function planModelCall(state: SessionState, run: RunState, turn: TurnStat
   }
   const budget = gateBudget(state, run, turn, agent, now);
   if (budget) return budget;
-  if (turn.epoch === state.epoch) {
-    const money = run.limits.reservation ? budgetOf(state, run, turn) : null;
-    const call = { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt } as const;
-    return money?.granted === true ? { ...call, money } : call;
-  }
-  // The drive that made this call is gone, and what it had streamed with it.
-  return record([
-    { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
-    ...settleOpen(state, run, now),
-    again(modelIndex),
-  ]);
+  const money = run.limits.reservation ? budgetOf(state, run, turn) : null;
+  const call = { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt } as const;
+  return money?.granted === true ? { ...call, money } : call;
 }
+
+/** Where money is limited no call is made before it is set aside: without a reservation nobody has asked. */
+const mayHaveBeenMade = (run: RunState, agent: Agent): boolean =>
+  run.limits.reservation !== null || !isMoneyLimited(run, agent);

@@ -21,6 +21,8 @@ export interface RunLimits {
   /** US dollars, of calls that money was set aside for. */
   spent: number;
   reservation: Reservation | null;
+  /** Summaries that money was set aside for. */
+  summaries: number;
   /** A stream had to be stopped, for its money was used up. */
   overspent: boolean;
   /** The limits that the model was told come near. */

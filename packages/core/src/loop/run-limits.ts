@@ -17,6 +17,7 @@ export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLim
   callsUsedUp: false,
   spent: 0,
   reservation: null,
+  summaries: 0,
   overspent: false,
   warned: [],
   closing: null,
@@ -90,8 +91,14 @@ const isEmpty = ({ content, stopReason }: AssistantMessage): boolean =>
   !UNFINISHED.has(stopReason) &&
   content.every((block) => block.type === 'thinking' || (block.type === 'text' && block.text.trim() === ''));
 
-/** Money was set aside for the open call. */
+/** The id under which money is set aside for a summary: another for each, and the same for the process that writes it anew. */
+export const summaryKey = (of: string, number: number): string => `${of}/summary/${number}`;
+
+export const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
+
+/** Money was set aside for the open call, or for a summary that is written before it. */
 export function foldReservation(run: RunState, { key, decision }: EventOf<'decision_made'>): void {
+  if (isForSummary(key)) run.limits.summaries += 1;
   const decided = asBudgetDecision(decision);
   if (decided.granted) run.limits.reservation = { key, reserved: decided.reserved };
 }

@@ -3,8 +3,7 @@ import { callPrice } from '../limits/budget.ts';
 import type { Model } from '../model/model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { PerformContext } from './context.ts';
-import { summaryKey } from './plan-budget.ts';
-import { limitsOf } from './run-limits.ts';
+import { limitsOf, summaryKey } from './run-limits.ts';
 import { costOf } from './settle-call.ts';
 
 /** Money that is set aside for one call of a summary's model. */
@@ -32,25 +31,30 @@ export async function payForSummary(
   }
   const tooDear = { problem: `A summary could cost $${amount.toFixed(4)}, and there is less left.` };
   if (amount > left) return tooDear;
-  const key = summaryKey(run?.runId ?? state.sessionId, state.seq);
+  const key = run ? summaryKey(run.runId, run.limits.summaries) : summaryKey(state.sessionId, state.seq);
+  let reserved = amount;
   try {
-    if (ledger && !(await ledger.reserve(key, amount)).granted) return tooDear;
+    await context.ledgerHeard();
+    const outcome = await ledger?.reserve(key, amount);
+    if (outcome?.granted === false) return tooDear;
+    // Under an id that held money before, it may be another amount.
+    if (outcome) reserved = outcome.amount;
   } catch (thrown) {
     return { problem: `The ledger failed: ${errorText(thrown)}` };
   }
   const place = run && { runId: run.runId, turnIndex: run.turn?.index ?? 0, key };
   if (place) {
-    const decision = { granted: true, reserved: amount, maxTokens: output };
+    const decision = { granted: true, reserved, maxTokens: output };
     await log.record([{ type: 'decision_made', at: clock.now(), kind: 'budget', ...place, decision }]);
   }
   return {
     async settle(usage) {
       const known = usage === null ? 0 : costOf(model, unknownPrice, usage);
-      const cost = known ?? amount;
+      const cost = known ?? reserved;
       // The drive tells the ledger what the log says. Outside of a run there is nothing to say it to.
       if (!place) return ledger?.settle(key, cost);
       const basis = known === null ? 'worst_case' : usage === null ? 'none' : 'usage';
-      await log.record([{ type: 'budget_settled', at: clock.now(), ...place, reserved: amount, cost, basis }]);
+      await log.record([{ type: 'budget_settled', at: clock.now(), ...place, reserved, cost, basis }]);
     },
   };
 }
