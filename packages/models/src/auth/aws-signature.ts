@@ -117,7 +117,8 @@ export function awsSignatureWith(libraries: AwsLibraries, options: AwsSignatureO
           hostname: url.hostname,
           path: url.pathname,
           query: queryOf(url),
-          headers: { ...unsigned, 'x-amz-content-sha256': await digest(request.body) },
+          // One that the caller brings stands, such as that of a payload which isn't to be signed.
+          headers: { 'x-amz-content-sha256': await digest(request.body), ...unsigned },
         },
         { signingDate: new Date(clock.now()) },
       );

@@ -144,6 +144,28 @@ describe('a signed request', () => {
     expect(Object.keys(added)).not.toContain('content-type');
   });
 
+  it('leaves a digest that the caller brings', async () => {
+    const request: UnauthorizedRequest = {
+      method: 'POST',
+      url: 'https://example.amazonaws.com/a',
+      headers: { 'x-amz-content-sha256': sha256('{}') },
+      body: '{}',
+    };
+    const options = { region: 'us-east-1', service: 'execute-api', credentials: KEYS, clock: testClock(NOW) };
+    const added = await awsSignature(options).authorize(
+      { ...request, body: 'not what is signed' },
+      new AbortController().signal,
+    );
+    expect(added).not.toHaveProperty('x-amz-content-sha256');
+    expect(added['authorization']).toBe(
+      expectedAuthorization({
+        request: { ...request, headers: { ...request.headers, ...added } },
+        region: 'us-east-1',
+        service: 'execute-api',
+      }),
+    );
+  });
+
   it('carries the time of each request, by the clock', async () => {
     const clock = testClock(NOW);
     const signer = awsSignature({ region: 'us-east-1', credentials: KEYS, clock });
