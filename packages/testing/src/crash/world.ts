@@ -31,7 +31,7 @@ export interface World {
 }
 
 /** US dollars in the world's ledger. */
-export const LEDGER_LIMIT = 20;
+const LEDGER_LIMIT = 20;
 
 export const newWorld = (outside: Journal): World => ({
   effects: new Map(),
