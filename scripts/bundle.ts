@@ -36,7 +36,8 @@ async function bundle(folder: string): Promise<void> {
     external: (id) => !id.startsWith('.') && !id.startsWith(folder),
     treeshake: { moduleSideEffects: false },
   });
-  await build.write({ dir: dist, format: 'esm', chunkFileNames: 'shared-[hash].js' });
+  // Comments are for readers of the sources; what users see of them is in the types.
+  await build.write({ dir: dist, format: 'esm', chunkFileNames: 'shared-[hash].js', comments: false });
   await build.close();
 }
 
