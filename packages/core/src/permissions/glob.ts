@@ -48,17 +48,23 @@ export function isInside(path: string, folder: string): boolean {
 
 export const namesOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
-function matchesSegments(pattern: readonly string[], path: readonly string[]): boolean {
+/** Whether items match a pattern in which `many` stands for any number of them; at most the one length times the other. */
+function matches(
+  pattern: ArrayLike<string>,
+  items: ArrayLike<string>,
+  many: string,
+  matchesOne: (wanted: string, item: string) => boolean,
+): boolean {
   let at = 0;
   let from = 0;
   let star = -1;
   let resume = 0;
-  while (from < path.length) {
+  while (from < items.length) {
     const wanted = pattern[at];
-    if (wanted === '**') {
+    if (wanted === many) {
       star = at++;
       resume = from;
-    } else if (wanted !== undefined && matchesName(wanted, path[from] ?? '')) {
+    } else if (wanted !== undefined && matchesOne(wanted, items[from] ?? '')) {
       at += 1;
       from += 1;
     } else if (star !== -1) {
@@ -66,29 +72,13 @@ function matchesSegments(pattern: readonly string[], path: readonly string[]): b
       from = ++resume;
     } else return false;
   }
-  while (pattern[at] === '**') at += 1;
+  while (pattern[at] === many) at += 1;
   return at === pattern.length;
 }
 
+const matchesSegments = (pattern: readonly string[], path: readonly string[]): boolean =>
+  matches(pattern, path, '**', matchesName);
+
 /** Whether one name matches a pattern of `*` and `?`. */
-function matchesName(pattern: string, name: string): boolean {
-  let at = 0;
-  let from = 0;
-  let star = -1;
-  let resume = 0;
-  while (from < name.length) {
-    const wanted = pattern[at];
-    if (wanted === '*') {
-      star = at++;
-      resume = from;
-    } else if (wanted === '?' || (wanted !== undefined && wanted === name[from])) {
-      at += 1;
-      from += 1;
-    } else if (star !== -1) {
-      at = star + 1;
-      from = ++resume;
-    } else return false;
-  }
-  while (pattern[at] === '*') at += 1;
-  return at === pattern.length;
-}
+const matchesName = (pattern: string, name: string): boolean =>
+  matches(pattern, name, '*', (wanted, item) => wanted === '?' || wanted === item);

@@ -1,7 +1,7 @@
 import type { Clock, DurableEvent, Journal } from '@treadle/core';
 import { errorText, journalErrors, systemClock, TreadleError } from '@treadle/core';
-import type { ProcessTable } from '../sqlite/processes.ts';
-import { systemProcesses } from '../sqlite/processes.ts';
+import type { ProcessTable } from '../processes.ts';
+import { systemProcesses } from '../processes.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
 import type { DamageReport } from './log.ts';

@@ -1,7 +1,7 @@
 import type { Clock, Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
 import { join } from 'node:path';
-import type { ProcessIdentity, ProcessTable } from '../sqlite/processes.ts';
+import type { ProcessIdentity, ProcessTable } from '../processes.ts';
 import { readText, replaceFile } from './folder.ts';
 
 /** Who holds a session, as its file says. The epoch stays when nobody does. */

@@ -3,7 +3,7 @@ import { TreadleError } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ProcessIdentity, ProcessTable } from '../sqlite/processes.ts';
+import type { ProcessIdentity, ProcessTable } from '../processes.ts';
 
 const PREFIX = 'lock.';
 

@@ -1,7 +1,7 @@
 import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
 import { journalErrors, TreadleError } from '@treadle/core';
 import { open } from 'node:fs/promises';
-import type { ProcessTable } from '../sqlite/processes.ts';
+import type { ProcessTable } from '../processes.ts';
 import { readLease, refuseHeld, writeLease, type Lease } from './lease.ts';
 import { withLock, type LockOptions } from './lock.ts';
 import { mendTail, refresh, take, type DamageReport, type LogFile } from './log.ts';

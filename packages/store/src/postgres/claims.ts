@@ -1,6 +1,6 @@
 import type { Clock, Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
-import type { ProcessTable } from '../sqlite/processes.ts';
+import type { ProcessTable } from '../processes.ts';
 import type { Query, Sql } from './connect.ts';
 import { leaseOf, ownerOf, sessionOf } from './tables.ts';
 

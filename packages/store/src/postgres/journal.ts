@@ -1,7 +1,7 @@
 import type { Clock, DurableEvent, Journal } from '@treadle/core';
 import { journalErrors, systemClock, TreadleError } from '@treadle/core';
-import type { ProcessTable } from '../sqlite/processes.ts';
-import { systemProcesses } from '../sqlite/processes.ts';
+import type { ProcessTable } from '../processes.ts';
+import { systemProcesses } from '../processes.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connect.ts';
 import { listSessions, readEvents } from './read.ts';

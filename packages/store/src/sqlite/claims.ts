@@ -1,7 +1,7 @@
 import type { Clock, Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
 import { transaction } from './database.ts';
-import type { ProcessTable } from './processes.ts';
+import type { ProcessTable } from '../processes.ts';
 import type { Store } from './statements.ts';
 import { sessionOf } from './write.ts';
 
