@@ -113,13 +113,13 @@ export function fileJournal(options: FileJournalOptions): Journal {
     async append(sessionId, epoch, expectedSeq, events) {
       const writer = await run(() => writerOf(logs, sessionId));
       const outcome = await run(() => writer.append(epoch, expectedSeq, events));
-      if (outcome.ok && events.length > 0) watchers.news(sessionId, expectedSeq + events.length);
+      if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
     },
     async post(sessionId, input, key, at) {
       const writer = await run(() => writerOf(logs, sessionId));
       const outcome = await run(() => writer.post(input, key, at));
-      if (!outcome.duplicate) watchers.news(sessionId, outcome.seq);
+      if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
       return outcome;
     },
     read,

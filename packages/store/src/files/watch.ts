@@ -2,8 +2,8 @@ import type { Clock } from '@treadle/core';
 
 export interface Watchers {
   add(sessionId: string, changed: (seq: number) => void): () => void;
-  /** The log of a session ends at `seq` now; told once. 0 stands for a session that is gone. */
-  news(sessionId: string, seq: number): void;
+  /** This process wrote up to `seq`. Told once, and always: it was written after whoever watches began to. */
+  wrote(sessionId: string, seq: number): void;
   /** The session was removed. */
   removed(sessionId: string): void;
   close(): void;
@@ -11,6 +11,9 @@ export interface Watchers {
 
 interface Watched {
   readonly listeners: Set<{ readonly changed: (seq: number) => void }>;
+  /** Where the log stood when it was last looked at or told of; `UNKNOWN` until the first look is done. */
+  known: number;
+  /** The last number that listeners were told of, 0 for none. */
   told: number;
 }
 
@@ -36,10 +39,10 @@ export function createWatchers(
   async function poll(): Promise<void> {
     for (const [sessionId, watched] of sessions) {
       // A log that can't be read now is reported to whoever next reads or writes it.
-      const seq = await look(sessionId).catch(() => watched.told);
+      const seq = await look(sessionId).catch(() => watched.known);
       if (seq === null) gone(sessionId);
-      else if (watched.told < 0) watched.told = seq;
-      else news(sessionId, seq);
+      else if (watched.known === UNKNOWN) watched.known = seq;
+      else if (seq > watched.known) wrote(sessionId, seq);
     }
     cancel = undefined;
     schedule();
@@ -49,17 +52,20 @@ export function createWatchers(
     if (sessions.size > 0) cancel ??= clock.after(pollMs, () => void poll(), { background: true });
   }
 
-  function news(sessionId: string, seq: number): void {
+  /** A look may have found the write before it was acknowledged: what was told counts, not what is known. */
+  function wrote(sessionId: string, seq: number): void {
     const watched = sessions.get(sessionId);
     if (!watched || seq <= watched.told) return;
+    watched.known = Math.max(watched.known, seq);
     watched.told = seq;
     tell(watched, seq);
   }
 
   function gone(sessionId: string): void {
     const watched = sessions.get(sessionId);
-    if (!watched || watched.told === 0) return;
-    const last = Math.max(0, watched.told);
+    if (!watched || watched.known === 0) return;
+    const last = Math.max(0, watched.known);
+    watched.known = 0;
     watched.told = 0;
     tell(watched, last);
   }
@@ -67,14 +73,14 @@ export function createWatchers(
   return {
     add(sessionId, changed) {
       // What is there when somebody begins to watch is no news.
-      const watched = sessions.get(sessionId) ?? { listeners: new Set(), told: UNKNOWN };
+      const watched = sessions.get(sessionId) ?? { listeners: new Set(), known: UNKNOWN, told: 0 };
       sessions.set(sessionId, watched);
       const listener = { changed };
       watched.listeners.add(listener);
-      if (watched.told === UNKNOWN) {
+      if (watched.known === UNKNOWN) {
         void look(sessionId).then(
           (seq) => {
-            if (watched.told === UNKNOWN) watched.told = seq ?? 0;
+            if (watched.known === UNKNOWN) watched.known = seq ?? 0;
           },
           () => {},
         );
@@ -89,7 +95,7 @@ export function createWatchers(
         cancel = undefined;
       };
     },
-    news,
+    wrote,
     removed: gone,
     close() {
       sessions.clear();
