@@ -20,6 +20,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   models: { packages: [CORE], node: true },
   tools: { packages: [CORE], node: true },
   store: { packages: [CORE], node: true },
+  server: { packages: [CORE], node: true },
   testing: { packages: [CORE], node: true },
   treadle: { packages: [CORE, '@treadle/models', '@treadle/tools', '@treadle/store'], node: true },
 };
