@@ -36,6 +36,14 @@ export type TreadleErrorCode =
   | 'journal_corrupt'
   /** The journal could not write. Nothing after the last acknowledged event happened. */
   | 'journal_failed'
+  /** No blob with that id. */
+  | 'blob_not_found'
+  /** A blob whose bytes don't fit its id. */
+  | 'blob_corrupt'
+  /** More bytes than may be kept as one blob. */
+  | 'blob_too_large'
+  /** Blobs could not be read or written where they are kept. */
+  | 'blob_failed'
   /** Something inside Treadle that should be impossible. Please report it. */
   | 'internal';
 

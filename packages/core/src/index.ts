@@ -11,6 +11,20 @@ export * from './events/events.ts';
 export * from './journal/journal.ts';
 export * from './journal/memory.ts';
 export * from './journal/support.ts';
+export {
+  blobErrors,
+  blobIdOf,
+  isBlobId,
+  readBlob,
+  type BlobContent,
+  type BlobRef,
+  type Blobs,
+  type BlobSweep,
+  type BlobSweepReport,
+  type PutBlobOptions,
+} from './blobs/blobs.ts';
+export { memoryBlobs } from './blobs/memory.ts';
+export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './blobs/sweep.ts';
 export * from './memory/memory.ts';
 export { tellingWords, wordsOf } from './memory/words.ts';
 export { createRedactor, type Redactor, type RedactorStream } from './secrets/redactor.ts';

@@ -9,3 +9,5 @@ export type { SqliteLedger, SqliteLedgerOptions } from './sqlite/ledger.ts';
 export { sqliteLedger } from './sqlite/ledger.ts';
 export type { SqliteMemory, SqliteMemoryOptions } from './sqlite/memory.ts';
 export { sqliteMemory } from './sqlite/memory.ts';
+export type { FileBlobsOptions } from './files/blobs.ts';
+export { fileBlobs } from './files/blobs.ts';

@@ -33,6 +33,8 @@ export { replayedModel, replayingHttp } from './cassette/replay.ts';
 export type { Redaction } from './cassette/secrets.ts';
 export type { ContractCase, JournalContractOptions, JournalUnderTest } from './contract/journal-case.ts';
 export { journalContract } from './contract/journal.ts';
+export type { BlobsUnderTest } from './contract/blobs.ts';
+export { blobsContract } from './contract/blobs.ts';
 export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.ts';
 export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
