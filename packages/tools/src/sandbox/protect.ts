@@ -68,7 +68,11 @@ while [ "$count" -gt 0 ]; do
 done
 exec "$@"`;
 
+/** A folder that is gone meanwhile has none. `flock` is not given its path: it would make a file of that name. */
 const clear = `
+{ command exec ${lockDescriptor}< "$1"; } 2>/dev/null || exit 0
+"$2" --exclusive --nonblock ${lockDescriptor} || exit 1
+shift 2
 for path do
   [ "$(stat -c %Y -- "$path" 2>/dev/null)" = 0 ] || continue
   case $path in
@@ -97,5 +101,5 @@ export function withPlaceholders(
 
 /** A command line that takes the placeholders away unless another sandbox needs them; that one then does it. */
 export function clearingPlaceholders(flock: string, root: string, placeholders: readonly Protection[]): string[] {
-  return [flock, '--exclusive', '--nonblock', root, '/bin/sh', '-c', clear, 'sh', ...placeholders.map(shown)];
+  return ['/bin/sh', '-c', clear, 'sh', root, flock, ...placeholders.map(shown)];
 }

@@ -4,7 +4,7 @@ import type { Tool } from '@treadle/core';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -280,6 +280,15 @@ describe('T21: what decides what runs stays as it is', () => {
     for (const [path, content] of Object.entries(present))
       expect(await readFile(join(root, path), 'utf8')).toBe(content);
     expect((await readdir(join(root, '.git'))).toSorted()).toEqual(['HEAD', 'config', 'hooks']);
+  });
+
+  test('and nothing stays where the working folder was removed while the command ran', async () => {
+    const { root, bash } = await place();
+    const answer = call(bash, { command: 'touch begun; while [ -e begun ]; do sleep 0.05; done; echo gone' });
+    await expect.poll(() => existsSync(join(root, 'begun')), { timeout: 10_000 }).toBe(true);
+    await rm(root, { recursive: true });
+    expect((await answer).text).toContain('gone');
+    expect(existsSync(root)).toBe(false);
   });
 
   test.each(attacks)('when it does not, and nothing is left there: %s', async (command) => {

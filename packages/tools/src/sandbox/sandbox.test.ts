@@ -37,7 +37,8 @@ function machine(changes: Partial<SandboxParts> = {}, answer?: (command: HelperC
     },
     async run(command) {
       started.push(command);
-      if (command.args.includes('--exclusive')) return { exitCode: 0, output: '', errors: '' };
+      // Only the sandbox itself changes its folder; what else is run takes placeholders away.
+      if (!command.args.includes('--chdir')) return { exitCode: 0, output: '', errors: '' };
       const root = command.args[command.args.indexOf('--chdir') + 1] ?? '';
       await writeFile(join(root, 'inside'), 'x');
       return answer?.(command) ?? { exitCode: 0, output: 'the sandbox holds\n', errors: '' };

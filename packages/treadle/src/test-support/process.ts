@@ -36,6 +36,8 @@ export interface RunningProcess {
 const environment = (env: Readonly<Record<string, string>>): Record<string, string> => ({
   PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
   HOME: '/nonexistent',
+  // What Node made of the sources is kept between the processes of all tests.
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
   ...env,
 });
 

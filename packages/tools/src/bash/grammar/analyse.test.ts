@@ -33,6 +33,7 @@ describe('plain words', () => {
 describe('more than plain words', () => {
   test.each([
     '$X',
+    'ls \\ \\\na',
     'ls $HOME',
     'ls ${HOME}',
     'ls "$HOME"',

@@ -7,7 +7,7 @@
  */
 export function plainWords(text: string): string[][] | undefined {
   // A line that is continued in the middle of a word joins the halves; between words it is only white space.
-  if (/[^ \t]\\\n/.test(text) || text.startsWith('\\\n')) return undefined;
+  if (/(?:[^ \t]|\\[ \t])\\\n/.test(text) || text.startsWith('\\\n')) return undefined;
   const commands: string[][] = [];
   let words: string[] = [];
   let needsCommand = false;
