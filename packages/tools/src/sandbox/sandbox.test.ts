@@ -203,7 +203,7 @@ describe('names that are protected', () => {
     expect(args).toEqual(expect.arrayContaining(['--sync-fd', '2', `${root}/.treadle/`, `${root}/.mcp.json`]));
     await release();
     expect(one.started.at(-1)?.args).toEqual(
-      expect.arrayContaining(['--exclusive', `${root}/.treadle/`, `${root}/.mcp.json`]),
+      expect.arrayContaining([expect.stringContaining('--exclusive'), `${root}/.treadle/`, `${root}/.mcp.json`]),
     );
   });
 });
