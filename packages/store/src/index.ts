@@ -1,3 +1,4 @@
+export type { JournalFile, JournalFileSystem } from './files/file-system.ts';
 export type { FileJournalOptions } from './files/journal.ts';
 export { fileJournal } from './files/journal.ts';
 export type { DamageReport } from './files/log.ts';

@@ -1,7 +1,7 @@
 import { TreadleError } from '@treadle/core';
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { JournalFile, JournalFileSystem } from './file-system.ts';
 
 /** The version of the layout on disk. */
 const FORMAT = 1;
@@ -11,12 +11,14 @@ const FORMAT = 1;
  * made from ids that we make, never from a session's, which may hold anything.
  */
 export interface Layout {
+  readonly fs: JournalFileSystem;
   readonly folder: string;
   readonly names: string;
   readonly logs: string;
 }
 
-export const layoutOf = (folder: string): Layout => ({
+export const layoutOf = (folder: string, fs: JournalFileSystem): Layout => ({
+  fs,
   folder,
   names: join(folder, 'names'),
   logs: join(folder, 'logs'),
@@ -27,17 +29,26 @@ export const layoutOf = (folder: string): Layout => ({
  *
  * @throws TreadleError `journal_too_new` when a newer version has written it; nothing is changed then.
  */
-export async function openFolder({ folder, names, logs }: Layout): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+export async function openFolder({ fs, folder, names, logs }: Layout): Promise<void> {
+  const made = await fs.mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'format');
-  const found = await readText(path);
-  if (found === null) await writeFile(path, `${FORMAT}\n`, { mode: 0o600 });
+  const found = await readText(fs, path);
+  if (found === null) await replaceFile(fs, path, `${FORMAT}\n`);
   else if (Number(found) > FORMAT) {
     const message = `The journal ${folder} was written by a newer Treadle (format ${found.trim()}, known ${FORMAT}).`;
     throw new TreadleError('journal_too_new', message);
   }
-  await mkdir(names, { recursive: true, mode: 0o700 });
-  await mkdir(logs, { recursive: true, mode: 0o700 });
+  const isNew = [
+    await fs.mkdir(names, { recursive: true, mode: 0o700 }),
+    await fs.mkdir(logs, { recursive: true, mode: 0o700 }),
+  ].some((first) => first !== undefined);
+  if (isNew || found === null) await syncFolder(fs, folder);
+  // A folder that a power failure takes away takes everything in it.
+  if (made === undefined) return;
+  for (let above = dirname(folder); above.length >= dirname(made).length; above = dirname(above)) {
+    await syncFolder(fs, above);
+    if (above === dirname(above)) return;
+  }
 }
 
 const nameFile = ({ names }: Layout, sessionId: string): string =>
@@ -51,42 +62,44 @@ interface Named {
 
 /** The id of a session's log, or null. */
 export async function findLog(layout: Layout, sessionId: string): Promise<string | null> {
-  const found = await readText(nameFile(layout, sessionId));
+  const found = await readText(layout.fs, nameFile(layout, sessionId));
   return found === null ? null : (JSON.parse(found) as Named).log;
 }
 
 /** Gives a log its name; false when the name is taken. All or nothing, and durable. */
 export async function nameLog(layout: Layout, sessionId: string, log: string): Promise<boolean> {
+  const { fs } = layout;
   const temporary = join(layout.names, `.${randomUUID()}`);
-  await writeDurably(temporary, JSON.stringify({ name: sessionId, log } satisfies Named));
+  await writeDurably(fs, temporary, JSON.stringify({ name: sessionId, log } satisfies Named));
   try {
-    await link(temporary, nameFile(layout, sessionId));
+    await fs.link(temporary, nameFile(layout, sessionId));
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === 'EEXIST') return false;
     throw error;
   } finally {
-    await unlink(temporary);
+    // Nobody reads it; one that can't be taken away is in nobody's way.
+    await fs.unlink(temporary).catch(() => {});
   }
-  await syncFolder(layout.names);
+  await syncFolder(fs, layout.names);
   return true;
 }
 
 export async function unnameLog(layout: Layout, sessionId: string): Promise<void> {
-  await unlink(nameFile(layout, sessionId));
-  await syncFolder(layout.names);
+  await layout.fs.unlink(nameFile(layout, sessionId));
+  await syncFolder(layout.fs, layout.names);
 }
 
 /** The logs that have a name. */
-export async function namedLogs({ names }: Layout): Promise<Named[]> {
-  const files = (await readdir(names)).filter((name) => !name.startsWith('.'));
-  const found = await Promise.all(files.map((name) => readText(join(names, name))));
+export async function namedLogs({ fs, names }: Layout): Promise<Named[]> {
+  const files = (await fs.readdir(names)).filter((name) => !name.startsWith('.'));
+  const found = await Promise.all(files.map((name) => readText(fs, join(names, name))));
   return found.flatMap((text) => (text === null ? [] : [JSON.parse(text) as Named]));
 }
 
 /** The text of a file, or null when there is none. */
-export async function readText(path: string): Promise<string | null> {
+export async function readText(fs: JournalFileSystem, path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8');
+    return await fs.readFile(path, 'utf8');
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === 'ENOENT') return null;
     throw error;
@@ -94,8 +107,8 @@ export async function readText(path: string): Promise<string | null> {
 }
 
 /** A new file, on the disk when this resolves. */
-export async function writeDurably(path: string, text: string | Uint8Array): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
+export async function writeDurably(fs: JournalFileSystem, path: string, text: string | Uint8Array): Promise<void> {
+  const file = await fs.open(path, 'wx', 0o600);
   try {
     await file.writeFile(text);
     await file.datasync();
@@ -104,26 +117,30 @@ export async function writeDurably(path: string, text: string | Uint8Array): Pro
   }
 }
 
-/** Replaces a file: readers see the old or the new one, never a part. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/** Replaces a file: readers see the old or the new one, never a part. Which of them, after a power failure, is open. */
+export async function replaceFile(fs: JournalFileSystem, path: string, text: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await writeDurably(temporary, text);
-    await rename(temporary, path);
+    await writeDurably(fs, temporary, text);
+    await fs.rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await fs.rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
 }
 
 /** Makes new names in a folder durable, where the system can. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r').catch(() => null);
+export async function syncFolder(fs: JournalFileSystem, path: string): Promise<void> {
+  let folder: JournalFile | null = null;
   try {
-    await folder?.sync();
-  } catch {
-    // Some systems can't sync a folder; they order its changes by themselves.
+    folder = await fs.open(path, 'r');
+    await folder.sync();
+  } catch (error) {
+    // Some systems can't open or sync a folder; they order its changes by themselves.
+    if (!UNSUPPORTED.has((error as { readonly code?: unknown }).code)) throw error;
   } finally {
     await folder?.close();
   }
 }
+
+const UNSUPPORTED: ReadonlySet<unknown> = new Set(['EISDIR', 'EINVAL', 'EPERM', 'ENOTSUP', 'ENOSYS']);

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemFiles } from './file-system.ts';
 import { mendTail, newLogFile, refresh } from './log.ts';
 import { fileJournal, type DamageReport, type FileJournalOptions } from '../index.ts';
 
@@ -122,7 +123,7 @@ describe('a damaged log', () => {
     const at = starts(whole);
     for (let length = at[2] ?? 0; length < whole.length; length += 1) {
       writeFileSync(path, whole.subarray(0, length));
-      const log = newLogFile('log', path, null, null);
+      const log = newLogFile(systemFiles, 'log', path, null, null);
       await refresh(log);
       const kept = at.filter((start) => start <= length).length - 1;
       expect([log.seq, log.size]).toEqual([kept, at[kept]]);

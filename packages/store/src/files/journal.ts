@@ -2,6 +2,7 @@ import type { Clock, DurableEvent, Journal } from '@treadle/core';
 import { errorText, journalErrors, systemClock, TreadleError } from '@treadle/core';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
+import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
 import type { DamageReport } from './log.ts';
@@ -21,6 +22,8 @@ export interface FileJournalOptions {
   readonly pollMs?: number;
   /** Milliseconds to keep trying while another process holds a log's lock, before `journal_failed`. Default 10,000. */
   readonly lockTimeoutMs?: number;
+  /** What to read and write by, such as the `simulatedDisk` of `@treadle/testing`. Default: `node:fs/promises`. */
+  readonly fileSystem?: JournalFileSystem;
   /** Told of a damaged end that was cut off, and where the file as it was is kept. Default: a warning of the process. */
   readonly onDamage?: (report: DamageReport) => void;
 }
@@ -50,8 +53,9 @@ export interface FileJournalOptions {
 export function fileJournal(options: FileJournalOptions): Journal {
   const { clock = systemClock, processes = systemProcesses, leaseMs = 30_000, onDamage = warn, folder } = options;
   if (folder === '') throw new TreadleError('invalid_definition', 'fileJournal needs the path of a folder.');
-  const writing = { clock, processes, leaseMs, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
-  const logs: Logs = { layout: layoutOf(folder), writing, writers: new Map() };
+  const { fileSystem: fs = systemFiles } = options;
+  const writing = { fs, clock, processes, leaseMs, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
+  const logs: Logs = { layout: layoutOf(folder, fs), writing, writers: new Map() };
   const releases = new Set<() => Promise<void>>();
   const watchers = createWatchers(clock, options.pollMs ?? 250, (sessionId) => run(() => lastSeq(logs, sessionId)));
   let closed = false;
@@ -79,8 +83,9 @@ export function fileJournal(options: FileJournalOptions): Journal {
       yield* readSession(logs, sessionId, from);
     } catch (thrown) {
       if (closed) throw journalErrors.closed();
-      // Removed while it was read.
-      if ((await findLog(logs.layout, sessionId)) === null) throw journalErrors.notFound(sessionId);
+      // Removed while it was read?
+      const log = await findLog(logs.layout, sessionId).catch(() => undefined);
+      if (log === null) throw journalErrors.notFound(sessionId);
       throw fileError(thrown, folder);
     }
   }

@@ -2,23 +2,26 @@ import type { Clock, Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
 import { join } from 'node:path';
 import type { ProcessIdentity, ProcessTable } from '../processes.ts';
+import type { JournalFileSystem } from './file-system.ts';
 import { readText, replaceFile } from './folder.ts';
 
 /** Who holds a session, as its file says. The epoch stays when nobody does. */
 export interface Lease {
   readonly epoch: number;
+  /** The log couldn't be synced: what of it is on the disk is unknown until it is written anew. */
+  readonly isUntrusted?: boolean;
   readonly holder: (Owner & { readonly process: ProcessIdentity; readonly expiresAt: number }) | null;
 }
 
 const NOBODY: Lease = { epoch: 0, holder: null };
 
-export async function readLease(folder: string): Promise<Lease> {
-  const text = await readText(join(folder, 'lease.json'));
+export async function readLease(fs: JournalFileSystem, folder: string): Promise<Lease> {
+  const text = await readText(fs, join(folder, 'lease.json'));
   return text === null ? NOBODY : (JSON.parse(text) as Lease);
 }
 
-export const writeLease = (folder: string, lease: Lease): Promise<void> =>
-  replaceFile(join(folder, 'lease.json'), JSON.stringify(lease));
+export const writeLease = (fs: JournalFileSystem, folder: string, lease: Lease): Promise<void> =>
+  replaceFile(fs, join(folder, 'lease.json'), JSON.stringify(lease));
 
 /** Throws `session_busy` while someone else's lease is alive. */
 export function refuseHeld(

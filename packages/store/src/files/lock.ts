@@ -1,13 +1,14 @@
 import type { Clock } from '@treadle/core';
 import { TreadleError } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProcessIdentity, ProcessTable } from '../processes.ts';
+import type { JournalFileSystem } from './file-system.ts';
 
 const PREFIX = 'lock.';
 
 export interface LockOptions {
+  readonly fs: JournalFileSystem;
   readonly clock: Clock;
   readonly processes: ProcessTable;
   /** Milliseconds to keep trying while another process holds it. */
@@ -26,14 +27,14 @@ export async function withLock<Value>(
   options: LockOptions,
   work: () => Promise<Value>,
 ): Promise<Value> {
-  const { clock, processes, timeoutMs } = options;
+  const { fs, clock, processes, timeoutMs } = options;
   const deadline = clock.now() + timeoutMs;
   const own = `${PREFIX}${randomUUID()}`;
   const identity = JSON.stringify(processes.self());
   for (let attempt = 0; ; attempt += 1) {
-    await writeFile(join(folder, own), identity, { flag: 'wx', mode: 0o600 });
-    if (!(await hasLivingOther(folder, own, processes))) break;
-    await unlink(join(folder, own));
+    await fs.writeFile(join(folder, own), identity, { flag: 'wx', mode: 0o600 });
+    if (!(await hasLivingOther(fs, folder, own, processes))) break;
+    await fs.unlink(join(folder, own));
     if (clock.now() >= deadline) {
       throw new TreadleError(
         'journal_failed',
@@ -46,7 +47,7 @@ export async function withLock<Value>(
     return await work();
   } finally {
     // One that can't be taken away is swept away when this process is dead.
-    await unlink(join(folder, own)).catch(() => {});
+    await fs.unlink(join(folder, own)).catch(() => {});
   }
 }
 
@@ -55,13 +56,18 @@ const backoff = (attempt: number): number => Math.ceil((1 + Math.random()) * Mat
 
 const wait = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
 
-async function hasLivingOther(folder: string, own: string, processes: ProcessTable): Promise<boolean> {
-  const others = (await readdir(folder)).filter((name) => name.startsWith(PREFIX) && name !== own);
+async function hasLivingOther(
+  fs: JournalFileSystem,
+  folder: string,
+  own: string,
+  processes: ProcessTable,
+): Promise<boolean> {
+  const others = (await fs.readdir(folder)).filter((name) => name.startsWith(PREFIX) && name !== own);
   for (const name of others) {
     const path = join(folder, name);
-    const identity = await identityIn(path);
-    if (identity === null ? !(await isAbandoned(path)) : !processes.isGone(identity)) return true;
-    await unlink(path).catch(() => {});
+    const identity = await identityIn(fs, path);
+    if (identity === null ? !(await isAbandoned(fs, path)) : !processes.isGone(identity)) return true;
+    await fs.unlink(path).catch(() => {});
   }
   return false;
 }
@@ -69,18 +75,18 @@ async function hasLivingOther(folder: string, own: string, processes: ProcessTab
 /** Milliseconds after which a file that names nobody was left by a process that died while it wrote the name. */
 const ABANDONED_MS = 10_000;
 
-async function isAbandoned(path: string): Promise<boolean> {
+async function isAbandoned(fs: JournalFileSystem, path: string): Promise<boolean> {
   try {
-    return Date.now() - (await stat(path)).mtimeMs > ABANDONED_MS;
+    return Date.now() - (await fs.stat(path)).mtimeMs > ABANDONED_MS;
   } catch {
     // Gone in between: the next look tells.
     return false;
   }
 }
 
-async function identityIn(path: string): Promise<ProcessIdentity | null> {
+async function identityIn(fs: JournalFileSystem, path: string): Promise<ProcessIdentity | null> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
+    return JSON.parse(await fs.readFile(path, 'utf8')) as ProcessIdentity;
   } catch {
     return null;
   }

@@ -1,15 +1,20 @@
 import type { DurableEvent, DurableEventBody } from '@treadle/core';
 import { agentIdOf, firstPromptOf, TreadleError } from '@treadle/core';
-import { copyFile, open, type FileHandle } from 'node:fs/promises';
-import { hasRecordAfter, readRecord, type LogRecord } from './record.ts';
+import { dirname } from 'node:path';
+import type { JournalFile, JournalFileSystem } from './file-system.ts';
+import { syncFolder } from './folder.ts';
+import { readRecord, wasSynced, type LogRecord } from './record.ts';
 
 /** What a process knows of one log, up to `size` bytes of its file. */
 export interface LogFile {
+  readonly fs: JournalFileSystem;
   readonly id: string;
   readonly path: string;
   /** Bytes that were read and found whole. */
   size: number;
   seq: number;
+  /** The event up to which all is known to be synced. */
+  synced: number;
   /** The last event that a drive, and not a post, wrote. */
   lastAppended: number;
   readonly parent: { readonly log: string; readonly sessionId: string; readonly seq: number } | null;
@@ -28,16 +33,19 @@ const PLACE_EVERY = 256;
 const CHUNK = 256 * 1024;
 
 export function newLogFile(
+  fs: JournalFileSystem,
   id: string,
   path: string,
   parent: LogFile['parent'],
   inherited: LogFile['firstPrompt'],
 ): LogFile {
   return {
+    fs,
     id,
     path,
     size: 0,
     seq: parent?.seq ?? 0,
+    synced: 0,
     lastAppended: 0,
     parent,
     keys: new Map(),
@@ -52,12 +60,12 @@ export function newLogFile(
 
 /**
  * Takes in what was written since. What is cut off or damaged at the end of the file is no part of the log, and is left
- * for the next writer to mend.
+ * for the next writer to mend. So is what lies behind a gap that a power failure has left in what wasn't synced yet.
  *
- * @throws TreadleError `journal_corrupt` when damage has whole records behind it.
+ * @throws TreadleError `journal_corrupt` when something is damaged that had been synced.
  */
 export async function refresh(log: LogFile): Promise<void> {
-  const file = await open(log.path, 'r');
+  const file = await log.fs.open(log.path, 'r');
   try {
     const { size } = await file.stat();
     if (size < log.size) throw shortened(log, size);
@@ -78,7 +86,7 @@ const shortened = (log: LogFile, size: number): TreadleError =>
   );
 
 /** Takes a record in that begins at `offset`; one that is known, because two read at the same time, is passed over. */
-export function take(log: LogFile, { seq, posted, event, bytes }: LogRecord, offset: number): void {
+export function take(log: LogFile, { seq, synced, posted, event, bytes }: LogRecord, offset: number): void {
   if (seq !== log.seq + 1) return;
   if (log.size === 0) {
     log.agentId = agentIdOf(event);
@@ -87,6 +95,7 @@ export function take(log: LogFile, { seq, posted, event, bytes }: LogRecord, off
   if ((seq - (log.parent?.seq ?? 0)) % PLACE_EVERY === 1) log.places.push({ seq, offset });
   log.size = offset + bytes;
   log.seq = seq;
+  if (synced !== undefined && synced > log.synced) log.synced = synced;
   if (!posted) log.lastAppended = seq;
   log.updatedAt = event.at;
   noteInput(log, seq, event);
@@ -104,7 +113,7 @@ function noteInput(log: LogFile, seq: number, event: DurableEventBody): void {
 export async function* readLog(log: LogFile, from: number, to: number): AsyncGenerator<DurableEvent> {
   const first = (log.parent?.seq ?? 0) + 1;
   const start = log.places.findLast(({ seq }) => seq <= from) ?? { seq: first, offset: 0 };
-  const file = await open(log.path, 'r');
+  const file = await log.fs.open(log.path, 'r');
   try {
     for await (const { record } of recordsFrom(file, log, start.offset, start.seq, to)) {
       if (record.seq >= from) yield Object.assign(record.event, { seq: record.seq });
@@ -116,7 +125,7 @@ export async function* readLog(log: LogFile, from: number, to: number): AsyncGen
 
 /** Where the record after number `seq` begins. */
 export async function offsetAfter(log: LogFile, seq: number): Promise<number> {
-  const file = await open(log.path, 'r');
+  const file = await log.fs.open(log.path, 'r');
   try {
     let end = 0;
     for await (const { record, offset } of recordsFrom(file, log, 0, (log.parent?.seq ?? 0) + 1, seq)) {
@@ -130,7 +139,7 @@ export async function offsetAfter(log: LogFile, seq: number): Promise<number> {
 
 /** Whole records from an offset on, in chunks, up to a number or the end of what is whole. */
 async function* recordsFrom(
-  file: FileHandle,
+  file: JournalFile,
   log: LogFile,
   offset: number,
   seq: number,
@@ -165,18 +174,18 @@ async function* recordsFrom(
   }
 }
 
-async function readChunk(file: FileHandle, position: number): Promise<Buffer> {
+async function readChunk(file: JournalFile, position: number): Promise<Buffer> {
   const chunk = Buffer.alloc(CHUNK);
   const { bytesRead } = await file.read(chunk, 0, CHUNK, position);
   return chunk.subarray(0, bytesRead);
 }
 
-async function refuseInnerDamage(file: FileHandle, log: LogFile, offset: number, seq: number): Promise<void> {
+async function refuseInnerDamage(file: JournalFile, log: LogFile, offset: number, seq: number): Promise<void> {
   let rest = Buffer.alloc(0);
   for (let more = await readChunk(file, offset); more.length > 0; more = await readChunk(file, offset + rest.length)) {
     rest = Buffer.concat([rest, more]);
   }
-  if (!hasRecordAfter(rest, 0)) return;
+  if (!wasSynced(rest, seq)) return;
   throw new TreadleError(
     'journal_corrupt',
     `The journal ${log.path} is damaged: event ${seq} at byte ${offset} isn't what was written. The events before it can ` +
@@ -196,13 +205,25 @@ export interface DamageReport {
   readonly copy: string;
 }
 
+/** A copy that a power failure doesn't take away with what was cut off. */
+async function keepCopy({ fs, path }: LogFile, copy: string): Promise<void> {
+  await fs.copyFile(path, copy);
+  const file = await fs.open(copy, 'r+');
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await syncFolder(fs, dirname(copy));
+}
+
 /** Cuts off what is no record at the end, after the file was copied. Only for whoever may write. Null when all is whole. */
 export async function mendTail(log: LogFile, copy: string): Promise<DamageReport | null> {
   if (log.tail === 'whole') return null;
-  const file = await open(log.path, 'r+');
+  const file = await log.fs.open(log.path, 'r+');
   try {
     const { size } = await file.stat();
-    await copyFile(log.path, copy);
+    await keepCopy(log, copy);
     await file.truncate(log.size);
     await file.datasync();
     log.tail = 'whole';
@@ -210,4 +231,23 @@ export async function mendTail(log: LogFile, copy: string): Promise<DamageReport
   } finally {
     await file.close();
   }
+}
+
+/**
+ * Writes the whole log into a new file, which takes the place of the old one when it is on the disk. For a log whose sync
+ * has failed: the system may have given up on some of it, and still show it.
+ *
+ * @throws TreadleError `journal_corrupt` when not all of it can be read any more.
+ */
+export async function rewrite(log: LogFile): Promise<void> {
+  const { fs, path } = log;
+  const anew = `${path}.anew`;
+  await fs.rm(anew, { force: true });
+  await keepCopy(log, anew);
+  const copy = newLogFile(fs, log.id, anew, log.parent, null);
+  await refresh(copy);
+  if (copy.seq < log.seq || copy.size < log.size) throw shortened(log, copy.size);
+  await fs.rename(anew, path);
+  await syncFolder(fs, dirname(path));
+  log.synced = log.seq;
 }

@@ -1,7 +1,6 @@
 import type { DurableEvent, DurableEventBody } from '@treadle/core';
 import { agentIdOf, journalErrors } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findLog, nameLog, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
 import { refuseHeld } from './lease.ts';
@@ -27,7 +26,7 @@ interface Origin {
 const folderOf = ({ layout }: Logs, log: string): string => join(layout.logs, log);
 
 async function originAt(logs: Logs, log: string): Promise<Origin | null> {
-  const text = await readText(join(folderOf(logs, log), 'origin.json'));
+  const text = await readText(logs.layout.fs, join(folderOf(logs, log), 'origin.json'));
   return text === null ? null : (JSON.parse(text) as Origin);
 }
 
@@ -38,7 +37,7 @@ export function openLog(logs: Logs, log: string, sessionId: string): Promise<Wri
   const opened = (async () => {
     const origin = await originAt(logs, log);
     const folder = folderOf(logs, log);
-    const file = newLogFile(log, join(folder, 'log.jsonl'), origin, origin?.firstPrompt ?? null);
+    const file = newLogFile(logs.layout.fs, log, join(folder, 'log.jsonl'), origin, origin?.firstPrompt ?? null);
     return createWriter(sessionId, folder, file, logs.writing);
   })();
   logs.writers.set(log, opened);
@@ -58,7 +57,7 @@ export async function lastSeq(logs: Logs, sessionId: string): Promise<number | n
   const log = await findLog(logs.layout, sessionId);
   if (log === null) return null;
   const { log: file } = await openLog(logs, log, sessionId);
-  const { size } = await stat(file.path);
+  const { size } = await logs.layout.fs.stat(file.path);
   if (size > file.size) await refresh(file);
   return file.seq;
 }
@@ -80,9 +79,12 @@ export async function createLog(
   if (!fork) return makeLog(logs, sessionId, first, null);
   const writer = await writerOf(logs, fork.sessionId);
   // Alone, so that the parent can't be removed while it gets a child.
-  await writer.alone(async () => {
+  await writer.alone(async (lease) => {
     if ((await findLog(logs.layout, fork.sessionId)) !== writer.log.id) throw journalErrors.notFound(fork.sessionId);
-    await makeLog(logs, sessionId, first, originOf(fork, writer.log));
+    const origin = originOf(fork, writer.log);
+    // A power failure must not take away what the child is made of.
+    if (fork.seq > Math.max(writer.log.synced, writer.log.parent?.seq ?? 0)) await writer.sync(lease);
+    await makeLog(logs, sessionId, first, origin);
   });
 }
 
@@ -95,20 +97,23 @@ function originOf({ sessionId, seq }: { readonly sessionId: string; readonly seq
 }
 
 async function makeLog(logs: Logs, sessionId: string, first: DurableEventBody, origin: Origin | null): Promise<void> {
+  const { fs } = logs.layout;
   const log = newId();
   const folder = folderOf(logs, log);
-  await mkdir(folder, { mode: 0o700 });
+  await fs.mkdir(folder, { mode: 0o700 });
   if (origin) {
-    await writeDurably(join(folder, 'origin.json'), JSON.stringify(origin));
+    await writeDurably(fs, join(folder, 'origin.json'), JSON.stringify(origin));
     // The parent knows of its child before the child has a name, so that nothing it reads is ever deleted.
     const forks = join(folderOf(logs, origin.log), 'forks');
-    await mkdir(forks, { recursive: true, mode: 0o700 });
-    await writeFile(join(forks, log), String(origin.seq), { mode: 0o600 });
-    await syncFolder(forks);
+    await fs.mkdir(forks, { recursive: true, mode: 0o700 });
+    await writeDurably(fs, join(forks, log), String(origin.seq));
+    await syncFolder(fs, forks);
+    await syncFolder(fs, folderOf(logs, origin.log));
   }
-  await writeDurably(join(folder, 'log.jsonl'), recordLine((origin?.seq ?? 0) + 1, false, first));
-  await syncFolder(folder);
-  await syncFolder(logs.layout.logs);
+  const seq = (origin?.seq ?? 0) + 1;
+  await writeDurably(fs, join(folder, 'log.jsonl'), recordLine(seq, false, first, seq - 1));
+  await syncFolder(fs, folder);
+  await syncFolder(fs, logs.layout.logs);
   if (await nameLog(logs.layout, sessionId, log)) return;
   await dropLog(logs, log, origin);
   throw journalErrors.exists(sessionId);
@@ -116,8 +121,9 @@ async function makeLog(logs: Logs, sessionId: string, first: DurableEventBody, o
 
 async function dropLog(logs: Logs, log: string, origin: Origin | null): Promise<void> {
   logs.writers.delete(log);
-  await rm(folderOf(logs, log), { recursive: true, force: true });
-  if (origin) await rm(join(folderOf(logs, origin.log), 'forks', log), { force: true });
+  const { fs } = logs.layout;
+  await fs.rm(folderOf(logs, log), { recursive: true, force: true });
+  if (origin) await fs.rm(join(folderOf(logs, origin.log), 'forks', log), { force: true });
 }
 
 /** Deletes a session, but for what forks still read of it; returns where its log ended. */
@@ -126,7 +132,9 @@ export async function removeLog(logs: Logs, sessionId: string): Promise<void> {
   await writer.alone(async (lease) => {
     if ((await findLog(logs.layout, sessionId)) !== writer.log.id) throw journalErrors.notFound(sessionId);
     refuseHeld(sessionId, lease, logs.writing);
-    await writeFile(join(folderOf(logs, writer.log.id), 'removed'), '', { mode: 0o600 });
+    const folder = folderOf(logs, writer.log.id);
+    await logs.layout.fs.writeFile(join(folder, 'removed'), '', { mode: 0o600 });
+    await syncFolder(logs.layout.fs, folder);
     await unnameLog(logs.layout, sessionId);
     await prune(logs, writer.log);
   });
@@ -134,20 +142,26 @@ export async function removeLog(logs: Logs, sessionId: string): Promise<void> {
 
 /** Deletes what no fork reads of a removed log, and its removed ancestors when it was the last to read them. */
 async function prune(logs: Logs, file: LogFile): Promise<void> {
+  const { fs } = logs.layout;
   const forks = join(folderOf(logs, file.id), 'forks');
-  const names = await readdir(forks).catch(() => []);
+  const names = await fs.readdir(forks).catch(noneIfMissing);
   if (names.length > 0) {
-    const texts = await Promise.all(names.map((name) => readText(join(forks, name))));
-    await truncate(file.path, await offsetAfter(file, Math.max(...texts.map(Number))));
+    const texts = await Promise.all(names.map((name) => readText(fs, join(forks, name))));
+    await fs.truncate(file.path, await offsetAfter(file, Math.max(...texts.map(Number))));
     logs.writers.delete(file.id);
     return;
   }
   const origin = await originAt(logs, file.id);
   await dropLog(logs, file.id, origin);
-  if (origin === null || (await readText(join(folderOf(logs, origin.log), 'removed'))) === null) return;
+  if (origin === null || (await readText(fs, join(folderOf(logs, origin.log), 'removed'))) === null) return;
   const { log: parent } = await openLog(logs, origin.log, origin.sessionId);
   await refresh(parent);
   await prune(logs, parent);
+}
+
+function noneIfMissing(error: unknown): string[] {
+  if ((error as { readonly code?: unknown }).code === 'ENOENT') return [];
+  throw error;
 }
 
 /** The events of a session from `from` on, its ancestors' first, up to the end of the log as it is now. */

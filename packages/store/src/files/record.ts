@@ -2,11 +2,14 @@ import type { DurableEventBody } from '@treadle/core';
 import { crc32 } from 'node:zlib';
 
 /**
- * One record is one line of JSON: the event's number, whether it was posted, the length in bytes and the CRC-32 of the
- * event's own JSON, and the event last, so that its bytes can be found without parsing.
+ * One record is one line of JSON: the event's number, whether it was posted, the number of the event up to which all was
+ * known to be synced then, the length in bytes and the CRC-32 of the event's own JSON, and the event last, so that its
+ * bytes can be found without parsing.
  */
 export interface LogRecord {
   readonly seq: number;
+  /** Undefined in records of before this was noted. */
+  readonly synced: number | undefined;
   readonly posted: boolean;
   readonly event: DurableEventBody;
   /** Bytes of the whole line, its end included. */
@@ -16,13 +19,18 @@ export interface LogRecord {
 const SEPARATOR = Buffer.from(',"event":');
 const NEWLINE = 0x0a;
 
-export function recordLine(seq: number, posted: boolean, event: DurableEventBody): Buffer {
+export function recordLine(seq: number, posted: boolean, event: DurableEventBody, synced: number): Buffer {
   const body = Buffer.from(JSON.stringify(event));
-  const head = `{"seq":${seq},"posted":${posted},"length":${body.length},"sum":"${sumOf(body)}"`;
+  const sum = sumOf(body, synced);
+  const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${body.length},"sum":"${sum}"`;
   return Buffer.concat([Buffer.from(head), SEPARATOR, body, Buffer.from('}\n')]);
 }
 
-const sumOf = (bytes: Uint8Array): string => crc32(bytes).toString(16).padStart(8, '0');
+/** Of the event's bytes; of what was synced then, too, where it is noted. */
+const sumOf = (bytes: Uint8Array, synced: number | undefined): string =>
+  crc32(bytes, synced === undefined ? 0 : (synced + 1) >>> 0)
+    .toString(16)
+    .padStart(8, '0');
 
 /**
  * The record that begins at `offset`, or why there is none. `cut_off` when the bytes end before its line does; `damaged`
@@ -35,16 +43,23 @@ export function readRecord(bytes: Buffer, offset: number): LogRecord | 'cut_off'
   if (separator < 0 || separator > end) return 'damaged';
   const head = parsed(`${bytes.toString('latin1', offset, separator)}}`);
   const body = bytes.subarray(separator + SEPARATOR.length, end - 1);
-  if (!isHead(head) || bytes[end - 1] !== 0x7d || body.length !== head.length || sumOf(body) !== head.sum) {
+  if (
+    !isHead(head) ||
+    bytes[end - 1] !== 0x7d ||
+    body.length !== head.length ||
+    sumOf(body, head.synced) !== head.sum
+  ) {
     return 'damaged';
   }
   const event = parsed(body.toString('utf8'));
   if (typeof event !== 'object' || event === null) return 'damaged';
-  return { seq: head.seq, posted: head.posted, event: event as DurableEventBody, bytes: end + 1 - offset };
+  const { seq, synced, posted } = head;
+  return { seq, synced, posted, event: event as DurableEventBody, bytes: end + 1 - offset };
 }
 
 interface Head {
   readonly seq: number;
+  readonly synced: number | undefined;
   readonly posted: boolean;
   readonly length: number;
   readonly sum: string;
@@ -52,9 +67,13 @@ interface Head {
 
 function isHead(value: unknown): value is Head {
   if (typeof value !== 'object' || value === null) return false;
-  const { seq, posted, length, sum } = value as { readonly [Name in keyof Head]?: unknown };
+  const { seq, synced, posted, length, sum } = value as { readonly [Name in keyof Head]?: unknown };
   return (
-    Number.isSafeInteger(seq) && typeof posted === 'boolean' && Number.isSafeInteger(length) && typeof sum === 'string'
+    Number.isSafeInteger(seq) &&
+    (synced === undefined || Number.isSafeInteger(synced)) &&
+    typeof posted === 'boolean' &&
+    Number.isSafeInteger(length) &&
+    typeof sum === 'string'
   );
 }
 
@@ -66,10 +85,14 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Whether any whole record begins after `offset`: what is damaged before it is then no torn end. */
-export function hasRecordAfter(bytes: Buffer, offset: number): boolean {
-  for (let at = bytes.indexOf(NEWLINE, offset) + 1; at > 0 && at < bytes.length; at = bytes.indexOf(NEWLINE, at) + 1) {
-    if (typeof readRecord(bytes, at) === 'object') return true;
+/**
+ * Whether a whole record behind a damaged one, which is number `seq`, shows that it had been synced: then it is no torn
+ * end. Records of before syncs were noted show it by being there.
+ */
+export function wasSynced(bytes: Buffer, seq: number): boolean {
+  for (let at = bytes.indexOf(NEWLINE) + 1; at > 0 && at < bytes.length; at = bytes.indexOf(NEWLINE, at) + 1) {
+    const record = readRecord(bytes, at);
+    if (typeof record === 'object' && (record.synced ?? record.seq) >= seq) return true;
   }
   return false;
 }

@@ -1,10 +1,11 @@
 import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
 import { journalErrors, TreadleError } from '@treadle/core';
-import { open } from 'node:fs/promises';
 import type { ProcessTable } from '../processes.ts';
+import type { JournalFile } from './file-system.ts';
+import { syncFolder } from './folder.ts';
 import { readLease, refuseHeld, writeLease, type Lease } from './lease.ts';
 import { withLock, type LockOptions } from './lock.ts';
-import { mendTail, refresh, take, type DamageReport, type LogFile } from './log.ts';
+import { mendTail, refresh, rewrite, take, type DamageReport, type LogFile } from './log.ts';
 import { mustSync, recordLine, type LogRecord } from './record.ts';
 
 export interface WriterOptions extends LockOptions {
@@ -21,6 +22,8 @@ export interface Writer {
   claim(owner: Owner): Promise<{ readonly epoch: number; readonly seq: number }>;
   renew(epoch: number): Promise<boolean>;
   release(epoch: number): Promise<void>;
+  /** Makes sure that all of the log is on the disk. Only for whoever is alone. */
+  sync(lease: Lease): Promise<void>;
   /** Runs `work` alone, with the log and the lease as they are now. */
   alone<Value>(work: (lease: Lease) => Promise<Value>): Promise<Value>;
 }
@@ -29,6 +32,8 @@ export interface Writer {
 interface Batch {
   lease: Lease;
   leaseChanged: boolean;
+  /** An epoch was given out, which must not be given out again, not even after a power failure. */
+  claimed: boolean;
   readonly lines: { readonly record: LogRecord; readonly line: Buffer }[];
   sync: boolean;
 }
@@ -45,16 +50,21 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
   let broken: unknown = null;
 
   /** The log as it stands, its torn end mended. */
-  async function current(): Promise<void> {
+  async function current(): Promise<Lease> {
     await refresh(log);
     const report = await mendTail(log, `${log.path}.damaged-${options.clock.now()}`);
     if (report) options.onDamage(report);
+    const { isUntrusted = false, ...lease } = await readLease(options.fs, folder);
+    if (!isUntrusted) return lease;
+    await rewrite(log);
+    await writeLease(options.fs, folder, lease);
+    return lease;
   }
 
   async function work(batch: readonly Job[]): Promise<void> {
     await withLock(folder, options, async () => {
-      await current();
-      const gathered: Batch = { lease: await readLease(folder), leaseChanged: false, lines: [], sync: false };
+      const lease = await current();
+      const gathered: Batch = { lease, leaseChanged: false, claimed: false, lines: [], sync: false };
       const ready: Job[] = [];
       for (const job of batch) {
         try {
@@ -66,7 +76,8 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       }
       try {
         // The lease first: an epoch that was given out is never given out again.
-        if (gathered.leaseChanged) await writeLease(folder, gathered.lease);
+        if (gathered.leaseChanged) await writeLease(options.fs, folder, gathered.lease);
+        if (gathered.claimed) await syncFolder(options.fs, folder);
         if (gathered.lines.length > 0) await write(gathered);
         for (const job of ready) job.done();
       } catch (error) {
@@ -75,18 +86,42 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     });
   }
 
-  async function write({ lines, sync }: Batch): Promise<void> {
+  /**
+   * What a failed sync has left on the disk nobody knows, and the next one may say that all is well. So the next writer,
+   * whatever its process, writes the log anew.
+   */
+  async function synced(file: JournalFile, lease: Lease): Promise<void> {
+    try {
+      await file.datasync();
+    } catch (error) {
+      broken = error;
+      await writeLease(options.fs, folder, { ...lease, isUntrusted: true }).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function sync(lease: Lease): Promise<void> {
+    const file = await options.fs.open(log.path, 'r+');
+    try {
+      await synced(file, lease);
+    } finally {
+      await file.close();
+    }
+    log.synced = log.seq;
+  }
+
+  async function write({ lines, sync, lease }: Batch): Promise<void> {
     const bytes = Buffer.concat(lines.map(({ line }) => line));
     const before = log.size;
-    const file = await open(log.path, 'r+');
+    const file = await options.fs.open(log.path, 'r+');
     try {
       // A disk that is almost full takes a part, and fails at the next.
       for (let done = 0; done < bytes.length;) {
         done += (await file.write(bytes, done, bytes.length - done, before + done)).bytesWritten;
       }
-      if (sync) await file.datasync();
+      if (sync) await synced(file, lease);
     } catch (error) {
-      // Nothing was acknowledged, so nothing of it may stay. What a failed sync has left on the disk nobody knows.
+      // Nothing was acknowledged, so nothing of it may stay.
       broken = error;
       await file.truncate(before).catch(() => {});
       throw error;
@@ -94,6 +129,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       await file.close();
     }
     for (const { record } of lines) take(log, record, log.size);
+    if (sync) log.synced = log.seq;
   }
 
   async function pump(): Promise<void> {
@@ -110,8 +146,9 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     pumping = false;
   }
 
-  function submit<Value>(run: (batch: Batch) => Promise<Value> | Value): Promise<Value> {
-    if (broken !== null) {
+  /** After a failed write nothing is written but leases. */
+  function submit<Value>(run: (batch: Batch) => Promise<Value> | Value, isLease = false): Promise<Value> {
+    if (broken !== null && !isLease) {
       const message = `The journal ${log.path} failed to write before. Open it again.`;
       return Promise.reject(new TreadleError('journal_failed', message, { cause: broken }));
     }
@@ -133,8 +170,8 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
 
   function gather(batch: Batch, posted: boolean, event: DurableEventBody): number {
     const seq = nextSeq(batch);
-    const line = recordLine(seq, posted, event);
-    batch.lines.push({ record: { seq, posted, event, bytes: line.length }, line });
+    const line = recordLine(seq, posted, event, log.synced);
+    batch.lines.push({ record: { seq, synced: log.synced, posted, event, bytes: line.length }, line });
     batch.sync ||= mustSync(event);
     return seq;
   }
@@ -183,6 +220,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         const expiresAt = options.clock.now() + options.leaseMs;
         batch.lease = { epoch, holder: { ...owner, process: options.processes.self(), expiresAt } };
         batch.leaseChanged = true;
+        batch.claimed = true;
         return { epoch, seq: nextSeq(batch) - 1 };
       }),
     renew: (epoch) =>
@@ -199,11 +237,11 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         if (batch.lease.epoch !== epoch || batch.lease.holder === null) return;
         batch.lease = { epoch, holder: null };
         batch.leaseChanged = true;
-      }),
+      }, true),
+    sync,
     alone: (alone) =>
       withLock(folder, options, async () => {
-        await current();
-        return alone(await readLease(folder));
+        return alone(await current());
       }),
   };
 }
