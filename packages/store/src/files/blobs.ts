@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemFiles } from './file-system.ts';
 import { syncFolder } from './folder.ts';
 
 export interface FileBlobsOptions {
@@ -68,7 +69,7 @@ const pathOf = (place: Place, id: string): string => join(folderOf(place, id), i
 async function makeFolder(place: Place, folder: string): Promise<void> {
   if (place.made.has(folder)) return;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await syncFolder(place.folder);
+  await syncFolder(systemFiles, place.folder);
   place.made.add(folder);
 }
 
@@ -91,7 +92,7 @@ async function put(place: Place, content: BlobContent, maxBytes: number): Promis
     const folder = folderOf(place, written.id);
     await makeFolder(place, folder);
     await rename(temporary, pathOf(place, written.id));
-    await syncFolder(folder);
+    await syncFolder(systemFiles, folder);
     return written;
   } catch (error) {
     await unlink(temporary).catch(() => {});

@@ -3,6 +3,8 @@ import { simulatedDisk, type SimulatedFileSystem } from '../index.ts';
 
 const OPTIONS = { mode: 0o700 };
 
+const codeOf = (error: unknown): string => String((error as { readonly code?: unknown }).code);
+
 /** A file that is synced, name and all. */
 async function durable(fs: SimulatedFileSystem, name: string, text: string): Promise<void> {
   await fs.writeFile(`/${name}`, text);
@@ -20,7 +22,7 @@ async function outcomes(prepare: (fs: SimulatedFileSystem) => Promise<void>, pat
     const disk = simulatedDisk({ seed });
     await prepare(disk.fileSystem);
     disk.cutPower();
-    found.add(await disk.fileSystem.readFile(path, 'utf8').catch((error: { readonly code: string }) => error.code));
+    found.add(await disk.fileSystem.readFile(path, 'utf8').catch(codeOf));
   }
   return found;
 }
@@ -83,12 +85,7 @@ describe('a call that fails', () => {
     const made: string[] = [];
     for (const name of ['a', 'b', 'c', 'd']) {
       const mkdir = disk.fileSystem.mkdir(`/${name}`, OPTIONS);
-      made.push(
-        await mkdir.then(
-          () => 'made',
-          (error: { readonly code: string }) => error.code,
-        ),
-      );
+      made.push(await mkdir.then(() => 'made', codeOf));
     }
     expect(made).toEqual(['made', 'EROFS', 'EROFS', 'made']);
     disk.fail({ calls: ['readdir'], code: 'EIO', times: Number.POSITIVE_INFINITY });
