@@ -13,16 +13,21 @@ interface Arrows {
 }
 
 const CORE = '@treadle/core';
+const HTTP = '@treadle/http';
 
 /** Per folder of `packages/`. A package that isn't listed here fails the lint, so that nobody adds one without arrows. */
 const ARROWS: Readonly<Record<string, Arrows>> = {
   core: { packages: [], node: false },
   models: { packages: [CORE], node: true },
-  tools: { packages: [CORE], node: true },
+  http: { packages: [CORE], node: true },
+  tools: { packages: [CORE, HTTP], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
   testing: { packages: [CORE], node: true },
-  treadle: { packages: [CORE, '@treadle/models', '@treadle/tools', '@treadle/store'], node: true },
+  treadle: {
+    packages: [CORE, HTTP, '@treadle/models', '@treadle/tools', '@treadle/store'],
+    node: true,
+  },
 };
 
 /** What test files may import on top: never what ships. */

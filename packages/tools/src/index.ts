@@ -9,6 +9,8 @@ export type { SearchToolOptions } from './search-tool.ts';
 export { todoTool } from './todo-tool.ts';
 export { askUserTool } from './ask-user-tool.ts';
 export type { AskUserToolOptions } from './ask-user-tool.ts';
+export { webFetchTool } from './web-fetch-tool.ts';
+export type { WebFetchToolOptions } from './web-fetch-tool.ts';
 export { readProjectInstructions } from './instructions/read.ts';
 export type {
   InstructionFile,

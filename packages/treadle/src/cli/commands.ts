@@ -20,6 +20,7 @@ export const RUN_OPTIONS = {
   continue: { short: 'c', help: "Go on with this folder's latest session." },
   resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },
   tools: { value: 'LIST', help: 'Only these tools, or none: --tools read_file,search.' },
+  web: { help: "Let it fetch web pages; each host asks, unless --allow 'web_fetch(domain:example.com)'." },
   system: { value: 'TEXT', help: 'Use this system prompt instead of the default one.' },
   'no-instructions': { help: "Leave the project's instruction files (AGENTS.md, CLAUDE.md) unread." },
   allow: {

@@ -23,6 +23,8 @@ export interface RunRequest {
   readonly limits: Partial<Limits>;
   readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
   readonly tools: readonly string[] | undefined;
+  /** Whether `web_fetch` is among the tools, whatever the settings say. */
+  readonly web: boolean;
   readonly system: string | undefined;
   /** Whether the project's instruction files are read. */
   readonly instructions: boolean;
@@ -57,6 +59,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     limits: limitsOf(options),
     session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
     tools: options.list('tools'),
+    web: options.flag('web'),
     system: options.text('system'),
     instructions: !options.flag('no-instructions'),
     allow: options.rules('allow') ?? [],

@@ -120,12 +120,13 @@ async function rightsFor(
   readonly permissions: PermissionOptions;
   readonly hooks: readonly Hook[];
 }> {
-  const { askUserTool, builtInTools, hooksFromSettings, todoTool } = await import('@treadle/tools');
+  const { askUserTool, builtInTools, hooksFromSettings, todoTool, webFetchTool } = await import('@treadle/tools');
   const { combineSettings } = await import('../settings/combine.ts');
   const { settingsSaver } = await import('../settings/save.ts');
-  const all = [...builtInTools({ root: folder }), todoTool(), askUserTool()];
+  const web = webFetchTool();
+  const all = [...builtInTools({ root: folder }), todoTool(), askUserTool(), web];
   const names = all.map(({ name }) => name);
-  const tools = chosenTools(all, names, request.tools);
+  const chosen = chosenTools(all, names, request.tools);
   const rules = rulesOfFlags(
     { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
     names,
@@ -137,6 +138,9 @@ async function rightsFor(
     note,
   });
   const settings = await combineSettings(found, io, note);
+  // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
+  const hasWeb = request.web || settings.web || request.tools !== undefined;
+  const tools = hasWeb ? chosen : chosen.filter((tool) => tool !== web);
   const permissions = permissionsFor(rules, request.permissionMode, settings, {
     saveUpdate: settingsSaver(found, io),
     // At a terminal the run pauses, and is asked about below.

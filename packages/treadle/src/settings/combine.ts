@@ -26,6 +26,8 @@ export interface CombinedSettings {
   readonly permissions: Pick<PermissionOptions, 'settings' | 'directories'>;
   /** What the strictest of them says; undefined when none says anything. */
   readonly mode: PermissionMode | undefined;
+  /** Whether `web_fetch` is among the tools: the user's own files may say so, and any file may say no. */
+  readonly web: boolean;
   /** Hooks with where they come from, the user's first. */
   readonly hooks: readonly { readonly source: string; readonly hooks: JsonObject }[];
 }
@@ -122,12 +124,21 @@ export async function combineSettings(
       ],
     },
     mode: strictest(user?.permissions.mode, modes),
+    web: hasWeb(user, project, isTrusted ? local : { web: local?.web === false ? false : undefined }),
     hooks: [
       ...(own?.settings.hooks ? [{ source: own.path, hooks: own.settings.hooks }] : []),
       ...(isTrusted && project?.hooks ? [{ source: PROJECT_SETTINGS, hooks: project.hooks }] : []),
       ...(isTrusted && local?.hooks ? [{ source: LOCAL_SETTINGS, hooks: local.hooks }] : []),
     ],
   };
+}
+
+type WebSetting = { readonly web?: boolean | undefined } | null | undefined;
+
+/** Any file may say no. Yes is for the user's own: a project can only tighten. */
+function hasWeb(user: WebSetting, project: WebSetting, local: WebSetting): boolean {
+  if (project?.web === false || local?.web === false) return false;
+  return user?.web === true || local?.web === true;
 }
 
 function rulesOf(
@@ -149,11 +160,12 @@ function strictest(
   return mode;
 }
 
-function sayWhatIsLeftOut({ permissions, env }: Settings, note: (text: string) => void): void {
+function sayWhatIsLeftOut({ permissions, env, web }: Settings, note: (text: string) => void): void {
   const left = [
     ...(permissions.allow.length > 0 ? ['permissions.allow'] : []),
     ...(permissions.additionalDirectories.length > 0 ? ['permissions.additionalDirectories'] : []),
     ...(Object.keys(env).length > 0 ? ['env'] : []),
+    ...(web === true ? ['web'] : []),
   ];
   if (left.length === 0) return;
   note(`${PROJECT_SETTINGS}: ${left.join(', ')} left out. A project may tighten what is allowed, and never loosen it.`);

@@ -21,6 +21,8 @@ export interface Settings {
   /** Commands at the moments of the loop; `hooksFromSettings` of `@treadle/tools` reads them. */
   readonly hooks?: JsonObject;
   readonly env: Readonly<Record<string, string>>;
+  /** Whether `web_fetch` is among the tools. */
+  readonly web?: boolean;
 }
 
 export type SettingsRule =
@@ -75,7 +77,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile | nul
   }
 }
 
-const KNOWN = ['permissions', 'hooks', 'env'];
+const KNOWN = ['permissions', 'hooks', 'env', 'web'];
 const KNOWN_PERMISSIONS = ['allow', 'ask', 'deny', 'mode', 'additionalDirectories'];
 
 /**
@@ -96,7 +98,7 @@ export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'
   }
   const object = asObject(value) ?? fail('', 'must be a JSON object.');
   refuseUnknown(object, KNOWN, '', fail);
-  const { permissions: given = {}, hooks, env = {} } = object;
+  const { permissions: given = {}, hooks, env = {}, web } = object;
   const permissions = asObject(given) ?? fail('permissions', 'must be an object.');
   refuseUnknown(permissions, KNOWN_PERMISSIONS, 'permissions.', fail);
   const expanded = (folder: string): string => (folder.startsWith('~/') && home ? join(home, folder.slice(2)) : folder);
@@ -127,6 +129,7 @@ export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'
       : fail(`permissions.additionalDirectories[${index}]`, 'must be an absolute path.');
   });
   const hooked = hooks === undefined ? undefined : (asObject(hooks) ?? fail('hooks', 'must be an object.'));
+  if (web !== undefined && typeof web !== 'boolean') fail('web', 'must be true or false.');
   return {
     permissions: {
       allow: rules('allow'),
@@ -137,6 +140,7 @@ export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'
     },
     ...(hooked === undefined ? {} : { hooks: hooked }),
     env: environment(env, fail),
+    ...(typeof web === 'boolean' ? { web } : {}),
   };
 }
 
