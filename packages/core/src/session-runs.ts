@@ -11,6 +11,7 @@ import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
+import type { SnapshotKeeper } from './loop/snapshot-keeper.ts';
 import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
 import type { Message } from './messages/message.ts';
 import { checkUpdates, isFileUpdate, type PermissionUpdate } from './permissions/updates.ts';
@@ -28,6 +29,7 @@ export interface SessionParts {
   readonly random: () => number;
   readonly owner: string;
   readonly state: SessionState;
+  readonly keeper: SnapshotKeeper | null;
   readonly hub: Hub;
   /** Into this session's inbox, under a key of its own. */
   readonly post: (input: SessionInput) => Promise<PostOutcome>;
@@ -59,8 +61,11 @@ export function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): 
 /** Folds what others wrote while nothing was driven here. */
 export const refresh = (parts: SessionParts): Promise<void> => inTurn(parts, () => foldNews(parts));
 
-export async function foldNews({ journal, state }: SessionParts): Promise<void> {
-  for await (const event of journal.read(state.sessionId, state.seq + 1)) reduce(state, event);
+export async function foldNews({ journal, state, keeper }: SessionParts): Promise<void> {
+  for await (const event of journal.read(state.sessionId, state.seq + 1)) {
+    reduce(state, event);
+    keeper?.take(event);
+  }
 }
 
 export function prompt(parts: SessionParts, messages: readonly InputMessage[], extra: Extra): Run {
@@ -320,11 +325,12 @@ export function start(
 }
 
 export function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
-  const { journal, state, agent, clock, ids, random, hub, owner, opened } = parts;
+  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened } = parts;
   parts.opened = null;
   return drive({
     journal,
     state,
+    keeper,
     agent,
     clock,
     ids,

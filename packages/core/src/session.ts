@@ -6,7 +6,7 @@ import { memoryJournal } from './journal/memory.ts';
 import type { JsonObject } from './json.ts';
 import type { Limits } from './limits/limits.ts';
 import { createHub, type Observer } from './loop/hub.ts';
-import { initialState } from './loop/state.ts';
+import { openState } from './loop/snapshot-keeper.ts';
 import { checkMessages } from './messages/check.ts';
 import { conversationOf } from './messages/conversation.ts';
 import type { Message } from './messages/message.ts';
@@ -191,14 +191,13 @@ async function loadSession(
     ids,
     owner,
     random: options.random ?? Math.random,
-    state: initialState(sessionId),
+    ...(await openState(journal, sessionId)),
     hub: createHub(options.onObserverError ?? warn),
     post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),
     active: null,
     queue: Promise.resolve(),
     opened,
   };
-  await runs.refresh(parts);
   return sessionOf(parts);
 }
 

@@ -61,6 +61,27 @@ export interface SessionPage {
   readonly cursor?: string;
 }
 
+/** What somebody has folded a log into, from its first event to number `seq`, as text. */
+export interface Snapshot {
+  readonly seq: number;
+  readonly text: string;
+}
+
+/**
+ * Snapshots of a log, so that opening a session costs its tail and not its length. They are a cache: a journal may lose
+ * any of them at any time, and keeps fewer of them the older they are (`thinSnapshots`). It doesn't look into their text;
+ * whoever loads one checks it.
+ */
+export interface Snapshots {
+  /**
+   * Keeps a snapshot, from anyone, without a claim: what a log says up to an event never changes. One at the same event is
+   * replaced. It is no write to the log: nobody who watches is told. `session_not_found` when there is no such event.
+   */
+  save(sessionId: string, snapshot: Snapshot): Promise<void>;
+  /** The newest snapshot at event `upTo` or before it, those of a fork's prefix included; null when there is none. */
+  load(sessionId: string, upTo: number): Promise<Snapshot | null>;
+}
+
 /**
  * The journal port: an append-only log per session, with one writer at a time and an inbox for everyone.
  * Every method rejects with a `TreadleError`: `session_not_found`, `session_exists`, `session_busy`, `fenced`,
@@ -105,7 +126,8 @@ export interface Journal {
   post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome>;
   /**
    * The events from number `from` on (1 is the first), a fork's prefix included, to the end of the log as it is when the
-   * first one is asked for. What is written meanwhile is left to the next `read`.
+   * first one is asked for. What is written meanwhile is left to the next `read`. It costs what is read of it, however
+   * much comes before `from`.
    */
   read(sessionId: string, from: number): AsyncIterable<DurableEvent>;
   /**
@@ -124,6 +146,8 @@ export interface Journal {
    * a claim on it is alive.
    */
   remove(sessionId: string): Promise<void>;
+  /** Absent when this journal keeps none: then a session that is opened is folded from its first event. */
+  readonly snapshots?: Snapshots;
   /** Lets go of files, connections, timers and watchers. Calls after it reject with `journal_failed`. */
   close(): Promise<void>;
 }

@@ -8,8 +8,9 @@ import type {
   PostOutcome,
   SessionPage,
   SessionSummary,
+  Snapshot,
 } from './journal.ts';
-import { agentIdOf, firstPromptOf, journalErrors } from './support.ts';
+import { agentIdOf, firstPromptOf, journalErrors, thinSnapshots } from './support.ts';
 
 /** One log. A fork points at its parent's log, which outlives the parent's removal from the index. */
 interface Log {
@@ -29,6 +30,7 @@ interface Log {
   epoch: number;
   holder: Owner | undefined;
   readonly keys: Map<string, number>;
+  readonly snapshots: Map<number, string>;
 }
 
 const seqOf = (log: Log): number => log.base + log.own.length;
@@ -90,6 +92,25 @@ function readEvents(find: () => Log, from: number): AsyncIterator<DurableEvent> 
       return { done: true, value: undefined };
     },
   };
+}
+
+function keepSnapshot(log: Log, { seq, text }: Snapshot): void {
+  if (!(Number.isInteger(seq) && seq >= 1 && seq <= seqOf(log))) {
+    throw journalErrors.noSuchEvent(log.sessionId, seq, seqOf(log));
+  }
+  log.snapshots.set(seq, text);
+  for (const dropped of thinSnapshots([...log.snapshots.keys()])) log.snapshots.delete(dropped);
+}
+
+function newestSnapshot(log: Log, upTo: number): Snapshot | null {
+  let last = upTo;
+  for (let current: Log | undefined = log; current; current = current.parent?.log) {
+    const seq = Math.max(0, ...[...current.snapshots.keys()].filter((each) => each <= last));
+    const text = current.snapshots.get(seq);
+    if (text !== undefined) return { seq, text };
+    last = Math.min(last, current.base);
+  }
+  return null;
 }
 
 /** The last event of `log` that any of `live` reads through its ancestry; 0 for none. */
@@ -180,6 +201,7 @@ export function memoryJournal(): Journal {
       epoch: 0,
       holder: undefined,
       keys: new Map(),
+      snapshots: new Map(),
     };
     log.lastAppended = addEvent(log, first).seq;
     logs.set(sessionId, log);
@@ -217,7 +239,9 @@ export function memoryJournal(): Journal {
   function drop(log: Log): void {
     if (log.holder) throw journalErrors.busy(log.sessionId, log.holder);
     logs.delete(log.sessionId);
-    log.own.length = Math.max(0, lastUsedByForks(log, logs.values()) - log.base);
+    const lastUsed = lastUsedByForks(log, logs.values());
+    log.own.length = Math.max(0, lastUsed - log.base);
+    for (const seq of log.snapshots.keys()) if (seq > lastUsed) log.snapshots.delete(seq);
   }
 
   function page({ limit = 50, cursor, agentId }: ListOptions): SessionPage {
@@ -266,6 +290,10 @@ export function memoryJournal(): Journal {
       const seq = seqOf(log);
       drop(log);
       tell(sessionId, seq);
+    },
+    snapshots: {
+      save: async (sessionId, snapshot) => keepSnapshot(find(sessionId), snapshot),
+      load: async (sessionId, upTo) => newestSnapshot(find(sessionId), upTo),
     },
     async close() {
       closed = true;

@@ -30,6 +30,24 @@ export function agentIdOf(first: DurableEventBody): string | undefined {
   return first.agentId;
 }
 
+/**
+ * Which of a log's snapshots, named by their events, are no longer worth their room: the older they are, the further apart
+ * they stay, and the newest two always. So there are only as many as the log's length has doublings, twice over, and
+ * whoever forks a session at an old event reads at most about as far as it lies back. For authors of journals.
+ */
+export function thinSnapshots(seqs: readonly number[]): number[] {
+  const kept = [...seqs].sort((a, b) => a - b);
+  const newest = kept.at(-1) ?? 0;
+  const dropped: number[] = [];
+  for (let index = kept.length - 2; index > 0; index -= 1) {
+    const [before = 0, seq = 0, after = 0] = kept.slice(index - 1, index + 2);
+    if (after - before > newest - after) continue;
+    kept.splice(index, 1);
+    dropped.push(seq);
+  }
+  return dropped;
+}
+
 /** The errors every journal throws, in the same words. For authors of journals. */
 export const journalErrors = {
   notFound: (sessionId: string): TreadleError =>

@@ -17,6 +17,7 @@ import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
 import { nextInput, plan } from './plan.ts';
 import type { SessionSource } from './question.ts';
+import type { SnapshotKeeper } from './snapshot-keeper.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './run-limits.ts';
 import { runTools } from './run-tools.ts';
@@ -33,6 +34,8 @@ export interface DriveOptions {
   readonly journal: Journal;
   /** Folded up to some event; the drive folds the rest. */
   readonly state: SessionState;
+  /** Keeps snapshots of the state, so that the next process needn't fold the whole log; null when nobody does. */
+  readonly keeper: SnapshotKeeper | null;
   readonly agent: Agent;
   readonly owner: Owner;
   readonly clock: Clock;
@@ -75,6 +78,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     epoch: claim.epoch,
     applied: (event) => {
       if (event.type === 'run_started') interrupt.reset();
+      options.keeper?.take(event);
       options.observe(event);
       observers?.take(event);
       settlements?.take(event);
@@ -100,6 +104,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     options.input.onClose(() => log.wake());
     await log.catchUp();
     await work(options, context);
+    options.keeper?.keepIfDue();
     await observers?.settled();
   } finally {
     stopRenewing();
@@ -146,13 +151,24 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
         else await log.tryRecord(step.events);
       } else if (step.type === 'wait') await waitUntil(context, step.until);
       else if (step.type === 'decide') await decide(context, step.questions);
-      else if (step.type === 'call_model') await callModel(context, step);
+      else if (step.type === 'call_model') await callAndKeep(context, step, options.keeper);
       else if (step.type === 'compact') await compact(context, step);
       else await runTools(context, step);
     }
   } finally {
     stopDeadline();
   }
+}
+
+/** While the model thinks there is time for a snapshot. */
+function callAndKeep(
+  context: PerformContext,
+  step: Extract<Step, { type: 'call_model' }>,
+  keeper: SnapshotKeeper | null,
+): Promise<void> {
+  const called = callModel(context, step);
+  keeper?.keepIfDue();
+  return called;
 }
 
 /** Once the deadline has fired the time is up, whatever a clock that was set back says. */

@@ -57,6 +57,7 @@ function fold(state: SessionState, event: DurableEvent): void {
       if (event.eventVersion !== undefined) writtenBy(state, event.eventVersion);
       state.epoch = event.epoch;
       if (state.run) state.run.paused = false;
+      forgetOtherDrives(state);
       return;
     case 'input_received':
       return inputReceived(state, event);
@@ -111,6 +112,11 @@ function fold(state: SessionState, event: DurableEvent): void {
     default:
       return unknownEvent(event);
   }
+}
+
+/** What was asked at the start of an earlier drive is of no use to this one: a run that waits may see any number of them. */
+function forgetOtherDrives({ decisions }: SessionState): void {
+  for (const key of decisions.keys()) if (key.startsWith('session_start:')) decisions.delete(key);
 }
 
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {

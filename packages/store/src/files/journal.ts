@@ -6,7 +6,8 @@ import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
 import type { DamageReport } from './log.ts';
-import { createLog, lastSeq, readSession, removeLog, writerOf, type Logs } from './logs.ts';
+import { createLog, findSnapshot, lastSeq, readSession, removeLog, writerOf, type Logs } from './logs.ts';
+import { saveSnapshot } from './snapshots.ts';
 import { createWatchers } from './watch.ts';
 
 export interface FileJournalOptions {
@@ -133,6 +134,11 @@ export function fileJournal(options: FileJournalOptions): Journal {
     async remove(sessionId) {
       await run(() => removeLog(logs, sessionId));
       watchers.removed(sessionId);
+    },
+    snapshots: {
+      save: (sessionId, snapshot) =>
+        run(async () => saveSnapshot(await writerOf(logs, sessionId), sessionId, snapshot)),
+      load: (sessionId, upTo) => run(() => findSnapshot(logs, sessionId, upTo)),
     },
     close: () => (closing ??= shut()),
   };

@@ -1,4 +1,4 @@
-import type { DurableEvent, DurableEventBody } from '@treadle/core';
+import type { DurableEvent, DurableEventBody, Snapshot } from '@treadle/core';
 import { agentIdOf, journalErrors } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { findLog, nameLog, readText, syncFolder, unnameLog, writeDurably, type L
 import { refuseHeld } from './lease.ts';
 import { newLogFile, offsetAfter, readLog, refresh, type LogFile } from './log.ts';
 import { recordLine } from './record.ts';
+import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
 import { createWriter, type Writer, type WriterOptions } from './writer.ts';
 
 /** The open logs of a folder. */
@@ -147,7 +148,9 @@ async function prune(logs: Logs, file: LogFile): Promise<void> {
   const names = await fs.readdir(forks).catch(noneIfMissing);
   if (names.length > 0) {
     const texts = await Promise.all(names.map((name) => readText(fs, join(forks, name))));
-    await fs.truncate(file.path, await offsetAfter(file, Math.max(...texts.map(Number))));
+    const lastUsed = Math.max(...texts.map(Number));
+    await dropSnapshotsAfter(file, lastUsed);
+    await fs.truncate(file.path, await offsetAfter(file, lastUsed));
     logs.writers.delete(file.id);
     return;
   }
@@ -180,4 +183,18 @@ export async function* readSession(logs: Logs, sessionId: string, from: number):
     if (file !== null && file.size === 0) await refresh(file);
   }
   for (const stretch of stretches.toReversed()) yield* readLog(stretch.file, Math.max(1, from), stretch.to);
+}
+
+/** The newest snapshot of a session at event `upTo` or before, its ancestors' included. */
+export async function findSnapshot(logs: Logs, sessionId: string, upTo: number): Promise<Snapshot | null> {
+  let file: LogFile | null = (await writerOf(logs, sessionId)).log;
+  let last = upTo;
+  while (file !== null) {
+    const found = await newestSnapshot(file, last);
+    if (found !== null) return found;
+    const { parent }: LogFile = file;
+    last = Math.min(last, parent?.seq ?? 0);
+    file = parent === null ? null : (await openLog(logs, parent.log, parent.sessionId)).log;
+  }
+  return null;
 }

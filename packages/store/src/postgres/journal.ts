@@ -7,6 +7,7 @@ import { connect, postgresError, type Connected, type PostgresConnection, type S
 import { listSessions, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
 import { migrate } from './schema.ts';
+import { newestSnapshot, saveSnapshot } from './snapshots.ts';
 import { sessionOf } from './tables.ts';
 import { createWatchers } from './watch.ts';
 import { appendEvents, createSession, postInput } from './write.ts';
@@ -135,6 +136,10 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
         ),
       );
       watchers.removed(sessionId, Number(seq));
+    },
+    snapshots: {
+      save: (sessionId, snapshot) => run((sql) => saveSnapshot(sql, schema, sessionId, snapshot)),
+      load: (sessionId, upTo) => run((sql) => newestSnapshot(sql, schema, sessionId, upTo)),
     },
     close: () => (closing ??= shut()),
   };

@@ -27,6 +27,7 @@ async function prune(sql: Query, schema: string, id: string): Promise<void> {
   const [forked] = await sql<{ seq: string | null }[]>`
     select max(base) as seq from ${sql(schema)}.sessions where parent = ${id}`;
   await sql`delete from ${sql(schema)}.events where session = ${id} and seq > ${forked?.seq ?? 0}`;
+  await sql`delete from ${sql(schema)}.snapshots where session = ${id} and seq > ${forked?.seq ?? 0}`;
   if (forked?.seq != null) return;
   const [row] = await sql<{ parent: string | null }[]>`
     delete from ${sql(schema)}.sessions where id = ${id} returning parent`;

@@ -49,6 +49,14 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
       host text not null,
       expires_at bigint not null
     )`,
+  // A cache: any of it may be deleted.
+  (sql, schema) => sql`
+    create table ${sql(schema)}.snapshots (
+      session bigint not null references ${sql(schema)}.sessions on delete cascade,
+      seq bigint not null,
+      body text not null,
+      primary key (session, seq)
+    )`,
 ];
 
 /**

@@ -6,9 +6,6 @@ import { journalErrors, TreadleError } from '@treadle/core';
 import { corrupt, failed, isBusy, journalError } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
-/** The format this version writes, kept in `PRAGMA user_version`. */
-const FORMAT = 1;
-
 /**
  * An event's `id` is its session's row id in the upper bits and its number in the lower 32: so a session's events lie side
  * by side in the one tree of the table, and an append needs no second index. (Measured beside a table without rowids and a
@@ -16,7 +13,7 @@ const FORMAT = 1;
  *
  * A session's row outlives its removal for as long as a fork reads its events. Its lease is there while it is held.
  */
-const SCHEMA = `
+const FIRST_FORMAT = `
   CREATE TABLE sessions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id TEXT NOT NULL,
@@ -54,6 +51,22 @@ const SCHEMA = `
     expires_at INTEGER NOT NULL
   );
 `;
+
+/** What a session's log was folded into, for whoever opens it next: see `Snapshots`. Any of it may be deleted. */
+const SNAPSHOTS = `
+  CREATE TABLE snapshots (
+    session INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX snapshots_by_session ON snapshots (session, seq);
+`;
+
+/** The steps from each format to the next. Never changed, only added to. */
+const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS];
+
+/** The format this version writes, kept in `PRAGMA user_version`. */
+const FORMAT = STEPS.length;
 
 /** Runs all of `work` or nothing of it. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
@@ -105,10 +118,10 @@ function prepareSchema(db: DatabaseSync, path: string): void {
   db.exec('PRAGMA journal_mode = WAL');
   transaction(db, () => {
     // Another process may have been faster.
-    if (versionOf() === FORMAT) return;
+    const found = versionOf();
     const tables = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count'];
-    if (tables !== 0) throw failed(path, 'is an SQLite file of another program. Use another file');
-    db.exec(SCHEMA);
+    if (found === 0 && tables !== 0) throw failed(path, 'is an SQLite file of another program. Use another file');
+    for (const step of STEPS.slice(found)) db.exec(step);
     db.exec(`PRAGMA user_version = ${FORMAT}`);
   });
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Journal } from '@treadle/core';
+import type { DurableEvent, Journal } from '@treadle/core';
 import { journalContract, testClock } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ProcessIdentity, ProcessTable, SqliteJournalOptions } from '../index.ts';
@@ -78,6 +78,27 @@ describe('the file', () => {
     expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
     expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
     db.close();
+  });
+
+  it('S10: of the first format is brought up to date, with all that is in it', async () => {
+    const path = join(newFolder(), 'journal.db');
+    const old = new DatabaseSync(path);
+    old.exec(readFileSync(join(import.meta.dirname, '..', 'test-support', 'corpus', 'sqlite-format-1.sql'), 'utf8'));
+    old.close();
+    const journal = open(path);
+    const events: DurableEvent[] = [];
+    for await (const event of journal.read('s', 1)) events.push(event);
+    expect(events.map(({ seq, type }) => [seq, type])).toEqual([
+      [1, 'session_created'],
+      [2, 'input_received'],
+      [3, 'task_updated'],
+    ]);
+    const claim = await journal.claim('s', { id: 'a', label: 'a' });
+    expect(claim.epoch).toBe(2);
+    expect(await journal.post('s', note('Hello'), 'k', 9)).toEqual({ seq: 2, duplicate: true });
+    await journal.snapshots?.save('s', { seq: 3, text: 'three' });
+    await journal.close();
+    expect(await open(path).snapshots?.load('s', 9)).toEqual({ seq: 3, text: 'three' });
   });
 
   it('of a newer version is refused and left untouched', async () => {

@@ -6,6 +6,7 @@ import { openDatabase, patiently } from './database.ts';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { listSessions, readEvents } from './read.ts';
+import { newestSnapshot, saveSnapshot } from './snapshots.ts';
 import type { Store } from './statements.ts';
 import { prepareStore } from './statements.ts';
 import { createWatchers } from './watch.ts';
@@ -134,6 +135,10 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
         removeSession(ready, sessionId, (session) => refuseHeld(ready, leasing, sessionId, session)),
       );
       watchers.removed(sessionId);
+    },
+    snapshots: {
+      save: (sessionId, snapshot) => run((ready) => saveSnapshot(ready, sessionId, snapshot)),
+      load: (sessionId, upTo) => run((ready) => newestSnapshot(ready, sessionId, upTo)),
     },
     close: () => (closing ??= shut()),
   };

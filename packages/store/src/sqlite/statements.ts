@@ -59,6 +59,12 @@ const SOURCES = {
     WHERE s.removed = 0 AND (:agentId IS NULL OR s.agent_id = :agentId)
       AND (:updatedAt IS NULL OR e.at < :updatedAt OR (e.at = :updatedAt AND s.id < :id))
     ORDER BY e.at DESC, s.id DESC LIMIT :limit`,
+  saveSnapshot: 'INSERT OR REPLACE INTO snapshots (session, seq, body) VALUES (:session, :seq, :body)',
+  snapshot: `
+    SELECT seq, body FROM snapshots WHERE session = :session AND seq <= :upTo ORDER BY seq DESC LIMIT 1`,
+  snapshotSeqs: 'SELECT seq FROM snapshots WHERE session = :session',
+  dropSnapshot: 'DELETE FROM snapshots WHERE session = :session AND seq = :seq',
+  dropSnapshotsAfter: 'DELETE FROM snapshots WHERE session = :id AND seq > :seq',
   markRemoved: 'UPDATE sessions SET removed = 1 WHERE id = :id',
   dropInputs: 'DELETE FROM inputs WHERE session = :id',
   lastForked: 'SELECT max(base) AS seq FROM sessions WHERE parent = :id',

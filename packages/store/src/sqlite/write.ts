@@ -114,6 +114,7 @@ export function appendEvents(
 function prune(store: Store, id: number): void {
   const forked = store.lastForked.get({ id }) as { seq: number | null };
   store.dropEventsAfter.run({ id, seq: forked.seq ?? 0 });
+  store.dropSnapshotsAfter.run({ id, seq: forked.seq ?? 0 });
   if (forked.seq !== null) return;
   const row = store.ancestor.get({ id }) as { parent: number | null };
   store.dropSession.run({ id });

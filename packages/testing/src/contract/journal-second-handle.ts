@@ -52,6 +52,13 @@ export const secondHandle: readonly JournalCase[] = [
       await journal.claim('s', owner('a'));
     },
   ),
+  twice('snapshots kept by one are found by the other', async (journal, other) => {
+    if (!journal.snapshots || !other.snapshots) return;
+    const claim = await begin(journal);
+    await append(journal, claim, 1, noted('a'));
+    await journal.snapshots.save('s', { seq: 2, text: 'two' });
+    assert.deepEqual(await other.snapshots.load('s', 9), { seq: 2, text: 'two' });
+  }),
   twice('a watcher of one soon hears of the other’s writes', async (journal, other) => {
     await journal.create('s', created('s'));
     await journal.create('t', created('t'));

@@ -120,6 +120,35 @@ describe('journalContract', () => {
       /odd keys/,
     ],
     ['lists without paging', (journal) => ({ list: () => journal.list({ limit: 1000 }) }), /pages follow/],
+    [
+      'gives forks the snapshots of what came later',
+      ({ snapshots }) => ({
+        ...(snapshots && {
+          snapshots: {
+            save: snapshots.save,
+            load: async (sessionId, upTo) =>
+              (await snapshots.load(sessionId, upTo)) && snapshots.load('s', Number.MAX_SAFE_INTEGER),
+          },
+        }),
+      }),
+      /a fork has its parents/,
+    ],
+    [
+      'keeps every snapshot',
+      () => {
+        const all = new Map<number, string>();
+        return {
+          snapshots: {
+            save: async (_, { seq, text }) => void all.set(seq, text),
+            async load(_, upTo) {
+              const seq = Math.max(0, ...[...all.keys()].filter((each) => each <= upTo));
+              return seq === 0 ? null : { seq, text: all.get(seq) ?? '' };
+            },
+          },
+        };
+      },
+      /of many few are kept/,
+    ],
     ['can be used after close', (journal) => ({ ...journal, close: async () => {} }), /after close/],
   ])('notices a journal that %s', async (_, flaw, expected) => {
     expect((await broken(flawed(flaw))).join('\n')).toMatch(expected);

@@ -5,6 +5,7 @@ import { forks } from './journal-forks.ts';
 import { listing } from './journal-listing.ts';
 import { logs } from './journal-logs.ts';
 import { secondHandle } from './journal-second-handle.ts';
+import { snapshots } from './journal-snapshots.ts';
 
 /**
  * What every `Journal` must do, as a list of cases for any test runner. `make` is called for each case.
@@ -27,7 +28,8 @@ export function journalContract(
     seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
     runs: options.runs ?? 25,
   };
-  const cases = [...logs, ...claims, ...concurrency, ...forks, ...listing, ...(settings.shared ? secondHandle : [])];
+  const shared = settings.shared ? secondHandle : [];
+  const cases = [...logs, ...claims, ...concurrency, ...forks, ...listing, ...snapshots, ...shared];
   return cases.map(({ name, run }) => ({
     name,
     async run() {
