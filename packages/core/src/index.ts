@@ -25,6 +25,7 @@ export {
 } from './blobs/blobs.ts';
 export { memoryBlobs } from './blobs/memory.ts';
 export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './blobs/sweep.ts';
+export { changesFacts, factsAfter, type SessionFacts } from './journal/session-facts.ts';
 export * from './memory/memory.ts';
 export { tellingWords, wordsOf } from './memory/words.ts';
 export { createRedactor, type Redactor, type RedactorStream } from './secrets/redactor.ts';
@@ -83,6 +84,9 @@ export * from './projections/todo.ts';
 export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
 export * from './session.ts';
+export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './sessions.ts';
+export * from './sessions-again.ts';
+export type { SearchOptions, SessionHit } from './sessions-search.ts';
 export type { CompactedEvent } from './session-compact.ts';
 export type { ApprovalAnswer } from './session-answers.ts';
 export type { QueuedMessage } from './session-queue.ts';

@@ -44,9 +44,11 @@ export interface SessionParts {
 interface Extra {
   readonly metadata?: JsonObject;
   readonly limits?: Partial<Limits>;
+  readonly continuation?: Continuation;
 }
 
 interface KeptExtra {
+  readonly continuation?: Continuation;
   readonly metadata?: JsonObject;
   readonly limits?: LimitsData;
 }
@@ -89,7 +91,11 @@ export function continueRun(parts: SessionParts, continuation: Continuation, ext
 }
 
 /** What goes into the log must be what comes out of it. */
-function checkedExtra({ metadata, limits }: Extra): KeptExtra {
+function checkedExtra({ metadata, limits, continuation }: Extra): KeptExtra {
+  if (continuation !== undefined) {
+    const others = { ...(metadata === undefined ? {} : { metadata }), ...(limits === undefined ? {} : { limits }) };
+    return { ...checkedExtra(others), continuation };
+  }
   if (limits !== undefined) {
     checkLimits(limits);
     return { ...checkedExtra(metadata === undefined ? {} : { metadata }), limits: limitChanges(limits) };
@@ -128,10 +134,12 @@ export async function updatePermissions(parts: SessionParts, given: readonly Per
   for (const update of forFiles) await saveUpdate?.(update, new AbortController().signal);
 }
 
-export const openCalls = ({ state }: SessionParts): readonly CallState[] => state.run?.turn?.calls ?? [];
+export const openCalls = ({ state: { run } }: SessionParts): readonly CallState[] =>
+  run?.isForked ? [] : (run?.turn?.calls ?? []);
 
 /** Whether there is something to resume: an open run, or a prompt that nobody has answered. */
-export const hasWork = ({ state }: SessionParts): boolean => state.run !== null || waitingRuns(state).length > 0;
+export const hasWork = ({ state }: SessionParts): boolean =>
+  (state.run !== null && !state.run.isForked) || waitingRuns(state).length > 0;
 
 /** Goes on with the open run, or with the oldest prompt whose process died before its run began. */
 export function resume(parts: SessionParts): Run {
@@ -210,6 +218,7 @@ export async function replaceMessages(parts: SessionParts, messages: readonly Me
     if (hasWork(parts)) {
       throw new TreadleError('run_active', 'A run of this session is open. Resume it or abort() it first.');
     }
+    if (parts.state.run) await driveHere(parts, async () => {}, CLOSED_INPUT);
     // What was queued was meant for the conversation that goes: the log says that nobody will deliver it.
     if (parts.state.inbox.some(({ input }) => QUEUED.has(input.type))) await parts.post({ type: 'clear_queue' });
     await parts.post({ type: 'import', messages });
@@ -246,14 +255,16 @@ function refuseActive(parts: SessionParts): void {
 }
 
 function refusePaused({ state }: SessionParts): void {
-  if (!waitsForOthers(state.run?.turn)) return;
+  if (state.run?.isForked || !waitsForOthers(state.run?.turn)) return;
   throw new TreadleError(
     'run_active',
     'A run of this session is paused. Give it the results or the answer it waits for, or abort() it first.',
   );
 }
 
-function refuseContinue({ view }: SessionState): void {
+function refuseContinue({ view, run }: SessionState): void {
+  // Results of the calls that a fork has cut off are still to come; the plan looks again.
+  if (run?.isForked) return;
   const last = view.findLast(({ role }) => role !== 'extension');
   if (!last) throw new TreadleError('nothing_to_continue', 'The history is empty. Use prompt() to start.');
   if (last.role !== 'assistant') return;
@@ -266,7 +277,8 @@ function refuseContinue({ view }: SessionState): void {
 /** After the claim: a run whose process died makes room for the new one; a paused one doesn't. */
 async function makeRoom(parts: SessionParts): Promise<void> {
   const { run } = parts.state;
-  if (!run) return;
+  // What a fork has cut off is closed before anything else begins.
+  if (!run || run.isForked) return;
   refusePaused(parts);
   await parts.post({
     type: 'cancel',

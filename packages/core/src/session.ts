@@ -1,8 +1,15 @@
 import type { Agent } from './agent.ts';
-import { EVENT_VERSION, type ClientToolResult, type Continuation, type QueueKind } from './events/events.ts';
+import {
+  EVENT_VERSION,
+  type ClientToolResult,
+  type Continuation,
+  type PreviousSession,
+  type QueueKind,
+} from './events/events.ts';
 import { isStream, userMessage, userMessages, type PromptInput, type UserInput } from './input.ts';
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
+import { checkTags, checkTitle } from './journal/session-facts.ts';
 import type { JsonObject } from './json.ts';
 import type { Limits } from './limits/limits.ts';
 import { createHub, type Observer } from './loop/hub.ts';
@@ -36,6 +43,12 @@ export interface CreateSessionOptions extends SessionOptions {
   /** Default: a new random id. */
   readonly id?: string;
   readonly metadata?: JsonObject;
+  /** At most 200 characters on one line. */
+  readonly title?: string;
+  /** At most 32, of at most 64 characters each. */
+  readonly tags?: readonly string[];
+  /** The session it takes the place of; `openLatest` says so when it begins a new one. */
+  readonly previous?: PreviousSession;
 }
 
 export interface RunOptions {
@@ -63,7 +76,7 @@ export interface Session {
    *
    * @throws TreadleError `run_active` during a run or while one is paused; `empty_prompt`.
    */
-  prompt(input: PromptInput, options?: RunOptions): Run;
+  prompt(input: PromptInput, options?: RunOptions & { readonly continuation?: Continuation }): Run;
   /**
    * Starts a run on the history as it is, to try again or go on.
    *
@@ -160,6 +173,9 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     sessionId,
     agentId: agent.id,
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+    ...(options.title === undefined ? {} : { title: checkTitle(options.title) }),
+    ...(options.tags === undefined ? {} : { tags: checkTags(options.tags) }),
+    ...(options.previous === undefined ? {} : { previous: options.previous }),
   });
   return loadSession(agent, sessionId, { ...options, journal }, 'startup');
 }

@@ -1,3 +1,4 @@
+import type { PreviousSession, TitleOrigin } from './about-sessions.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent, UserContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
@@ -6,6 +7,8 @@ import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { LimitName, LimitsData } from '../limits/limits.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
+
+export type { PreviousSession, TitleOrigin } from './about-sessions.ts';
 
 /** Version of the event union. A log written by a higher one is refused, untouched. */
 export const EVENT_VERSION = 1;
@@ -56,7 +59,11 @@ export type SessionInput =
   /** Changes what the session may do, at once. */
   | { readonly type: 'permission_updates'; readonly updates: readonly PermissionUpdate[] }
   /** Replaces the conversation: an empty list is a reset. */
-  | { readonly type: 'import'; readonly messages: readonly Message[] };
+  | { readonly type: 'import'; readonly messages: readonly Message[] }
+  /** Names the session. */
+  | ({ readonly type: 'rename'; readonly title: string } & TitleOrigin)
+  /** Changes the session's tags: those to remove are removed first. */
+  | { readonly type: 'tag'; readonly add?: readonly string[]; readonly remove?: readonly string[] };
 
 /** What an answer to a question of permission may say besides yes or no. */
 export interface ApprovalExtras {
@@ -142,6 +149,10 @@ export type DurableEventBody =
       readonly agentId?: string;
       readonly metadata?: JsonObject;
       readonly fork?: { readonly sessionId: string; readonly seq: number };
+      readonly title?: string;
+      readonly tags?: readonly string[];
+      /** The agent's session before this one, which had been idle for longer than the threshold. */
+      readonly previous?: PreviousSession;
     }
   | {
       readonly type: 'drive_started';

@@ -1,4 +1,4 @@
-import type { DurableEvent, DurableEventBody, SessionInput } from '../events/events.ts';
+import type { DurableEvent, DurableEventBody, PreviousSession, SessionInput } from '../events/events.ts';
 
 /** Who drives a session: shown to the next process that wants it. */
 export interface Owner {
@@ -45,6 +45,12 @@ export interface SessionSummary {
   /** The beginning of the first prompt, at most 120 characters. */
   readonly firstPrompt?: string;
   readonly parent?: { readonly sessionId: string; readonly seq: number };
+  /** What somebody, or a model, has called it. Its own: a fork begins without one. */
+  readonly title?: string;
+  /** Its own, as its title is: sorted, each once; absent when there are none. */
+  readonly tags?: readonly string[];
+  /** The session whose place it took after a time of inactivity. */
+  readonly previous?: PreviousSession;
 }
 
 export interface ListOptions {
@@ -53,6 +59,8 @@ export interface ListOptions {
   /** The `cursor` of an earlier page. */
   readonly cursor?: string;
   readonly agentId?: string;
+  /** Only sessions that have this tag. */
+  readonly tag?: string;
 }
 
 export interface SessionPage {

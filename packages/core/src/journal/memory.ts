@@ -10,6 +10,7 @@ import type {
   SessionSummary,
   Snapshot,
 } from './journal.ts';
+import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';
 import { agentIdOf, firstPromptOf, journalErrors, thinSnapshots } from './support.ts';
 
 /** One log. A fork points at its parent's log, which outlives the parent's removal from the index. */
@@ -23,6 +24,7 @@ interface Log {
   readonly base: number;
   readonly createdAt: number;
   readonly agentId: string | undefined;
+  facts: SessionFacts;
   updatedAt: number;
   firstPrompt: { readonly seq: number; readonly text: string } | undefined;
   /** The last event that `create` or `append` wrote: everything after it was posted. */
@@ -38,6 +40,7 @@ const seqOf = (log: Log): number => log.base + log.own.length;
 function addEvent(log: Log, body: DurableEventBody): DurableEvent {
   const event: DurableEvent = { ...body, seq: seqOf(log) + 1 };
   log.own.push(event);
+  if (changesFacts(body)) log.facts = factsAfter(log.facts, body);
   if (event.type === 'input_received') {
     log.keys.set(event.key, event.seq);
     if (log.firstPrompt === undefined) {
@@ -58,6 +61,7 @@ function summaryOf(log: Log): SessionSummary {
     ...(log.agentId !== undefined && { agentId: log.agentId }),
     ...(log.firstPrompt && { firstPrompt: log.firstPrompt.text }),
     ...(log.parent && { parent: { sessionId: log.parent.log.sessionId, seq: log.parent.seq } }),
+    ...log.facts,
   };
 }
 
@@ -195,6 +199,7 @@ export function memoryJournal(): Journal {
       base: parent?.seq ?? 0,
       createdAt: first.at,
       agentId,
+      facts: factsAfter({}, first),
       updatedAt: first.at,
       firstPrompt: parent && inherited && inherited.seq <= parent.seq ? inherited : undefined,
       lastAppended: 0,
@@ -244,10 +249,11 @@ export function memoryJournal(): Journal {
     for (const seq of log.snapshots.keys()) if (seq > lastUsed) log.snapshots.delete(seq);
   }
 
-  function page({ limit = 50, cursor, agentId }: ListOptions): SessionPage {
+  function page({ limit = 50, cursor, agentId, tag }: ListOptions): SessionPage {
     if (closed) throw journalErrors.closed();
     let rows = [...logs.values()];
     if (agentId !== undefined) rows = rows.filter((log) => log.agentId === agentId);
+    if (tag !== undefined) rows = rows.filter(({ facts }) => facts.tags?.includes(tag) === true);
     if (cursor !== undefined) rows = rows.filter(afterCursor(cursor));
     rows.sort(newestFirst);
     const shown = rows.slice(0, limit);

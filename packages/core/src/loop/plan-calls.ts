@@ -246,12 +246,17 @@ export function endOpenCalls(
 ): DurableEventBody[] {
   return turn.calls
     .filter(({ status }) => status !== 'ended')
-    .map((call) =>
-      inDoubt(state, call)
-        ? rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT)
-        : (refusal(state, run, turn, call, now) ??
-          rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`)),
-    );
+    .map((call) => {
+      if (call.isForked) return rejectCall(run, turn, call, now, 'in_doubt', FORKED);
+      if (inDoubt(state, call)) return rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT);
+      return (
+        refusal(state, run, turn, call, now) ?? rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`)
+      );
+    });
 }
+
+const FORKED =
+  'Unknown: forked. This session was forked from another one while the call was under way there. What came of it is not ' +
+  'known here, and it was not run again. Check the state of things before you repeat it.';
 
 const text = (words: string): readonly ToolResultContent[] => [{ type: 'text', text: words }];

@@ -32,6 +32,8 @@ const INPUTS: Readonly<Record<SessionInput['type'], true>> = {
   compact: true,
   permission_updates: true,
   import: true,
+  rename: true,
+  tag: true,
 };
 
 export function refuseUnknownInput(seq: number, { type }: SessionInput): void {

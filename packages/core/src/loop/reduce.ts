@@ -10,6 +10,7 @@ import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
+import { forked } from './reduce-fork.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
@@ -52,7 +53,8 @@ function countTime(state: SessionState, event: DurableEvent): void {
 function fold(state: SessionState, event: DurableEvent): void {
   switch (event.type) {
     case 'session_created':
-      return writtenBy(state, event.eventVersion);
+      writtenBy(state, event.eventVersion);
+      return forked(state);
     case 'drive_started':
       if (event.eventVersion !== undefined) writtenBy(state, event.eventVersion);
       state.epoch = event.epoch;
@@ -126,6 +128,8 @@ function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_r
     for (const update of input.updates) state.permissions = applyUpdate(state.permissions, update);
     return;
   }
+  // What a session is called is for lists of sessions.
+  if (input.type === 'rename' || input.type === 'tag') return;
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
   if (input.type === 'import' && state.run === null) {
     replaceView(state, input.messages);
@@ -185,6 +189,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     checksFailed: 0,
     outputsFailed: 0,
     paused: false,
+    isForked: false,
   };
 }
 
@@ -270,6 +275,7 @@ function callsOf(message: AssistantMessage): CallState[] {
       answer: null,
       result: null,
       overruled: false,
+      isForked: false,
     }));
 }
 

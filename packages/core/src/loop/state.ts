@@ -45,6 +45,8 @@ export interface CallState {
   result: ToolResultMessage | null;
   /** True when it never ran and the model is not to blame: people said something else, or its calls were used up. */
   overruled: boolean;
+  /** True when it had been started where the session was forked: what came of it, the parent knows. */
+  isForked: boolean;
 }
 
 /** The open turn: one model call and the calls it asked for. */
@@ -129,6 +131,8 @@ export interface RunState {
   outputsFailed: number;
   /** True between `run_paused` and the next drive. */
   paused: boolean;
+  /** True when the session was forked amid it: it goes on in the parent, and here it is about to be closed. */
+  isForked: boolean;
 }
 
 /** What a drive knows of its session, folded from the log. One owner at a time; `reduce` changes it in place. */

@@ -19,13 +19,17 @@ function afterCursor(cursor: string): (row: Row) => boolean {
   return (row) => row.summary.updatedAt < updatedAt || (row.summary.updatedAt === updatedAt && row.log < log);
 }
 
-export async function listSessions(logs: Logs, { limit = 50, cursor, agentId }: ListOptions): Promise<SessionPage> {
+export async function listSessions(
+  logs: Logs,
+  { limit = 50, cursor, agentId, tag }: ListOptions,
+): Promise<SessionPage> {
   let rows: Row[] = [];
   for (const { name, log } of await namedLogs(logs.layout)) {
     const summary = await summaryOf(logs, name, log);
     if (summary) rows.push({ log, summary });
   }
   if (agentId !== undefined) rows = rows.filter(({ summary }) => summary.agentId === agentId);
+  if (tag !== undefined) rows = rows.filter(({ summary }) => summary.tags?.includes(tag) === true);
   if (cursor !== undefined) rows = rows.filter(afterCursor(cursor));
   rows.sort(newestFirst);
   const shown = rows.slice(0, limit);
@@ -55,5 +59,6 @@ const summaryIn = (sessionId: string, file: LogFile): SessionSummary => ({
   updatedAt: file.updatedAt,
   ...(file.agentId === undefined ? {} : { agentId: file.agentId }),
   ...(file.firstPrompt ? { firstPrompt: file.firstPrompt.text } : {}),
+  ...file.facts,
   ...(file.parent ? { parent: { sessionId: file.parent.sessionId, seq: file.parent.seq } } : {}),
 });

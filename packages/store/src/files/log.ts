@@ -1,5 +1,5 @@
-import type { DurableEvent, DurableEventBody } from '@treadle/core';
-import { agentIdOf, firstPromptOf, TreadleError } from '@treadle/core';
+import type { DurableEvent, DurableEventBody, SessionFacts } from '@treadle/core';
+import { agentIdOf, factsAfter, firstPromptOf, TreadleError } from '@treadle/core';
 import { dirname } from 'node:path';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
 import { syncFolder } from './folder.ts';
@@ -21,6 +21,7 @@ export interface LogFile {
   readonly keys: Map<string, number>;
   firstPrompt: { readonly seq: number; readonly text: string } | null;
   agentId: string | undefined;
+  facts: SessionFacts;
   createdAt: number;
   updatedAt: number;
   /** Where every 256th record begins, so that a reader needn't begin at the beginning. */
@@ -51,6 +52,7 @@ export function newLogFile(
     keys: new Map(),
     firstPrompt: inherited,
     agentId: undefined,
+    facts: {},
     createdAt: 0,
     updatedAt: 0,
     places: [],
@@ -91,6 +93,7 @@ export function take(log: LogFile, { seq, synced, posted, event, bytes }: LogRec
   if (log.size === 0) {
     log.agentId = agentIdOf(event);
     log.createdAt = event.at;
+    log.facts = factsAfter({}, event);
   }
   if ((seq - (log.parent?.seq ?? 0)) % PLACE_EVERY === 1) log.places.push({ seq, offset });
   log.size = offset + bytes;
@@ -103,6 +106,7 @@ export function take(log: LogFile, { seq, synced, posted, event, bytes }: LogRec
 
 function noteInput(log: LogFile, seq: number, event: DurableEventBody): void {
   if (event.type !== 'input_received') return;
+  log.facts = factsAfter(log.facts, event);
   if (!log.keys.has(event.key)) log.keys.set(event.key, seq);
   if (log.firstPrompt !== null) return;
   const text = firstPromptOf(event.input);

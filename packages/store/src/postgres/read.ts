@@ -1,4 +1,11 @@
-import type { DurableEvent, DurableEventBody, ListOptions, SessionPage, SessionSummary } from '@treadle/core';
+import type {
+  DurableEvent,
+  DurableEventBody,
+  ListOptions,
+  SessionFacts,
+  SessionPage,
+  SessionSummary,
+} from '@treadle/core';
 import { TreadleError } from '@treadle/core';
 import type { Query } from './connect.ts';
 import { sessionOf } from './tables.ts';
@@ -77,22 +84,25 @@ interface ListRow {
   readonly base: string;
   readonly parentId: string | null;
   readonly seq: string;
+  /** JSON. */
+  readonly facts: string;
 }
 
 export async function listSessions(
   sql: Query,
   schema: string,
-  { limit = 50, cursor, agentId }: ListOptions,
+  { limit = 50, cursor, agentId, tag }: ListOptions,
 ): Promise<SessionPage> {
   const [updatedAt = 0, id = 0] = cursor?.split('.').map(Number) ?? [];
   const rows = await sql<ListRow[]>`
     select session.id, session.name as "sessionId", session.created_at as "createdAt",
       session.updated_at as "updatedAt", session.agent_id as "agentId", session.first_prompt as "firstPrompt",
-      session.base, parent.name as "parentId", session.seq
+      session.base, parent.name as "parentId", session.seq, session.facts::text
     from ${sql(schema)}.sessions as session
     left join ${sql(schema)}.sessions as parent on parent.id = session.parent
     where not session.removed
       ${agentId === undefined ? sql`` : sql`and session.agent_id = ${agentId}`}
+      ${tag === undefined ? sql`` : sql`and jsonb_exists(session.facts -> 'tags', ${tag})`}
       ${cursor === undefined ? sql`` : sql`and (session.updated_at, session.id) < (${updatedAt}, ${id})`}
     order by session.updated_at desc, session.id desc limit ${limit + 1}`;
   const shown = rows.slice(0, limit);
@@ -110,5 +120,6 @@ const summaryOf = (row: ListRow): SessionSummary => ({
   updatedAt: Number(row.updatedAt),
   ...(row.agentId === null ? {} : { agentId: row.agentId }),
   ...(row.firstPrompt === null ? {} : { firstPrompt: row.firstPrompt }),
+  ...(JSON.parse(row.facts) as SessionFacts),
   ...(row.parentId === null ? {} : { parent: { sessionId: row.parentId, seq: Number(row.base) } }),
 });

@@ -57,6 +57,8 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
       body text not null,
       primary key (session, seq)
     )`,
+  // The session's title, tags and the like.
+  (sql, schema) => sql`alter table ${sql(schema)}.sessions add column facts jsonb not null default '{}'`,
 ];
 
 /**

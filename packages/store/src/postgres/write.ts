@@ -1,5 +1,5 @@
-import type { AppendOutcome, DurableEventBody, PostOutcome, SessionInput } from '@treadle/core';
-import { agentIdOf, firstPromptOf, journalErrors } from '@treadle/core';
+import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
+import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
 import { isDuplicate, type Query, type Sql } from './connect.ts';
 import { leaseOf, sessionOf, type SessionRow } from './tables.ts';
 
@@ -28,9 +28,10 @@ export async function createSession(
     const { text, seq } = inheritedPrompt(parent, base);
     const [row] = await transaction<{ id: string }[]>`
       insert into ${transaction(schema)}.sessions
-        (name, parent, base, seq, last_appended, created_at, updated_at, agent_id, first_prompt, first_prompt_seq)
+        (name, parent, base, seq, last_appended, created_at, updated_at, agent_id, first_prompt, first_prompt_seq,
+          facts)
       values (${name}, ${parent?.id ?? null}, ${base}, ${base + 1}, ${base + 1}, ${first.at}, ${first.at}, ${agentId},
-        ${text}, ${seq})
+        ${text}, ${seq}, ${JSON.stringify(factsAfter({}, first))}::text::jsonb)
       on conflict do nothing returning id`;
     if (!row) throw journalErrors.exists(name);
     await transaction`
@@ -115,6 +116,7 @@ function written(sql: Sql, place: Place, append: Append, bodies: readonly Durabl
       await transaction`
         update ${transaction(place.schema)}.sessions set first_prompt = ${text}, first_prompt_seq = ${seq}
         where id = ${id} and first_prompt is null and ${text}::text is not null`;
+      await noteFacts(transaction, place.schema, id, body);
     }
     return true;
   });
@@ -148,7 +150,7 @@ export async function postInput(
   const known = await knownInput(sql, place.schema, name, key);
   if (known !== null) return { seq: known, duplicate: true };
   try {
-    return { seq: await writeInput(sql, place, name, input, key, at), duplicate: false };
+    return { seq: await writeNewInput(sql, place, name, input, key, at), duplicate: false };
   } catch (thrown) {
     if (!isDuplicate(thrown)) throw thrown;
     // The same key, at the same moment: the other one was first.
@@ -166,8 +168,35 @@ async function knownInput(sql: Query, schema: string, name: string, key: string)
   return row ? Number(row.seq) : null;
 }
 
-async function writeInput(
+/** An input that changes what `list` shows takes a transaction: what is shown is read, changed and written. */
+function writeNewInput(
   sql: Sql,
+  place: Place,
+  name: string,
+  input: SessionInput,
+  key: string,
+  at: number,
+): Promise<number> {
+  const event: DurableEventBody = { type: 'input_received', at, key, input };
+  if (!changesFacts(event)) return writeInput(sql, place, name, input, key, at);
+  return sql.begin(async (transaction) => {
+    // The row is ours from here on, and so is the order of changes.
+    const seq = await writeInput(transaction, place, name, input, key, at);
+    const { id } = await sessionOf(transaction, place.schema, name);
+    await noteFacts(transaction, place.schema, id, event);
+    return seq;
+  });
+}
+
+async function noteFacts(sql: Query, schema: string, id: string, event: DurableEventBody): Promise<void> {
+  if (!changesFacts(event)) return;
+  const [row] = await sql<{ facts: string }[]>`select facts::text from ${sql(schema)}.sessions where id = ${id}`;
+  const facts = factsAfter(JSON.parse(row?.facts ?? '{}') as SessionFacts, event);
+  await sql`update ${sql(schema)}.sessions set facts = ${JSON.stringify(facts)}::text::jsonb where id = ${id}`;
+}
+
+async function writeInput(
+  sql: Query,
   { schema, channel }: Place,
   name: string,
   input: SessionInput,

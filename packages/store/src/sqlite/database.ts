@@ -62,8 +62,11 @@ const SNAPSHOTS = `
   CREATE UNIQUE INDEX snapshots_by_session ON snapshots (session, seq);
 `;
 
+/** What `list` shows of a session besides its first prompt, as JSON; null for those of an earlier format. */
+const FACTS = 'ALTER TABLE sessions ADD COLUMN facts TEXT';
+
 /** The steps from each format to the next. Never changed, only added to. */
-const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS];
+const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS, FACTS];
 
 /** The format this version writes, kept in `PRAGMA user_version`. */
 const FORMAT = STEPS.length;
@@ -115,7 +118,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
   const version = versionOf();
   if (version > FORMAT) throw tooNew(path, version);
   if (version === FORMAT) return;
-  db.exec('PRAGMA journal_mode = WAL');
+  if (version === 0) db.exec('PRAGMA journal_mode = WAL');
   transaction(db, () => {
     // Another process may have been faster.
     const found = versionOf();

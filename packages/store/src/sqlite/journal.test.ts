@@ -122,6 +122,20 @@ describe('the file', () => {
     newer.close();
   });
 
+  it('of an older version gets what it lacks, and keeps what it has', async () => {
+    const path = join(newFolder(), 'journal.db');
+    const before = open(path);
+    await before.create('s', created('s'));
+    await before.close();
+    const older = new DatabaseSync(path);
+    older.exec('ALTER TABLE sessions DROP COLUMN facts; PRAGMA user_version = 2');
+    older.close();
+    const journal = open(path);
+    expect((await journal.list()).sessions).toMatchObject([{ sessionId: 's' }]);
+    await journal.post('s', { type: 'tag', add: ['kept'] }, 'k', 2);
+    expect((await journal.list({ tag: 'kept' })).sessions).toMatchObject([{ sessionId: 's', seq: 2 }]);
+  });
+
   it('of another program is refused', async () => {
     const path = join(newFolder(), 'journal.db');
     const foreign = new DatabaseSync(path);

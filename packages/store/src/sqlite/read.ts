@@ -1,4 +1,11 @@
-import type { DurableEvent, DurableEventBody, ListOptions, SessionPage, SessionSummary } from '@treadle/core';
+import type {
+  DurableEvent,
+  DurableEventBody,
+  ListOptions,
+  SessionFacts,
+  SessionPage,
+  SessionSummary,
+} from '@treadle/core';
 import { journalErrors } from '@treadle/core';
 import { corrupt } from './errors.ts';
 import type { SessionRow, Store } from './statements.ts';
@@ -109,6 +116,8 @@ interface ListRow {
   readonly firstPrompt: string | null;
   readonly base: number;
   readonly parentId: string | null;
+  /** JSON; null for a session of the time before there were any. */
+  readonly facts: string | null;
   readonly seq: number;
 }
 
@@ -120,13 +129,14 @@ function summaryOf(row: ListRow): SessionSummary {
     updatedAt: row.updatedAt,
     ...(row.agentId !== null && { agentId: row.agentId }),
     ...(row.firstPrompt !== null && { firstPrompt: row.firstPrompt }),
+    ...(row.facts !== null && (JSON.parse(row.facts) as SessionFacts)),
     ...(row.parentId !== null && { parent: { sessionId: row.parentId, seq: row.base } }),
   };
 }
 
-export function listSessions(store: Store, { limit = 50, cursor, agentId }: ListOptions): SessionPage {
+export function listSessions(store: Store, { limit = 50, cursor, agentId, tag }: ListOptions): SessionPage {
   const [updatedAt = null, id = null] = cursor?.split('.').map(Number) ?? [];
-  const query = { agentId: agentId ?? null, updatedAt, id, limit: limit + 1 };
+  const query = { agentId: agentId ?? null, tag: tag ?? null, updatedAt, id, limit: limit + 1 };
   const rows = store.list.all(query) as unknown as ListRow[];
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);

@@ -15,8 +15,8 @@ const SOURCES = {
     FROM sessions WHERE session_id = :name AND removed = 0`,
   ancestor: 'SELECT id, base, parent, removed FROM sessions WHERE id = :id',
   createSession: `
-    INSERT INTO sessions (session_id, parent, base, created_at, agent_id, first_prompt, first_prompt_seq)
-    VALUES (:name, :parent, :base, :at, :agentId, :firstPrompt, :firstPromptSeq) RETURNING id`,
+    INSERT INTO sessions (session_id, parent, base, created_at, agent_id, first_prompt, first_prompt_seq, facts)
+    VALUES (:name, :parent, :base, :at, :agentId, :firstPrompt, :firstPromptSeq, :facts) RETURNING id`,
   addEvent: `
     INSERT INTO events (id, at, posted, body)
     VALUES ((${whole(':session')} << 32) + ${whole(':seq')}, :at, :posted, :body)`,
@@ -33,6 +33,8 @@ const SOURCES = {
     LIMIT 1`,
   input: 'SELECT seq FROM inputs WHERE session = :session AND key = :key',
   addInput: 'INSERT OR IGNORE INTO inputs (session, key, seq) VALUES (:session, :key, :seq)',
+  facts: 'SELECT facts FROM sessions WHERE id = :session',
+  setFacts: 'UPDATE sessions SET facts = :facts WHERE id = :session',
   setFirstPrompt: `
     UPDATE sessions SET first_prompt = :text, first_prompt_seq = :seq WHERE id = :session AND first_prompt IS NULL`,
   lease: `
@@ -52,11 +54,12 @@ const SOURCES = {
     ORDER BY id`,
   list: `
     SELECT s.id, s.session_id AS sessionId, s.created_at AS createdAt, s.agent_id AS agentId,
-      s.first_prompt AS firstPrompt, s.base, p.session_id AS parentId, e.id & 0xffffffff AS seq, e.at AS updatedAt
+      s.first_prompt AS firstPrompt, s.base, s.facts, p.session_id AS parentId, e.id & 0xffffffff AS seq, e.at AS updatedAt
     FROM sessions s
     JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id < ((s.id + 1) << 32))
     LEFT JOIN sessions p ON p.id = s.parent
     WHERE s.removed = 0 AND (:agentId IS NULL OR s.agent_id = :agentId)
+      AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(s.facts, '$.tags') WHERE json_each.value = :tag))
       AND (:updatedAt IS NULL OR e.at < :updatedAt OR (e.at = :updatedAt AND s.id < :id))
     ORDER BY e.at DESC, s.id DESC LIMIT :limit`,
   saveSnapshot: 'INSERT OR REPLACE INTO snapshots (session, seq, body) VALUES (:session, :seq, :body)',

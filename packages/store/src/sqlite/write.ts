@@ -1,5 +1,5 @@
-import type { AppendOutcome, DurableEventBody, PostOutcome, SessionInput } from '@treadle/core';
-import { agentIdOf, firstPromptOf, journalErrors } from '@treadle/core';
+import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
+import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
 import { transaction } from './database.ts';
 import type { SessionRow, Store } from './statements.ts';
 import { findSession } from './statements.ts';
@@ -32,6 +32,7 @@ export function createSession(
       agentId,
       firstPrompt: inherits ? parent.firstPrompt : null,
       firstPromptSeq: inherits ? parent.firstPromptSeq : null,
+      facts: JSON.stringify(factsAfter({}, first)),
     }) as { id: number };
     store.addEvent.run({ session: row.id, seq: base + 1, at: first.at, posted: 0, body: JSON.stringify(first) });
   });
@@ -44,6 +45,14 @@ function noteInput(store: Store, session: number, key: string, input: SessionInp
   if (text !== undefined) store.setFirstPrompt.run({ session, text, seq });
 }
 
+/** What `list` shows of a session, after an event that changes it. */
+function noteFacts(store: Store, session: number, event: DurableEventBody): void {
+  if (!changesFacts(event)) return;
+  const { facts } = store.facts.get({ session }) as { facts: string | null };
+  const known = facts === null ? {} : (JSON.parse(facts) as SessionFacts);
+  store.setFacts.run({ session, facts: JSON.stringify(factsAfter(known, event)) });
+}
+
 export function postInput(store: Store, name: string, input: SessionInput, key: string, at: number): PostOutcome {
   const event: DurableEventBody = { type: 'input_received', at, key, input };
   const body = JSON.stringify(event);
@@ -54,6 +63,7 @@ export function postInput(store: Store, name: string, input: SessionInput, key: 
     const seq = last + 1;
     store.addEvent.run({ session, seq, at, posted: 1, body });
     noteInput(store, session, key, input, seq);
+    noteFacts(store, session, event);
     return { seq, duplicate: false };
   });
 }
@@ -87,8 +97,10 @@ function writeAll(
     return bodies.every((body, index) => {
       // Only the first can miss: from then on the lock is ours.
       if (!write(body.at, index)) return false;
-      if (body.type === 'input_received' && session)
+      if (body.type === 'input_received' && session) {
         noteInput(store, session.id, body.key, body.input, expected + index + 1);
+        noteFacts(store, session.id, body);
+      }
       return true;
     });
   });

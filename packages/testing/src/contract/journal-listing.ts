@@ -101,4 +101,55 @@ export const listing: readonly JournalCase[] = [
       assert.deepEqual(await ids(journal, { agentId: 'nobody' }), []);
     },
   },
+  {
+    name: 'a row has the title and the tags that the session was given last',
+    async run({ journal }) {
+      const previous = { sessionId: 'old', lastActiveAt: 5, thresholdMs: 2 };
+      await journal.create('s', created('s', 10, { title: 'First', tags: ['b', 'a'], previous }));
+      assert.deepEqual((await journal.list()).sessions, [
+        { sessionId: 's', seq: 1, createdAt: 10, updatedAt: 10, title: 'First', tags: ['a', 'b'], previous },
+      ]);
+      await journal.post('s', { type: 'rename', title: 'Made up', by: 'model' }, 'k1', 11);
+      await journal.post('s', { type: 'rename', title: ' Sec\u0000ond\n' }, 'k2', 12);
+      await journal.post('s', { type: 'tag', add: ['c', 'b', "it's"], remove: ['a'] }, 'k3', 13);
+      await journal.post('s', { type: 'tag', add: ['again'] }, 'k3', 14);
+      const claim = await journal.claim('s', owner('o'));
+      const input = { type: 'tag', add: ['d'] } as const;
+      await append(journal, claim, 4, { type: 'input_received', at: 15, key: 'k4', input });
+      const [row] = (await journal.list()).sessions;
+      assert.deepEqual([row?.title, row?.tags, row?.previous], ['Sec ond', ['b', 'c', 'd', "it's"], previous]);
+      await journal.post('s', { type: 'tag', remove: ['b', 'c', 'd', "it's"] }, 'k5', 16);
+      assert.equal(Object.hasOwn((await journal.list()).sessions[0] ?? {}, 'tags'), false);
+    },
+  },
+  {
+    name: 'a fork has its own title and tags, and none of its parent’s',
+    async run({ journal }) {
+      await journal.create('s', created('s', 1, { title: 'Parent', tags: ['x'] }));
+      await journal.create('f', created('f', 2, { tags: ['y'] }), { sessionId: 's', seq: 1 });
+      await journal.post('s', { type: 'tag', add: ['later'] }, 'k', 3);
+      const rows = (await journal.list()).sessions.map(({ sessionId, title, tags }) => [sessionId, title, tags]);
+      assert.deepEqual(rows, [
+        ['s', 'Parent', ['later', 'x']],
+        ['f', undefined, ['y']],
+      ]);
+    },
+  },
+  {
+    name: 'only sessions with a tag, when asked, in pages',
+    async run({ journal }) {
+      for (let index = 0; index < 6; index++) {
+        const tags = index % 2 === 0 ? ['even', '100%'] : ['odd'];
+        await journal.create(`s${index}`, created(`s${index}`, index, { agentId: index < 3 ? 'x' : 'y', tags }));
+      }
+      assert.deepEqual(await ids(journal, { tag: 'even' }), ['s4', 's2', 's0']);
+      assert.deepEqual(await ids(journal, { tag: 'even', agentId: 'x' }), ['s2', 's0']);
+      const first = await journal.list({ tag: '100%', limit: 2 });
+      assert.ok(first.cursor !== undefined);
+      assert.deepEqual(await ids(journal, { tag: '100%', limit: 2, cursor: first.cursor }), ['s0']);
+      assert.deepEqual(await ids(journal, { tag: 'eve' }), []);
+      await journal.post('s1', { type: 'tag', add: ['even'] }, 'k', 10);
+      assert.deepEqual(await ids(journal, { tag: 'even' }), ['s1', 's4', 's2', 's0']);
+    },
+  },
 ];

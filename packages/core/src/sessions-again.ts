@@ -1,0 +1,125 @@
+import type { Agent } from './agent.ts';
+import type { Continuation, DurableEvent, InputMessage } from './events/events.ts';
+import { TreadleError } from './errors.ts';
+import type { UserInput } from './input.ts';
+import type { Journal } from './journal/journal.ts';
+import { systemClock } from './ports/clock.ts';
+import { randomIds } from './ports/ids.ts';
+import type { Run } from './run.ts';
+import { openSession, type RunOptions, type Session, type SessionOptions } from './session.ts';
+import { forkSession, type ForkOptions } from './sessions.ts';
+
+/** What re-running and branching take. */
+export interface AgainOptions extends SessionOptions, RunOptions {
+  readonly journal: Journal;
+  /** The run to do again, or to do otherwise. Default: the session's latest. */
+  readonly runId?: string;
+  /** Names the attempt. Default: the time, as in RFC 3339. */
+  readonly tag?: string;
+  /** How the new session begins. */
+  readonly fork?: Omit<ForkOptions, 'at'>;
+}
+
+export interface BranchOptions extends Omit<AgainOptions, 'runId'> {
+  /** Another path from where this run began: without its prompt and all that came of it. */
+  readonly instead?: string;
+  /** Another path from where this event happened. Give one of the two; without either it is the session's end. */
+  readonly at?: number;
+  /** What the branch is told. Without it the history is gone on with as it is. */
+  readonly prompt?: UserInput;
+}
+
+/** A run in a session of its own, which shares what was before it with another one. */
+export interface RunAgain {
+  readonly session: Session;
+  readonly run: Run;
+}
+
+/**
+ * Does a run again: with the same prompt, from what was before it, in a fork of the session. The run's continuation is
+ * `rerun` with the tag; its parent is the run that came before.
+ *
+ * @throws TreadleError `nothing_to_continue` when there is no such run.
+ *
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, memoryJournal, rerunSession } from '@treadle/core';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const journal = memoryJournal();
+ * const agent = defineAgent({ model: scriptedModel(['Heads.', 'Tails.']) });
+ * const session = await createSession(agent, { journal });
+ * await session.prompt('Toss a coin.').result;
+ *
+ * const again = await rerunSession(agent, session.id, { journal });
+ * console.log((await again.run.result).finalAnswer); // Tails.
+ * ```
+ */
+export async function rerunSession(agent: Agent, sessionId: string, options: AgainOptions): Promise<RunAgain> {
+  const { journal } = options;
+  const asked = await runIn(journal, sessionId, options.runId);
+  const session = await forkAt(agent, sessionId, asked.startedSeq - 1, options);
+  const how = { ...runOptions(options), continuation: tagged('rerun', options) };
+  const { messages } = asked;
+  return { session, run: messages ? session.prompt(messages, how) : session.continue(how) };
+}
+
+/**
+ * Takes another path from a point of a session, in a fork of it: with another prompt, or with none. The run's continuation
+ * is `branch` with the tag.
+ *
+ * @throws TreadleError `nothing_to_continue` when there is no such run, or without a prompt nothing to go on with;
+ * `session_not_found` when there is no such event; `ends_with_assistant`.
+ */
+export async function branchSession(agent: Agent, sessionId: string, options: BranchOptions): Promise<RunAgain> {
+  const { journal, instead, at, prompt } = options;
+  if (instead !== undefined && at !== undefined) {
+    throw new TreadleError('invalid_definition', 'A branch begins at an event or instead of a run. Give one of them.');
+  }
+  const seq = instead === undefined ? at : (await runIn(journal, sessionId, instead)).startedSeq - 1;
+  const session = await forkAt(agent, sessionId, seq, options);
+  const how = { ...runOptions(options), continuation: tagged('branch', options) };
+  return { session, run: prompt === undefined ? session.continue(how) : session.prompt(prompt, how) };
+}
+
+async function forkAt(
+  agent: Agent,
+  sessionId: string,
+  at: number | undefined,
+  options: Omit<AgainOptions, 'runId'>,
+): Promise<Session> {
+  const { journal, clock = systemClock, ids = randomIds } = options;
+  const place = at === undefined ? {} : { at };
+  const id = await forkSession(journal, sessionId, { ...options.fork, ...place }, { clock, ids });
+  return openSession(agent, id, options);
+}
+
+const runOptions = ({ metadata, limits }: RunOptions): RunOptions => ({
+  ...(metadata === undefined ? {} : { metadata }),
+  ...(limits === undefined ? {} : { limits }),
+});
+
+const tagged = (
+  kind: 'rerun' | 'branch',
+  { tag, clock = systemClock }: Pick<AgainOptions, 'tag' | 'clock'>,
+): Continuation => ({ kind, tag: tag ?? new Date(clock.now()).toISOString() });
+
+interface AskedRun {
+  readonly startedSeq: number;
+  /** Null for a run that went on without a prompt. */
+  readonly messages: readonly InputMessage[] | null;
+}
+
+/** What a run was asked, and where it began. */
+async function runIn(journal: Journal, sessionId: string, runId: string | undefined): Promise<AskedRun> {
+  const asked = new Map<number, readonly InputMessage[] | null>();
+  let found: Extract<DurableEvent, { type: 'run_started' }> | null = null;
+  for await (const event of journal.read(sessionId, 1)) {
+    if (event.type === 'input_received') {
+      if (event.input.type === 'prompt') asked.set(event.seq, event.input.messages);
+    } else if (event.type === 'run_started' && (runId === undefined || event.runId === runId)) found = event;
+  }
+  if (found) return { startedSeq: found.seq, messages: asked.get(found.inputSeq) ?? null };
+  const which = runId === undefined ? 'no run' : `no run ${runId}`;
+  throw new TreadleError('nothing_to_continue', `Session ${sessionId} has ${which} that could be done again.`);
+}
