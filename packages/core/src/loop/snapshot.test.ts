@@ -136,13 +136,13 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 1,
+      version: 2,
       digests: {
-        'v1-conversation': '1ln6q79.1a1ynt',
-        'v1-everything': '6dld5a.i4c69l',
-        'v1-in-doubt': '1xgjxlq.1hsy0gm',
-        'v1-killed': '1x2zphp.6a78rf',
-        'v1-paused': '145apy4.16pzv8k',
+        'v1-conversation': 'vs256p.1be83bw',
+        'v1-everything': '8cwlo9.124vftt',
+        'v1-in-doubt': '1o868pb.wlfzak',
+        'v1-killed': 'c1nmwa.kp4f35',
+        'v1-paused': '1kcd049.1gkdpke',
       },
     });
   });
