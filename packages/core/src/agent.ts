@@ -27,6 +27,7 @@ import { checkOutput, OUTPUT_TOOL, type OutputOptions, type StructuredOutput } f
 import { checkTurnContext, type TurnContextOptions } from './output/turn-context.ts';
 import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
 import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions/permissions.ts';
+import { checkBackground, type BackgroundOptions, type BackgroundSettings } from './tasks/background.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -114,6 +115,8 @@ export interface AgentDefinition {
   readonly inputFilters?: readonly (InputFilter | NamedInputFilter)[];
   /** Who says what the model should know before each turn: the plan, and what was found. */
   readonly turnContext?: TurnContextOptions;
+  /** Lets calls run in the background, and adds `task_output`, `task_list` and `task_stop`. See `docs/background-tasks.md`. */
+  readonly background?: true | BackgroundOptions;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -166,6 +169,8 @@ export interface Agent {
   readonly output: StructuredOutput | null;
   readonly inputFilters: readonly Required<NamedInputFilter>[] | null;
   readonly turnContext: TurnContextOptions | null;
+  /** Null for none. */
+  readonly background: BackgroundSettings | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -194,7 +199,8 @@ export function defineAgent(definition: AgentDefinition): Agent {
     );
   }
   const context = definition.context === undefined ? null : checkContext(definition.context);
-  const given = [...(definition.tools ?? []), ...(context?.recall ? [recallTool()] : [])];
+  const { background, tools: own } = checkBackground(definition.background, definition.tools ?? []);
+  const given = [...own, ...(context?.recall ? [recallTool()] : [])];
   const models = Object.freeze([definition.model, ...(definition.fallbacks ?? [])]);
   const output = checkOutput(definition.output, models, given.length > 0 || definition.terminalTools === true);
   if (output && definition.responseFormat) {
@@ -259,6 +265,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     output,
     inputFilters: checkFilters(definition.inputFilters),
     turnContext: checkTurnContext(definition.turnContext),
+    background,
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });

@@ -26,6 +26,8 @@ export type TreadleErrorCode =
   | 'invalid_messages'
   /** A tool result, or another answer, for a call that isn't waiting for it. */
   | 'not_awaiting'
+  /** No background task with that id, or none that this process could do anything about. */
+  | 'task_not_found'
   /** Answers that don't answer the questions of an `ask_user` call. The message says which, and why. */
   | 'invalid_answer'
   /** A conversation that could not be made smaller; the message says why. It is as it was. */

@@ -70,6 +70,19 @@ export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './
 export * from './limits/ledger.ts';
 export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './limits/budget.ts';
 export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './limits/guard.ts';
+export type { BackgroundOptions, BackgroundSettings } from './tasks/background.ts';
+export { RUN_IN_BACKGROUND } from './tasks/background.ts';
+export { inProcessTasks } from './tasks/in-process.ts';
+export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './tasks/control.ts';
+export type {
+  TaskFacts,
+  TaskHandle,
+  TaskOutcome,
+  TaskOutput,
+  TaskRequest,
+  TaskRunner,
+  TaskWatch,
+} from './tasks/task.ts';
 export * from './projections/conversations.ts';
 export * from './projections/cost-table.ts';
 export * from './projections/run-log.ts';

@@ -12,12 +12,14 @@ import type { SessionSource } from './loop/question.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
 import type { SnapshotKeeper } from './loop/snapshot-keeper.ts';
+import { wakeUp } from './loop/plan-tasks.ts';
 import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
 import type { Message } from './messages/message.ts';
 import { checkUpdates, isFileUpdate, type PermissionUpdate } from './permissions/updates.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 import { runResultFold } from './projections/run-result.ts';
+import type { TaskDesk } from './tasks/desk.ts';
 import { createRun, type Run, type RunControl } from './run.ts';
 
 /** What the methods of a session share. */
@@ -39,6 +41,10 @@ export interface SessionParts {
   queue: Promise<unknown>;
   /** How the session came to be open, until its hooks have been told. */
   opened: SessionSource | null;
+  /** Where background tasks are begun and ended; null until something needs it. */
+  tasks: TaskDesk | null;
+  /** Nobody uses the session here any more. */
+  closed: boolean;
 }
 
 interface Extra {
@@ -138,8 +144,8 @@ export const openCalls = ({ state: { run } }: SessionParts): readonly CallState[
   run?.isForked ? [] : (run?.turn?.calls ?? []);
 
 /** Whether there is something to resume: an open run, or a prompt that nobody has answered. */
-export const hasWork = ({ state }: SessionParts): boolean =>
-  (state.run !== null && !state.run.isForked) || waitingRuns(state).length > 0;
+export const hasWork = ({ state, agent }: SessionParts): boolean =>
+  (state.run !== null && !state.run.isForked) || waitingRuns(state).length > 0 || wakeUp(state.tasks, agent) !== null;
 
 /** Goes on with the open run, or with the oldest prompt whose process died before its run began. */
 export function resume(parts: SessionParts): Run {
@@ -152,10 +158,10 @@ const nothingOpen = (): TreadleError =>
   new TreadleError('nothing_to_continue', 'No run of this session is open. Use prompt() or continue().');
 
 /** Binds a handle to the open run, with what the log has of it, or else to the prompt that is next. */
-export async function goOnWith({ state, journal }: SessionParts, control: RunControl): Promise<void> {
+export async function goOnWith({ state, journal, agent }: SessionParts, control: RunControl): Promise<void> {
   const { run } = state;
   if (!run) {
-    const [next] = waitingRuns(state);
+    const next = waitingRuns(state)[0] ?? wakeUp(state.tasks, agent);
     if (!next) throw nothingOpen();
     control.bind(next.seq);
     return;
@@ -337,7 +343,7 @@ export function start(
 }
 
 export function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
-  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened } = parts;
+  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks } = parts;
   parts.opened = null;
   return drive({
     journal,
@@ -350,6 +356,7 @@ export function driveHere(parts: SessionParts, begin: () => Promise<void>, input
     input,
     begin,
     opened,
+    tasks,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,
     observed: () => hub.observed,

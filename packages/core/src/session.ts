@@ -25,6 +25,8 @@ import { answerApproval, type ApprovalAnswer } from './session-answers.ts';
 import { compactSession, type CompactedEvent } from './session-compact.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import * as runs from './session-runs.ts';
+import { abortTasks, closeTasks, tasksOf } from './session-tasks.ts';
+import type { TaskControl } from './tasks/control.ts';
 
 export interface SessionOptions {
   /** Where the log is kept. Default: this process's memory. */
@@ -71,6 +73,8 @@ export interface Session {
   readonly activeRun: Run | null;
   /** True when the log has something to resume: a run that is paused or was cut off, or a prompt nobody has answered. */
   readonly hasOpenRun: boolean;
+  /** What runs in the background. */
+  readonly tasks: TaskControl;
   /**
    * Starts a run. A run whose process died is ended first, as aborted; prompts that nobody has answered come first.
    *
@@ -122,7 +126,7 @@ export interface Session {
    */
   updatePermissions(updates: readonly PermissionUpdate[]): Promise<void>;
   /**
-   * Ends the open run, and prompts that wait, as aborted. Acknowledged once it is in the log, in whatever process the
+   * Ends the open run, and prompts that wait, as aborted, and kills what runs in the background. Acknowledged once it is in the log, in whatever process the
    * session is driven; without anything open it does nothing.
    */
   abort(reason?: string): Promise<void>;
@@ -144,7 +148,7 @@ export interface Session {
   subscribe(observer: Observer): () => void;
   /** Resolves when no run is being driven here. */
   idle(): Promise<void>;
-  /** Waits until it is idle, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
+  /** Waits until it is idle, kills what runs in the background, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
   close(reason?: string): Promise<void>;
 }
 
@@ -213,7 +217,10 @@ async function loadSession(
     active: null,
     queue: Promise.resolve(),
     opened,
+    tasks: null,
+    closed: false,
   };
+  if (agent.background) tasksOf(parts);
   return sessionOf(parts);
 }
 
@@ -237,6 +244,9 @@ function sessionOf(parts: runs.SessionParts): Session {
     get hasOpenRun() {
       return runs.hasWork(parts);
     },
+    get tasks() {
+      return tasksOf(parts).control;
+    },
     prompt(input, options = {}) {
       return isStream(input)
         ? runs.promptStream(parts, input, options)
@@ -258,9 +268,15 @@ function sessionOf(parts: runs.SessionParts): Session {
     answerApproval: (approvalId, decision, said = {}) =>
       answerApproval(parts, approvalId, decision, typeof said === 'string' ? { message: said } : said),
     updatePermissions: (updates) => runs.updatePermissions(parts, updates),
-    abort: (reason) => runs.abort(parts, reason),
+    async abort(reason) {
+      await runs.abort(parts, reason);
+      await abortTasks(parts, reason);
+    },
     reset: () => runs.reset(parts),
-    close: (reason = 'other') => runs.close(parts, reason),
+    async close(reason = 'other') {
+      await closeTasks(parts);
+      await runs.close(parts, reason);
+    },
     compact: ({ instructions } = {}) => compactSession(parts, instructions),
     exportMessages: () => structuredClone(conversationOf(state.view)),
     async importMessages(messages) {

@@ -55,7 +55,8 @@ export interface BashToolOptions extends CommonToolOptions {
  * The tool `bash`: runs a shell command in the root folder, standard input closed, and ends every process it started.
  *
  * Where bubblewrap works, commands run in a sandbox: they may change the root folder, and nothing else. Where it doesn't, or
- * with `sandbox: 'off'`, the root is where commands start, not a wall around them. Result `details`: `{ exitCode, signal,
+ * with `sandbox: 'off'`, the root is where commands start, not a wall around them. In the background a command has no
+ * timeout unless the call says so. Result `details`: `{ exitCode, signal,
  * timedOut, durationMs, stdoutBytes, stderrBytes, spillFiles, outputLimitReached, sandboxed }`.
  *
  * @throws TreadleError `invalid_definition` when the root is not a folder.
@@ -102,6 +103,7 @@ export function bashTool(options: BashToolOptions): Tool {
     },
     replay: 'never',
     readOnly: false,
+    background: true,
     execution: options.execution ?? 'sequential',
     async access({ command }) {
       const { commands, readOnly, paths } = await commandAccess(command, { root: root.path, environment });

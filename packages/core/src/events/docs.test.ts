@@ -32,6 +32,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   message_delta: true,
   tool_progress: true,
   tool_update: true,
+  task_progress: true,
   status: true,
   warning: true,
 };

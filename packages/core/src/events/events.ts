@@ -5,7 +5,9 @@ import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { LimitName, LimitsData } from '../limits/limits.ts';
+import type { TaskEnded, TaskProgress, TaskUpdated } from './tasks.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
+import type { TaskEnd } from '../tasks/control.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 
 export type { PreviousSession, TitleOrigin } from './about-sessions.ts';
@@ -54,6 +56,7 @@ export type SessionInput =
       readonly decision: 'approve' | 'deny';
       readonly message?: string;
     } & ApprovalExtras)
+  | TaskEnded
   /** Makes the view smaller: at once, or before the open run's next model call. */
   | { readonly type: 'compact'; readonly instructions?: string }
   /** Changes what the session may do, at once. */
@@ -392,14 +395,7 @@ export type DurableEventBody =
       readonly selectedIndex: number;
       readonly evaluationUsage: Usage;
     })
-  | {
-      readonly type: 'task_updated';
-      readonly at: number;
-      readonly taskId: string;
-      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'killed';
-      readonly runId?: string;
-      readonly message?: string;
-    }
+  | TaskUpdated
   | (InRun & {
       readonly type: 'run_ended';
       readonly at: number;
@@ -437,7 +433,9 @@ export type Notice =
   /** The run gets nowhere; `stopped` when that ended it. */
   | { readonly type: 'no_progress'; readonly pattern: NoProgressPattern; readonly stopped: boolean }
   /** The reply was cut off by its length, and is to go on. */
-  | { readonly type: 'cut_off' };
+  | { readonly type: 'cut_off' }
+  /** A background task has ended. */
+  | { readonly type: 'task'; readonly taskId: string; readonly status: TaskEnd };
 
 /** Who or what decided. */
 export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'context' | 'budget' | 'routing';
@@ -495,6 +493,7 @@ export type LiveEvent =
       readonly content: readonly ToolResultContent[];
       readonly details?: JsonValue;
     })
+  | TaskProgress
   /** What is going on besides replies and tools, such as `compacting`; null when it is over. */
   | {
       readonly type: 'status';

@@ -3,6 +3,7 @@ import type { LiveEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { TaskDesk } from '../tasks/desk.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
@@ -26,6 +27,8 @@ export interface PerformContext {
   readonly setOpenMessage: (message: OpenMessage | null) => void;
   /** Resolves when the ledger, if there is one, has heard of every settlement in the log. */
   readonly ledgerHeard: () => Promise<void>;
+  /** Where background tasks are begun and ended; null when the agent has none. */
+  readonly tasks: TaskDesk | null;
   /** See `ToolContext`. */
   readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }

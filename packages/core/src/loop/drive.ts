@@ -6,6 +6,7 @@ import type { Claim, Journal, Owner } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { TaskDesk } from '../tasks/desk.ts';
 import { callModel } from './call-model.ts';
 import { compact } from './compact.ts';
 import type { PerformContext } from './context.ts';
@@ -21,6 +22,8 @@ import type { SnapshotKeeper } from './snapshot-keeper.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './run-limits.ts';
 import { runTools } from './run-tools.ts';
+import { reviveTasks, startTasks, stopTasks } from './run-tasks.ts';
+import { waitsForTasks } from './plan-tasks.ts';
 import type { SessionState } from './state.ts';
 
 /** Input that is still arriving: while it is open, a run that would end waits for what comes. */
@@ -49,6 +52,8 @@ export interface DriveOptions {
   /** Called once the session is ours and its state is current, before anything is planned: the place to post. */
   readonly begin: () => Promise<void>;
   readonly input: OpenInput;
+  /** Where background tasks are begun and ended; null when the agent has none. */
+  readonly tasks: TaskDesk | null;
 }
 
 /**
@@ -96,6 +101,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
     await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
     const context = contextOf(options, log, interrupt, settlements);
+    if (state.tasks !== null) await reviveTasks(context);
     if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
       const key = `session_start:${claim.epoch}`;
       await decide(context, [{ type: 'hook', event: 'session_start', key, source: options.opened }]);
@@ -122,10 +128,24 @@ function contextOf(
   settlements: LedgerSettlements | null,
 ): PerformContext {
   const ledgerHeard = (): Promise<void> => settlements?.done() ?? Promise.resolve();
-  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal } = options;
+  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks } = options;
   const readHistory = (handle: string): Promise<Message[]> =>
     readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
-  return { agent, state, log, clock, ids, random, interrupt, emit, observed, setOpenMessage, readHistory, ledgerHeard };
+  return {
+    agent,
+    state,
+    log,
+    clock,
+    ids,
+    random,
+    interrupt,
+    emit,
+    observed,
+    setOpenMessage,
+    tasks,
+    readHistory,
+    ledgerHeard,
+  };
 }
 
 async function work(options: DriveOptions, context: PerformContext): Promise<void> {
@@ -146,13 +166,16 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
         stopDeadline = timedRun === undefined ? () => {} : armDeadline(options, interrupt);
       }
       if (step.type === 'record') {
-        // A run that would end well waits while its prompt is still arriving.
-        if (input.isOpen && interrupt.reason === null && endsWell(step)) await waitUntil(context, null);
+        // A run that would end well waits while its prompt is still arriving, and for what it has in the background.
+        const isHeld = input.isOpen || (state.tasks !== null && waitsForTasks(state.tasks, agent));
+        if (isHeld && interrupt.reason === null && endsWell(step)) await waitUntil(context, null);
         else await log.tryRecord(step.events);
       } else if (step.type === 'wait') await waitUntil(context, step.until);
       else if (step.type === 'decide') await decide(context, step.questions);
       else if (step.type === 'call_model') await callAndKeep(context, step, options.keeper);
       else if (step.type === 'compact') await compact(context, step);
+      else if (step.type === 'start_tasks') await startTasks(context, step.tasks);
+      else if (step.type === 'stop_tasks') await stopTasks(context, step.tasks);
       else await runTools(context, step);
     }
   } finally {

@@ -7,6 +7,7 @@ import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { reachedLimit, type LimitHit } from '../limits/limits.ts';
 import { overspent, settleAtEnd } from './plan-budget.ts';
 import { limitMessage } from './plan-limits.ts';
+import { planTasks, wakeUp } from './plan-tasks.ts';
 import { planModelCall } from './plan-model.ts';
 import { deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
 import { deliver, reportUndelivered } from './queues.ts';
@@ -23,7 +24,8 @@ import type { Step } from './step.ts';
  * @param now Milliseconds since 1970, the time the events it plans are stamped with.
  */
 export function plan(state: SessionState, agent: Agent, now: number): Step {
-  return reportUndelivered(state, settleAtEnd(state, planStep(state, agent, now), now), now);
+  const tasks = state.tasks === null ? null : planTasks(state.tasks, agent, now);
+  return tasks ?? reportUndelivered(state, settleAtEnd(state, planStep(state, agent, now), now), now);
 }
 
 function planStep(state: SessionState, agent: Agent, now: number): Step {
@@ -66,7 +68,8 @@ export const nextInput = ({ inbox }: SessionState): InboxEntry | undefined =>
   inbox.find(({ input }) => input.type !== 'steering' && input.type !== 'follow_up');
 
 function planIdle(state: SessionState, agent: Agent, now: number): Step {
-  const entry = nextInput(state);
+  const asked = nextInput(state);
+  const entry = asked ?? wakeUp(state.tasks, agent);
   if (!entry) return { type: 'idle' };
   const { input, cancelled } = entry;
   if (input.type === 'compact') return planIdleCompaction(state, agent, entry, now);
@@ -74,7 +77,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
     return record([rejectInput(entry, now, 'There is no run this belongs to.')]);
   }
   const last = state.view.findLast(({ role }) => role !== 'extension');
-  if (input.type === 'continue' && (last === undefined || last.role === 'assistant')) {
+  if (asked && input.type === 'continue' && (last === undefined || last.role === 'assistant')) {
     const reason = last === undefined ? 'The history is empty.' : "The history ends with the assistant's message.";
     return record([rejectInput(entry, now, reason)]);
   }

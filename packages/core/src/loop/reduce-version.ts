@@ -29,6 +29,7 @@ const INPUTS: Readonly<Record<SessionInput['type'], true>> = {
   cancel: true,
   client_tool_results: true,
   approval_answer: true,
+  task_ended: true,
   compact: true,
   permission_updates: true,
   import: true,

@@ -11,6 +11,7 @@ import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { forked } from './reduce-fork.ts';
+import * as tasks from './reduce-tasks.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
@@ -54,6 +55,7 @@ function fold(state: SessionState, event: DurableEvent): void {
   switch (event.type) {
     case 'session_created':
       writtenBy(state, event.eventVersion);
+      if (event.fork && state.tasks) tasks.tasksForked(state.tasks, event);
       return forked(state);
     case 'drive_started':
       if (event.eventVersion !== undefined) writtenBy(state, event.eventVersion);
@@ -64,6 +66,7 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'input_received':
       return inputReceived(state, event);
     case 'input_rejected':
+      if (state.tasks) tasks.wakingRefused(state.tasks, event.inputSeq);
       return consume(state, event.inputSeq);
     case 'run_started':
       return runStarted(state, event);
@@ -81,6 +84,7 @@ function fold(state: SessionState, event: DurableEvent): void {
       return toolStarted(state, event);
     case 'tool_ended':
       if (event.inputSeq !== undefined) consume(state, event.inputSeq);
+      if (state.tasks) tasks.taskRead(state.tasks, event);
       return endCall(state, event, event.content, event.isError);
     case 'approval_requested':
       return approvalRequested(state, event);
@@ -109,8 +113,9 @@ function fold(state: SessionState, event: DurableEvent): void {
     // Facts for readers of the log: nothing the loop decides depends on them.
     case 'branches_started':
     case 'branches_ended':
-    case 'task_updated':
       return;
+    case 'task_updated':
+      return tasks.taskUpdated(state, event);
     default:
       return unknownEvent(event);
   }
@@ -131,7 +136,9 @@ function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_r
   // What a session is called is for lists of sessions.
   if (input.type === 'rename' || input.type === 'tag') return;
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
+  if (input.type === 'task_ended') return tasks.taskEnded(state.tasks, { seq, at, input });
   if (input.type === 'import' && state.run === null) {
+    if (state.tasks) tasks.forgetResults(state.tasks);
     replaceView(state, input.messages);
     // What was queued for the old conversation goes with it; a prompt that waits is answered all the same.
     state.inbox = state.inbox.filter((entry) => entry.input.type === 'prompt' || entry.input.type === 'continue');
@@ -149,6 +156,7 @@ function clearQueue(state: SessionState, kind: QueueKind | undefined): void {
 /** What is not there yet can't be cancelled: a later prompt must not be hit. */
 function cancel(state: SessionState, target: number | undefined, cancelled: { readonly reason: string | null }): void {
   const { run } = state;
+  if (state.tasks) tasks.cancelTasks(state.tasks, target, cancelled.reason);
   if (run && (target === undefined || target === run.inputSeq)) run.cancel = cancelled;
   for (const entry of waitingRuns(state)) {
     if (target === undefined || target === entry.seq) entry.cancelled = cancelled;
@@ -164,6 +172,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
   const { input } = state.inbox.find(({ seq }) => seq === event.inputSeq) ?? {};
   if (input?.type !== 'prompt' || input.messages.length === 0) consume(state, event.inputSeq);
   state.ordinals.set(event.configSegment, event.ordinal);
+  if (state.tasks) tasks.tasksWoke(state.tasks);
   state.run = {
     runId: event.runId,
     continuation: event.continuation,
@@ -232,6 +241,7 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   if (event.inputSeq === run.inputSeq) promptMessageAdded(state, run);
   else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
   if (event.inView) state.view.push(message);
+  if (state.tasks && event.notice?.type === 'task') tasks.taskDelivered(state.tasks, event.notice.taskId);
   noteSlot(state.slots, message);
   if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
     state.notes = state.notes.filter(({ id }) => id !== message.id);

@@ -10,6 +10,8 @@ import { afterQuestions } from './plan-gates.ts';
 import { callKey } from './call-key.ts';
 import type { Step } from './step.ts';
 import { updateHooks } from './update-hooks.ts';
+import { wantsBackground } from '../tasks/background.ts';
+import { startPending, toBackground } from './run-tasks.ts';
 import type { CallState, SessionState } from './state.ts';
 
 interface ToolJob {
@@ -38,7 +40,8 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
     // A call that wasn't started when the run was interrupted never is: the plan answers it.
     if (context.interrupt.reason !== null || starting.length === 0) return;
     const startedAt = context.clock.now();
-    await context.log.record(starting.map((job) => startedEvent(context.state, place, job, startedAt)));
+    await context.log.record(starting.flatMap((job) => startEvents(context, place, job, startedAt)));
+    if (starting.some(({ call }) => wantsBackground(context.agent.background, call))) await startPending(context);
     await Promise.all(starting.map((job) => work(job, startedAt)));
   };
   const work = async (job: ToolJob, startedAt: number): Promise<void> => {
@@ -107,6 +110,19 @@ function checkInTime(
   });
 }
 
+/** A call in the background has ended as soon as it has begun: what is to be done is in the log by then. */
+function startEvents(
+  { state, agent }: PerformContext,
+  place: TurnPlace,
+  job: ToolJob,
+  at: number,
+): readonly DurableEventBody[] {
+  const started = startedEvent(state, place, job, at);
+  return wantsBackground(agent.background, job.call)
+    ? [started, ...toBackground(state, place, job.call, job.tool, at)]
+    : [started];
+}
+
 function startedEvent(state: SessionState, place: TurnPlace, { call, tool }: ToolJob, at: number): DurableEventBody {
   return {
     type: 'tool_started',
@@ -134,6 +150,10 @@ async function runJob(
   const idempotencyKey = callKey(state, call);
   // The client runs it: the plan pauses for its result once all else is done.
   if (tool.runs === 'client') return;
+  if (wantsBackground(agent.background, call)) {
+    if (agent.hooks) await tellAfter(context, call.callId);
+    return;
+  }
   const updates = updateHooks(context, place.runId, call.name);
   const output = await executeTool({
     tool,
@@ -144,6 +164,7 @@ async function runJob(
       ...named,
       idempotencyKey,
       readHistory: context.readHistory,
+      ...(context.tasks === null ? {} : { tasks: context.tasks.control }),
     },
     timeoutMs: tool.timeoutMs ?? agent.toolTimeoutMs,
     maxLength: agent.maxToolResultLength,

@@ -28,6 +28,7 @@ export function encodeState(state: SessionState, last: DurableEvent): Snapshot {
   const body = JSON.stringify({
     ...kept,
     ...Object.fromEntries(MAPS.map((name) => [name, [...state[name]]])),
+    tasks: state.tasks ? { all: [...state.tasks.all], open: [...state.tasks.open] } : undefined,
   });
   const head: Head = { state: STATE_VERSION, events: EVENT_VERSION, sum: digestOf(body), event: digestOfEvent(last) };
   return { seq: state.seq, text: `${JSON.stringify(head)}\n${body}` };
@@ -55,6 +56,7 @@ export function decodeState(sessionId: string, { seq, text }: Snapshot): Decoded
     ordinals: new Map(kept.ordinals),
     decisions: new Map(kept.decisions),
     slots: new Map(kept.slots),
+    tasks: kept.tasks ? { all: new Map(kept.tasks.all), open: new Set(kept.tasks.open) } : null,
   };
   return { state, isOf: (event) => event.seq === seq && digestOfEvent(event) === head.event };
 }

@@ -4,6 +4,7 @@ import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
 import type { SessionPermissions } from '../permissions/updates.ts';
 import type { Slot } from '../output/turn-context.ts';
+import type { TaskTable } from '../tasks/task.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
@@ -164,6 +165,8 @@ export interface SessionState {
   /** The last call that money was set aside for. */
   settled: SettledCall | null;
   lastRunId: string | null;
+  /** Null until something has run in the background. */
+  tasks: TaskTable | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
 }
@@ -200,6 +203,7 @@ export function initialState(sessionId: string): SessionState {
     permissions: null,
     settled: null,
     lastRunId: null,
+    tasks: null,
     container: null,
   };
 }

@@ -1,5 +1,6 @@
 import type { CompactionTrigger, DurableEventBody } from '../events/events.ts';
 import type { Question } from './question.ts';
+import type { TaskState } from '../tasks/task.ts';
 import type { CallState } from './state.ts';
 
 /** What happens next. Only `call_model`, `compact`, `run_tools` and `decide` have effects outside the log. */
@@ -30,5 +31,9 @@ export type Step =
       readonly instructions: readonly string[];
     }
   | { readonly type: 'run_tools'; readonly turnIndex: number; readonly calls: readonly CallState[] }
+  /** Begin background tasks that wait. */
+  | { readonly type: 'start_tasks'; readonly tasks: readonly TaskState[] }
+  /** End background tasks that are running. */
+  | { readonly type: 'stop_tasks'; readonly tasks: readonly TaskState[] }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };

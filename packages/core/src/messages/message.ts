@@ -14,6 +14,7 @@ export type UserMessageOrigin =
   | 'check'
   | 'memory'
   | 'instructions'
+  | 'task'
   | 'compaction';
 
 /** What a `compaction` message stands for: the messages that were here. */
@@ -89,7 +90,7 @@ export type ModelMessage = UserMessage | AssistantMessage | ToolResultMessage;
 /** What a history holds. */
 export type Message = ModelMessage | ExtensionMessage;
 
-const ADDED: ReadonlySet<UserMessageOrigin> = new Set(['reminder', 'hook', 'check', 'memory', 'instructions']);
+const ADDED: ReadonlySet<UserMessageOrigin> = new Set(['reminder', 'hook', 'check', 'memory', 'instructions', 'task']);
 
 /** True for what is shown as the conversation; false for what the runtime tells a model beside it. */
 export const isConversation = (message: Message): boolean => message.role !== 'user' || !ADDED.has(message.origin);

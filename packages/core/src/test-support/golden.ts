@@ -85,6 +85,10 @@ function lineOf(event: TreadleEvent): string {
     }
     case 'compaction_failed':
       return `compaction_failed (${event.trigger}) ${event.reason} ${JSON.stringify(event.message)}`;
+    case 'task_updated':
+      return `task_updated ${event.taskId} ${event.status}${event.message === undefined ? '' : ` ${JSON.stringify(event.message)}`}`;
+    case 'task_progress':
+      return `task_progress ${event.taskId} ${textOf(event.content)}`;
     case 'status':
       return `status ${event.status}`;
     default:

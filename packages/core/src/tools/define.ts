@@ -35,6 +35,8 @@ interface ToolOptionsBase<P extends ToolParameters> {
   readonly execution?: 'parallel' | 'sequential';
   /** True when a call of the tool ends the run. Default false. */
   readonly terminal?: boolean;
+  /** True when its calls may run in the background wherever the agent has background tasks. Default false. */
+  readonly background?: boolean;
   /** Milliseconds a call may take. Absent: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
   /**
@@ -98,6 +100,7 @@ export function defineTool<const P extends ToolParameters = JsonSchema>(definiti
     readOnly,
     execution: definition.execution ?? 'parallel',
     terminal: definition.terminal ?? false,
+    ...(definition.background === true && { background: true }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     check,
     // The loop hands over what `check` returned, which has this type.
@@ -124,6 +127,7 @@ const CHOICES: readonly (readonly [keyof ToolOptions, readonly unknown[]])[] = [
   ['execution', [undefined, 'parallel', 'sequential']],
   ['readOnly', [undefined, true, false]],
   ['terminal', [undefined, true, false]],
+  ['background', [undefined, true, false]],
 ];
 
 /** The checks the type checker makes too, for definitions that never met one. */

@@ -12,7 +12,7 @@ export interface Execution {
   readonly tool: Tool;
   /** What the tool's `check` returned. */
   readonly args: unknown;
-  readonly facts: Pick<ToolContext, 'sessionId' | 'runId' | 'callId' | 'toolName' | 'idempotencyKey' | 'readHistory'>;
+  readonly facts: Omit<ToolContext, 'signal' | 'update' | 'progress'>;
   readonly timeoutMs: number | undefined;
   readonly maxLength: number;
   readonly clock: Clock;

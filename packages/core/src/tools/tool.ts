@@ -2,6 +2,7 @@ import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { ToolAccess } from './access.ts';
 import type { Message } from '../messages/message.ts';
+import type { TaskControl } from '../tasks/control.ts';
 
 /**
  * What may happen to a call that an earlier process started and didn't end. `safe`: it runs again, under the same
@@ -37,6 +38,10 @@ export interface ToolContext {
    * message's id, a call's id for its result, or two ids with `..` between them. Empty when there are none.
    */
   readonly readHistory?: (handle: string) => Promise<readonly Message[]>;
+  /** The background tasks of this session. Absent where nothing runs in the background. */
+  readonly tasks?: TaskControl;
+  /** The background task that this call is; absent on a call that its run waits for. */
+  readonly taskId?: string;
   /** Streams a partial result. The final result replaces it; a model never sees it. */
   update(partial: ToolOutput): void;
   /** Says in words what is going on, for a person. */
@@ -72,6 +77,8 @@ export interface Tool {
   readonly execution: 'parallel' | 'sequential';
   /** A call of a terminal tool ends the run, after its turn's results are recorded. */
   readonly terminal: boolean;
+  /** True when its calls may run in the background wherever the agent has background tasks. */
+  readonly background?: boolean;
   /** Milliseconds after which a call is aborted; the agent's `toolTimeoutMs` when absent. */
   readonly timeoutMs?: number;
   readonly check: ArgumentsCheck;

@@ -42,6 +42,8 @@ export interface BashSettings {
 
 const updateEveryMs = 500;
 const updateBytes = 4096;
+/** Somebody looks at a background task now and then, and wants to see more than its last lines. */
+const backgroundUpdateBytes = 16_384;
 
 export function bash(args: BashArguments, context: ToolContext, settings: BashSettings): Promise<ToolResult> {
   return withProblems(async () => {
@@ -49,7 +51,7 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     stopIfAborted(context.signal, 'The command');
     const captures = captureStreams(settings);
     const updates = updater(context, captures.stdout, captures.stderr, settings.clock);
-    const timeoutMs = Math.min(args.timeout_ms ?? settings.timeoutMs, settings.maxTimeoutMs);
+    const timeoutMs = timeoutOf(args, context, settings);
     const plain = [await shellOf(settings), '-c', args.command] as const;
     const sandboxed = await sandboxedCommand(plain, settings.sandbox);
     let end: CommandEnd;
@@ -87,6 +89,12 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     const facts = { timeoutMs, shortened, maxBytes: settings.maxBytes, sandboxed: sandboxed !== undefined };
     return report(end, stdout, stderr, facts);
   });
+}
+
+/** Nobody waits for what runs in the background: it may take as long as its session lives. */
+function timeoutOf(args: BashArguments, { taskId }: ToolContext, settings: BashSettings): number {
+  if (taskId !== undefined) return args.timeout_ms ?? Infinity;
+  return Math.min(args.timeout_ms ?? settings.timeoutMs, settings.maxTimeoutMs);
 }
 
 const notStarted = (error: unknown): FileProblem =>
@@ -152,10 +160,11 @@ interface Updater {
 function updater(context: ToolContext, stdout: Capture, stderr: Capture, clock: Clock): Updater {
   let last = clock.now();
   let cancel: (() => void) | null = null;
+  const bytes = context.taskId === undefined ? updateBytes : backgroundUpdateBytes;
   const show = (): void => {
     cancel = null;
     last = clock.now();
-    const parts = [stdout, stderr].map((one) => safeText(one.recent(updateBytes).toString('utf8')));
+    const parts = [stdout, stderr].map((one) => safeText(one.recent(bytes).toString('utf8')));
     context.update(parts.filter((part) => part !== '').join('\n'));
   };
   return {
