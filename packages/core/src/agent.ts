@@ -28,6 +28,7 @@ import { checkTurnContext, type TurnContextOptions } from './output/turn-context
 import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
 import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions/permissions.ts';
 import { checkBackground, type BackgroundOptions, type BackgroundSettings } from './tasks/background.ts';
+import { checkSubAgents, type AgentSubAgents, type SubAgentLimits } from './subagents/limits.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -117,6 +118,8 @@ export interface AgentDefinition {
   readonly turnContext?: TurnContextOptions;
   /** Lets calls run in the background, and adds `task_output`, `task_list` and `task_stop`. See `docs/background-tasks.md`. */
   readonly background?: true | BackgroundOptions;
+  /** How many sub-agents there may be, and how deep. See `docs/sub-agents.md`. */
+  readonly subAgents?: Partial<SubAgentLimits>;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -139,6 +142,8 @@ export interface Agent {
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly providerTools: readonly ProviderToolDefinition[];
   readonly limits: Limits;
+  /** The limits that its definition names: the others are the defaults. */
+  readonly namedLimits: Partial<Limits>;
   readonly budget: Budget;
   /** What the closing call is told; null when there is none. */
   readonly closingCall: string | null;
@@ -171,6 +176,7 @@ export interface Agent {
   readonly turnContext: TurnContextOptions | null;
   /** Null for none. */
   readonly background: BackgroundSettings | null;
+  readonly subAgents: AgentSubAgents;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -239,6 +245,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     toolDefinitions: toolDefinitions(tools.values(), permissions.removed),
     providerTools: Object.freeze([...(definition.providerTools ?? [])]),
     limits,
+    namedLimits: Object.freeze({ ...definition.limits }),
     budget: checkBudget(definition.budget),
     closingCall: closingCall === true ? CLOSING_INSTRUCTION : closingCall === false ? null : closingCall,
     maxContinuations: mustBeWhole('maxContinuations', maxContinuations),
@@ -266,6 +273,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     inputFilters: checkFilters(definition.inputFilters),
     turnContext: checkTurnContext(definition.turnContext),
     background,
+    subAgents: checkSubAgents(definition.subAgents),
     configSegment,
     snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
   });

@@ -7,6 +7,7 @@ import { asJson, isJsonObject, type JsonObject } from './json.ts';
 import { checkLimits, limitChanges, type Limits, type LimitsData } from './limits/limits.ts';
 import { drive, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
+import type { ChildRunner } from './subagents/child.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
 import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
@@ -45,6 +46,12 @@ export interface SessionParts {
   tasks: TaskDesk | null;
   /** Nobody uses the session here any more. */
   closed: boolean;
+  /** Runs the sub-agents of its calls. */
+  readonly childRunner: ChildRunner;
+  /** Sub-agents of open calls that are open in this process, by session; null until there is one. */
+  children: Map<string, SessionParts> | null;
+  /** Told when a drive that nobody above waits for has let go. Null where there is nobody to tell. */
+  readonly afterDrive: (() => Promise<void>) | null;
 }
 
 interface Extra {
@@ -321,6 +328,7 @@ export function start(
     hub.follow(control);
     try {
       await driveHere(parts, () => begin(control), input);
+      await parts.afterDrive?.();
     } finally {
       hub.follow(null);
     }
@@ -343,7 +351,7 @@ export function start(
 }
 
 export function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
-  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks } = parts;
+  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks, childRunner } = parts;
   parts.opened = null;
   return drive({
     journal,
@@ -357,6 +365,7 @@ export function driveHere(parts: SessionParts, begin: () => Promise<void>, input
     begin,
     opened,
     tasks,
+    children: childRunner,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,
     observed: () => hub.observed,

@@ -12,7 +12,7 @@ import { memoryJournal } from './journal/memory.ts';
 import { checkTags, checkTitle } from './journal/session-facts.ts';
 import type { JsonObject } from './json.ts';
 import type { Limits } from './limits/limits.ts';
-import { createHub, type Observer } from './loop/hub.ts';
+import { createHub, type Observer, type Watcher } from './loop/hub.ts';
 import { openState } from './loop/snapshot-keeper.ts';
 import { checkMessages } from './messages/check.ts';
 import { conversationOf } from './messages/conversation.ts';
@@ -23,6 +23,7 @@ import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
 import { answerApproval, type ApprovalAnswer } from './session-answers.ts';
 import { compactSession, type CompactedEvent } from './session-compact.ts';
+import { childRunner, tellParent } from './session-children.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import * as runs from './session-runs.ts';
 import { abortTasks, closeTasks, tasksOf } from './session-tasks.ts';
@@ -203,6 +204,17 @@ async function loadSession(
   options: SessionOptions & { readonly journal: Journal },
   opened: runs.SessionParts['opened'],
 ): Promise<Session> {
+  return sessionOf(await loadParts(agent, sessionId, options, opened, null));
+}
+
+/** A session's parts, as its log has them now. With a watcher it is the sub-agent of a session in this process. */
+async function loadParts(
+  agent: Agent,
+  sessionId: string,
+  options: SessionOptions & { readonly journal: Journal },
+  opened: runs.SessionParts['opened'],
+  watcher: Watcher | null,
+): Promise<runs.SessionParts> {
   const { journal, clock = systemClock, ids = randomIds, owner = 'this process' } = options;
   const parts: runs.SessionParts = {
     agent,
@@ -212,16 +224,21 @@ async function loadSession(
     owner,
     random: options.random ?? Math.random,
     ...(await openState(journal, sessionId)),
-    hub: createHub(options.onObserverError ?? warn),
+    hub: createHub(options.onObserverError ?? warn, watcher),
     post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),
     active: null,
     queue: Promise.resolve(),
     opened,
     tasks: null,
     closed: false,
+    get childRunner() {
+      return childRunner(parts, (child, childId, above) => loadParts(child, childId, options, 'startup', above));
+    },
+    children: null,
+    afterDrive: watcher ? null : () => tellParent(parts),
   };
   if (agent.background) tasksOf(parts);
-  return sessionOf(parts);
+  return parts;
 }
 
 function warn(error: unknown): void {

@@ -17,6 +17,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   decision_made: true,
   tool_started: true,
   tool_ended: true,
+  tool_paused: true,
   approval_requested: true,
   approval_answered: true,
   run_paused: true,
@@ -34,6 +35,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   tool_update: true,
   task_progress: true,
   status: true,
+  child_event: true,
   warning: true,
 };
 

@@ -1,97 +1,32 @@
-import type { PreviousSession, TitleOrigin } from './about-sessions.ts';
+import type { PreviousSession } from './about-sessions.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { FileBlock, ToolResultContent, UserContent } from '../messages/content.ts';
+import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { LimitName, LimitsData } from '../limits/limits.ts';
-import type { TaskEnded, TaskProgress, TaskUpdated } from './tasks.ts';
+import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
 import type { TaskEnd } from '../tasks/control.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
+import type { ApprovalExtras, Continuation, SessionInput } from './inputs.ts';
+
+export type {
+  ApprovalExtras,
+  ClientToolResult,
+  Continuation,
+  InputMessage,
+  QueueKind,
+  SessionInput,
+} from './inputs.ts';
 
 export type { PreviousSession, TitleOrigin } from './about-sessions.ts';
 
 /** Version of the event union. A log written by a higher one is refused, untouched. */
 export const EVENT_VERSION = 1;
 
-/** How a run relates to what was before it in its session. */
-export type Continuation =
-  | { readonly kind: 'initial' }
-  | { readonly kind: 'default' }
-  | { readonly kind: 'rerun'; readonly tag: string }
-  | { readonly kind: 'branch'; readonly tag: string };
-
 /** What made a turn begin. */
 export type TurnTrigger = 'user' | 'subAgent' | 'continuation' | 'branch';
-
-/** What anyone may put into a session's inbox. */
-export type SessionInput =
-  | {
-      readonly type: 'prompt';
-      readonly messages: readonly InputMessage[];
-      readonly continuation?: Continuation;
-      /** Who calls; decides the trigger of the first turn. Default `user`. */
-      readonly startedBy?: 'user' | 'subAgent';
-      readonly metadata?: JsonObject;
-      /** Limits of this run that differ from the agent's. */
-      readonly limits?: LimitsData;
-    }
-  | {
-      readonly type: 'continue';
-      readonly continuation: Continuation;
-      readonly metadata?: JsonObject;
-      readonly limits?: LimitsData;
-    }
-  | { readonly type: 'steering'; readonly message: InputMessage }
-  | { readonly type: 'follow_up'; readonly message: InputMessage }
-  /** Takes back what is queued, of one kind or of both. */
-  | { readonly type: 'clear_queue'; readonly kind?: QueueKind }
-  /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
-  | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
-  | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
-  | ({
-      readonly type: 'approval_answer';
-      readonly approvalId: string;
-      readonly decision: 'approve' | 'deny';
-      readonly message?: string;
-    } & ApprovalExtras)
-  | TaskEnded
-  /** Makes the view smaller: at once, or before the open run's next model call. */
-  | { readonly type: 'compact'; readonly instructions?: string }
-  /** Changes what the session may do, at once. */
-  | { readonly type: 'permission_updates'; readonly updates: readonly PermissionUpdate[] }
-  /** Replaces the conversation: an empty list is a reset. */
-  | { readonly type: 'import'; readonly messages: readonly Message[] }
-  /** Names the session. */
-  | ({ readonly type: 'rename'; readonly title: string } & TitleOrigin)
-  /** Changes the session's tags: those to remove are removed first. */
-  | { readonly type: 'tag'; readonly add?: readonly string[]; readonly remove?: readonly string[] };
-
-/** What an answer to a question of permission may say besides yes or no. */
-export interface ApprovalExtras {
-  /** Arguments to run the call with instead. They are checked against the schema and the rules again. */
-  readonly updatedInput?: JsonObject;
-  /** What is to hold from now on. */
-  readonly updatedPermissions?: readonly PermissionUpdate[];
-  /** With `deny`: ends the run. */
-  readonly interrupt?: boolean;
-}
-
-export type QueueKind = 'steering' | 'follow_up';
-
-/** A user message on its way in. */
-export interface InputMessage {
-  readonly content: readonly UserContent[];
-  /** True keeps it in the view whatever a compaction removes. */
-  readonly pinned?: true;
-}
-
-export interface ClientToolResult {
-  readonly callId: string;
-  readonly content: string | readonly ToolResultContent[];
-  readonly isError?: boolean;
-}
 
 /** The configuration a run started with, as data. */
 export interface ConfigSnapshot {
@@ -156,6 +91,8 @@ export type DurableEventBody =
       readonly tags?: readonly string[];
       /** The agent's session before this one, which had been idle for longer than the threshold. */
       readonly previous?: PreviousSession;
+      /** The call of an agent's tool that started it, in another session. */
+      readonly spawnedBy?: SpawnedBy;
     }
   | {
       readonly type: 'drive_started';
@@ -254,7 +191,9 @@ export type DurableEventBody =
         /** A hook said no. */
         | 'hook'
         /** The permissions, or a person, said no. */
-        | 'denied';
+        | 'denied'
+        /** No more sub-agents may be started: so deep, or in this run. */
+        | 'sub_agent_limit';
       readonly content: readonly ToolResultContent[];
     })
   | {
@@ -283,6 +222,8 @@ export type DurableEventBody =
       readonly attempt: number;
       /** It never ran: steering came first, and its end follows at once. */
       readonly skipped?: true;
+      /** The session of the sub-agent that the call starts, or goes on with. */
+      readonly childSessionId?: string;
     })
   | (InTurn & {
       readonly type: 'tool_ended';
@@ -298,8 +239,21 @@ export type DurableEventBody =
       readonly skipped?: true;
       /** The run a sub-agent's call started. */
       readonly childRunId?: string;
+      /** US dollars that a sub-agent and its own ones spent of what is limited: they count against the run's `maxCost`. */
+      readonly childSpent?: number;
       /** The input that brought a client tool's result. */
       readonly inputSeq?: number;
+    })
+  /** The call's sub-agent waits for somebody: the call goes on once it was answered. */
+  | (InTurn & {
+      readonly type: 'tool_paused';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly childSessionId: string;
+      readonly childRunId?: string;
+      /** What is waited for there, and below. Empty when another process is at work on it. */
+      readonly pending: readonly PendingCall[];
     })
   | (InTurn & {
       readonly type: 'approval_requested';
@@ -326,7 +280,8 @@ export type DurableEventBody =
   | (InRun & {
       readonly type: 'run_paused';
       readonly at: number;
-      readonly reason: 'client_tools' | 'approval';
+      /** `sub_agent`: another process is at work on a sub-agent. */
+      readonly reason: 'client_tools' | 'approval' | 'sub_agent';
       readonly pending: readonly PendingCall[];
     })
   /** The view was replaced by a smaller one. The history is what it was. */
@@ -446,6 +401,16 @@ export interface PendingCall {
   readonly toolName: string;
   readonly arguments: JsonObject;
   readonly approvalId?: string;
+  /** The session of the sub-agent whose call it is. Absent: it is of this session. */
+  readonly sessionId?: string;
+}
+
+/** What started a sub-agent's session. */
+export interface SpawnedBy {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly callId: string;
+  readonly toolName: string;
 }
 
 /** A durable event with its place in the log: `seq` counts from 1 without gaps. */
@@ -494,6 +459,15 @@ export type LiveEvent =
       readonly details?: JsonValue;
     })
   | TaskProgress
+  /** What happened in the session of a sub-agent, of whatever depth: in that session's log, where it is durable. */
+  | (Live & {
+      readonly type: 'child_event';
+      /** The call of this session under which it runs. */
+      readonly callId: string;
+      /** The session it happened in. */
+      readonly sessionId: string;
+      readonly event: TreadleEvent;
+    })
   /** What is going on besides replies and tools, such as `compacting`; null when it is over. */
   | {
       readonly type: 'status';

@@ -27,6 +27,7 @@ const GUARDS: ReadonlySet<HookEvent> = new Set([
   'before_tool_update',
   'permission_request',
   'before_compaction',
+  'subagent_start',
 ]);
 
 /**

@@ -54,12 +54,16 @@ export interface HookInputs {
   readonly model_error: { readonly attempt: number; readonly error: ModelError; readonly willRetry: boolean };
   /** Somebody is about to be asked whether this call may run. */
   readonly permission_request: HookCall & { readonly reason: string };
+  /** A sub-agent is about to start. With `deny` it doesn't, and its call says why. */
   readonly subagent_start: { readonly agentType: string; readonly childRunId: string };
+  /** A sub-agent is about to end well. With `deny` it goes on, and is told the reason. */
   readonly subagent_stop: {
     readonly agentType: string;
     readonly childRunId: string;
     readonly finalAnswer: string;
     readonly stopHookActive: boolean;
+    /** The sub-agent's conversation as its model sees it. Not to be changed. */
+    readonly transcript: readonly Message[];
   };
   readonly before_compaction: {
     readonly trigger: 'auto' | 'manual' | 'overflow';

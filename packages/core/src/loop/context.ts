@@ -4,6 +4,7 @@ import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { TaskDesk } from '../tasks/desk.ts';
+import type { ChildRunner } from '../subagents/child.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
@@ -29,6 +30,8 @@ export interface PerformContext {
   readonly ledgerHeard: () => Promise<void>;
   /** Where background tasks are begun and ended; null when the agent has none. */
   readonly tasks: TaskDesk | null;
+  /** Runs the sub-agents that calls start. */
+  readonly children: ChildRunner;
   /** See `ToolContext`. */
   readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }

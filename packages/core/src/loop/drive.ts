@@ -21,9 +21,11 @@ import type { SessionSource } from './question.ts';
 import type { SnapshotKeeper } from './snapshot-keeper.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './run-limits.ts';
+import { stopChildren } from './run-children.ts';
 import { runTools } from './run-tools.ts';
 import { reviveTasks, startTasks, stopTasks } from './run-tasks.ts';
 import { waitsForTasks } from './plan-tasks.ts';
+import type { ChildRunner } from '../subagents/child.ts';
 import type { SessionState } from './state.ts';
 
 /** Input that is still arriving: while it is open, a run that would end waits for what comes. */
@@ -48,6 +50,7 @@ export interface DriveOptions {
   readonly observed: () => boolean;
   /** How the session came to be open, when this is its first drive since. */
   readonly opened: SessionSource | null;
+  readonly children: ChildRunner;
   readonly setOpenMessage: (message: OpenMessage | null) => void;
   /** Called once the session is ours and its state is current, before anything is planned: the place to post. */
   readonly begin: () => Promise<void>;
@@ -145,6 +148,7 @@ function contextOf(
     tasks,
     readHistory,
     ledgerHeard,
+    children: options.children,
   };
 }
 
@@ -176,6 +180,7 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       else if (step.type === 'compact') await compact(context, step);
       else if (step.type === 'start_tasks') await startTasks(context, step.tasks);
       else if (step.type === 'stop_tasks') await stopTasks(context, step.tasks);
+      else if (step.type === 'stop_children') await stopChildren(context, step);
       else await runTools(context, step);
     }
   } finally {

@@ -10,6 +10,12 @@ export interface Follower {
   take(event: TreadleEvent): void;
 }
 
+/** Whoever watches a session from outside it: those who watch its parent. */
+export interface Watcher {
+  readonly watches: boolean;
+  take(event: TreadleEvent): void;
+}
+
 /** Where a session's events go out. Observers decide nothing, so nothing waits for them. */
 export interface Hub {
   /** False while nobody watches, so that live events needn't be made. */
@@ -23,8 +29,8 @@ export interface Hub {
   openMessage(): LiveEvent[];
 }
 
-/** `onError` hears of observers that threw or rejected. */
-export function createHub(onError: (error: unknown) => void): Hub {
+/** `onError` hears of observers that threw or rejected; `watcher`, if there is one, never throws. */
+export function createHub(onError: (error: unknown) => void, watcher: Watcher | null = null): Hub {
   // Replaced, never changed: an observer that leaves or joins while it is told changes nothing for the others.
   let observers: readonly Observer[] = [];
   let follower: Follower | null = null;
@@ -38,10 +44,11 @@ export function createHub(onError: (error: unknown) => void): Hub {
   };
   return {
     get observed() {
-      return observers.length > 0 || follower?.isWatched === true;
+      return observers.length > 0 || follower?.isWatched === true || watcher?.watches === true;
     },
     emit(event) {
       follower?.take(event);
+      if (watcher?.watches === true) watcher.take(event);
       for (const observer of observers) {
         try {
           const returned = observer(event);

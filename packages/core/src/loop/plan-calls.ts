@@ -5,6 +5,7 @@ import { limitHit } from '../limits/limits.ts';
 import { argumentsProblem } from '../tools/arguments.ts';
 import type { Step } from './step.ts';
 import { afterHooks, gateCalls } from './plan-gates.ts';
+import { isWaiting, refuseChildren } from './plan-children.ts';
 import { isAsked, notHeldBack, refusal } from './plan-permission.ts';
 import { rejectCall, type Rejection } from './reject-call.ts';
 import { rejectInput } from './plan-runs.ts';
@@ -22,6 +23,8 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   if (skipped.length > 0) return { type: 'record', events: skipped };
   const tooMany = refuseCalls(run, turn, agent, now);
   if (tooMany.length > 0) return { type: 'record', events: tooMany };
+  const tooDeep = refuseChildren(run, turn, agent, now);
+  if (tooDeep.length > 0) return { type: 'record', events: tooDeep };
   const runnable = notHeldBack(turn.calls, agent).filter((call) => mayRun(state, agent, call));
   if (runnable.length > 0) {
     const calls = withinLimit(nextGroup(runnable, agent), run, agent);
@@ -105,7 +108,8 @@ export function waitsForOthers(turn: TurnState | null | undefined): boolean {
   // What hasn't begun may be waiting its turn behind a call that a person is asked about.
   const isHeld = open.some(isAsked);
   return (
-    open.length > 0 && open.every((call) => isPending(call) || isAsked(call) || (isHeld && call.status === 'requested'))
+    open.length > 0 &&
+    open.every((call) => isPending(call) || isAsked(call) || isWaiting(call) || (isHeld && call.status === 'requested'))
   );
 }
 
@@ -157,6 +161,7 @@ function problemWords(turn: TurnState, call: CallState): string {
 function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {
   // A client's call starts here too: its arguments are checked before the client sees them.
   if (call.status === 'requested') return agent.tools.has(call.name) && !isAsked(call);
+  if (call.paused?.woken === true) return agent.tools.has(call.name);
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
 
@@ -221,9 +226,11 @@ function pause(
       if (isAsked(call)) pending.push(askedCall(call, named));
       continue;
     }
-    pending.push(named);
+    if (call.paused) pending.push(...call.paused.pending);
+    else pending.push(named);
   }
-  const reason = pending.some(({ approvalId }) => approvalId !== undefined) ? 'approval' : 'client_tools';
+  const isApproval = pending.some(({ approvalId }) => approvalId !== undefined);
+  const reason = isApproval ? 'approval' : pending.length > 0 ? 'client_tools' : 'sub_agent';
   return [...events, { type: 'run_paused', at, runId: run.runId, reason, pending }];
 }
 

@@ -33,6 +33,8 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
   const asked = input.type === 'prompt' || input.type === 'continue' ? input : null;
   const continuation: Continuation = asked?.continuation ?? { kind: 'initial' };
   const messages = input.type === 'prompt' ? input.messages : [];
+  const above = input.type === 'prompt' ? input.parentRunId : undefined;
+  const parentRunId = continuation.kind === 'initial' ? above : (state.lastRunId ?? undefined);
   const startedBy = (input.type === 'prompt' && input.startedBy) || 'user';
   return {
     run: { runId, continuation, startedBy, modelIndex: 0, usage: UNKNOWN_USAGE, cost: 0, turns: 0 },
@@ -41,7 +43,7 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
       at,
       runId,
       agentId,
-      ...(continuation.kind !== 'initial' && state.lastRunId !== null ? { parentRunId: state.lastRunId } : {}),
+      ...(parentRunId === undefined ? {} : { parentRunId }),
       continuation,
       configSegment,
       ordinal,

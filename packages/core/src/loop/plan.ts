@@ -8,6 +8,7 @@ import { reachedLimit, type LimitHit } from '../limits/limits.ts';
 import { overspent, settleAtEnd } from './plan-budget.ts';
 import { limitMessage } from './plan-limits.ts';
 import { planTasks, wakeUp } from './plan-tasks.ts';
+import { stopOpenChildren } from './plan-children.ts';
 import { planModelCall } from './plan-model.ts';
 import { deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan-runs.ts';
 import { deliver, reportUndelivered } from './queues.ts';
@@ -121,6 +122,8 @@ const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'import
 /** Closes what is open, in order, and ends the run. */
 function stop(state: SessionState, run: RunState, now: number, end: RunEnd, message: string, limit?: LimitHit): Step {
   const { turn } = run;
+  const children = turn && stopOpenChildren(state, turn, message);
+  if (children) return children;
   const lastStop: StopReason | null = turn?.message?.stopReason ?? run.last?.stopReason ?? null;
   return record([
     ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, now)] : []),

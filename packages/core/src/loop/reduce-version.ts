@@ -35,6 +35,7 @@ const INPUTS: Readonly<Record<SessionInput['type'], true>> = {
   import: true,
   rename: true,
   tag: true,
+  child_updated: true,
 };
 
 export function refuseUnknownInput(seq: number, { type }: SessionInput): void {

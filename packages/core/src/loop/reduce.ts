@@ -56,6 +56,8 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'session_created':
       writtenBy(state, event.eventVersion);
       if (event.fork && state.tasks) tasks.tasksForked(state.tasks, event);
+      // A fork of a sub-agent's session is nobody's sub-agent.
+      state.spawnedBy = event.spawnedBy ?? null;
       return forked(state);
     case 'drive_started':
       if (event.eventVersion !== undefined) writtenBy(state, event.eventVersion);
@@ -86,6 +88,9 @@ function fold(state: SessionState, event: DurableEvent): void {
       if (event.inputSeq !== undefined) consume(state, event.inputSeq);
       if (state.tasks) tasks.taskRead(state.tasks, event);
       return endCall(state, event, event.content, event.isError);
+    case 'tool_paused':
+      callOf(state, event).paused = { pending: event.pending, woken: false };
+      return;
     case 'approval_requested':
       return approvalRequested(state, event);
     case 'approval_answered':
@@ -135,6 +140,7 @@ function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_r
   }
   // What a session is called is for lists of sessions.
   if (input.type === 'rename' || input.type === 'tag') return;
+  if (input.type === 'child_updated') return wakeCalls(state, input.sessionId);
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
   if (input.type === 'task_ended') return tasks.taskEnded(state.tasks, { seq, at, input });
   if (input.type === 'import' && state.run === null) {
@@ -145,6 +151,12 @@ function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_r
     return;
   }
   state.inbox.push({ seq, at, input, cancelled: null });
+}
+
+function wakeCalls({ run }: SessionState, sessionId: string): void {
+  for (const call of run?.turn?.calls ?? []) {
+    if (call.childSessionId === sessionId && call.paused) call.paused.woken = true;
+  }
 }
 
 function clearQueue(state: SessionState, kind: QueueKind | undefined): void {
@@ -185,6 +197,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     lastAt: event.at,
     modelIndex: 0,
     turns: 0,
+    children: 0,
     usage: UNKNOWN_USAGE,
     cost: 0,
     limits: newRunLimits(event),
@@ -284,6 +297,8 @@ function callsOf(message: AssistantMessage): CallState[] {
       decisionMessage: null,
       answer: null,
       result: null,
+      childSessionId: null,
+      paused: null,
       overruled: false,
       isForked: false,
     }));
@@ -297,6 +312,11 @@ function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void 
   if (event.skipped) call.overruled = true;
   else call.attempt = event.attempt;
   if (event.attempt === 1 && !event.skipped) openRun(state, event).limits.toolCalls += 1;
+  if (event.childSessionId !== undefined) {
+    call.childSessionId = event.childSessionId;
+    if (event.attempt === 1) openRun(state, event).children += 1;
+  }
+  call.paused = null;
   call.runs = event.runs;
   call.replay = event.replay;
   call.decision = null;
@@ -315,6 +335,8 @@ function endCall(
   const call = callOf(state, event);
   if (call.status !== 'ended') turn.ended += 1;
   call.status = 'ended';
+  call.paused = null;
+  if (event.type === 'tool_ended' && event.childSpent !== undefined) run.limits.spent += event.childSpent;
   if (event.type === 'tool_call_rejected' && OVERRULED.has(event.reason)) call.overruled = true;
   if (event.type === 'tool_call_rejected' && event.reason === 'limit') run.limits.callsUsedUp = true;
   call.result = {

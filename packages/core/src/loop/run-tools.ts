@@ -8,6 +8,7 @@ import { runOf, type PerformContext } from './context.ts';
 import { decide } from './decide.ts';
 import { afterQuestions } from './plan-gates.ts';
 import { callKey } from './call-key.ts';
+import { CHILD_GRACE_MS, childExecution, childFacts, childOf, pausedEvent } from './run-children.ts';
 import type { Step } from './step.ts';
 import { updateHooks } from './update-hooks.ts';
 import { wantsBackground } from '../tasks/background.ts';
@@ -123,7 +124,13 @@ function startEvents(
     : [started];
 }
 
-function startedEvent(state: SessionState, place: TurnPlace, { call, tool }: ToolJob, at: number): DurableEventBody {
+function startedEvent(
+  state: SessionState,
+  place: TurnPlace,
+  { call, tool, args }: ToolJob,
+  at: number,
+): DurableEventBody {
+  const child = childOf(state, call, tool, args);
   return {
     type: 'tool_started',
     at,
@@ -136,6 +143,7 @@ function startedEvent(state: SessionState, place: TurnPlace, { call, tool }: Too
     replay: tool.replay,
     runs: tool.runs,
     attempt: call.attempt + 1,
+    ...(child === null ? {} : { childSessionId: child }),
   };
 }
 
@@ -155,8 +163,9 @@ async function runJob(
     return;
   }
   const updates = updateHooks(context, place.runId, call.name);
+  const child = tool.delegates ? childExecution(context, tool, place.turnIndex) : null;
   const output = await executeTool({
-    tool,
+    tool: child ? { ...tool, execute: child.execute } : tool,
     args,
     facts: {
       sessionId: state.sessionId,
@@ -166,7 +175,9 @@ async function runJob(
       readHistory: context.readHistory,
       ...(context.tasks === null ? {} : { tasks: context.tasks.control }),
     },
-    timeoutMs: tool.timeoutMs ?? agent.toolTimeoutMs,
+    // A sub-agent has limits of its own.
+    timeoutMs: tool.timeoutMs ?? (child ? undefined : agent.toolTimeoutMs),
+    ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
     maxLength: agent.maxToolResultLength,
     clock,
     onInterrupt: (stop) => context.interrupt.on(stop),
@@ -183,7 +194,15 @@ async function runJob(
     },
   });
   await updates?.settled();
-  await log.record([endedEvent(place, named, output, startedAt, clock.now())]);
+  const outcome = child?.outcome ?? null;
+  if (outcome?.type === 'paused' && call.childSessionId !== null) {
+    await log.record([
+      pausedEvent(place, { ...place, ...named, childSessionId: call.childSessionId }, outcome, clock.now()),
+    ]);
+    return;
+  }
+  const ended = endedEvent(place, named, output, startedAt, clock.now());
+  await log.record([child ? { ...ended, ...childFacts(outcome) } : ended]);
   if (agent.hooks) await tellAfter(context, call.callId);
 }
 

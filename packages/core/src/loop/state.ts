@@ -1,4 +1,11 @@
-import type { ApprovalExtras, Continuation, DurableEvent, SessionInput } from '../events/events.ts';
+import type {
+  ApprovalExtras,
+  Continuation,
+  DurableEvent,
+  PendingCall,
+  SessionInput,
+  SpawnedBy,
+} from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
@@ -44,10 +51,21 @@ export interface CallState {
   decisionMessage: string | null;
   answer: ApprovalExtras | null;
   result: ToolResultMessage | null;
+  /** The session of its sub-agent, once it was started. */
+  childSessionId: string | null;
+  /** Set while its sub-agent waits for somebody. */
+  paused: PausedCall | null;
   /** True when it never ran and the model is not to blame: people said something else, or its calls were used up. */
   overruled: boolean;
   /** True when it had been started where the session was forked: what came of it, the parent knows. */
   isForked: boolean;
+}
+
+/** What a call's sub-agent waits for. */
+export interface PausedCall {
+  readonly pending: readonly PendingCall[];
+  /** Something has changed there since: the call is to look. */
+  woken: boolean;
 }
 
 /** The open turn: one model call and the calls it asked for. */
@@ -115,6 +133,8 @@ export interface RunState {
   usage: Usage;
   /** Null once any part of it is unknown. */
   cost: number | null;
+  /** Calls that started sub-agents. */
+  children: number;
   /** The model's last message, whatever came of it. */
   lastMessage: AssistantMessage | null;
   turn: TurnState | null;
@@ -167,6 +187,8 @@ export interface SessionState {
   lastRunId: string | null;
   /** Null until something has run in the background. */
   tasks: TaskTable | null;
+  /** What started the session, when it is a sub-agent's. */
+  spawnedBy: SpawnedBy | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
 }
@@ -204,6 +226,7 @@ export function initialState(sessionId: string): SessionState {
     settled: null,
     lastRunId: null,
     tasks: null,
+    spawnedBy: null,
     container: null,
   };
 }

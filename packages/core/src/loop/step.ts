@@ -3,7 +3,7 @@ import type { Question } from './question.ts';
 import type { TaskState } from '../tasks/task.ts';
 import type { CallState } from './state.ts';
 
-/** What happens next. Only `call_model`, `compact`, `run_tools` and `decide` have effects outside the log. */
+/** What happens next. Only `call_model`, `compact`, `run_tools`, `stop_children` and `decide` have effects outside the log. */
 export type Step =
   /** Write these events: all or none, and only if no input came in meanwhile. */
   | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
@@ -35,5 +35,12 @@ export type Step =
   | { readonly type: 'start_tasks'; readonly tasks: readonly TaskState[] }
   /** End background tasks that are running. */
   | { readonly type: 'stop_tasks'; readonly tasks: readonly TaskState[] }
+  /** End what these calls have started and nobody works on, before the run ends. */
+  | {
+      readonly type: 'stop_children';
+      readonly turnIndex: number;
+      readonly calls: readonly CallState[];
+      readonly reason: string;
+    }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };

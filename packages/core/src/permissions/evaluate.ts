@@ -2,6 +2,7 @@ import type { ToolAccess } from '../tools/access.ts';
 import { isInside, namesOf } from './glob.ts';
 import { allowing, restrains, type Subject } from './match.ts';
 import type { PermissionMode } from './mode.ts';
+import type { Rights } from './permissions.ts';
 import type { PermissionRule, RuleBehavior } from './rule.ts';
 import type { Policy } from './policy.ts';
 
@@ -39,9 +40,22 @@ export type Verdict =
     };
 
 /**
- * What rules and the mode say of a call: deny rules, then what must be asked for, then the mode, then allow rules. Pure.
+ * What rules and the mode say of a call: deny rules, then what must be asked for, then the mode, then allow rules. A
+ * sub-agent's call must pass those of every agent above it too. Pure.
  */
 export function evaluate(policy: Policy, subject: CallSubject): Verdict {
+  const own = evaluateUnder(policy, subject);
+  if (policy.above === undefined || own.outcome === 'deny') return own;
+  const verdicts = [own, ...policy.above.map((rights) => evaluateUnder(rights, subject))];
+  return (
+    verdicts.find(({ outcome }) => outcome === 'deny') ??
+    verdicts.find((verdict) => verdict.outcome === 'ask' && verdict.explicit) ??
+    verdicts.find(({ outcome }) => outcome === 'ask') ??
+    own
+  );
+}
+
+function evaluateUnder(policy: Rights, subject: CallSubject): Verdict {
   const { mode, rules } = policy;
   const denied = rules.deny.find((rule) => restrains(rule, subject) === 'yes');
   if (denied) return byRule('deny', denied, `The rule ${denied.text} denies it`);
@@ -74,7 +88,7 @@ function asking(mode: PermissionMode, reason: string, explicit: boolean, rule: s
 }
 
 /** Why a call is to be asked for although something may allow it. */
-function mustAsk({ mode, rules }: Policy, subject: CallSubject): { reason: string; rule: string | null } | null {
+function mustAsk({ mode, rules }: Rights, subject: CallSubject): { reason: string; rule: string | null } | null {
   if (subject.hookReason !== undefined) return { reason: subject.hookReason, rule: null };
   const asked = rules.ask.find((rule) => restrains(rule, subject) !== 'no');
   if (asked) return { reason: `The rule ${asked.text} wants it to be asked for`, rule: asked.text };
@@ -102,7 +116,7 @@ export function isProtected(...paths: readonly string[]): boolean {
 const isReadOnly = ({ access, readOnly, isUnknown }: CallSubject): boolean =>
   !isUnknown && (access?.readOnly ?? readOnly);
 
-function modeAllows(policy: Policy, subject: CallSubject): boolean {
+function modeAllows(policy: Rights, subject: CallSubject): boolean {
   const { mode } = policy;
   if (mode === 'bypass') return true;
   const { access, isUnknown, needsApproval } = subject;
@@ -117,12 +131,12 @@ function modeAllows(policy: Policy, subject: CallSubject): boolean {
   );
 }
 
-function allInside({ directories }: Policy, { folder, paths = [] }: ToolAccess): boolean {
+function allInside({ directories }: Rights, { folder, paths = [] }: ToolAccess): boolean {
   const folders = folder === undefined ? directories : [folder, ...directories];
   return paths.every(({ path }) => folders.some((inside) => isInside(path, inside)));
 }
 
-function openReason(policy: Policy, { toolName, access, isUnknown, needsApproval }: CallSubject): string {
+function openReason(policy: Rights, { toolName, access, isUnknown, needsApproval }: CallSubject): string {
   if (isUnknown) return `What ${toolName} would touch can't be told`;
   if (needsApproval || access === null) return `${toolName} has to be approved`;
   if (!allInside(policy, access)) return `${toolName} would leave the working folder`;

@@ -33,6 +33,13 @@ export interface PermissionOptions extends PermissionSettings {
   readonly saveUpdate?: (update: FileUpdate, signal: AbortSignal) => Promise<void>;
 }
 
+/** What holds for calls, of one agent: a sub-agent's calls are held against that of every agent above it too. */
+export interface Rights {
+  readonly mode: PermissionMode;
+  readonly rules: Readonly<Record<RuleBehavior, readonly PermissionRule[]>>;
+  readonly directories: readonly string[];
+}
+
 /** Permissions as an agent has them: every rule read, nothing left to be checked. */
 export interface PermissionConfig {
   readonly mode: PermissionMode;
@@ -42,6 +49,10 @@ export interface PermissionConfig {
   readonly canUseTool: CanUseTool | undefined;
   readonly callbackTimeoutMs: number;
   readonly saveUpdate: PermissionOptions['saveUpdate'];
+  /** The rights of the agents above a sub-agent as they are now, nearest first. Null for an agent that is nobody's. */
+  readonly inherited: (() => readonly Rights[]) | null;
+  /** Rules by which the agents above allow a sub-agent more than they may themselves. */
+  readonly grants: readonly PermissionRule[];
   /** The agent's tools, by which the next two are found. */
   readonly tools: readonly Tool[];
   /** Tools that nothing here restrains, so that their calls need no decision. */
@@ -91,6 +102,8 @@ export function checkPermissions(options: PermissionOptions = {}, tools: Iterabl
     canUseTool,
     callbackTimeoutMs,
     saveUpdate,
+    inherited: null,
+    grants: [],
     tools: all,
     ...toolsUnder(all, mode, rules),
   });

@@ -1,13 +1,11 @@
-import type { PermissionMode } from './mode.ts';
-import { toolsUnder, type PermissionConfig } from './permissions.ts';
+import { toolsUnder, type PermissionConfig, type Rights } from './permissions.ts';
 import { readRule, type PermissionRule, type RuleBehavior } from './rule.ts';
 import { union, without, type SessionPermissions } from './updates.ts';
 
 /** What holds for a call: the agent's permissions with the session's. */
-export interface Policy {
-  readonly mode: PermissionMode;
-  readonly rules: Readonly<Record<RuleBehavior, readonly PermissionRule[]>>;
-  readonly directories: readonly string[];
+export interface Policy extends Rights {
+  /** What holds for the agents above a sub-agent: a call must pass it too. Absent where there are none. */
+  readonly above?: readonly Rights[];
   /** Tools whose calls need no decision. */
   readonly free: ReadonlySet<string>;
   /** Tools that are denied altogether. */
@@ -19,6 +17,46 @@ const policies = new WeakMap<PermissionConfig, WeakMap<SessionPermissions, Polic
 
 /** The agent's permissions as the session has changed them. */
 export function policyOf(config: PermissionConfig, session: SessionPermissions | null): Policy {
+  const own = ownPolicy(config, session);
+  return config.inherited === null ? own : policyUnder(config, own, config.inherited(), session);
+}
+
+/** A sub-agent's policies, by its own: what is above it changes seldom too. */
+const under = new WeakMap<Policy, Policy & { readonly from: readonly Rights[] }>();
+
+/** Its own rights, and those of the agents above it with what they grant it. */
+function policyUnder(
+  { tools, grants }: PermissionConfig,
+  own: Policy,
+  above: readonly Rights[],
+  session: SessionPermissions | null,
+): Policy {
+  const known = under.get(own);
+  if (known && known.from.length === above.length && known.from.every((each, index) => each === above[index])) {
+    return known;
+  }
+  // What was allowed by those who were asked about the sub-agent's calls is allowed from above.
+  const said = (session?.rules ?? []).filter(({ behavior }) => behavior === 'allow');
+  const granted = [...grants, ...said.map(({ text, source }) => readRule(text, source))];
+  const rights = above.map(({ mode, rules, directories }) => ({
+    mode,
+    rules: { ...rules, allow: [...rules.allow, ...granted] },
+    directories,
+  }));
+  const seen = rights.map(({ mode, rules }) => toolsUnder(tools, mode, rules));
+  const made = {
+    ...own,
+    rules: { ...own.rules, allow: [...own.rules.allow, ...grants] },
+    above: rights,
+    free: new Set([...own.free].filter((name) => seen.every(({ free }) => free.has(name)))),
+    removed: new Set([...own.removed, ...seen.flatMap(({ removed }) => [...removed])]),
+    from: above,
+  };
+  under.set(own, made);
+  return made;
+}
+
+function ownPolicy(config: PermissionConfig, session: SessionPermissions | null): Policy {
   if (session === null) return config;
   const known = policies.get(config) ?? new WeakMap<SessionPermissions, Policy>();
   policies.set(config, known);

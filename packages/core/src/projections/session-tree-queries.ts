@@ -61,13 +61,16 @@ export function linkSessions(trees: readonly SessionTree[]): SessionTree[] {
     const group = groups.get(run.sessionId);
     return {
       ...run,
-      childRuns: run.childRuns.map((ref) => ({ ...ref, childSessionId: sessionOfRun.get(ref.childRunId) ?? null })),
+      childRuns: run.childRuns.map((ref) => ({
+        ...ref,
+        childSessionId: sessionOfRun.get(ref.childRunId) ?? ref.childSessionId,
+      })),
       parallelGroup: group ? { ...group, isSelected: group.selectedSessionId === run.sessionId } : run.parallelGroup,
     };
   };
   return trees.map((tree) => ({
     ...tree,
-    parentSpawn: spawns.get(tree.sessionId) ?? null,
+    parentSpawn: spawns.get(tree.sessionId) ?? tree.parentSpawn,
     runs: tree.runs.map(linkedRun),
   }));
 }

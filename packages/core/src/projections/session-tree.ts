@@ -33,7 +33,7 @@ export interface ChildRunRef {
   readonly callId: string;
   readonly toolName: string;
   readonly childRunId: string;
-  /** Null until `linkSessions` has seen the session that has it. */
+  /** Null where the log doesn't say, until `linkSessions` has seen the session that has it. */
   readonly childSessionId: string | null;
 }
 
@@ -104,7 +104,7 @@ export interface SessionTree {
   readonly metadata: JsonObject | null;
   /** The session it was forked from, and the last event they share. */
   readonly fork: { readonly sessionId: string; readonly seq: number } | null;
-  /** Set by `linkSessions`. */
+  /** Null for a session that no call started. */
   readonly parentSpawn: SpawnRef | null;
   readonly runs: readonly RunRecord[];
 }
@@ -165,6 +165,8 @@ interface RunDraft {
   readonly events: TreadleEvent[];
   readonly childRunIds: string[];
   readonly childRuns: ChildRunRef[];
+  /** Sessions that calls have started, by call. */
+  readonly childSessions: Map<string, string>;
   parallelGroup: ParallelGroup | null;
 }
 
@@ -231,10 +233,16 @@ export function sessionTreeFold(options: SessionTreeOptions = {}): SessionTreeFo
       formation: formationOf(created?.at ?? null, firstAt, options.inactivity),
       metadata: created?.metadata ?? null,
       fork: created?.fork ?? null,
-      parentSpawn: null,
+      parentSpawn: spawnRefOf(created),
       runs: [...runs.values()].map((draft) => recordOf(draft, options.isOver === true)),
     }),
   };
+}
+
+function spawnRefOf(created: Extract<DurableEvent, { type: 'session_created' }> | null): SpawnRef | null {
+  if (!created?.spawnedBy) return null;
+  const { sessionId: parentSessionId, runId: parentRunId, callId, toolName } = created.spawnedBy;
+  return { parentSessionId, parentRunId, callId, toolName };
 }
 
 function newDraft(runId: string, sessionId: string, agentId: string | null, at: number): RunDraft {
@@ -255,6 +263,7 @@ function newDraft(runId: string, sessionId: string, agentId: string | null, at: 
     events: [],
     childRunIds: [],
     childRuns: [],
+    childSessions: new Map(),
     parallelGroup: null,
   };
 }
@@ -272,9 +281,12 @@ function foldEvent(draft: RunDraft, event: DurableEvent): void {
     draft.startedAt = event.at;
     draft.config = event.config;
     draft.metadata = event.metadata ?? null;
+  } else if (event.type === 'tool_started' && event.childSessionId !== undefined) {
+    draft.childSessions.set(event.callId, event.childSessionId);
   } else if (event.type === 'tool_ended' && event.childRunId !== undefined) {
     const { callId, toolName, childRunId } = event;
-    draft.childRuns.push({ callId, toolName, childRunId, childSessionId: null });
+    const childSessionId = draft.childSessions.get(callId) ?? null;
+    draft.childRuns.push({ callId, toolName, childRunId, childSessionId });
   } else if (event.type === 'branches_started') {
     const { branches } = event;
     const open = { selectedSessionId: null, selectedIndex: null, evaluationUsage: null, isSelected: false };
@@ -312,7 +324,17 @@ function formationOf(
 }
 
 function recordOf(draft: RunDraft, isOver: boolean): RunRecord {
-  const { messages, spending, ended, hasStarted: _, events, childRunIds, childRuns, ...facts } = draft;
+  const {
+    messages,
+    spending,
+    ended,
+    hasStarted: _,
+    childSessions: __,
+    events,
+    childRunIds,
+    childRuns,
+    ...facts
+  } = draft;
   const status = statusOf(draft, isOver);
   return {
     ...facts,

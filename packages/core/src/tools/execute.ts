@@ -14,6 +14,8 @@ export interface Execution {
   readonly args: unknown;
   readonly facts: Omit<ToolContext, 'signal' | 'update' | 'progress'>;
   readonly timeoutMs: number | undefined;
+  /** Milliseconds to end in when it is stopped, where they differ. */
+  readonly graceMs?: number;
   readonly maxLength: number;
   readonly clock: Clock;
   /** Registers what is to be called when the call is to stop; returns a function that forgets it. */
@@ -45,7 +47,7 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
     const stop = (why: string): void => {
       if (settled || stopping !== null) return;
       stopping = why;
-      cancels.push(clock.after(ABORT_GRACE_MS, () => settle(errorOutput(why))));
+      cancels.push(clock.after(execution.graceMs ?? ABORT_GRACE_MS, () => settle(errorOutput(why))));
       abort?.abort();
     };
     if (timeoutMs !== undefined) {

@@ -89,6 +89,11 @@ export interface Tool {
   readonly access?: (args: unknown) => ToolAccess | Promise<ToolAccess>;
   /** Whether a call has to be approved where no rule allows it: always, or when the function says so. */
   readonly approval?: 'always' | ((args: unknown) => boolean | Promise<boolean>);
-  /** `args` is what `check` returned. Absent on client tools. */
+  /**
+   * The tool is an agent: which one a call is for, and what it is told. The loop runs it, in a session of its own. See
+   * `agentTool`.
+   */
+  readonly delegates?: (args: unknown) => object;
+  /** `args` is what `check` returned. Absent on client tools, and where an agent runs instead. */
   readonly execute?: (args: unknown, context: ToolContext) => Promise<ToolOutput> | ToolOutput;
 }

@@ -1,0 +1,86 @@
+import type { TaskEnded } from './tasks.ts';
+import type { TitleOrigin } from './about-sessions.ts';
+import type { JsonObject } from '../json.ts';
+import type { ToolResultContent, UserContent } from '../messages/content.ts';
+import type { Message } from '../messages/message.ts';
+import type { PermissionUpdate } from '../permissions/updates.ts';
+import type { LimitsData } from '../limits/limits.ts';
+
+/** How a run relates to what was before it in its session. */
+export type Continuation =
+  | { readonly kind: 'initial' }
+  | { readonly kind: 'default' }
+  | { readonly kind: 'rerun'; readonly tag: string }
+  | { readonly kind: 'branch'; readonly tag: string };
+
+/** What anyone may put into a session's inbox. */
+export type SessionInput =
+  | {
+      readonly type: 'prompt';
+      readonly messages: readonly InputMessage[];
+      readonly continuation?: Continuation;
+      /** Who calls; decides the trigger of the first turn. Default `user`. */
+      readonly startedBy?: 'user' | 'subAgent';
+      /** The run of another session whose call asks for it. */
+      readonly parentRunId?: string;
+      readonly metadata?: JsonObject;
+      /** Limits of this run that differ from the agent's. */
+      readonly limits?: LimitsData;
+    }
+  | {
+      readonly type: 'continue';
+      readonly continuation: Continuation;
+      readonly metadata?: JsonObject;
+      readonly limits?: LimitsData;
+    }
+  | { readonly type: 'steering'; readonly message: InputMessage }
+  | { readonly type: 'follow_up'; readonly message: InputMessage }
+  /** Takes back what is queued, of one kind or of both. */
+  | { readonly type: 'clear_queue'; readonly kind?: QueueKind }
+  /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
+  | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
+  | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
+  | ({
+      readonly type: 'approval_answer';
+      readonly approvalId: string;
+      readonly decision: 'approve' | 'deny';
+      readonly message?: string;
+    } & ApprovalExtras)
+  | TaskEnded
+  /** Makes the view smaller: at once, or before the open run's next model call. */
+  | { readonly type: 'compact'; readonly instructions?: string }
+  /** Changes what the session may do, at once. */
+  | { readonly type: 'permission_updates'; readonly updates: readonly PermissionUpdate[] }
+  /** Replaces the conversation: an empty list is a reset. */
+  | { readonly type: 'import'; readonly messages: readonly Message[] }
+  /** Names the session. */
+  | ({ readonly type: 'rename'; readonly title: string } & TitleOrigin)
+  /** Changes the session's tags: those to remove are removed first. */
+  | { readonly type: 'tag'; readonly add?: readonly string[]; readonly remove?: readonly string[] }
+  /** A sub-agent that a call waits for was answered, went on or ended, in its own session: its call goes on with it. */
+  | { readonly type: 'child_updated'; readonly sessionId: string };
+
+/** What an answer to a question of permission may say besides yes or no. */
+export interface ApprovalExtras {
+  /** Arguments to run the call with instead. They are checked against the schema and the rules again. */
+  readonly updatedInput?: JsonObject;
+  /** What is to hold from now on. */
+  readonly updatedPermissions?: readonly PermissionUpdate[];
+  /** With `deny`: ends the run. */
+  readonly interrupt?: boolean;
+}
+
+export type QueueKind = 'steering' | 'follow_up';
+
+/** A user message on its way in. */
+export interface InputMessage {
+  readonly content: readonly UserContent[];
+  /** True keeps it in the view whatever a compaction removes. */
+  readonly pinned?: true;
+}
+
+export interface ClientToolResult {
+  readonly callId: string;
+  readonly content: string | readonly ToolResultContent[];
+  readonly isError?: boolean;
+}

@@ -1,0 +1,289 @@
+import { errorText, TreadleError } from './errors.ts';
+import { EVENT_VERSION, type SessionInput, type TreadleEvent } from './events/events.ts';
+import { limitChanges } from './limits/limits.ts';
+import type { Watcher } from './loop/hub.ts';
+import { limitsOf } from './loop/run-limits.ts';
+import { policyOf } from './permissions/policy.ts';
+import type { Rights } from './permissions/permissions.ts';
+import type { RunResult } from './projections/run-result.ts';
+import { hasWork, refresh, resume, type SessionParts } from './session-runs.ts';
+import { childAgent, type ParentAgent } from './subagents/child-agent.ts';
+import { readChildRun, spawnKey, spawnOf, type ChildRun } from './subagents/child-log.ts';
+import { childOutput, type ChildCall, type ChildOutcome, type ChildRunner } from './subagents/child.ts';
+import { SUB_AGENT_LIMITS } from './subagents/limits.ts';
+import { createPurse, type Purse } from './subagents/purse.ts';
+import type { Delegation } from './subagents/tool.ts';
+
+/** Opens a session as the sub-agent of another: its events go to whoever watches that one. */
+export type OpenChild = (agent: SessionParts['agent'], sessionId: string, watcher: Watcher) => Promise<SessionParts>;
+
+/** Milliseconds between looks at a sub-agent that another process drives, and how long one is waited for. */
+const BUSY_POLL_MS = 500;
+const BUSY_PATIENCE_MS = 60_000;
+
+const NOTHING: ChildOutcome = { type: 'paused', childRunId: null, pending: [] };
+
+/** Runs the sub-agents of a session, each in a session of its own in the same journal. */
+export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
+  const { journal, clock } = parts;
+  let purse: { readonly turn: string; readonly purse: Promise<Purse | null> } | null = null;
+
+  /** One purse for all sub-agents of a turn: nothing else of the run spends meanwhile. */
+  function purseOf({ runId, turnIndex }: ChildCall): Promise<Purse | null> {
+    const turn = `${runId}/${turnIndex}`;
+    if (purse?.turn !== turn) purse = { turn, purse: makePurse(parts) };
+    return purse.purse;
+  }
+
+  async function parentOf(call: ChildCall): Promise<ParentAgent> {
+    const { agent, state, hub } = parts;
+    return {
+      agent,
+      sessionId: state.sessionId,
+      runId: call.runId,
+      rights: () => rightsOf(parts),
+      purse: await purseOf(call),
+      clock,
+      warn: (code, message) => hub.emit({ type: 'warning', afterSeq: state.seq, runId: call.runId, code, message }),
+    };
+  }
+
+  /** The sub-agent's session in this process. */
+  async function opened(call: ChildCall, delegation: Delegation): Promise<SessionParts> {
+    const known = parts.children?.get(call.childSessionId);
+    if (known) return known;
+    const agent = childAgent(await parentOf(call), delegation);
+    const child = await open(agent, call.childSessionId, watcherOf(parts, call));
+    parts.children ??= new Map();
+    parts.children.set(call.childSessionId, child);
+    return child;
+  }
+
+  async function run(call: ChildCall, delegation: Delegation, signal: AbortSignal): Promise<ChildOutcome> {
+    const problem = await startSession(parts, call, delegation);
+    if (problem !== null) return refused(delegation, call, problem);
+    const found = await readChildRun(journal, call.childSessionId, spawnKey(call.callId));
+    if (found.state === 'unasked') {
+      const input = promptOf(call, delegation);
+      await journal.post(call.childSessionId, input, spawnKey(call.callId), clock.now());
+    } else if (found.state !== 'open') return settled(call, delegation.agentType, found);
+    const child = await opened(call, delegation);
+    return driven(child, call, delegation.agentType, signal);
+  }
+
+  /** Drives the sub-agent until the run that was asked for has ended, or waits for somebody. */
+  async function driven(
+    child: SessionParts,
+    call: ChildCall,
+    agentType: string,
+    signal: AbortSignal,
+  ): Promise<ChildOutcome> {
+    const until = clock.now() + BUSY_PATIENCE_MS;
+    for (;;) {
+      if (!child.active) await refresh(child);
+      const result = child.active || hasWork(child) ? await stretch(child, signal) : null;
+      const now = await readChildRun(journal, call.childSessionId, spawnKey(call.callId));
+      if (now.state === 'ended' || now.state === 'refused') {
+        parts.children?.delete(call.childSessionId);
+        return settled(call, agentType, now);
+      }
+      const childRunId = now.state === 'open' ? now.runId : null;
+      if (signal.aborted) return { type: 'paused', childRunId, pending: [] };
+      if (result === 'busy') {
+        if (clock.now() >= until) return { type: 'paused', childRunId, pending: [] };
+        await pass(parts, BUSY_POLL_MS, signal);
+      } else if (result?.end === 'paused' && !child.active) {
+        const { sessionId } = child.state;
+        return { type: 'paused', childRunId, pending: result.pending.map((each) => ({ sessionId, ...each })) };
+      } else if (result === null) {
+        throw new TreadleError('internal', `The sub-agent's session ${call.childSessionId} has nothing to do.`);
+      }
+    }
+  }
+
+  async function stop(call: ChildCall, reason: string): Promise<ChildOutcome> {
+    const agentType = call.toolName;
+    const key = spawnKey(call.callId);
+    const found = await readChildRun(journal, call.childSessionId, key);
+    if (found.state === 'ended' || found.state === 'refused') return settled(call, agentType, found);
+    if (found.state === 'unasked') return NOTHING;
+    const input: SessionInput = { type: 'cancel', reason };
+    await journal.post(call.childSessionId, input, `cancel:${call.callId}`, clock.now());
+    const tool = parts.agent.tools.get(call.toolName);
+    const delegation = tool?.delegates ? (tool.delegates(call.arguments) as Delegation) : null;
+    if (delegation) {
+      const child = await opened(call, delegation);
+      return driven(child, call, delegation.agentType, new AbortController().signal);
+    }
+    return NOTHING;
+  }
+
+  return { run, stop };
+}
+
+/** What the agent of a session, and those above it, may do now. */
+function rightsOf({ agent, state }: SessionParts): readonly Rights[] {
+  const policy = policyOf(agent.permissions, state.permissions);
+  return [policy, ...(policy.above ?? [])];
+}
+
+/** What is left of the run's money: what its open sub-agents have spent before this process began is taken out of it. */
+async function makePurse({ agent, state, journal }: SessionParts): Promise<Purse | null> {
+  const { run } = state;
+  const left = run ? limitsOf(run, agent).maxCost - run.limits.spent : Infinity;
+  if (!run || left === Infinity) return null;
+  const purse = createPurse(Math.max(0, left));
+  for (const { childSessionId, callId, status } of run.turn?.calls ?? []) {
+    if (childSessionId !== null && status !== 'ended') await drawBefore(journal, childSessionId, callId, purse);
+  }
+  return purse;
+}
+
+/** Takes what a call's sub-agent, and those below it, have spent and set aside. */
+async function drawBefore(
+  journal: SessionParts['journal'],
+  sessionId: string,
+  callId: string,
+  purse: Purse,
+): Promise<void> {
+  const below: { readonly sessionId: string; readonly callId: string }[] = [];
+  let asked = false;
+  try {
+    for await (const event of journal.read(sessionId, 1)) {
+      if (event.type === 'input_received' && event.key === spawnKey(callId)) asked = true;
+      if (!asked) continue;
+      if (event.type === 'tool_started' && event.childSessionId !== undefined)
+        below.push({ sessionId: event.childSessionId, callId: event.callId });
+      else if (event.type === 'budget_settled') purse.settle(event.key, event.cost);
+      else if (event.type === 'decision_made' && event.kind === 'budget')
+        reserveAgain(event.key, event.decision, purse);
+    }
+  } catch (error) {
+    // Its call was started, and it never came to be.
+    if (!(error instanceof TreadleError) || error.code !== 'session_not_found') throw error;
+  }
+  for (const child of below) await drawBefore(journal, child.sessionId, child.callId, purse);
+}
+
+function reserveAgain(key: string, decision: unknown, purse: Purse): void {
+  const reserved = (decision as { readonly reserved?: unknown } | null)?.reserved;
+  // What is set aside and not settled may have been spent.
+  if (typeof reserved === 'number' && !purse.reserve(key, reserved)) purse.settle(key, reserved);
+}
+
+/** Makes the sub-agent's session, or checks that the one to go on with is one of this session's. Null, or why not. */
+async function startSession(
+  { journal, state, clock }: SessionParts,
+  { runId, callId, toolName, childSessionId }: ChildCall,
+  { agent, resume: earlier }: Delegation,
+): Promise<string | null> {
+  const spawnedBy = { sessionId: state.sessionId, runId, callId, toolName };
+  if (earlier === null) {
+    try {
+      await journal.create(childSessionId, {
+        type: 'session_created',
+        at: clock.now(),
+        eventVersion: EVENT_VERSION,
+        sessionId: childSessionId,
+        agentId: agent.id,
+        spawnedBy,
+      });
+      return null;
+    } catch (error) {
+      if (!(error instanceof TreadleError) || error.code !== 'session_exists') throw error;
+    }
+  }
+  const known = await spawnOf(journal, childSessionId).catch((error: unknown) => {
+    if (error instanceof TreadleError && error.code === 'session_not_found') return null;
+    throw error;
+  });
+  if (known?.spawnedBy?.sessionId !== state.sessionId) {
+    return `No agent of this conversation has the session ${childSessionId}.`;
+  }
+  if (known.agentId === agent.id) return null;
+  return `The session ${childSessionId} is one of the agent ${known.agentId}, not of ${agent.id}.`;
+}
+
+function promptOf({ runId: parentRunId }: ChildCall, { prompt, agent, limits }: Delegation): SessionInput {
+  return {
+    type: 'prompt',
+    messages: [{ content: [{ type: 'text', text: prompt }] }],
+    startedBy: 'subAgent',
+    parentRunId,
+    limits: limitChanges({ ...SUB_AGENT_LIMITS, ...agent.namedLimits, ...limits }),
+  };
+}
+
+/** One drive of the sub-agent. A session that another process has is `busy`. */
+async function stretch(child: SessionParts, signal: AbortSignal): Promise<RunResult | 'busy'> {
+  const run = child.active?.control.run ?? resume(child);
+  const abort = (): void => {
+    // When its journal can't take it, the run fails for the same reason.
+    run.abort('The agent that started it was stopped.').catch(() => {});
+  };
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await run.result;
+  } catch (error) {
+    if (error instanceof TreadleError && (error.code === 'session_busy' || error.code === 'fenced')) return 'busy';
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await child.active?.ended;
+  }
+}
+
+function settled(
+  call: ChildCall,
+  agentType: string,
+  run: Extract<ChildRun, { state: 'ended' | 'refused' }>,
+): ChildOutcome {
+  const output = childOutput({ agentType, toolName: call.toolName }, call.childSessionId, run);
+  return { type: 'ended', output, childRunId: run.runId, spent: run.state === 'ended' ? run.spent : 0 };
+}
+
+const refused = ({ agentType }: Delegation, call: ChildCall, reason: string): ChildOutcome =>
+  settled(call, agentType, { state: 'refused', runId: null, reason });
+
+/** Hands a sub-agent's events on to those who watch its parent. */
+function watcherOf({ hub, state }: SessionParts, { runId, turnIndex, callId, childSessionId }: ChildCall): Watcher {
+  return {
+    get watches() {
+      return hub.observed;
+    },
+    take(event: TreadleEvent) {
+      const place = { type: 'child_event', afterSeq: state.seq, runId, turnIndex, callId } as const;
+      // Of one further below, only the way is longer.
+      if (event.type === 'child_event') hub.emit({ ...event, ...place });
+      else hub.emit({ ...place, sessionId: childSessionId, event });
+    },
+  };
+}
+
+/** Waits so long, unless the signal ends it. */
+function pass({ clock }: SessionParts, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+/** Tells the session that started this one, when it is driven by itself, that it has gone on. Losing it loses nothing. */
+export async function tellParent({ journal, state, clock, hub }: SessionParts): Promise<void> {
+  const { spawnedBy, sessionId, seq } = state;
+  if (!spawnedBy) return;
+  try {
+    const input: SessionInput = { type: 'child_updated', sessionId };
+    await journal.post(spawnedBy.sessionId, input, `child_updated:${sessionId}:${seq}`, clock.now());
+  } catch (error) {
+    const message = `The session ${spawnedBy.sessionId}, which started this one, was not told of it: ${errorText(error)}`;
+    hub.emit({ type: 'warning', afterSeq: seq, code: 'parent_not_told', message });
+  }
+}
