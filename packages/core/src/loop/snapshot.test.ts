@@ -138,11 +138,11 @@ describe('a snapshot', () => {
     expect({ version: STATE_VERSION, digests }).toEqual({
       version: 2,
       digests: {
-        'v1-conversation': 'vs256p.1be83bw',
-        'v1-everything': '8cwlo9.124vftt',
-        'v1-in-doubt': '1o868pb.wlfzak',
-        'v1-killed': 'c1nmwa.kp4f35',
-        'v1-paused': '1kcd049.1gkdpke',
+        'v1-conversation': '1cbi9xa.jhb62f',
+        'v1-everything': '1vv0v23.1b7nzl6',
+        'v1-in-doubt': '1lg60ak.6i7bdr',
+        'v1-killed': '11yncwq.13d9yn0',
+        'v1-paused': '8anwg8.5jfmt5',
       },
     });
   });
