@@ -138,11 +138,11 @@ describe('a snapshot', () => {
     expect({ version: STATE_VERSION, digests }).toEqual({
       version: 2,
       digests: {
-        'v1-conversation': '1cbi9xa.jhb62f',
-        'v1-everything': '1vv0v23.1b7nzl6',
-        'v1-in-doubt': '1lg60ak.6i7bdr',
-        'v1-killed': '11yncwq.13d9yn0',
-        'v1-paused': '8anwg8.5jfmt5',
+        'v1-conversation': 'txur6s.qsphce',
+        'v1-everything': 'ihoaf4.kkmvob',
+        'v1-in-doubt': 'pn3csj.19m5y5o',
+        'v1-killed': '1mpoh4l.1jyt5iw',
+        'v1-paused': 'nmkmff.1xmype2',
       },
     });
   });
