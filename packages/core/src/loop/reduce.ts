@@ -12,10 +12,11 @@ import { partsOfRunId } from './plan-runs.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
+import { callOf, openRun, openTurn } from './reduce-open.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
-import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState, type TurnState } from './state.ts';
+import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
@@ -436,39 +437,4 @@ function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   for (const [key, { turnIndex }] of state.decisions) if (turnIndex === event.turnIndex) state.decisions.delete(key);
   run.last = turnOutcome(turn);
   run.turn = null;
-}
-
-function openRun(
-  state: SessionState,
-  event: { readonly runId: string; readonly type: string; readonly seq: number },
-): RunState {
-  if (state.run?.runId === event.runId) return state.run;
-  throw new TreadleError(
-    'journal_corrupt',
-    `Session ${state.sessionId}: event ${event.seq} (${event.type}) is of run ${event.runId}, which isn't open.`,
-  );
-}
-
-function openTurn(
-  state: SessionState,
-  event: { readonly runId: string; readonly type: string; readonly seq: number },
-): TurnState {
-  const { turn } = openRun(state, event);
-  if (turn) return turn;
-  throw new TreadleError(
-    'journal_corrupt',
-    `Session ${state.sessionId}: event ${event.seq} (${event.type}) belongs to a turn, and none is open.`,
-  );
-}
-
-function callOf(
-  state: SessionState,
-  event: { readonly runId: string; readonly type: string; readonly seq: number; readonly callId: string },
-): CallState {
-  // A loop, not `find`: a turn of many calls looks each of them up twice.
-  for (const call of openTurn(state, event).calls) if (call.callId === event.callId) return call;
-  throw new TreadleError(
-    'journal_corrupt',
-    `Session ${state.sessionId}: event ${event.seq} (${event.type}) names the call ${event.callId}, which isn't in the turn.`,
-  );
 }

@@ -1,0 +1,40 @@
+import { TreadleError } from '../errors.ts';
+import type { CallState, RunState, SessionState, TurnState } from './state.ts';
+
+/** The open run, which the event must be of. */
+export function openRun(
+  state: SessionState,
+  event: { readonly runId: string; readonly type: string; readonly seq: number },
+): RunState {
+  if (state.run?.runId === event.runId) return state.run;
+  throw new TreadleError(
+    'journal_corrupt',
+    `Session ${state.sessionId}: event ${event.seq} (${event.type}) is of run ${event.runId}, which isn't open.`,
+  );
+}
+
+/** Its open turn. */
+export function openTurn(
+  state: SessionState,
+  event: { readonly runId: string; readonly type: string; readonly seq: number },
+): TurnState {
+  const { turn } = openRun(state, event);
+  if (turn) return turn;
+  throw new TreadleError(
+    'journal_corrupt',
+    `Session ${state.sessionId}: event ${event.seq} (${event.type}) belongs to a turn, and none is open.`,
+  );
+}
+
+/** The call of that turn which the event names. */
+export function callOf(
+  state: SessionState,
+  event: { readonly runId: string; readonly type: string; readonly seq: number; readonly callId: string },
+): CallState {
+  // A loop, not `find`: a turn of many calls looks each of them up twice.
+  for (const call of openTurn(state, event).calls) if (call.callId === event.callId) return call;
+  throw new TreadleError(
+    'journal_corrupt',
+    `Session ${state.sessionId}: event ${event.seq} (${event.type}) names the call ${event.callId}, which isn't in the turn.`,
+  );
+}
