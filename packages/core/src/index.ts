@@ -94,6 +94,7 @@ export * from './projections/title.ts';
 export * from './projections/transcript.ts';
 export * from './projections/transcript-format.ts';
 export * from './projections/todo.ts';
+export * from './projections/plan.ts';
 export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
 export { agentTool, agentsTool } from './subagents/tool.ts';

@@ -7,6 +7,7 @@ export type { EditFileToolOptions, ListFilesToolOptions, ReadFileToolOptions } f
 export { searchTool } from './search-tool.ts';
 export type { SearchToolOptions } from './search-tool.ts';
 export { todoTool } from './todo-tool.ts';
+export { planTool } from './plan-tool.ts';
 export { askUserTool } from './ask-user-tool.ts';
 export type { AskUserToolOptions } from './ask-user-tool.ts';
 export { webFetchTool } from './web-fetch-tool.ts';

@@ -130,6 +130,19 @@ describe('ask_user without a terminal', () => {
   });
 });
 
+describe('update_plan', () => {
+  it('is shown with every change, to those who name it', async () => {
+    const steps = [{ description: 'Find it', completed: true, result: 'in line 3' }, { description: 'Fix it' }];
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'update_plan', arguments: { goal: 'No bug', steps } }] },
+      'Half done.',
+    ]);
+    const { stdout } = await runCli(['Fix it.', '--tools', 'update_plan'], { model });
+    expect(stdout).toContain('  No bug\n  [x] Find it: in line 3\n  [>] Fix it\n');
+    expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['update_plan']);
+  });
+});
+
 describe('todo', () => {
   it('is shown with every change', async () => {
     const list = (first: string, second: string) => ({

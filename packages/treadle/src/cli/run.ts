@@ -120,11 +120,13 @@ async function rightsFor(
   readonly permissions: PermissionOptions;
   readonly hooks: readonly Hook[];
 }> {
-  const { askUserTool, builtInTools, hooksFromSettings, todoTool, webFetchTool } = await import('@treadle/tools');
+  const { askUserTool, builtInTools, hooksFromSettings, planTool, todoTool, webFetchTool } =
+    await import('@treadle/tools');
   const { combineSettings } = await import('../settings/combine.ts');
   const { settingsSaver } = await import('../settings/save.ts');
   const web = webFetchTool();
-  const all = [...builtInTools({ root: folder }), todoTool(), askUserTool(), web];
+  const plan = planTool();
+  const all = [...builtInTools({ root: folder }), todoTool(), askUserTool(), web, plan];
   const names = all.map(({ name }) => name);
   const chosen = chosenTools(all, names, request.tools);
   const rules = rulesOfFlags(
@@ -140,7 +142,10 @@ async function rightsFor(
   const settings = await combineSettings(found, io, note);
   // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
   const hasWeb = request.web || settings.web || request.tools !== undefined;
-  const tools = hasWeb ? chosen : chosen.filter((tool) => tool !== web);
+  // A todo list is enough for most work: a plan is for those who name it.
+  const unnamed = request.tools === undefined ? [plan] : [];
+  const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
+  const tools = chosen.filter((tool) => !unwanted.includes(tool));
   const permissions = permissionsFor(rules, request.permissionMode, settings, {
     saveUpdate: settingsSaver(found, io),
     // At a terminal the run pauses, and is asked about below.

@@ -126,9 +126,9 @@ async function showCost(context: CommandContext, args: readonly string[]): Promi
 async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
   const { io, out, note } = context;
   const style = styleFor(out.isTTY, io.env);
-  const { askUserTool, builtInTools, todoTool } = await import('@treadle/tools');
+  const { askUserTool, builtInTools, planTool, todoTool } = await import('@treadle/tools');
   // Their names for people don't depend on a folder, and the session's own may be gone.
-  const tools = [...builtInTools({ root: io.cwd }), todoTool(), askUserTool()];
+  const tools = [...builtInTools({ root: io.cwd }), todoTool(), planTool(), askUserTool()];
   const labels = new Map(tools.map((tool) => [tool.name, tool.label]));
   const label = (name: string): string => labels.get(name) ?? name;
   const text = createTextOutput({ out, note, style, label, showPrompts: true });

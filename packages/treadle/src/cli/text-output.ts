@@ -1,9 +1,18 @@
-import { isConversation, TODO_TOOL, todoItems, type JsonObject, type TreadleEvent } from '@treadle/core';
+import {
+  isConversation,
+  PLAN_TOOL,
+  planOf,
+  TODO_TOOL,
+  todoItems,
+  type JsonObject,
+  type TreadleEvent,
+} from '@treadle/core';
 
 import { duration } from './figures.ts';
 import type { Printer } from './io.ts';
 import { plainLine, plainText } from './plain-text.ts';
 import type { Style } from './style.ts';
+import { planLines } from './plan-lines.ts';
 import { todoLines } from './todo-lines.ts';
 import { toolLine } from './tool-line.ts';
 
@@ -85,6 +94,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
     line('tools', toolLine({ toolName, label: label(toolName), arguments: args, content, ...outcome }, style));
     if (event.type === 'tool_ended' && toolName === TODO_TOOL)
       out.print(todoLines(todoItems(event.details) ?? [], style));
+    if (event.type === 'tool_ended' && toolName === PLAN_TOOL) out.print(planLines(planOf(event.details), style));
   }
 
   /** What is printed of the open message is void. */
