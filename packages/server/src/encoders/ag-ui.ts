@@ -1,0 +1,374 @@
+import type { AssistantContent, JsonObject, JsonValue, Message, PendingCall, TreadleEvent, Usage } from '@treadle/core';
+import { NOTHING, type Encoder, type Frame, type StreamEnd, type StreamEvent, type StreamFormat } from './encoder.ts';
+import { replyFold, type ReplyPart } from './parts.ts';
+import { endMessage, resultText } from './stream-end.ts';
+
+/** The version of the protocol that is spoken. */
+const PROTOCOL_VERSION = '1.0';
+
+/** What the client's request says, which the events of a run don't. */
+export interface AgUiRequest {
+  /** The client's name of the conversation. */
+  readonly threadId: string;
+  /** The client's name of this run: the events of one drive of ours, which may go on with an earlier run. */
+  readonly runId: string;
+  /** The conversation as the client has it, in the protocol's shape. It comes back when a client must forget something. */
+  readonly messages: readonly JsonObject[];
+}
+
+type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
+type Told = { readonly type: string } & Readonly<Record<string, JsonValue | undefined>>;
+
+/**
+ * AG-UI, version 1.0, as `HttpAgent` of `@ag-ui/client` reads it. Each request is a run of the protocol, so the format is made
+ * for a request. A pause for client tools ends it as a success with `pendingToolCallIds`, a pause for an approval as an
+ * interrupt, whose id is the approval's.
+ *
+ * Deltas can't be taken back in this protocol: where a model call failed and was made again, a `MESSAGES_SNAPSHOT` says what
+ * the conversation is without them. What the protocol has no event for is a `CUSTOM` one: `treadle.compacted`,
+ * `treadle.status` and `treadle.warning`.
+ */
+export const agUiFormat = (request: AgUiRequest): StreamFormat => ({
+  name: 'ag-ui',
+  contentType: 'text/event-stream',
+  headers: { 'cache-control': 'no-cache' },
+  ids: false,
+  encoder: () => agUiEncoder(request),
+});
+
+const frame = (event: Told): Frame => ({ data: JSON.stringify(event) });
+
+function agUiEncoder(request: AgUiRequest): Encoder {
+  const replies = replyFold();
+  const { threadId } = request;
+  /** Our run; the first that is told of. */
+  let root: string | undefined;
+  let started = false;
+  let over = false;
+  let step: string | undefined;
+  const messages: JsonObject[] = [...request.messages];
+  const questions = new Map<string, string>();
+  /** Runs of sub-agents that have not ended. */
+  const subAgents = new Set<string>();
+  /** Who answered last. */
+  let served: { readonly provider: string; readonly model: string } | undefined;
+
+  function begin(): Told[] {
+    if (started) return [];
+    started = true;
+    return [
+      {
+        type: 'RUN_STARTED',
+        threadId,
+        runId: request.runId,
+        protocolVersion: PROTOCOL_VERSION,
+        ...(root === undefined ? {} : { metadata: { treadleRunId: root } }),
+      },
+    ];
+  }
+
+  function closeStep(): Told[] {
+    if (step === undefined) return [];
+    const stepName = step;
+    step = undefined;
+    return [{ type: 'STEP_FINISHED', stepName }];
+  }
+
+  function reply(part: ReplyPart): Told[] {
+    if (part.type === 'reply_ended') {
+      messages.push(...remembered(part.message));
+      served = { provider: part.message.provider, model: part.message.model };
+    }
+    if (part.type === 'reply_void') return [{ type: 'MESSAGES_SNAPSHOT', messages: [...messages] }];
+    return replyEvents(part);
+  }
+
+  function finish(outcome: JsonObject, event: { readonly usage?: Usage }): Told[] {
+    over = true;
+    return [
+      ...closeStep(),
+      ...[...subAgents].map((runId) => subAgentLeft(runId)),
+      {
+        type: 'RUN_FINISHED',
+        threadId,
+        runId: request.runId,
+        outcome,
+        ...(event.usage && served ? { usage: [tokenUsage(event.usage, served)] } : {}),
+      },
+    ];
+  }
+
+  function fail(message: string, code: string): Told[] {
+    over = true;
+    return [...closeStep(), { type: 'RUN_ERROR', message, code }];
+  }
+
+  function paused({ pending }: EventOf<'run_paused'>): Told[] {
+    const interrupts = pending.flatMap((call) => interrupt(call, questions));
+    if (interrupts.length > 0) return finish({ type: 'interrupt', interrupts }, {});
+    return finish({ type: 'success', pendingToolCallIds: pending.map(({ callId }) => callId) }, {});
+  }
+
+  function ended(event: EventOf<'run_ended'>): Told[] {
+    if (event.end === 'completed') return finish({ type: 'success' }, event);
+    if (event.end === 'aborted') return finish({ type: 'cancelled' }, event);
+    return fail(event.message ?? `The run ended as ${event.end}.`, event.end);
+  }
+
+  function ofRun(event: TreadleEvent): Told[] {
+    switch (event.type) {
+      case 'turn_started': {
+        // Another attempt goes on in the step of the first.
+        if (event.attempt > 1 && step !== undefined) return [];
+        const before = closeStep();
+        step = `turn ${event.turnIndex + 1}`;
+        return [...before, { type: 'STEP_STARTED', stepName: step }];
+      }
+      case 'turn_ended':
+        return closeStep();
+      case 'approval_requested':
+        questions.set(event.approvalId, event.question);
+        return [];
+      case 'tool_ended':
+      case 'tool_call_rejected': {
+        if (event.callId === '') return [];
+        // A client's own result is among its messages already.
+        if (event.type === 'tool_ended' && event.inputSeq !== undefined) return [];
+        const told = toolResult(event.callId, resultText(event.content));
+        const isError = event.type === 'tool_call_rejected' || event.isError;
+        const { type: _, ...message } = told;
+        messages.push({ ...message, id: resultId(event.callId), role: 'tool' });
+        return [isError ? { ...told, metadata: { isError } } : told];
+      }
+      case 'message_added':
+        return injected(event.message);
+      case 'run_paused':
+        return paused(event);
+      case 'run_ended':
+        return ended(event);
+      default:
+        return [];
+    }
+  }
+
+  /** What reached the model in the middle of a run, besides the prompt that the client wrote itself. */
+  function injected(message: Message): Told[] {
+    if (message.role !== 'user' || (message.origin !== 'steering' && message.origin !== 'follow_up')) return [];
+    const content = resultText(message.content);
+    messages.push({ id: message.id, role: 'user', content });
+    const { id: messageId } = message;
+    return [
+      { type: 'TEXT_MESSAGE_START', messageId, role: 'user' },
+      ...(content === '' ? [] : [{ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: content }]),
+      { type: 'TEXT_MESSAGE_END', messageId },
+    ];
+  }
+
+  function ofSubAgent(event: TreadleEvent & { readonly runId: string }): Told[] {
+    const { runId } = event;
+    const begun: Told[] = [];
+    if (!subAgents.has(runId)) {
+      if (event.type !== 'run_started') return [];
+      subAgents.add(runId);
+      begun.push({ type: 'SUBAGENT_STARTED', subagentRunId: runId, name: event.agentId });
+    }
+    if (event.type === 'run_ended') {
+      subAgents.delete(runId);
+      const rest = replies
+        .take(event)
+        .flatMap(replyEvents)
+        .map((told) => ofSub(told, runId));
+      return [...rest, subAgentEnded(event)];
+    }
+    const told = [...replies.take(event).flatMap(replyEvents), ...subAgentResult(event)];
+    return [...begun, ...told.map((one) => ofSub(one, runId))];
+  }
+
+  function event(event: StreamEvent): readonly Frame[] {
+    if (over || event.type === 'snapshot') return NOTHING;
+    const side = sideEvent(event);
+    if (side) return [...begin(), side].map(frame);
+    if (!('runId' in event) || event.runId === undefined) return NOTHING;
+    root ??= event.runId;
+    const { runId } = event;
+    if (runId !== root) return [...begin(), ...ofSubAgent({ ...event, runId })].map(frame);
+    return [...begin(), ...replies.take(event).flatMap(reply), ...ofRun(event)].map(frame);
+  }
+
+  return {
+    begin({ runId }) {
+      root = runId;
+      return NOTHING;
+    },
+    event,
+    end(end: StreamEnd) {
+      if (over) return NOTHING;
+      const message = end.reason === 'finished' ? 'The stream ended before the run did.' : endMessage(end);
+      return [...begin(), ...fail(message, end.reason === 'failed' ? end.code : end.reason)].map(frame);
+    },
+  };
+}
+
+const resultId = (callId: string): string => `result_${callId}`;
+
+const toolResult = (callId: string, content: string): Told => ({
+  type: 'TOOL_CALL_RESULT',
+  messageId: resultId(callId),
+  toolCallId: callId,
+  content,
+  role: 'tool',
+});
+
+/** The id of a text in its reply: the reply's own for the first block, so that calls can name it as their parent. */
+const textId = ({ messageId, index }: { readonly messageId: string; readonly index: number }): string =>
+  index === 0 ? messageId : `${messageId}:${index}`;
+
+const reasoningId = ({ messageId, index }: { readonly messageId: string; readonly index: number }): string =>
+  `${messageId}:reasoning:${index}`;
+
+/** Deltas and their frames. What the provider did by itself is told as the call and the result that it is. */
+function replyEvents(part: ReplyPart): Told[] {
+  switch (part.type) {
+    case 'block_started':
+      if (part.kind === 'text') return [{ type: 'TEXT_MESSAGE_START', messageId: textId(part), role: 'assistant' }];
+      if (part.kind === 'call') return [callStarted(part.callId, part.toolName, part.messageId)];
+      return [
+        { type: 'REASONING_START', messageId: reasoningId(part) },
+        { type: 'REASONING_MESSAGE_START', messageId: reasoningId(part), role: 'reasoning' },
+      ];
+    case 'block_delta':
+      if (part.kind === 'text') return [{ type: 'TEXT_MESSAGE_CONTENT', messageId: textId(part), delta: part.text }];
+      if (part.kind === 'call') return [{ type: 'TOOL_CALL_ARGS', toolCallId: part.callId, delta: part.text }];
+      return [{ type: 'REASONING_MESSAGE_CONTENT', messageId: reasoningId(part), delta: part.text }];
+    case 'block_ended':
+      if (part.kind === 'text') return [{ type: 'TEXT_MESSAGE_END', messageId: textId(part) }];
+      if (part.kind === 'call') return [{ type: 'TOOL_CALL_END', toolCallId: part.callId }];
+      return [
+        { type: 'REASONING_MESSAGE_END', messageId: reasoningId(part) },
+        { type: 'REASONING_END', messageId: reasoningId(part) },
+      ];
+    case 'block':
+      return providerEvents(part.block, part.messageId);
+    case 'reply_ended':
+    case 'reply_void':
+      return [];
+  }
+}
+
+const callStarted = (callId: string, toolName: string, messageId: string): Told => ({
+  type: 'TOOL_CALL_START',
+  toolCallId: callId,
+  toolCallName: toolName,
+  parentMessageId: messageId,
+});
+
+function providerEvents(block: AssistantContent, messageId: string): Told[] {
+  if (block.type === 'provider_tool_call') {
+    const { callId: toolCallId } = block;
+    return [
+      callStarted(toolCallId, block.name, messageId),
+      { type: 'TOOL_CALL_ARGS', toolCallId, delta: JSON.stringify(block.arguments) },
+      { type: 'TOOL_CALL_END', toolCallId },
+    ];
+  }
+  if (block.type === 'provider_tool_result') return [toolResult(block.callId, JSON.stringify(block.raw))];
+  return [];
+}
+
+/** A finished reply as messages of the protocol. */
+function remembered({ id, content }: Extract<Message, { role: 'assistant' }>): JsonObject[] {
+  const toolCalls = content.flatMap((block) =>
+    block.type === 'tool_call'
+      ? [
+          {
+            id: block.callId,
+            type: 'function',
+            function: { name: block.name, arguments: block.argumentsText ?? JSON.stringify(block.arguments) },
+          },
+        ]
+      : [],
+  );
+  const said: JsonObject[] = content.flatMap((block, index): JsonObject[] => {
+    const place = { messageId: id, index };
+    if (block.type === 'text') return [{ id: textId(place), role: 'assistant', content: block.text }];
+    if (block.type === 'thinking') return [{ id: reasoningId(place), role: 'reasoning', content: block.text }];
+    return [];
+  });
+  if (toolCalls.length === 0) return said;
+  // Calls belong to the message that has the reply's own id, whether it says something or not.
+  const first = said.find((message) => message['id'] === id);
+  if (!first) return [...said, { id, role: 'assistant', toolCalls }];
+  return said.map((message) => (message === first ? { ...message, toolCalls } : message));
+}
+
+/** A call that waits for a person. Calls that wait for the client have no interrupt: their results are answer enough. */
+function interrupt({ approvalId, callId, toolName, arguments: args }: PendingCall, questions: Map<string, string>) {
+  if (approvalId === undefined) return [];
+  const message = questions.get(approvalId);
+  return [
+    {
+      id: approvalId,
+      reason: 'tool_approval',
+      toolCallId: callId,
+      ...(message === undefined ? {} : { message }),
+      metadata: { toolName, arguments: args },
+      responseSchema: {
+        type: 'object',
+        properties: { approved: { type: 'boolean' }, message: { type: 'string' } },
+        required: ['approved'],
+      },
+    },
+  ];
+}
+
+/** Prompts count whole here, with what came out of a cache and went into it. */
+function tokenUsage(
+  usage: Usage,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): JsonObject {
+  const { input, output, cacheRead, cacheWrite, reasoning } = usage;
+  const inputTokens = input === null ? null : input + (cacheRead ?? 0) + (cacheWrite ?? 0);
+  const counts = {
+    inputTokens,
+    outputTokens: output,
+    totalTokens: inputTokens === null || output === null ? null : inputTokens + output,
+    cachedInputTokens: cacheRead,
+    cacheWriteInputTokens: cacheWrite,
+    reasoningTokens: reasoning,
+  };
+  const known = Object.entries(counts).filter((entry): entry is [string, number] => entry[1] !== null);
+  return { provider, model, ...Object.fromEntries(known) };
+}
+
+const ofSub = (told: Told, runId: string): Told => ({ ...told, subagentRunId: runId });
+
+const subAgentLeft = (runId: string): Told => ({
+  type: 'SUBAGENT_FINISHED',
+  subagentRunId: runId,
+  outcome: { type: 'suspended' },
+});
+
+function subAgentEnded({ runId, end, message }: EventOf<'run_ended'>): Told {
+  if (end === 'completed') return { type: 'SUBAGENT_FINISHED', subagentRunId: runId, outcome: { type: 'success' } };
+  return { type: 'SUBAGENT_ERROR', subagentRunId: runId, message: message ?? `It ended as ${end}.`, code: end };
+}
+
+function subAgentResult(event: TreadleEvent): Told[] {
+  if (event.type !== 'tool_ended' && event.type !== 'tool_call_rejected') return [];
+  return event.callId === '' ? [] : [toolResult(event.callId, resultText(event.content))];
+}
+
+function sideEvent(event: TreadleEvent): Told | undefined {
+  switch (event.type) {
+    case 'status':
+      return { type: 'CUSTOM', name: 'treadle.status', value: { status: event.status } };
+    case 'warning':
+      return { type: 'CUSTOM', name: 'treadle.warning', value: { code: event.code, message: event.message } };
+    case 'compacted': {
+      const { trigger, tokensBefore, tokensAfter } = event;
+      return { type: 'CUSTOM', name: 'treadle.compacted', value: { trigger, tokensBefore, tokensAfter } };
+    }
+    default:
+      return undefined;
+  }
+}

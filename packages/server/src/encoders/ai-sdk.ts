@@ -1,0 +1,341 @@
+import type { AssistantContent, JsonObject, JsonValue, TreadleEvent } from '@treadle/core';
+import {
+  NOTHING,
+  type Encoder,
+  type Frame,
+  type SessionSnapshot,
+  type StreamEnd,
+  type StreamEvent,
+  type StreamFormat,
+} from './encoder.ts';
+import { replyFold, type ReplyPart } from './parts.ts';
+import { endMessage, resultText } from './stream-end.ts';
+
+/** A chunk of the UI message stream: its `type` and whatever belongs to it. */
+type Chunk = { readonly type: string } & Readonly<Record<string, JsonValue | undefined>>;
+
+type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
+
+/**
+ * The UI message stream, version 1, of the AI SDK: what its `DefaultChatTransport` reads. One run is one message, whose id is
+ * the run's: a run that goes on after a pause goes on in the same message.
+ *
+ * What the protocol has no chunk for is a `data-…` chunk, for clients know no other types and fail on them: `data-message`
+ * (steering and follow-ups that reached the model), `data-subagent` (a sub-agent's state, under its run's id),
+ * `data-discarded` (parts that are void, for their model call failed and was made again; clients can't take a part back, so
+ * each part of text names itself in its `providerMetadata.treadle.part`), and, not kept in the message, `data-status`,
+ * `data-warning` and `data-compaction`.
+ */
+export const aiSdkFormat: StreamFormat = {
+  name: 'ai-sdk',
+  contentType: 'text/event-stream',
+  headers: {
+    'x-vercel-ai-ui-message-stream': 'v1',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  },
+  ids: false,
+  encoder: aiSdkEncoder,
+};
+
+const frame = (chunk: Chunk): Frame => ({ data: JSON.stringify(chunk) });
+
+function aiSdkEncoder(): Encoder {
+  const replies = replyFold();
+  /** The run that is the message; the first that is told of. */
+  let root: string | undefined;
+  let started = false;
+  let stepOpen = false;
+  let over = false;
+  /** The parts of the reply that is being streamed. */
+  let openParts: string[] = [];
+  /** Its calls: their tools' names, by id. */
+  const openCalls = new Map<string, string>();
+  /** Calls that the provider executes. */
+  const byProvider = new Set<string>();
+
+  function begin(): Chunk[] {
+    if (started) return [];
+    started = true;
+    return [{ type: 'start', messageId: root, messageMetadata: { runId: root } }];
+  }
+
+  function openStep(): Chunk[] {
+    if (stepOpen) return [];
+    stepOpen = true;
+    return [{ type: 'start-step' }];
+  }
+
+  function closeStep(): Chunk[] {
+    if (!stepOpen) return [];
+    stepOpen = false;
+    return [{ type: 'finish-step' }];
+  }
+
+  function finish(finishReason: string, messageMetadata: JsonObject): Chunk[] {
+    over = true;
+    return [...closeStep(), { type: 'finish', finishReason, messageMetadata }];
+  }
+
+  function reply(part: ReplyPart): Chunk[] {
+    switch (part.type) {
+      case 'block_started':
+        if (part.kind === 'call') {
+          openCalls.set(part.callId, part.toolName);
+          return [{ type: 'tool-input-start', toolCallId: part.callId, toolName: part.toolName, dynamic: true }];
+        }
+        openParts.push(blockId(part));
+        return [
+          {
+            type: `${streamOf(part.kind)}-start`,
+            id: blockId(part),
+            providerMetadata: { treadle: { part: blockId(part) } },
+          },
+        ];
+      case 'block_delta':
+        if (part.kind === 'call')
+          return [{ type: 'tool-input-delta', toolCallId: part.callId, inputTextDelta: part.text }];
+        return [{ type: `${streamOf(part.kind)}-delta`, id: blockId(part), delta: part.text }];
+      case 'block_ended':
+        // The input of a call is whole when its message is: it may have been cut off.
+        return part.kind === 'call' ? [] : [{ type: `${streamOf(part.kind)}-end`, id: blockId(part) }];
+      case 'block':
+        return wholeBlock(part.block, byProvider);
+      case 'reply_ended':
+        forget();
+        return part.message.content.flatMap(callChunks);
+      case 'reply_void':
+        return discarded();
+    }
+  }
+
+  function forget(): void {
+    openParts = [];
+    openCalls.clear();
+  }
+
+  function discarded(): Chunk[] {
+    const parts = openParts;
+    const calls = [...openCalls];
+    forget();
+    return [
+      ...calls.map(([toolCallId, toolName]) => ({
+        type: 'tool-input-error',
+        toolCallId,
+        toolName,
+        input: null,
+        errorText: 'The model call that began this failed.',
+        dynamic: true,
+      })),
+      { type: 'data-discarded', data: { parts, calls: calls.map(([callId]) => callId) } },
+    ];
+  }
+
+  function paused(event: EventOf<'run_paused'>): Chunk[] {
+    return finish('tool-calls', {
+      end: 'paused',
+      pending: event.pending.map(({ callId, toolName, approvalId }) => ({
+        callId,
+        toolName,
+        ...(approvalId === undefined ? {} : { approvalId }),
+      })),
+    });
+  }
+
+  function ended(event: EventOf<'run_ended'>): Chunk[] {
+    const { end, message, usage, cost, turns } = event;
+    if (end === 'aborted') {
+      over = true;
+      return [...closeStep(), { type: 'abort', ...(message === undefined ? {} : { reason: message }) }];
+    }
+    const failure = FAILURES.has(end) ? [{ type: 'error', errorText: message ?? `The run ended as ${end}.` }] : [];
+    const metadata = { end, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
+    return [...failure, ...finish(FINISH_REASONS[end] ?? 'other', metadata)];
+  }
+
+  function ofRun(event: TreadleEvent): Chunk[] {
+    switch (event.type) {
+      case 'turn_started':
+        return [...closeStepOfEarlier(event), ...openStep()];
+      case 'turn_ended':
+        return closeStep();
+      case 'tool_ended':
+        return [outputOf(event.callId, event.isError, resultText(event.content), event.details)];
+      case 'tool_call_rejected':
+        return event.callId === '' ? [] : [rejection(event)];
+      case 'approval_requested':
+        return [
+          {
+            type: 'tool-approval-request',
+            approvalId: event.approvalId,
+            toolCallId: event.callId,
+            approvalDescriptor: { question: event.question, arguments: event.arguments },
+          },
+        ];
+      case 'tool_update':
+        return [
+          {
+            type: 'tool-output-available',
+            toolCallId: event.callId,
+            output: resultText(event.content),
+            preliminary: true,
+            dynamic: true,
+          },
+        ];
+      case 'message_added':
+        return injected(event);
+      case 'run_paused':
+        return paused(event);
+      case 'run_ended':
+        return ended(event);
+      default:
+        return [];
+    }
+  }
+
+  /** Another attempt goes on in the step of the first. */
+  const closeStepOfEarlier = (event: EventOf<'turn_started'>): Chunk[] => (event.attempt > 1 ? [] : closeStep());
+
+  function event(event: StreamEvent): readonly Frame[] {
+    if (over) return NOTHING;
+    if (event.type === 'snapshot') return snapshot(event);
+    const transient = sideChunk(event);
+    if (transient) return [...begin(), transient].map(frame);
+    if (!('runId' in event) || event.runId === undefined) return NOTHING;
+    root ??= event.runId;
+    if (event.runId !== root) return [...begin(), ...ofSubAgent(event)].map(frame);
+    return [...begin(), ...replies.take(event).flatMap(reply), ...ofRun(event)].map(frame);
+  }
+
+  /** The conversation that a client has already is its own; here only where the run stands counts. */
+  function snapshot({ runId }: SessionSnapshot): readonly Frame[] {
+    root ??= runId;
+    return NOTHING;
+  }
+
+  return {
+    begin({ runId }) {
+      root = runId;
+      return NOTHING;
+    },
+    event,
+    end: (end) => [...(over ? [] : lastWords(end)).map(frame), DONE],
+  };
+
+  function lastWords(end: StreamEnd): Chunk[] {
+    over = true;
+    if (end.reason === 'finished') return closeStep();
+    return [...begin(), ...closeStep(), { type: 'error', errorText: endMessage(end) }];
+  }
+}
+
+/** Clients read no chunk after it. */
+const DONE: Frame = { data: '[DONE]' };
+
+/** Ends of a run that a client shows as an error. */
+const FAILURES: ReadonlySet<string> = new Set(['model_error', 'rejected']);
+
+const FINISH_REASONS: Readonly<Record<string, string>> = {
+  completed: 'stop',
+  model_error: 'error',
+  rejected: 'error',
+  length: 'length',
+  refused: 'content-filter',
+};
+
+const streamOf = (kind: 'text' | 'thinking'): 'text' | 'reasoning' => (kind === 'text' ? 'text' : 'reasoning');
+
+const blockId = ({ messageId, index }: { readonly messageId: string; readonly index: number }): string =>
+  `${messageId}:${index}`;
+
+/** The inputs of a finished message's calls. */
+function callChunks(block: AssistantContent): Chunk[] {
+  if (block.type !== 'tool_call') return [];
+  const { callId: toolCallId, name: toolName } = block;
+  if (block.problem === undefined)
+    return [{ type: 'tool-input-available', toolCallId, toolName, input: block.arguments, dynamic: true }];
+  const errorText = block.problemMessage ?? `The arguments can't be used: ${block.problem}.`;
+  const input = block.argumentsText ?? block.arguments;
+  return [{ type: 'tool-input-error', toolCallId, toolName, input, errorText, dynamic: true }];
+}
+
+/** Blocks that come as a whole. What only the provider can read stays on the server. */
+function wholeBlock(block: AssistantContent, byProvider: Set<string>): Chunk[] {
+  switch (block.type) {
+    case 'image':
+    case 'file': {
+      const url = block.url ?? (block.data === undefined ? undefined : `data:${block.mediaType};base64,${block.data}`);
+      return url === undefined ? [] : [{ type: 'file', url, mediaType: block.mediaType }];
+    }
+    case 'provider_tool_call': {
+      byProvider.add(block.callId);
+      const { callId: toolCallId, name: toolName, arguments: input } = block;
+      return [{ type: 'tool-input-available', toolCallId, toolName, input, providerExecuted: true, dynamic: true }];
+    }
+    case 'provider_tool_result': {
+      const { callId: toolCallId } = block;
+      // A result whose call came in an earlier message has no part to go to.
+      if (!byProvider.delete(toolCallId)) return [];
+      if (block.isError) {
+        const errorText = `${block.name} failed.`;
+        return [{ type: 'tool-output-error', toolCallId, errorText, providerExecuted: true, dynamic: true }];
+      }
+      return [{ type: 'tool-output-available', toolCallId, output: block.raw, providerExecuted: true, dynamic: true }];
+    }
+    default:
+      return [];
+  }
+}
+
+function outputOf(toolCallId: string, isError: boolean, text: string, details: JsonValue | undefined): Chunk {
+  if (isError) return { type: 'tool-output-error', toolCallId, errorText: text, dynamic: true };
+  const output = details === undefined ? text : { text, details };
+  return { type: 'tool-output-available', toolCallId, output, dynamic: true };
+}
+
+function rejection({ callId: toolCallId, reason, content }: EventOf<'tool_call_rejected'>): Chunk {
+  if (reason === 'denied') return { type: 'tool-output-denied', toolCallId };
+  return { type: 'tool-output-error', toolCallId, errorText: resultText(content), dynamic: true };
+}
+
+/** Messages that reached the model in the middle of a run. The prompt is the client's own. */
+function injected({ message }: EventOf<'message_added'>): Chunk[] {
+  if (message.role !== 'user' || (message.origin !== 'steering' && message.origin !== 'follow_up')) return [];
+  const text = resultText(message.content);
+  return [{ type: 'data-message', id: message.id, data: { origin: message.origin, text } }];
+}
+
+/** What goes on beside the conversation: shown, and not kept. */
+function sideChunk(event: TreadleEvent): Chunk | undefined {
+  switch (event.type) {
+    case 'status':
+      return { type: 'data-status', data: { status: event.status }, transient: true };
+    case 'warning':
+      return { type: 'data-warning', data: { code: event.code, message: event.message }, transient: true };
+    case 'compacted': {
+      const { trigger, tokensBefore, tokensAfter } = event;
+      return { type: 'data-compaction', data: { trigger, tokensBefore, tokensAfter }, transient: true };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** A sub-agent is one part of its parent's message, which is replaced as it goes on. */
+function ofSubAgent(event: TreadleEvent): Chunk[] {
+  if (!('runId' in event) || event.runId === undefined) return [];
+  const { runId } = event;
+  const part = (data: JsonObject): Chunk[] => [{ type: 'data-subagent', id: runId, data: { runId, ...data } }];
+  switch (event.type) {
+    case 'run_started':
+      return part({ agentId: event.agentId, state: 'running' });
+    case 'tool_started':
+      return part({ state: 'running', tool: event.toolName });
+    case 'run_paused':
+      return part({ state: 'paused' });
+    case 'run_ended':
+      return part({ state: event.end, ...(event.message === undefined ? {} : { message: event.message }) });
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { isDurable, type DurableEvent } from '@treadle/core';
+import { HttpAgent, type Message } from '@ag-ui/client';
+import { AbstractChat, DefaultChatTransport, type ChatState, type UIMessage } from 'ai';
+import { EventSource } from 'eventsource';
+import { expect, it } from 'vitest';
+import { playConversation } from '../test-support/conversation.ts';
+import { streamServer } from '../test-support/stream-server.ts';
+import { agUiFormat, type AgUiRequest } from './ag-ui.ts';
+import { aiSdkFormat } from './ai-sdk.ts';
+import { encodeAll, type StreamFormat } from './encoder.ts';
+import { nativeFormat } from './native.ts';
+import { relayJsonFormat } from './relay-json.ts';
+import { relayRawFormat } from './relay-raw.ts';
+import { relayXmlFormat } from './relay-xml.ts';
+
+const request: AgUiRequest = { threadId: 't1', runId: 'r1', messages: [{ id: 'u1', role: 'user', content: 'Hi.' }] };
+
+/** A stream's format, knowing what was told before it. */
+const FORMATS: readonly (readonly [name: string, format: (past: readonly DurableEvent[]) => StreamFormat])[] = [
+  ['native', () => nativeFormat],
+  ['ag-ui', () => agUiFormat(request)],
+  ['ai-sdk', () => aiSdkFormat],
+  ['relay-json', () => relayJsonFormat()],
+  ['relay-json-history', (past) => relayJsonFormat({ history: true, past })],
+  ['relay-xml', (past) => relayXmlFormat({ history: true, past })],
+  ['relay-raw', (past) => relayRawFormat({ history: true, past })],
+];
+
+it.each(FORMATS)('%s writes a conversation with everything in it as its golden file says', async (name, formatOf) => {
+  const { sessionId, runId, drives } = await playConversation();
+  const streams = drives.map(({ events }, at) => {
+    const past = drives.slice(0, at).flatMap((drive) => drive.events.filter(isDurable));
+    return encodeAll(formatOf(past), { sessionId, runId, resumed: false }, events, { reason: 'finished' })
+      .map(({ data }) => data)
+      .join('\n');
+  });
+  await expect(`${streams.join('\n\n')}\n`).toMatchFileSnapshot(`golden/${name}.txt`);
+});
+
+const FINAL_ANSWER = 'Bought. Back\\slash, and a line:\nFare well. 🧵';
+
+/** The state of a chat as a user interface without a framework keeps it. */
+function chatState(): ChatState<UIMessage> {
+  return {
+    status: 'ready',
+    error: undefined,
+    messages: [],
+    pushMessage(message) {
+      this.messages = [...this.messages, message];
+    },
+    popMessage() {
+      this.messages = this.messages.slice(0, -1);
+    },
+    replaceMessage(index, message) {
+      this.messages = this.messages.with(index, message);
+    },
+    snapshot: (value) => structuredClone(value),
+  };
+}
+
+class Chat extends AbstractChat<UIMessage> {}
+
+it('ai-sdk: the AI SDK’s own chat has the same text, calls, results and usage, in one message', async () => {
+  const conversation = await playConversation();
+  await using server = await streamServer(conversation, () => aiSdkFormat);
+  const chat = new Chat({ state: chatState(), transport: new DefaultChatTransport({ api: server.url }) });
+
+  await chat.sendMessage({ text: 'An umbrella?' });
+  await chat.addToolOutput({ tool: 'locate', toolCallId: 'call_3', output: '59.9, 10.7' });
+  await chat.sendMessage();
+  await chat.addToolApprovalResponse({ id: 'permission_call_4', approved: true });
+  await chat.sendMessage();
+
+  expect(chat.error).toBe(undefined);
+  expect(chat.status).toBe('ready');
+  expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  const [, reply] = chat.messages;
+  const discarded = reply?.parts.flatMap((part) =>
+    part.type === 'data-discarded' ? (part.data as { readonly parts: readonly string[] }).parts : [],
+  );
+  const kept = reply?.parts.filter(
+    (part) => part.type === 'text' && !discarded?.some((id) => id === part.providerMetadata?.['treadle']?.['part']),
+  );
+  expect(kept?.map((part) => (part.type === 'text' ? part.text : ''))).toEqual([
+    'Let me look <now> & say "so".',
+    'May I?',
+    FINAL_ANSWER,
+  ]);
+  expect(reply?.parts.find((part) => part.type === 'reasoning')).toMatchObject({ text: 'Two cities.\nBoth at once.' });
+  const calls = reply?.parts.flatMap((part) =>
+    part.type === 'dynamic-tool' ? [[part.toolName, part.state, part.input, part.output ?? part.errorText]] : [],
+  );
+  expect(calls).toEqual([
+    ['weather', 'output-available', { city: 'Oslo' }, 'rain'],
+    [
+      'weather',
+      'output-error',
+      { city: ']]></content-block-tool_result>' },
+      "weather failed: There is no city ']]></content-block-tool_result>'.",
+    ],
+    ['locate', 'output-available', { precise: true }, '59.9, 10.7'],
+    ['buy', 'output-available', { item: 'umbrella' }, 'one umbrella'],
+  ]);
+  const { usage } = conversation.drives[2].result;
+  expect(reply?.metadata).toMatchObject({ end: 'completed', usage });
+});
+
+it('ag-ui: its own HttpAgent has the same text, calls, results and usage', async () => {
+  const conversation = await playConversation();
+  await using server = await streamServer(conversation, (body) => agUiFormat(body as AgUiRequest));
+  const agent = new HttpAgent({ url: server.url, threadId: 't1' });
+  agent.addMessage({ id: randomUUID(), role: 'user', content: 'An umbrella?' });
+
+  const outcomes: unknown[] = [];
+  const usages: unknown[] = [];
+  const onRunFinishedEvent = ({
+    event,
+  }: {
+    readonly event: { readonly outcome?: unknown; readonly usage?: unknown };
+  }) => {
+    outcomes.push(event.outcome);
+    usages.push(event.usage);
+  };
+  await agent.runAgent({}, { onRunFinishedEvent });
+  agent.addMessage({ id: randomUUID(), role: 'tool', toolCallId: 'call_3', content: '59.9, 10.7' });
+  await agent.runAgent({}, { onRunFinishedEvent });
+  const resume = [{ interruptId: 'permission_call_4', status: 'resolved' as const, payload: { approved: true } }];
+  await agent.runAgent({ resume }, { onRunFinishedEvent });
+
+  expect(outcomes).toEqual([
+    { type: 'success', pendingToolCallIds: ['call_3'] },
+    { type: 'interrupt', interrupts: [expect.objectContaining({ id: 'permission_call_4', toolCallId: 'call_4' })] },
+    { type: 'success' },
+  ]);
+  const { usage } = conversation.drives[2].result;
+  expect(usages[2]).toEqual([expect.objectContaining({ inputTokens: usage.input, outputTokens: usage.output })]);
+  expect(agent.messages.flatMap(textsOf)).toEqual(['Let me look <now> & say "so".', 'May I?', FINAL_ANSWER]);
+  expect(agent.messages.flatMap((message) => (message.role === 'reasoning' ? [message.content] : []))).toEqual([
+    'Two cities.\nBoth at once.',
+  ]);
+  const calls = agent.messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.toolCalls ?? []).map(({ function: called }) => called) : [],
+  );
+  expect(calls.map(({ name, arguments: args }) => [name, JSON.parse(args) as unknown])).toEqual([
+    ['weather', { city: 'Oslo' }],
+    ['weather', { city: ']]></content-block-tool_result>' }],
+    ['locate', { precise: true }],
+    ['buy', { item: 'umbrella' }],
+  ]);
+  const results = agent.messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
+  expect(results.toSorted()).toEqual(['call_1', 'call_2', 'call_3', 'call_4']);
+});
+
+const textsOf = (message: Message): string[] =>
+  message.role === 'assistant' && typeof message.content === 'string' && message.content !== ''
+    ? [message.content]
+    : [];
+
+it('native: an EventSource gets every event as it was', async () => {
+  const conversation = await playConversation();
+  await using server = await streamServer(conversation, () => nativeFormat);
+  const events: unknown[] = [];
+  const source = new EventSource(server.url);
+  await new Promise<void>((resolve) => {
+    source.addEventListener('message', ({ data }) => events.push(JSON.parse(data as string)));
+    source.addEventListener('error', () => resolve());
+  });
+  source.close();
+  expect(events).toEqual(JSON.parse(JSON.stringify(conversation.drives[0].events)));
+});

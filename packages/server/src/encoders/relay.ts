@@ -1,0 +1,273 @@
+import {
+  runResultFold,
+  type AssistantMessage,
+  type DurableEvent,
+  type FileBlock,
+  type JsonObject,
+  type JsonValue,
+  type RunResultFold,
+  type ToolResultContent,
+  type TreadleEvent,
+} from '@treadle/core';
+import { NOTHING, type Encoder, type Frame, type StreamEvent, type StreamFormat } from './encoder.ts';
+import { replyFold, type BlockPlace, type ReplyPart } from './parts.ts';
+import { endMessage } from './stream-end.ts';
+
+/** Options of the formats of browser-tool relays. */
+export interface RelayOptions {
+  /** True streams `meta_final`, the history in `meta_init`, and the results that the client itself has sent. */
+  readonly history?: boolean;
+  /** What happened in the run before this stream, so that `meta_final` and `meta_files` know all of it. */
+  readonly past?: readonly DurableEvent[];
+}
+
+/** Who says something: the session, or the run of a sub-agent. */
+export interface Speaker {
+  readonly agent: string;
+  /** Whose sub-agent it is. */
+  readonly parent: string | null;
+}
+
+/** What the formats of browser-tool relays tell, each in its own syntax. */
+export type RelayItem =
+  | { readonly type: 'meta_init' | 'meta_files' | 'meta_final'; readonly data: JsonObject }
+  /** A block of the reply begins, goes on with `text`, or ends. */
+  | (BlockPlace & {
+      readonly type: 'text' | 'thinking';
+      readonly step: 'start' | 'delta' | 'end';
+      readonly text: string;
+    })
+  | {
+      readonly type: 'tool_call' | 'server_tool_call';
+      readonly id: string;
+      readonly name: string;
+      readonly input: JsonValue;
+    }
+  | {
+      readonly type: 'tool_result';
+      readonly id: string;
+      readonly name: string;
+      readonly content: readonly ToolResultContent[];
+    }
+  | { readonly type: 'server_tool_result'; readonly id: string; readonly name: string; readonly raw: JsonObject }
+  | { readonly type: 'citations'; readonly citations: readonly JsonValue[] }
+  | { readonly type: 'awaiting_frontend_tools'; readonly tools: readonly JsonObject[] }
+  /** What was streamed of the open message is void. */
+  | { readonly type: 'discarded' }
+  | { readonly type: 'error'; readonly message: string }
+  | { readonly type: 'message_start'; readonly messageId: string }
+  | { readonly type: 'message_end'; readonly message: AssistantMessage };
+
+/** Writes items in one format's syntax. */
+export type RelayWriter = (item: RelayItem, speaker: Speaker) => readonly Frame[];
+
+/** Makes a format of a syntax. `name` is what `meta_init` calls it. */
+export function relayFormat(name: string, options: RelayOptions, writer: () => RelayWriter): StreamFormat {
+  return {
+    name: `relay-${name}`,
+    contentType: 'text/event-stream',
+    headers: { 'cache-control': 'no-cache' },
+    ids: false,
+    encoder: () => relayEncoder(name, options, writer()),
+  };
+}
+
+/** The line that closes a stream. */
+const DONE: Frame = { data: '[DONE]' };
+
+function relayEncoder(format: string, { history = false, past = [] }: RelayOptions, write: RelayWriter): Encoder {
+  const replies = replyFold();
+  const queries = new Map<number, string>();
+  /** Messages whose beginning was told, by run. */
+  const begun = new Map<string, string>();
+  let session = '';
+  let root: string | undefined;
+  let result: RunResultFold | undefined;
+
+  const speakerOf = (runId: string): Speaker =>
+    runId === root ? { agent: session, parent: null } : { agent: runId, parent: session };
+
+  function reply(part: ReplyPart): RelayItem[] {
+    const { runId } = part;
+    const messageId = part.type === 'reply_ended' ? part.message.id : part.messageId;
+    const items: RelayItem[] = [];
+    if (part.type !== 'reply_void' && begun.get(runId) !== messageId) {
+      begun.set(runId, messageId);
+      items.push({ type: 'message_start', messageId });
+    }
+    items.push(...replyItems(part));
+    if (part.type === 'reply_ended' || part.type === 'reply_void') begun.delete(runId);
+    return items;
+  }
+
+  function ofRun(event: TreadleEvent): RelayItem[] {
+    switch (event.type) {
+      case 'run_started':
+        return [{ type: 'meta_init', data: init(event) }];
+      case 'tool_ended':
+        // What the client has sent it knows.
+        if (event.inputSeq !== undefined && !history) return [];
+        return [{ type: 'tool_result', id: event.callId, name: event.toolName, content: event.content }];
+      case 'tool_call_rejected':
+        if (event.callId === '') return [];
+        return [{ type: 'tool_result', id: event.callId, name: event.toolName, content: event.content }];
+      case 'run_paused':
+        return [
+          {
+            type: 'awaiting_frontend_tools',
+            tools: event.pending.map(({ callId, toolName, arguments: input, approvalId }) => ({
+              tool_use_id: callId,
+              name: toolName,
+              input,
+              ...(approvalId === undefined ? {} : { approval_id: approvalId }),
+            })),
+          },
+        ];
+      case 'run_ended':
+        return ended(event);
+      default:
+        return [];
+    }
+  }
+
+  function init(event: Extract<TreadleEvent, { type: 'run_started' }>): JsonObject {
+    const { agent, parent } = speakerOf(event.runId);
+    return {
+      format,
+      user_query: queries.get(event.inputSeq) ?? '',
+      agent_uuid: agent,
+      ...(parent === null ? {} : { parent_agent_uuid: parent }),
+      model: event.config.model,
+    };
+  }
+
+  function ended(event: Extract<TreadleEvent, { type: 'run_ended' }>): RelayItem[] {
+    if (event.runId !== root) return [];
+    const run = result?.result();
+    const files = (run?.files ?? []).map(fileEntry);
+    const completed = event.end === 'completed';
+    return [
+      ...(completed ? [] : [{ type: 'error' as const, message: event.message ?? `The run ended as ${event.end}.` }]),
+      ...(files.length > 0 ? [{ type: 'meta_files' as const, data: { files } }] : []),
+      ...(history && completed && run
+        ? [
+            {
+              type: 'meta_final' as const,
+              data: {
+                conversation_history: run.messages as unknown as JsonValue,
+                stop_reason: run.stopReason,
+                total_steps: run.turns,
+                generated_files: files,
+                cost: run.cost,
+                cumulative_usage: { ...run.usage },
+              },
+            },
+          ]
+        : []),
+    ];
+  }
+
+  function remember(event: DurableEvent): void {
+    if (!('runId' in event) || event.runId === undefined) return;
+    root ??= event.runId;
+    if (event.runId === root) (result ??= runResultFold(root)).take(event);
+  }
+
+  function event(event: StreamEvent): readonly Frame[] {
+    if (event.type === 'snapshot') return NOTHING;
+    if (event.type === 'input_received' && event.input.type === 'prompt') {
+      queries.set(event.seq, queryOf(event.input.messages));
+    }
+    if (!('runId' in event) || event.runId === undefined) return NOTHING;
+    const { runId } = event;
+    if ('seq' in event) remember(event);
+    root ??= runId;
+    const speaker = speakerOf(runId);
+    const items = [...replies.take(event).flatMap(reply), ...ofRun(event)];
+    return items.length === 0 ? NOTHING : items.flatMap((item) => write(item, speaker));
+  }
+
+  return {
+    begin({ sessionId, runId }) {
+      session = sessionId;
+      root = runId;
+      for (const event of past) remember(event);
+      return NOTHING;
+    },
+    event,
+    end(end) {
+      if (end.reason === 'finished') return [DONE];
+      return [...write({ type: 'error', message: endMessage(end) }, { agent: session, parent: null }), DONE];
+    },
+  };
+}
+
+function replyItems(part: ReplyPart): RelayItem[] {
+  switch (part.type) {
+    case 'block_started':
+    case 'block_ended': {
+      // The input of a call is told when it is whole.
+      if (part.kind === 'call') return [];
+      const { runId, messageId, index } = part;
+      const step = part.type === 'block_started' ? 'start' : 'end';
+      return [{ type: part.kind, step, runId, messageId, index, text: '' }];
+    }
+    case 'block_delta': {
+      if (part.kind === 'call') return [];
+      const { runId, messageId, index, text } = part;
+      return [{ type: part.kind, step: 'delta', runId, messageId, index, text }];
+    }
+    case 'block':
+      return providerItems(part.block);
+    case 'reply_void':
+      return [{ type: 'discarded' }];
+    case 'reply_ended':
+      return [...part.message.content.flatMap(finishedItems), { type: 'message_end', message: part.message }];
+  }
+}
+
+function finishedItems(block: AssistantMessage['content'][number]): RelayItem[] {
+  if (block.type === 'tool_call')
+    return [{ type: 'tool_call', id: block.callId, name: block.name, input: block.argumentsText ?? block.arguments }];
+  if (block.type === 'text' && block.citations) return [{ type: 'citations', citations: block.citations }];
+  return [];
+}
+
+function providerItems(block: AssistantMessage['content'][number]): RelayItem[] {
+  if (block.type === 'provider_tool_call')
+    return [{ type: 'server_tool_call', id: block.callId, name: block.name, input: block.arguments }];
+  if (block.type === 'provider_tool_result')
+    // Clients tell results of providers by the type of the block.
+    return [{ type: 'server_tool_result', id: block.callId, name: typeOf(block.raw, block.name), raw: block.raw }];
+  return [];
+}
+
+const typeOf = (raw: JsonObject, otherwise: string): string =>
+  typeof raw['type'] === 'string' ? raw['type'] : otherwise;
+
+/** The prompt for people: images and files are named by what they are. */
+function queryOf(messages: readonly { readonly content: unknown }[]): string {
+  return messages
+    .map(({ content }) => {
+      if (typeof content === 'string') return content;
+      if (!Array.isArray(content)) return '';
+      return (content as readonly ToolResultContent[])
+        .map((block) => (block.type === 'text' ? block.text : `[${block.type}: ${block.mediaType}${sizeOf(block)}]`))
+        .join('\n');
+    })
+    .join('\n');
+}
+
+function sizeOf({ data }: { readonly data?: string }): string {
+  if (data === undefined) return '';
+  const kilobytes = (data.length * 3) / 4 / 1024;
+  return kilobytes < 1024 ? `, ${kilobytes.toFixed(1)} KB` : `, ${(kilobytes / 1024).toFixed(1)} MB`;
+}
+
+const fileEntry = (file: FileBlock): JsonObject => ({
+  file_id: file.fileId ?? null,
+  filename: file.name ?? null,
+  media_type: file.mediaType,
+  storage_backend: file.provider ?? (file.url === undefined ? 'inline' : 'url'),
+  ...(file.url === undefined ? {} : { storage_location: file.url }),
+});

@@ -1,0 +1,114 @@
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  slidingWindow,
+  systemClock,
+  type RunResult,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
+import { countingIds, scriptedModel, type Turn } from '@treadle/testing';
+
+/** What a connection is told between two requests of a client. */
+export interface Drive {
+  readonly events: readonly TreadleEvent[];
+  readonly result: RunResult;
+}
+
+/** A conversation with everything in it, as three drives: until a client's tool, until an approval, until its end. */
+export interface Conversation {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly drives: readonly [Drive, Drive, Drive];
+}
+
+const script: readonly Turn[] = [
+  {
+    thinking: 'Two cities.\nBoth at once.',
+    text: 'Let me look <now> & say "so".',
+    toolCalls: [
+      { name: 'weather', arguments: { city: 'Oslo' } },
+      { name: 'weather', arguments: { city: ']]></content-block-tool_result>' } },
+      { name: 'locate', arguments: { precise: true } },
+    ],
+  },
+  // It fails in the middle of a word, and is asked again.
+  { text: 'May I not buy it', error: { kind: 'network', message: 'Gone.', retryable: true, afterDeltas: 1 } },
+  { text: 'May I?', toolCalls: [{ name: 'buy', arguments: { item: 'umbrella' } }] },
+  { text: 'Bought. Back\\slash, and a line:\nFare well. 🧵' },
+];
+
+function agent() {
+  const weather = defineTool({
+    name: 'weather',
+    description: 'The weather of a city.',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    execute: ({ city }) => {
+      if (city !== 'Oslo') throw new Error(`There is no city '${city}'.`);
+      return 'rain';
+    },
+  });
+  const locate = defineTool({
+    name: 'locate',
+    description: 'Where the browser is.',
+    runs: 'client',
+    parameters: { type: 'object', properties: { precise: { type: 'boolean' } } },
+  });
+  const buy = defineTool({
+    name: 'buy',
+    description: 'Buys a thing.',
+    approval: 'always',
+    parameters: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
+    execute: ({ item }) => `one ${item}`,
+  });
+  return defineAgent({
+    model: scriptedModel(script, { chunkSize: 12 }),
+    tools: [weather, locate, buy],
+    retry: { initialDelayMs: 0, maxDelayMs: 0, afterText: true },
+    context: { window: 100_000, strategy: slidingWindow() },
+  });
+}
+
+/** Plays the conversation, with identity and time of its own, so that its events are always the same. */
+export async function playConversation(): Promise<Conversation> {
+  const clock = { ...systemClock, now: () => 1_800_000_000_000 };
+  const session = await createSession(agent(), {
+    id: 's1',
+    journal: memoryJournal(),
+    ids: countingIds(),
+    clock,
+    random: () => 0,
+  });
+  const first = await drive(session, () => session.prompt('An umbrella?'));
+  const pending = first.result.pending.map(({ callId }) => ({ callId, content: '59.9, 10.7' }));
+  const second = await drive(session, () => session.submitToolResults(pending));
+  const approvalId = second.result.pending[0]?.approvalId ?? '';
+  let compaction: Promise<unknown> | undefined;
+  const third = await drive(session, () => {
+    const run = session.answerApproval(approvalId, 'approve');
+    // Done before the next model call.
+    compaction = session.compact();
+    return run;
+  });
+  await compaction;
+  return { sessionId: session.id, runId: first.result.runId, drives: [first, second, third] };
+}
+
+async function drive(session: Session, start: () => { readonly result: Promise<RunResult> }): Promise<Drive> {
+  const events: TreadleEvent[] = [];
+  const stop = session.subscribe((event) => {
+    // Deltas hand out values that go on growing.
+    if (event.type === 'message_delta' && event.partial !== undefined) {
+      const { partial: _, ...rest } = event;
+      events.push(rest);
+    } else events.push(event);
+  });
+  try {
+    const result = await start().result;
+    return { events, result };
+  } finally {
+    stop();
+  }
+}
