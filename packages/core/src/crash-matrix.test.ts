@@ -18,9 +18,9 @@ async function foldedTwice(): Promise<CrashCourse> {
   const course = await everything();
   return {
     ...course,
-    outcome(log) {
+    outcome(log, deaths) {
       deepStrictEqual(folded(JSON.parse(JSON.stringify(log)) as DurableEvent[]), folded(log));
-      return course.outcome(log);
+      return course.outcome(log, deaths);
     },
   };
 }

@@ -39,11 +39,13 @@ export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.t
 export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
 export { memoryContract } from './contract/memory.ts';
-export type { CrashLife } from './crash/life.ts';
+export type { CrashLife, CrashWorld } from './crash/life.ts';
+export type { CrashProcess } from './crash/process.ts';
+export { crashProcess } from './crash/process.ts';
 export type { CrashCourse, CrashOptions, CrashReport } from './crash/matrix.ts';
 export { crashMatrix } from './crash/matrix.ts';
 export type { CrashStore } from './crash/everything.ts';
-export { everythingScenario } from './crash/everything.ts';
+export { everythingLife, everythingScenario } from './crash/everything.ts';
 export type { DiskCall } from './disk/errors.ts';
 export type { SimulatedFile, SimulatedFileSystem } from './disk/file-system.ts';
 export type { DiskFailure, SimulatedDisk, SimulatedDiskOptions } from './disk/simulated-disk.ts';

@@ -14,7 +14,8 @@ import {
 import { logOf } from '../log.ts';
 import type { CrashLife } from './life.ts';
 import type { CrashCourse } from './matrix.ts';
-import { checkWorld, ledgerOf, memoryOf, modelOf, neverAgain, newWorld, toolsOf, type World } from './world.ts';
+import type { CrashProcess } from './process.ts';
+import { checkWorld, ledgerOf, memoryOf, modelOf, neverAgain, newWorld, tellWrong, toolsOf, worldOf } from './world.ts';
 
 const SESSION = 's1';
 
@@ -22,6 +23,8 @@ const SESSION = 's1';
 export interface CrashStore {
   /** Opens it, as each process does. */
   open(): Promise<Journal>;
+  /** A program whose processes open it too, for deaths by SIGKILL: it calls `crashProcess` with `everythingLife`. */
+  readonly process?: CrashProcess;
   dispose?(): Promise<void>;
 }
 
@@ -47,28 +50,26 @@ export function everythingScenario(makeStore: () => CrashStore | Promise<CrashSt
   return async () => {
     const store = await makeStore();
     const world = newWorld(await store.open());
-    let lives = 0;
     return {
       sessionId: SESSION,
       open: () => store.open(),
-      async live(life) {
-        lives = life.number;
-        await goOn(world, life);
-      },
-      outcome: async (log) => {
-        await checkWorld(world, log, lives - 1);
+      live: everythingLife,
+      outcome: async (log, deaths) => {
+        await checkWorld(world, log, deaths);
         return { said: saidIn(log), end: endOf(log), remembered: world.memory.runs.map(({ answer }) => answer) };
       },
+      world: worldOf(world, SESSION),
+      ...(store.process ? { process: store.process } : {}),
       ...(store.dispose ? { dispose: () => store.dispose?.() ?? Promise.resolve() } : {}),
     };
   };
 }
 
-/** What a process does with the session, whatever the ones before it came to. */
-async function goOn(world: World, life: CrashLife): Promise<void> {
+/** What a process does in `everythingScenario`, whatever the ones before it came to. */
+export async function everythingLife(life: CrashLife): Promise<void> {
   const { journal, clock, ids } = life;
   const options = { journal, clock, ids, onObserverError: () => {} };
-  const agent = agentOf(world, life);
+  const agent = agentOf(life);
   const { sessions } = await journal.list();
   const session =
     sessions.length > 0
@@ -79,7 +80,7 @@ async function goOn(world: World, life: CrashLife): Promise<void> {
   else if ((await inputsOf(journal, 'prompt')) === 0) result = await session.prompt('Do it all.').result;
   while (result?.end === 'paused') result = await answer(session, result, journal);
   const { messages } = await openSession(agent, SESSION, options);
-  if (!isDeepStrictEqual(messages, session.messages)) world.wrongs.push('the log gives another state than it was');
+  if (!isDeepStrictEqual(messages, session.messages)) tellWrong(life, 'the log gives another state than it was');
 }
 
 const inputsOf = async (journal: Journal, type: string): Promise<number> =>
@@ -95,19 +96,19 @@ async function answer(session: Session, { pending }: RunResult, journal: Journal
   return session.submitToolResults(pending.map(({ callId }) => ({ callId, content: 'blue' }))).result;
 }
 
-function agentOf(world: World, life: CrashLife): Agent {
-  const once = (about: string, isAnswer: (key: string) => boolean): void => neverAgain(world, life, about, isAnswer);
+function agentOf(life: CrashLife): Agent {
+  const once = (about: string, isAnswer: (key: string) => boolean): void => neverAgain(life, about, isAnswer);
   let drafts = 0;
   for (const event of life.acknowledged.values()) {
     if (event.type === 'decision_made' && event.kind === 'check') drafts += 1;
   }
   return defineAgent({
-    model: modelOf(world, life),
-    tools: toolsOf(world, life),
-    memory: memoryOf(world, life),
+    model: modelOf(life),
+    tools: toolsOf(life),
+    memory: memoryOf(life),
     maxTokens: 300,
     limits: { maxCost: 10 },
-    budget: { ledger: ledgerOf(world, life) },
+    budget: { ledger: ledgerOf(life) },
     context: { recall: false, strategy: summarising({ keepRecentTurns: 1, clearAtLeast: 100, maxTokens: 100 }) },
     hooks: [
       defineHook('user_prompt_submit', () => {
@@ -137,7 +138,7 @@ function agentOf(world: World, life: CrashLife): Agent {
       defineHook('stop', () => life.effect('a hook at the end', () => undefined)),
     ],
     finalAnswerCheck: async (text) => {
-      if (text === 'Draft.' ? drafts > 0 : drafts > 1) world.wrongs.push(`${text} was checked again`);
+      if (text === 'Draft.' ? drafts > 0 : drafts > 1) tellWrong(life, `${text} was checked again`);
       return life.effect('a check', () =>
         text === 'Final.' ? { ok: true } : { ok: false, message: 'Say that it is final.' },
       );

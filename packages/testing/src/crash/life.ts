@@ -17,9 +17,24 @@ export interface CrashLife {
   pass(name: string): Promise<void>;
   /** Something that is done to the world: the process may die before it and after it. */
   effect<Value>(name: string, act: () => Value | PromiseLike<Value>): Promise<Value>;
+  /** Asks the world outside, which outlives this process: `world` of its course. What it sends and gets is JSON. */
+  ask(name: string, ...args: readonly unknown[]): Promise<unknown>;
   /** The events that this life and those before it were told are written, by their place in the log. */
   readonly acknowledged: ReadonlyMap<number, DurableEvent>;
 }
+
+/** What outlives the processes of a course, by the names they ask for it by. */
+export type CrashWorld = Readonly<Record<string, (...args: never[]) => unknown>>;
+
+/** Asks a world as a process of another program does: what is sent and what is given back are copies. */
+export async function askWorld(world: CrashWorld, name: string, args: readonly unknown[]): Promise<unknown> {
+  const act = world[name];
+  if (!act) throw new Error(`The world of this course has no "${name}".`);
+  return copied(await act(...(copied(args) as never[])));
+}
+
+const copied = (value: unknown): unknown =>
+  value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 
 /** A life with what its maker needs to end it. */
 export interface StartedLife {
@@ -41,13 +56,13 @@ export function startLife(options: {
   readonly journal: Journal;
   readonly deathAt: number | null;
   readonly acknowledged: Map<number, DurableEvent>;
+  readonly world: CrashWorld;
 }): StartedLife {
-  const { number, journal, deathAt, acknowledged } = options;
+  const { number, journal, deathAt, acknowledged, world } = options;
   const passed: string[] = [];
   const claims = new Set<Claim>();
   const unwatch = new Set<() => void>();
   const writing = new Set<Promise<unknown>>();
-  const counts = new Map<string, number>();
   const gone = Promise.withResolvers<void>();
   let dead = false;
 
@@ -77,12 +92,9 @@ export function startLife(options: {
     return value;
   }
 
+  const watched = watchedJournal(journal, write, (event) => acknowledged.set(event.seq, event));
   const mortal: Journal = {
-    ...journal,
-    create: (sessionId, first, fork) =>
-      write('session_created', async () => journal.create(sessionId, first, fork)).then(() => {
-        if (!fork) acknowledged.set(1, { ...first, seq: 1 });
-      }),
+    ...watched,
     async claim(sessionId, owner) {
       if (dead) throw died();
       const claim = await journal.claim(sessionId, owner);
@@ -96,18 +108,6 @@ export function startLife(options: {
           await claim.release();
         },
       };
-    },
-    async append(sessionId, epoch, expectedSeq, events) {
-      const name = events.map(({ type }) => type).join(', ');
-      const outcome = await write(name, () => journal.append(sessionId, epoch, expectedSeq, events));
-      if (outcome.ok) for (const event of outcome.events) acknowledged.set(event.seq, event);
-      return outcome;
-    },
-    async post(sessionId, input, key, at) {
-      const outcome = await write(`input ${input.type}`, () => journal.post(sessionId, input, key, at));
-      if (!outcome.duplicate)
-        acknowledged.set(outcome.seq, { type: 'input_received', at, key, input, seq: outcome.seq });
-      return outcome;
     },
     async *read(sessionId, from) {
       for await (const event of journal.read(sessionId, from)) {
@@ -140,15 +140,8 @@ export function startLife(options: {
     life: {
       number,
       journal: mortal,
-      clock: testClock(Date.UTC(2025, 0, number)),
       acknowledged,
-      ids: {
-        create(prefix) {
-          const count = (counts.get(prefix) ?? 0) + 1;
-          counts.set(prefix, count);
-          return `${prefix}_${number}_${count}`;
-        },
-      },
+      ...ownOf(number),
       pass,
       async effect(name, act) {
         await pass(`before ${name}`);
@@ -156,6 +149,47 @@ export function startLife(options: {
         await pass(`after ${name}`);
         return value;
       },
+      ask: (name, ...args) => askWorld(world, name, args),
+    },
+  };
+}
+
+/** The clock of a process, and ids that no other one makes. */
+export function ownOf(number: number): Pick<CrashLife, 'clock' | 'ids'> {
+  const counts = new Map<string, number>();
+  return {
+    clock: testClock(Date.UTC(2025, 0, number)),
+    ids: {
+      create(prefix) {
+        const count = (counts.get(prefix) ?? 0) + 1;
+        counts.set(prefix, count);
+        return `${prefix}_${number}_${count}`;
+      },
+    },
+  };
+}
+
+/** Runs a write between the two moments around it. */
+type Write = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
+
+/** A journal whose writes are moments, and that says what was acknowledged. */
+export function watchedJournal(journal: Journal, write: Write, acknowledge: (event: DurableEvent) => unknown): Journal {
+  return {
+    ...journal,
+    async create(sessionId, first, fork) {
+      await write('session_created', async () => journal.create(sessionId, first, fork));
+      if (!fork) acknowledge({ ...first, seq: 1 });
+    },
+    async append(sessionId, epoch, expectedSeq, events) {
+      const name = events.map(({ type }) => type).join(', ');
+      const outcome = await write(name, () => journal.append(sessionId, epoch, expectedSeq, events));
+      if (outcome.ok) for (const event of outcome.events) acknowledge(event);
+      return outcome;
+    },
+    async post(sessionId, input, key, at) {
+      const outcome = await write(`input ${input.type}`, () => journal.post(sessionId, input, key, at));
+      if (!outcome.duplicate) acknowledge({ type: 'input_received', at, key, input, seq: outcome.seq });
+      return outcome;
     },
   };
 }

@@ -3,7 +3,8 @@ import type { DurableEvent, Journal } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { logOf } from '../log.ts';
 import { checkLog } from './check-log.ts';
-import { startLife, type CrashLife } from './life.ts';
+import { startLife, type CrashLife, type CrashWorld } from './life.ts';
+import { dismissSpares, liveInProcess, type CrashProcess } from './process.ts';
 
 /** One course of a scenario: a fresh store, and a fresh world around it, that processes live and die in. */
 export interface CrashCourse {
@@ -16,7 +17,11 @@ export interface CrashCourse {
    */
   live(life: CrashLife): Promise<void>;
   /** What came of it, or a promise of it: must be the same however often a process died. Throws when it is wrong. */
-  outcome(log: readonly DurableEvent[]): unknown;
+  outcome(log: readonly DurableEvent[], deaths: number): unknown;
+  /** What the processes can ask, by `ask`: what is outside and outlives them. */
+  readonly world?: CrashWorld;
+  /** A program for the lives that end by a death, killed by SIGKILL; without it they are lived, and die, in this process. */
+  readonly process?: CrashProcess;
   dispose?(): Promise<void>;
 }
 
@@ -32,16 +37,18 @@ export interface CrashReport {
   readonly moments: readonly string[];
   /** Courses that were ended by a death and brought to their end by another process. */
   readonly courses: number;
+  /** Events that were acknowledged before a death: each of them was found again. */
+  readonly acknowledged: number;
 }
 
 /** Milliseconds after which a process that is dead, or has nothing to wait for, counts as hanging. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /**
  * Kills a process at each moment of a scenario, lets another go on, and checks what comes of it: nothing that was
  * acknowledged is lost, each run has one end, each call one result, nothing is decided or said twice, and the outcome is
  * that of the course without a death. A moment is each journal write, before and after it is durable, and whatever the
- * scenario names by `pass` and `effect`.
+ * scenario names by `pass` and `effect`. With a `process` of the course these are deaths by SIGKILL.
  *
  * @throws Error that lists the moments after which something was wrong.
  * @example
@@ -78,13 +85,17 @@ export async function crashMatrix(
   const all = whole.lives[0] ?? [];
   const problems: string[] = [];
   let courses = 0;
+  let acknowledged = 0;
   for (let moment = 0; moment < all.length; moment++) {
     if (!chosen(moment, all.length)) continue;
     const second = deaths === 2 ? [(moment * 7) % (all.length - moment + 5)] : [];
     try {
       const played = await play(await scenario(), [moment, ...second]);
       // On a real disk what is written together differs from course to course: this one may have been over before.
-      if (played.lives.length > 1) courses += 1;
+      if (played.lives.length > 1) {
+        courses += 1;
+        acknowledged += played.acknowledged;
+      }
       if (!isDeepStrictEqual(played.outcome, whole.outcome)) {
         throw new Error(`the outcome is ${JSON.stringify(played.outcome)}, not ${JSON.stringify(whole.outcome)}`);
       }
@@ -92,16 +103,19 @@ export async function crashMatrix(
       problems.push(`${moment} (${all[moment]}${second.length > 0 ? `, then ${second[0]}` : ''}): ${errorText(error)}`);
     }
   }
+  await dismissSpares();
   if (problems.length > 0) {
     throw new Error(`${problems.length} of ${all.length} deaths went wrong:\n${problems.join('\n')}`);
   }
-  return { moments: all, courses };
+  return { moments: all, courses, acknowledged };
 }
 
 interface Played {
   /** What each life has passed. */
   readonly lives: readonly (readonly string[])[];
   readonly outcome: unknown;
+  /** Events that were acknowledged before the last life. */
+  readonly acknowledged: number;
 }
 
 /** Plays one course, with a death at the given moment of each life; the last one lives to the end. */
@@ -109,24 +123,60 @@ async function play(course: CrashCourse, deaths: readonly number[]): Promise<Pla
   const acknowledged = new Map<number, DurableEvent>();
   const lives: (readonly string[])[] = [];
   try {
+    let before = 0;
     for (let number = 1; ; number++) {
-      const journal = await course.open();
-      const started = startLife({ number, journal, deathAt: deaths[number - 1] ?? null, acknowledged });
-      lives.push(started.passed);
-      const failure = await settled(course.live(started.life), started.gone);
-      await started.bury();
-      const dead = started.isDead;
-      if (dead && failure === HANGS) throw new Error('the process hangs when its journal fails');
-      if (!dead && failure !== null) throw failure instanceof Error ? failure : new Error(errorText(failure));
-      if (!dead) {
-        const log = await logOf(journal, course.sessionId);
-        checkLog(log, acknowledged);
-        return { lives, outcome: await course.outcome(log) };
+      const deathAt = deaths[number - 1] ?? null;
+      const ended = await (deathAt !== null && course.process
+        ? livedElsewhere(course, course.process, number, deathAt, acknowledged)
+        : livedHere(course, number, deathAt, acknowledged));
+      lives.push(ended.passed);
+      if (ended.isDead) {
+        before = acknowledged.size;
+        continue;
       }
+      const journal = ended.journal ?? (await course.open());
+      const log = await logOf(journal, course.sessionId);
+      checkLog(log, acknowledged);
+      return { lives, outcome: await course.outcome(log, number - 1), acknowledged: before };
     }
   } finally {
     await course.dispose?.();
   }
+}
+
+interface Ended {
+  readonly passed: readonly string[];
+  readonly isDead: boolean;
+  readonly journal?: Journal;
+}
+
+async function livedHere(
+  course: CrashCourse,
+  number: number,
+  deathAt: number | null,
+  acknowledged: Map<number, DurableEvent>,
+): Promise<Ended> {
+  const journal = await course.open();
+  const started = startLife({ number, journal, deathAt, acknowledged, world: course.world ?? {} });
+  const failure = await settled(course.live(started.life), started.gone);
+  await started.bury();
+  const dead = started.isDead;
+  if (dead && failure === HANGS) throw new Error('the process hangs when its journal fails');
+  if (!dead && failure !== null) throw failure instanceof Error ? failure : new Error(errorText(failure));
+  return { passed: started.passed, isDead: dead, journal };
+}
+
+async function livedElsewhere(
+  course: CrashCourse,
+  process: CrashProcess,
+  number: number,
+  deathAt: number,
+  acknowledged: Map<number, DurableEvent>,
+): Promise<Ended> {
+  const world = course.world ?? {};
+  const life = await liveInProcess({ ...process, number, deathAt, acknowledged, world, patienceMs: PATIENCE_MS });
+  if (life.failure !== null) throw new Error(life.failure);
+  return life;
 }
 
 const HANGS = new Error('the process hangs');

@@ -3,6 +3,7 @@ import {
   defineTool,
   memoryLedger,
   type DurableEvent,
+  type FinishedRun,
   type Journal,
   type Ledger,
   type Memory,
@@ -14,7 +15,7 @@ import {
 import { scriptedModel } from '../scripted-model.ts';
 import { transientMemory, type TransientMemory } from '../transient-memory.ts';
 import type { Turn } from '../turns.ts';
-import type { CrashLife } from './life.ts';
+import type { CrashLife, CrashWorld } from './life.ts';
 
 /** What is outside the processes of a course, and remembers what they did to it. */
 export interface World {
@@ -42,6 +43,24 @@ export const newWorld = (outside: Journal): World => ({
   wrongs: [],
 });
 
+/** The world as processes ask it. */
+export const worldOf = (world: World, sessionId: string): CrashWorld => ({
+  act(name: string, key: string) {
+    world.effects.set(name, [...(world.effects.get(name) ?? []), key]);
+  },
+  say: (type: 'steering' | 'follow_up', text: string) => say(world, sessionId, type, text),
+  wrong: (text: string) => void world.wrongs.push(text),
+  spend(cost: number) {
+    world.spent += cost;
+  },
+  reserve: (id: string, worstCase: number) => world.ledger.reserve(id, worstCase),
+  settle: (id: string, cost: number) => world.ledger.settle(id, cost),
+  release: (id: string) => world.ledger.release(id),
+  balance: () => world.ledger.balance(),
+  raise: (limit: number) => world.ledger.raise(limit),
+  remember: (run: FinishedRun) => world.memory.update(run),
+});
+
 const costOf = ({ input, output }: Usage): number => ((input ?? 0) + (output ?? 0)) / 10_000;
 
 /** What somebody who isn't the session's process says to it, once, whoever makes them say it. */
@@ -52,14 +71,14 @@ const toolNames = ['look', 'charge', 'deploy', 'pick', 'write', 'read'] as const
 type ToolName = (typeof toolNames)[number];
 
 /** The tools of one process. What they do to the world they do between two moments at which it may die. */
-export function toolsOf(world: World, life: CrashLife): Tool[] {
+export function toolsOf(life: CrashLife): Tool[] {
   const act = (name: ToolName, key: string, result: string, also?: () => Promise<unknown>): Promise<string> => {
     const begun = [...life.acknowledged.values()].findLast(
       (event) => event.type === 'tool_started' && event.idempotencyKey === key,
     );
-    if (!begun) world.wrongs.push(`${name} acts before its start is in the log`);
+    if (!begun) tellWrong(life, `${name} acts before its start is in the log`);
     return life.effect(name, async () => {
-      world.effects.set(name, [...(world.effects.get(name) ?? []), key]);
+      await life.ask('act', name, key);
       await also?.();
       return result;
     });
@@ -70,10 +89,8 @@ export function toolsOf(world: World, life: CrashLife): Tool[] {
       name: 'look',
       description: 'Looks.',
       readOnly: true,
-      execute: (_, { idempotencyKey, sessionId }) =>
-        act('look', idempotencyKey, 'all is well; '.repeat(150), () =>
-          say(world, sessionId, 'steering', 'Be careful.'),
-        ),
+      execute: (_, { idempotencyKey }) =>
+        act('look', idempotencyKey, 'all is well; '.repeat(150), () => life.ask('say', 'steering', 'Be careful.')),
     }),
     defineTool({
       name: 'charge',
@@ -100,10 +117,8 @@ export function toolsOf(world: World, life: CrashLife): Tool[] {
       name: 'read',
       description: 'Reads much.',
       readOnly: true,
-      execute: (_, { idempotencyKey, sessionId }) =>
-        act('read', idempotencyKey, 'it says much; '.repeat(60), () =>
-          say(world, sessionId, 'follow_up', 'Wrap it up.'),
-        ),
+      execute: (_, { idempotencyKey }) =>
+        act('read', idempotencyKey, 'it says much; '.repeat(60), () => life.ask('say', 'follow_up', 'Wrap it up.')),
     }),
   ];
 }
@@ -138,7 +153,7 @@ function nextTurn({ messages }: ModelRequest): Turn {
 }
 
 /** The model of one process, which may die before it asks, while it hears the reply, and before it writes it down. */
-export function modelOf(world: World, life: CrashLife): Model {
+export function modelOf(life: CrashLife): Model {
   const scripted = scriptedModel(reply, { cost: costOf, contextWindow: 1100, chunkSize: 4 });
   return {
     ...scripted,
@@ -148,7 +163,7 @@ export function modelOf(world: World, life: CrashLife): Model {
       for await (const event of scripted.stream(request, signal)) {
         if (event.type === 'text_delta' && ++deltas === 2) await life.pass('amid a reply');
         if (event.type === 'finish') {
-          world.spent += costOf(event.usage);
+          await life.ask('spend', costOf(event.usage));
           await life.pass('after a reply');
         }
         yield event;
@@ -157,37 +172,45 @@ export function modelOf(world: World, life: CrashLife): Model {
   };
 }
 
+/** Notes what must not be, where it is seen. */
+export const tellWrong = (life: CrashLife, what: string): void => void life.ask('wrong', what).catch(() => {});
+
 /** Notes when something is asked that the log has an answer to. */
-export function neverAgain(world: World, life: CrashLife, about: string, isAnswer: (key: string) => boolean): void {
+export function neverAgain(life: CrashLife, about: string, isAnswer: (key: string) => boolean): void {
   for (const event of life.acknowledged.values()) {
-    if (event.type === 'decision_made' && isAnswer(event.key)) world.wrongs.push(`${about} was asked again`);
+    if (event.type === 'decision_made' && isAnswer(event.key)) tellWrong(life, `${about} was asked again`);
   }
 }
 
+const ask = <Value>(life: CrashLife, name: string, ...args: readonly unknown[]): Promise<Value> =>
+  life.ask(name, ...args) as Promise<Value>;
+
 /** The ledger as one process reaches it. */
-export function ledgerOf(world: World, life: CrashLife): Ledger {
-  const { ledger } = world;
+export function ledgerOf(life: CrashLife): Ledger {
   return {
-    ...ledger,
     reserve(id, worstCase) {
-      neverAgain(world, life, `the money for ${id}`, (key) => key === id);
-      return life.effect('a reservation', () => ledger.reserve(id, worstCase));
+      neverAgain(life, `the money for ${id}`, (key) => key === id);
+      return life.effect('a reservation', () =>
+        ask<Awaited<ReturnType<Ledger['reserve']>>>(life, 'reserve', id, worstCase),
+      );
     },
-    settle: (id, cost) => life.effect('a settlement', () => ledger.settle(id, cost)),
-    release: (id) => life.effect('a release', () => ledger.release(id)),
+    settle: (id, cost) => life.effect('a settlement', () => ask(life, 'settle', id, cost)),
+    release: (id) => life.effect('a release', () => ask(life, 'release', id)),
+    balance: () => ask(life, 'balance'),
+    raise: (limit) => ask(life, 'raise', limit),
   };
 }
 
 /** The memory as one process reaches it. */
-export function memoryOf(world: World, life: CrashLife): Memory {
+export function memoryOf(life: CrashLife): Memory {
   return {
     async retrieve() {
-      neverAgain(world, life, 'the memory', (key) => key.startsWith('memory:'));
+      neverAgain(life, 'the memory', (key) => key.startsWith('memory:'));
       return life.effect('a retrieval', () => ['The card is on file.']);
     },
     async update(run) {
-      neverAgain(world, life, `the update of ${run.runId}`, (key) => key.startsWith('memory_update:'));
-      await life.effect('an update', () => world.memory.update(run));
+      neverAgain(life, `the update of ${run.runId}`, (key) => key.startsWith('memory_update:'));
+      await life.effect('an update', () => ask(life, 'remember', run));
     },
   };
 }
