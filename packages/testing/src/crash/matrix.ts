@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DurableEvent, Journal } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { logOf } from '../log.ts';
+import { chanceOf } from '../disk/nodes.ts';
 import { checkLog } from './check-log.ts';
 import { startLife, type CrashLife, type CrashWorld } from './life.ts';
 import { dismissSpares, liveInProcess, type CrashProcess } from './process.ts';
@@ -18,6 +19,8 @@ export interface CrashCourse {
   live(life: CrashLife): Promise<void>;
   /** What came of it, or a promise of it: must be the same however often a process died. Throws when it is wrong. */
   outcome(log: readonly DurableEvent[], deaths: number): unknown;
+  /** Whether there is nothing left to do. Until then, another process lives. Default: when one wasn't killed. */
+  isOver?(log: readonly DurableEvent[]): boolean;
   /** What the processes can ask, by `ask`: what is outside and outlives them. */
   readonly world?: CrashWorld;
   /** A program for the lives that end by a death, killed by SIGKILL; without it they are lived, and die, in this process. */
@@ -81,26 +84,24 @@ export async function crashMatrix(
   scenario: () => CrashCourse | Promise<CrashCourse>,
   { moments: chosen = () => true, deaths = 1 }: CrashOptions = {},
 ): Promise<CrashReport> {
-  const whole = await play(await scenario(), []);
+  const whole = await play(await scenario(), () => null);
   const all = whole.lives[0] ?? [];
   const problems: string[] = [];
   let courses = 0;
   let acknowledged = 0;
   for (let moment = 0; moment < all.length; moment++) {
     if (!chosen(moment, all.length)) continue;
-    const second = deaths === 2 ? [(moment * 7) % (all.length - moment + 5)] : [];
+    const second = deaths === 2 ? (moment * 7) % (all.length - moment + 5) : null;
     try {
-      const played = await play(await scenario(), [moment, ...second]);
+      const played = await play(await scenario(), (life) => (life === 1 ? moment : life === 2 ? second : null));
       // On a real disk what is written together differs from course to course: this one may have been over before.
-      if (played.lives.length > 1) {
+      if (played.deaths > 0) {
         courses += 1;
         acknowledged += played.acknowledged;
       }
-      if (!isDeepStrictEqual(played.outcome, whole.outcome)) {
-        throw new Error(`the outcome is ${JSON.stringify(played.outcome)}, not ${JSON.stringify(whole.outcome)}`);
-      }
+      checkOutcome(played, whole);
     } catch (error) {
-      problems.push(`${moment} (${all[moment]}${second.length > 0 ? `, then ${second[0]}` : ''}): ${errorText(error)}`);
+      problems.push(`${moment} (${all[moment]}${second === null ? '' : `, then ${second}`}): ${errorText(error)}`);
     }
   }
   await dismissSpares();
@@ -110,39 +111,104 @@ export async function crashMatrix(
   return { moments: all, courses, acknowledged };
 }
 
+export interface RandomCrashOptions {
+  /** How many courses to play. */
+  readonly courses: number;
+  /** What decides when processes die. Default 1. */
+  readonly seed?: number;
+  /** Processes die at the latest at this moment of their life, counted from 0. Default 60. */
+  readonly latest?: number;
+}
+
+export interface RandomCrashReport {
+  readonly courses: number;
+  /** Processes that were killed, and all that lived. */
+  readonly deaths: number;
+  readonly lives: number;
+  /** Events that were acknowledged before the last death of a course: each of them was found again. */
+  readonly acknowledged: number;
+}
+
+/** Deaths in one course, after which its processes are let live. */
+const MOST_DEATHS = 12;
+
+/**
+ * Plays a scenario again and again, and kills about every second process at a random moment of its life, the next one
+ * included. Checks what `crashMatrix` checks.
+ */
+export async function crashAtRandom(
+  scenario: () => CrashCourse | Promise<CrashCourse>,
+  { courses, seed = 1, latest = 60 }: RandomCrashOptions,
+): Promise<RandomCrashReport> {
+  const chance = chanceOf(seed);
+  const whole = await play(await scenario(), () => null);
+  let deaths = 0;
+  let lives = 0;
+  let acknowledged = 0;
+  try {
+    for (let number = 1; number <= courses; number++) {
+      const course = await scenario();
+      const forever = course.process ? Number.POSITIVE_INFINITY : null;
+      const played = await play(course, (life) => (life > MOST_DEATHS ? forever : Math.floor(chance() * latest)));
+      deaths += played.deaths;
+      lives += played.lives.length;
+      acknowledged += played.acknowledged;
+      checkOutcome(played, whole);
+    }
+  } finally {
+    await dismissSpares();
+  }
+  return { courses, deaths, lives, acknowledged };
+}
+
+function checkOutcome(played: Played, whole: Played): void {
+  if (isDeepStrictEqual(played.outcome, whole.outcome)) return;
+  throw new Error(`the outcome is ${JSON.stringify(played.outcome)}, not ${JSON.stringify(whole.outcome)}`);
+}
+
 interface Played {
   /** What each life has passed. */
   readonly lives: readonly (readonly string[])[];
   readonly outcome: unknown;
-  /** Events that were acknowledged before the last life. */
+  readonly deaths: number;
+  /** Events that were acknowledged before the last death. */
   readonly acknowledged: number;
 }
 
-/** Plays one course, with a death at the given moment of each life; the last one lives to the end. */
-async function play(course: CrashCourse, deaths: readonly number[]): Promise<Played> {
+/** Plays one course, with a death at the given moment of a life, if it comes to it. Null is for those that live here. */
+async function play(course: CrashCourse, deathOf: (life: number) => number | null): Promise<Played> {
   const acknowledged = new Map<number, DurableEvent>();
   const lives: (readonly string[])[] = [];
   try {
     let before = 0;
+    let deaths = 0;
     for (let number = 1; ; number++) {
-      const deathAt = deaths[number - 1] ?? null;
+      const deathAt = deathOf(number);
       const ended = await (deathAt !== null && course.process
         ? livedElsewhere(course, course.process, number, deathAt, acknowledged)
         : livedHere(course, number, deathAt, acknowledged));
       lives.push(ended.passed);
       if (ended.isDead) {
         before = acknowledged.size;
+        deaths += 1;
         continue;
       }
       const journal = ended.journal ?? (await course.open());
       const log = await logOf(journal, course.sessionId);
+      if (course.isOver?.(log) === false) {
+        if (number > MOST_LIVES) throw new Error(`after ${number} processes there is still something to do`);
+        continue;
+      }
       checkLog(log, acknowledged);
-      return { lives, outcome: await course.outcome(log, number - 1), acknowledged: before };
+      return { lives, deaths, outcome: await course.outcome(log, deaths), acknowledged: before };
     }
   } finally {
     await course.dispose?.();
   }
 }
+
+/** Processes in one course, which then gets nowhere. */
+const MOST_LIVES = 100;
 
 interface Ended {
   readonly passed: readonly string[];
