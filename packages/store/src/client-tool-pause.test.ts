@@ -16,7 +16,7 @@ describe('a run that waits for its client, and goes on in another process', () =
     expect(courses).toBe(100);
     expect(deaths).toBeGreaterThan(100);
     // Three processes have work to do when none dies.
-    expect(lives - deaths).toBeGreaterThanOrEqual(200);
+    expect(lives - deaths).toBeGreaterThan(150);
   }, 60_000);
 
   it('S1, S2: does so too when those are processes that are killed', async () => {
