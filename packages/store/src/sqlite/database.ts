@@ -65,8 +65,11 @@ const SNAPSHOTS = `
 /** What `list` shows of a session besides its first prompt, as JSON; null for those of an earlier format. */
 const FACTS = 'ALTER TABLE sessions ADD COLUMN facts TEXT';
 
+/** The checksum of an event: see `sumOf`. Null for those of an earlier format. */
+const SUMS = 'ALTER TABLE events ADD COLUMN sum INTEGER';
+
 /** The steps from each format to the next. Never changed, only added to. */
-const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS, FACTS];
+const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS, FACTS, SUMS];
 
 /** The format this version writes, kept in `PRAGMA user_version`. */
 const FORMAT = STEPS.length;

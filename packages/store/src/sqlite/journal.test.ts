@@ -128,7 +128,7 @@ describe('the file', () => {
     await before.create('s', created('s'));
     await before.close();
     const older = new DatabaseSync(path);
-    older.exec('ALTER TABLE sessions DROP COLUMN facts; PRAGMA user_version = 2');
+    older.exec('ALTER TABLE sessions DROP COLUMN facts; ALTER TABLE events DROP COLUMN sum; PRAGMA user_version = 2');
     older.close();
     const journal = open(path);
     expect((await journal.list()).sessions).toMatchObject([{ sessionId: 's' }]);

@@ -10,6 +10,7 @@ import { journalErrors } from '@treadle/core';
 import { corrupt } from './errors.ts';
 import type { SessionRow, Store } from './statements.ts';
 import { findSession } from './statements.ts';
+import { sumOf, type SummedRow } from './sum.ts';
 import { sessionOf } from './write.ts';
 
 /** A row id and the numbers to read of it. */
@@ -19,9 +20,9 @@ interface Stretch {
   readonly last: number;
 }
 
-interface EventRow {
-  readonly seq: number;
-  readonly body: string;
+/** `sum` is null in rows of an earlier format. */
+interface EventRow extends SummedRow {
+  readonly sum: number | null;
 }
 
 /** What a reader fetches at a time: enough to be quick, little enough to keep neither the process nor the memory busy. */
@@ -53,7 +54,9 @@ function fetchBatch(store: Store, part: Stretch): EventRow[] {
   return rows;
 }
 
-function parseEvent(path: string, name: string, { seq, body }: EventRow): DurableEvent {
+function parseEvent(path: string, name: string, row: EventRow): DurableEvent {
+  const { seq, body, sum } = row;
+  if (sum !== null && sum !== sumOf(row)) throw corrupt(path, `event ${seq} of session ${name} isn't what was written`);
   let event: unknown;
   try {
     event = JSON.parse(body);

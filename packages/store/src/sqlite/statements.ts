@@ -18,12 +18,12 @@ const SOURCES = {
     INSERT INTO sessions (session_id, parent, base, created_at, agent_id, first_prompt, first_prompt_seq, facts)
     VALUES (:name, :parent, :base, :at, :agentId, :firstPrompt, :firstPromptSeq, :facts) RETURNING id`,
   addEvent: `
-    INSERT INTO events (id, at, posted, body)
-    VALUES ((${whole(':session')} << 32) + ${whole(':seq')}, :at, :posted, :body)`,
+    INSERT INTO events (id, at, posted, body, sum)
+    VALUES ((${whole(':session')} << 32) + ${whole(':seq')}, :at, :posted, :body, :sum)`,
   // The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log.
   append: `
-    INSERT INTO events (id, at, posted, body)
-    SELECT (leases.session << 32) + ${whole(':expected')} + 1, :at, 0, :body FROM leases
+    INSERT INTO events (id, at, posted, body, sum)
+    SELECT (leases.session << 32) + ${whole(':expected')} + 1, :at, 0, :body, :sum FROM leases
     WHERE leases.session = ${SESSION} AND leases.epoch = :epoch
       AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32))
         = (leases.session << 32) + ${whole(':expected')}`,
@@ -49,7 +49,7 @@ const SOURCES = {
   release: 'DELETE FROM leases WHERE session = :session AND epoch = :epoch',
   dropLease: 'DELETE FROM leases WHERE session = :session',
   events: `
-    SELECT id & 0xffffffff AS seq, body FROM events
+    SELECT id & 0xffffffff AS seq, at, posted, body, sum FROM events
     WHERE id BETWEEN (${whole(':session')} << 32) + ${whole(':from')} AND (${whole(':session')} << 32) + ${whole(':to')}
     ORDER BY id`,
   list: `

@@ -2,6 +2,7 @@ import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, Sessio
 import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
 import { transaction } from './database.ts';
 import type { SessionRow, Store } from './statements.ts';
+import { sumOf, type SummedRow } from './sum.ts';
 import { findSession } from './statements.ts';
 
 export function sessionOf(store: Store, name: string): SessionRow {
@@ -34,9 +35,12 @@ export function createSession(
       firstPromptSeq: inherits ? parent.firstPromptSeq : null,
       facts: JSON.stringify(factsAfter({}, first)),
     }) as { id: number };
-    store.addEvent.run({ session: row.id, seq: base + 1, at: first.at, posted: 0, body: JSON.stringify(first) });
+    addEvent(store, row.id, { seq: base + 1, at: first.at, posted: 0, body: JSON.stringify(first) });
   });
 }
+
+const addEvent = (store: Store, session: number, row: SummedRow): unknown =>
+  store.addEvent.run({ session, ...row, sum: sumOf(row) });
 
 /** Remembers an input's key, and the session's first prompt. */
 function noteInput(store: Store, session: number, key: string, input: SessionInput, seq: number): void {
@@ -61,7 +65,7 @@ export function postInput(store: Store, name: string, input: SessionInput, key: 
     const before = store.input.get({ session, key }) as { seq: number } | undefined;
     if (before) return { seq: before.seq, duplicate: true };
     const seq = last + 1;
-    store.addEvent.run({ session, seq, at, posted: 1, body });
+    addEvent(store, session, { seq, at, posted: 1, body });
     noteInput(store, session, key, input, seq);
     noteFacts(store, session, event);
     return { seq, duplicate: false };
@@ -88,8 +92,11 @@ function writeAll(
   bodies: readonly DurableEventBody[],
   texts: readonly string[],
 ): boolean {
-  const write = (at: number, index: number): boolean =>
-    store.append.run({ name, epoch, expected: expected + index, at, body: texts[index] ?? '' }).changes === 1;
+  const write = (at: number, index: number): boolean => {
+    const body = texts[index] ?? '';
+    const sum = sumOf({ seq: expected + index + 1, at, posted: 0, body });
+    return store.append.run({ name, epoch, expected: expected + index, at, body, sum }).changes === 1;
+  };
   const [first] = bodies;
   if (bodies.length === 1 && first && first.type !== 'input_received') return write(first.at, 0);
   return transaction(store.db, () => {

@@ -126,6 +126,8 @@ export async function crashProcess(part: {
       say({ ...message, id });
     });
 
+  // Nobody is left to tell it anything, or to be told.
+  process.once('disconnect', () => process.exit());
   const { number, input, log } = await new Promise<ToChild & { type: 'start' }>((resolve) => {
     process.on('message', (message: ToChild) => {
       if (message.type === 'start') resolve(message);
