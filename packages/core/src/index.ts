@@ -23,6 +23,7 @@ export {
   type BlobSweepReport,
   type PutBlobOptions,
 } from './blobs/blobs.ts';
+export type { BlobOptions } from './blobs/keeper.ts';
 export { memoryBlobs } from './blobs/memory.ts';
 export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './blobs/sweep.ts';
 export { changesFacts, factsAfter, type SessionFacts } from './journal/session-facts.ts';

@@ -1,4 +1,5 @@
 import type { Agent } from './agent.ts';
+import type { BlobKeeper } from './blobs/keeper.ts';
 import type { ClientToolResult, Continuation, InputMessage, SessionInput } from './events/events.ts';
 import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { userMessage, type UserInput } from './input.ts';
@@ -31,6 +32,8 @@ export interface SessionParts {
   readonly ids: Ids;
   readonly random: () => number;
   readonly owner: string;
+  /** Null where it keeps none. */
+  readonly blobs: BlobKeeper | null;
   readonly state: SessionState;
   readonly keeper: SnapshotKeeper | null;
   readonly hub: Hub;
@@ -351,7 +354,7 @@ export function start(
 }
 
 export function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
-  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks, childRunner } = parts;
+  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks, childRunner, blobs } = parts;
   parts.opened = null;
   return drive({
     journal,
@@ -363,6 +366,7 @@ export function driveHere(parts: SessionParts, begin: () => Promise<void>, input
     random,
     input,
     begin,
+    blobs,
     opened,
     tasks,
     children: childRunner,

@@ -1,10 +1,14 @@
 import type { Agent } from './agent.ts';
+import type { Blobs } from './blobs/blobs.ts';
+import { blobKeeper, type BlobOptions } from './blobs/keeper.ts';
+import { inputMovedOut } from './blobs/move-out.ts';
 import {
   EVENT_VERSION,
   type ClientToolResult,
   type Continuation,
   type PreviousSession,
   type QueueKind,
+  type SessionInput,
 } from './events/events.ts';
 import { isStream, userMessage, userMessages, type PromptInput, type UserInput } from './input.ts';
 import type { Journal } from './journal/journal.ts';
@@ -32,6 +36,8 @@ import type { TaskControl } from './tasks/control.ts';
 export interface SessionOptions {
   /** Where the log is kept. Default: this process's memory. */
   readonly journal?: Journal;
+  /** Where what is too big for a log is kept: `docs/files.md`. Default: nowhere, and everything is in the log. */
+  readonly blobs?: Blobs | BlobOptions;
   readonly clock?: Clock;
   readonly ids?: Ids;
   /** Numbers from 0 to 1, for the spread of retries. Default: the platform's. */
@@ -216,6 +222,8 @@ async function loadParts(
   watcher: Watcher | null,
 ): Promise<runs.SessionParts> {
   const { journal, clock = systemClock, ids = randomIds, owner = 'this process' } = options;
+  const blobs = blobKeeper(options.blobs);
+  const write = (input: SessionInput) => journal.post(sessionId, input, ids.create('input'), clock.now());
   const parts: runs.SessionParts = {
     agent,
     journal,
@@ -225,7 +233,8 @@ async function loadParts(
     random: options.random ?? Math.random,
     ...(await openState(journal, sessionId)),
     hub: createHub(options.onObserverError ?? warn, watcher),
-    post: (input) => journal.post(sessionId, input, ids.create('input'), clock.now()),
+    blobs,
+    post: blobs ? async (input) => write(await inputMovedOut(blobs, input)) : write,
     active: null,
     queue: Promise.resolve(),
     opened,

@@ -39,15 +39,16 @@ const estimateJson = (value: unknown): number => estimateText(JSON.stringify(val
 /** Bytes that a base64 text stands for. */
 const decodedLength = (base64: string): number => Math.floor((base64.length * 3) / 4);
 
-function estimateImage({ data }: ImageBlock): number {
-  if (data === undefined) return IMAGE_BY_URL;
-  const tokens = Math.ceil(decodedLength(data) / IMAGE_BYTES_PER_TOKEN);
+function estimateImage({ data, blob }: ImageBlock): number {
+  if (data === undefined && blob === undefined) return IMAGE_BY_URL;
+  const bytes = blob ? blob.size : decodedLength(data ?? '');
+  const tokens = Math.ceil(bytes / IMAGE_BYTES_PER_TOKEN);
   return Math.min(Math.max(tokens, IMAGE_LEAST), IMAGE_MOST);
 }
 
-function estimateFile({ mediaType, data }: FileBlock): number {
-  if (data === undefined) return TOKENS_PER_PAGE;
-  const bytes = decodedLength(data);
+function estimateFile({ mediaType, data, blob }: FileBlock): number {
+  if (data === undefined && blob === undefined) return TOKENS_PER_PAGE;
+  const bytes = blob ? blob.size : decodedLength(data ?? '');
   if (mediaType === 'application/pdf') return Math.max(1, Math.ceil(bytes / BYTES_PER_PAGE)) * TOKENS_PER_PAGE;
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

@@ -86,4 +86,8 @@ export async function readHandle(log: LogReader, handle: string): Promise<Messag
 }
 
 const isNamed = (message: Message, id: string): boolean =>
-  message.id === id || (message.role === 'tool' && message.callId === id);
+  message.id === id || (message.role === 'tool' && (message.callId === id || hasWhole(message, id)));
+
+/** Whether a text of it was cut, and this is the blob of the whole one. */
+const hasWhole = ({ content }: ToolResultMessage, id: string): boolean =>
+  content.some((block) => block.type === 'text' && block.whole?.id === id);

@@ -3,6 +3,7 @@ import type { Message } from '../messages/message.ts';
 import { defineTool } from '../tools/define.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import { headOf } from './cut.ts';
+import { linesOfStream, pieceOfStream, wholeTexts } from './recall-whole.ts';
 
 /** Characters one call returns unless it asks for another number, and at most. */
 const DEFAULT_LIMIT = 20_000;
@@ -41,6 +42,12 @@ export function recallTool(): Tool {
     },
     readOnly: true,
     async execute({ handle, offset = 0, limit = DEFAULT_LIMIT, search }, context) {
+      const kept = await keptTexts(context, handle);
+      if (kept) {
+        return search === undefined || search === ''
+          ? await pieceOfStream(kept, offset, Math.min(limit, MOST))
+          : await linesOfStream(kept, search, offset, Math.min(limit, MOST));
+      }
       const text = await recalled(context, handle);
       if (text === null) return { content: `Nothing in this conversation is named ${handle}.`, isError: true };
       return search === undefined || search === ''
@@ -48,6 +55,16 @@ export function recallTool(): Tool {
         : linesWith(text, search, offset, limit);
     },
   });
+}
+
+/** What a handle names, where the whole of it is kept as a blob: it is read piece by piece, for it may be long. */
+async function keptTexts({ readHistory, blobs }: ToolContext, handle: string): Promise<AsyncIterable<string> | null> {
+  if (!readHistory || !blobs) return null;
+  const [only, more] = await readHistory(handle);
+  if (only?.role !== 'tool' || more) return null;
+  const named = only.content.filter((block) => block.type === 'text' && block.whole?.id === handle);
+  const blocks = named.length > 0 ? named.slice(0, 1) : only.content;
+  return blocks.some((block) => block.type === 'text' && block.whole) ? wholeTexts(blocks, blobs) : null;
 }
 
 /** What a handle names, as text; null when it names nothing. */

@@ -123,7 +123,7 @@ function observeResult(guard: GuardState, { name, content, isError }: ObservedCa
   }
   const digest = createDigest();
   digest.text(name);
-  for (const block of content) digest.json({ ...block });
+  for (const block of content) digest.json(block as unknown as JsonObject);
   const value = digest.value();
   const count = guard.error?.digest === value ? guard.error.count + 1 : 1;
   const said = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ');
@@ -136,7 +136,7 @@ function digestOf(calls: readonly ObservedCall[]): string {
     digest.text(name);
     digest.json(args);
     digest.json(isError);
-    for (const block of content) digest.json({ ...block });
+    for (const block of content) digest.json(block as unknown as JsonObject);
   }
   return digest.value();
 }

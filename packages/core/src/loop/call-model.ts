@@ -1,4 +1,6 @@
 import type { DurableEventBody } from '../events/events.ts';
+import type { BlobKeeper } from '../blobs/keeper.ts';
+import { eventsMovedOut } from '../blobs/move-out.ts';
 import { promptTokens } from '../context/measure.ts';
 import { errorText } from '../errors.ts';
 import type { AssistantContent } from '../messages/content.ts';
@@ -12,6 +14,7 @@ import { untilInterrupted } from './interrupt.ts';
 import { openMessage, type OpenMessage } from './open-message.ts';
 import type { Step } from './step.ts';
 import { modelRequest } from './request.ts';
+import { requestWithBlobs, warnOfBlob } from './request-blobs.ts';
 import { meterFor, settleCall, type Spending } from './settle-call.ts';
 
 type Finish = Extract<ModelEvent, { type: 'finish' }>;
@@ -52,7 +55,8 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
     const stream = consume(context, step, model, open, facts, abort.signal);
     const ending = await untilInterrupted(interrupt, stream, INTERRUPTED);
     if (ending.type === 'overspent') abort.abort();
-    const events = outcomeEvents(context, { step, model, open, facts }, ending);
+    const outcome = outcomeEvents(context, { step, model, open, facts }, ending);
+    const events = context.blobs ? await kept(context, context.blobs, outcome) : outcome;
     await context.log.record([...events, ...settlement(context, model, open, ending)]);
   } finally {
     forget();
@@ -60,14 +64,26 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
   }
 }
 
+/** What a model drew goes into the log as it is where it can't be kept apart. */
+const kept = (
+  context: PerformContext,
+  blobs: BlobKeeper,
+  events: readonly DurableEventBody[],
+): Promise<readonly DurableEventBody[]> =>
+  eventsMovedOut(blobs, events).catch((error: unknown) => {
+    warnOfBlob(context, `What the model made stays in the log: ${errorText(error)}`);
+    return events;
+  });
+
 async function consume(
-  { agent, state, observed, emit }: PerformContext,
+  context: PerformContext,
   { money }: Extract<Step, { type: 'call_model' }>,
   model: Model,
   open: OpenMessage,
   facts: StreamFacts,
   signal: AbortSignal,
 ): Promise<Ending> {
+  const { agent, state, observed, emit } = context;
   const meter = meterFor(money?.stopAfter);
   const takeEvent = (event: ModelEvent): Ending | null => {
     if (signal.aborted) return INTERRUPTED;
@@ -87,7 +103,10 @@ async function consume(
     return null;
   };
   try {
-    const iterator = model.stream(modelRequest(state, agent, model, money?.maxTokens), signal)[Symbol.asyncIterator]();
+    const written = modelRequest(state, agent, model, money?.maxTokens);
+    const request = state.needsBlobs ? await requestWithBlobs(context, written) : written;
+    if (signal.aborted) return INTERRUPTED;
+    const iterator = model.stream(request, signal)[Symbol.asyncIterator]();
     for (;;) {
       const event = iterator.ready?.() ?? (await nextEvent(iterator));
       if (event === null) break;

@@ -1,4 +1,5 @@
 import type { Agent } from '../agent.ts';
+import type { BlobKeeper } from '../blobs/keeper.ts';
 import type { LiveEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -32,6 +33,8 @@ export interface PerformContext {
   readonly tasks: TaskDesk | null;
   /** Runs the sub-agents that calls start. */
   readonly children: ChildRunner;
+  /** The session's blobs; null where it keeps none. */
+  readonly blobs: BlobKeeper | null;
   /** See `ToolContext`. */
   readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }

@@ -1,4 +1,5 @@
 import type { Agent } from '../agent.ts';
+import type { BlobKeeper } from '../blobs/keeper.ts';
 import { readHandle } from '../context/history.ts';
 import { EVENT_VERSION, type DurableEvent, type LiveEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
@@ -57,6 +58,7 @@ export interface DriveOptions {
   readonly input: OpenInput;
   /** Where background tasks are begun and ended; null when the agent has none. */
   readonly tasks: TaskDesk | null;
+  readonly blobs: BlobKeeper | null;
 }
 
 /**
@@ -131,7 +133,7 @@ function contextOf(
   settlements: LedgerSettlements | null,
 ): PerformContext {
   const ledgerHeard = (): Promise<void> => settlements?.done() ?? Promise.resolve();
-  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks } = options;
+  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks, blobs } = options;
   const readHistory = (handle: string): Promise<Message[]> =>
     readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
   return {
@@ -149,6 +151,7 @@ function contextOf(
     readHistory,
     ledgerHeard,
     children: options.children,
+    blobs,
   };
 }
 

@@ -1,3 +1,4 @@
+import { needsBlob } from '../blobs/move-out.ts';
 import { NO_ANCHOR } from '../context/measure.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
@@ -15,6 +16,7 @@ export function spend(run: RunState, usage: Usage, cost: number | null): void {
 /** A new conversation takes the place of the old one: nothing that was known of that one holds. */
 export function replaceView(state: SessionState, messages: readonly Message[]): void {
   state.view = [...messages];
+  if (messages.some(needsBlob)) state.needsBlobs = true;
   state.container = null;
   state.anchor = NO_ANCHOR;
   state.slots.clear();

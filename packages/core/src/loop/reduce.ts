@@ -1,4 +1,5 @@
 import type { DurableEvent, QueueKind } from '../events/events.ts';
+import { needsBlob } from '../blobs/move-out.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
@@ -256,6 +257,7 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
   if (event.inView) state.view.push(message);
   if (state.tasks && event.notice?.type === 'task') tasks.taskDelivered(state.tasks, event.notice.taskId);
+  if (needsBlob(message)) state.needsBlobs = true;
   noteSlot(state.slots, message);
   if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
     state.notes = state.notes.filter(({ id }) => id !== message.id);
@@ -433,7 +435,11 @@ function runEnded(state: SessionState, { runId, inputSeq }: EventOf<'run_ended'>
 function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   const run = openRun(state, event);
   const turn = openTurn(state, event);
-  for (const { result } of turn.calls) if (result) state.view.push(result);
+  for (const { result } of turn.calls) {
+    if (!result) continue;
+    state.view.push(result);
+    if (needsBlob(result)) state.needsBlobs = true;
+  }
   for (const [key, { turnIndex }] of state.decisions) if (turnIndex === event.turnIndex) state.decisions.delete(key);
   run.last = turnOutcome(turn);
   run.turn = null;

@@ -1,3 +1,4 @@
+import { RECALL } from '../context/recall.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import { copyJson } from '../json.ts';
 import { startedText, taskIdOf } from '../tasks/delivery.ts';
@@ -73,7 +74,7 @@ const factsOf = ({ sessionId }: SessionState, task: TaskState): TaskFacts => {
 };
 
 async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWatch): Promise<NormalOutput> {
-  const { agent, clock, tasks } = context;
+  const { agent, clock, tasks, blobs } = context;
   const tool = agent.tools.get(facts.toolName);
   if (!tool) return errorOutput(`There is no tool ${facts.toolName} any more.`);
   const checked = await checkArguments(tool, copyJson(facts.arguments));
@@ -91,7 +92,10 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
       idempotencyKey,
       readHistory: context.readHistory,
       ...(tasks === null ? {} : { tasks: tasks.control }),
+      ...(blobs ? { blobs: blobs.store } : {}),
     },
+    keeper: blobs,
+    canRecall: agent.tools.has(RECALL),
     timeoutMs: agent.background?.timeoutMs,
     maxLength: agent.maxToolResultLength,
     clock,

@@ -1,4 +1,5 @@
 import { DEFAULT_CONCURRENCY } from '../agent.ts';
+import { RECALL } from '../context/recall.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import { copyJson, type JsonObject } from '../json.ts';
 import { checkArguments, executeTool, issuesText } from '../tools/execute.ts';
@@ -153,7 +154,7 @@ async function runJob(
   { call, tool, args }: ToolJob,
   startedAt: number,
 ): Promise<void> {
-  const { state, clock, log, agent } = context;
+  const { state, clock, log, agent, blobs } = context;
   const named = { callId: call.callId, toolName: call.name };
   const idempotencyKey = callKey(state, call);
   // The client runs it: the plan pauses for its result once all else is done.
@@ -174,10 +175,13 @@ async function runJob(
       idempotencyKey,
       readHistory: context.readHistory,
       ...(context.tasks === null ? {} : { tasks: context.tasks.control }),
+      ...(blobs ? { blobs: blobs.store } : {}),
     },
     // A sub-agent has limits of its own.
     timeoutMs: tool.timeoutMs ?? (child ? undefined : agent.toolTimeoutMs),
     ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
+    keeper: blobs,
+    canRecall: agent.tools.has(RECALL),
     maxLength: agent.maxToolResultLength,
     clock,
     onInterrupt: (stop) => context.interrupt.on(stop),

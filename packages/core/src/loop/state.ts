@@ -166,6 +166,8 @@ export interface SessionState {
   epoch: number;
   /** The conversation as models see it, extension messages included, oldest first. */
   view: Message[];
+  /** Present once a message needed a blob to be sent: from then on requests are looked through for them. */
+  needsBlobs?: true;
   /** How much of the view has been counted by a provider. */
   anchor: ViewAnchor;
   /** Tokens of the view after its last compaction; null when it hasn't been compacted. */

@@ -11,6 +11,7 @@ import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import type { PerformContext } from './context.ts';
 import { priceOf } from './price.ts';
 import { isForModel, modelRequest } from './request.ts';
+import { requestWithBlobs } from './request-blobs.ts';
 import { payForSummary } from './summary-budget.ts';
 
 /** What summaries have used so far. */
@@ -136,7 +137,10 @@ async function ask(
     const cancel = clock.after(policy.timeoutMs, () => give(`The summary took more than ${policy.timeoutMs} ms.`));
     forget = interrupt.on(() => give('The compaction was interrupted.'));
     const request = summaryRequestOf(context, summariser, messages, options);
-    void read(model, request, abort.signal, spent, summariser).then(settle, (thrown: unknown) =>
+    const answer = context.state.needsBlobs
+      ? requestWithBlobs(context, request).then((whole) => read(model, whole, abort.signal, spent, summariser))
+      : read(model, request, abort.signal, spent, summariser);
+    void answer.then(settle, (thrown: unknown) =>
       give(`The model threw instead of streaming an error: ${errorText(thrown)}`),
     );
   });

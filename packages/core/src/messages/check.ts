@@ -1,3 +1,4 @@
+import { isBlobId } from '../blobs/blobs.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
@@ -126,7 +127,7 @@ export function checkContent(value: unknown, role: string, path: string): readon
       if (typeof block[field] !== 'string') throw invalid(`${at}.${field}`, 'must be a string');
     }
     const source = SOURCES[type];
-    if (source && !source.some((field) => typeof block[field] === 'string')) {
+    if (source && !source.some((field) => typeof block[field] === 'string') && !isBlobRef(block['blob'])) {
       throw invalid(at, `must have one of ${source.join(', ')}`);
     }
     if (type === 'tool_call' && !isJsonObject(block['arguments']))
@@ -134,6 +135,9 @@ export function checkContent(value: unknown, role: string, path: string): readon
     return block;
   });
 }
+
+const isBlobRef = (value: unknown): boolean =>
+  isJsonObject(value) && typeof value['id'] === 'string' && isBlobId(value['id']) && typeof value['size'] === 'number';
 
 /**
  * Every call gets exactly one result, right after its message and in call order: the first one that follows before the

@@ -1,3 +1,4 @@
+import type { BlobRef } from '../blobs/blobs.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
 /** Plain text. */
@@ -8,26 +9,30 @@ export interface TextBlock {
   readonly citations?: readonly JsonValue[];
   /** Other opaque fields that must return unchanged, such as an item id or a thought signature. */
   readonly opaque?: JsonObject;
+  /** The whole of a text whose middle was cut out, in UTF-8. No model gets it. */
+  readonly whole?: BlobRef;
 }
 
-/** An image. Exactly one of `data` (base64) or `url` is set. */
+/** An image. Exactly one of `data` (base64), `url` or `blob` is set; a model never gets a `blob`, but what is in it. */
 export interface ImageBlock {
   readonly type: 'image';
   /** For example `image/png`. */
   readonly mediaType: string;
   readonly data?: string;
   readonly url?: string;
+  readonly blob?: BlobRef;
   /** Opaque fields that must return to the provider unchanged, such as a thought signature. */
   readonly opaque?: JsonObject;
 }
 
-/** A file: inline (`data`, base64), by URL, or by the provider's own id. */
+/** A file: inline (`data`, base64), by URL, as a blob, or by the provider's own id. */
 export interface FileBlock {
   readonly type: 'file';
   readonly mediaType: string;
   readonly name?: string;
   readonly data?: string;
   readonly url?: string;
+  readonly blob?: BlobRef;
   /** An id that only `provider` understands. */
   readonly fileId?: string;
   readonly provider?: string;

@@ -2,7 +2,8 @@ import { errorText } from '../errors.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Tool, ToolOutput } from '../tools/tool.ts';
+import { isToolStream } from '../tools/tool-stream.ts';
+import type { Tool, ToolOutput, ToolStream } from '../tools/tool.ts';
 import { guardModel } from './guard-model.ts';
 import { createRedactor, type Redactor } from './redactor.ts';
 import type { Model } from '../model/model.ts';
@@ -87,16 +88,29 @@ function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[]): T
             return context.signal;
           },
           ...(context.readHistory ? { readHistory: context.readHistory } : {}),
+          ...(context.blobs ? { blobs: context.blobs } : {}),
           update: (partial: ToolOutput) => context.update(clean(partial)),
           progress: (text: string) => context.progress(redactor.redact(text)),
         };
-        return clean(await execute(args, told));
+        const output = await execute(args, told);
+        return isToolStream(output) ? cleanStream(output, redactor) : clean(output);
       } catch (thrown) {
         // oxlint-disable-next-line eslint/preserve-caught-error -- the cause says what must not be said
         throw new Error(redactor.redact(errorText(thrown)));
       }
     },
   } satisfies Tool);
+}
+
+/** What may be the beginning of a secret comes with a later piece. */
+async function* cleanStream(stream: ToolStream, redactor: Redactor): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const cleaner = redactor.stream();
+  for await (const piece of stream) {
+    yield cleaner.push(typeof piece === 'string' ? decoder.decode() + piece : decoder.decode(piece, { stream: true }));
+  }
+  yield cleaner.push(decoder.decode());
+  yield cleaner.end();
 }
 
 function revealed(args: JsonObject, redactor: Redactor, names: readonly string[]): JsonObject {

@@ -12,6 +12,7 @@ import type {
   Tool,
   ToolContext,
   ToolOutput,
+  ToolStream,
 } from './tool.ts';
 import { compileSchema } from './validate.ts';
 import { MAX_ISSUES, pointerOf } from './validate-run.ts';
@@ -54,7 +55,10 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
     | {
         readonly runs?: 'server';
         /** Does the work. What it throws becomes an error result the model reads. */
-        readonly execute: (args: ToolArguments<P>, context: ToolContext) => Promise<ToolOutput> | ToolOutput;
+        readonly execute: (
+          args: ToolArguments<P>,
+          context: ToolContext,
+        ) => Promise<ToolOutput | ToolStream> | ToolOutput | ToolStream;
       }
     | { readonly runs: 'client'; readonly execute?: never }
   );

@@ -1,8 +1,10 @@
 import type { JsonObject } from '../json.ts';
 import { errorText } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { BlobKeeper } from '../blobs/keeper.ts';
+import { isPlain, keptOutput, type OutputKeeping } from './keep-output.ts';
 import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
-import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext, ToolOutput } from './tool.ts';
+import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext, ToolOutput, ToolStream } from './tool.ts';
 
 /** Milliseconds a tool has, after its signal was aborted, to clean up and say what it had done. */
 const ABORT_GRACE_MS = 100;
@@ -13,6 +15,10 @@ export interface Execution {
   /** What the tool's `check` returned. */
   readonly args: unknown;
   readonly facts: Omit<ToolContext, 'signal' | 'update' | 'progress'>;
+  /** Keeps what is too long or too big; null for none. */
+  readonly keeper: BlobKeeper | null;
+  /** Whether the model has the tool that reads what was cut out. */
+  readonly canRecall: boolean;
   readonly timeoutMs: number | undefined;
   /** Milliseconds to end in when it is stopped, where they differ. */
   readonly graceMs?: number;
@@ -73,10 +79,15 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
         if (!settled) execution.progress(text);
       },
     };
-    const done = (output: ToolOutput): void =>
-      settle(stopping === null ? normalOutput(output, maxLength) : stopped(stopping, output, maxLength));
+    const { keeper, canRecall } = execution;
+    const keeping: OutputKeeping = { maxLength, keeper, canRecall, stopped: () => stopping !== null };
+    const end = (output: NormalOutput): void => settle(stopping === null ? output : stopped(stopping, output));
     const failed = (thrown: unknown): void =>
       settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`));
+    const done = (output: ToolOutput | ToolStream): void => {
+      if (isPlain(output, keeping)) end(normalOutput(output, maxLength));
+      else keptOutput(output, keeping).then(end, failed);
+    };
     // A tool that throws or returns at once is no different from one that promises.
     try {
       const output = execute(execution.args, context);
@@ -88,8 +99,7 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
 }
 
 /** A stopped call is an error, and what it could still say is worth reading. */
-function stopped(why: string, output: ToolOutput, maxLength: number): NormalOutput {
-  const said = normalOutput(output, maxLength);
+function stopped(why: string, said: NormalOutput): NormalOutput {
   return { ...said, isError: true, content: [{ type: 'text', text: why }, ...said.content] };
 }
 

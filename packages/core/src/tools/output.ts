@@ -1,4 +1,4 @@
-import type { FileBlock, ToolResultContent } from '../messages/content.ts';
+import type { FileBlock, TextBlock, ToolResultContent } from '../messages/content.ts';
 import { asJson, isJsonObject, type JsonValue } from '../json.ts';
 import type { ToolOutput } from './tool.ts';
 
@@ -69,7 +69,20 @@ function isBlock(block: unknown): boolean {
   return block['type'] === 'file' && has('mediaType') && has('data', 'url', 'fileId');
 }
 
-function capped(blocks: readonly ToolResultContent[], maxLength: number): readonly ToolResultContent[] {
+/** What is said of a text that is cut, and where the whole of it is. */
+export interface KeptWhole {
+  readonly whole?: NonNullable<TextBlock['whole']>;
+  readonly note: string;
+}
+
+const NONE: ReadonlyMap<TextBlock, KeptWhole> = new Map();
+
+/** Blocks whose texts have at most so many characters in all. */
+export function capped(
+  blocks: readonly ToolResultContent[],
+  maxLength: number,
+  wholes: ReadonlyMap<TextBlock, KeptWhole> = NONE,
+): readonly ToolResultContent[] {
   let length = 0;
   let wellFormed = true;
   for (const block of blocks) {
@@ -79,15 +92,20 @@ function capped(blocks: readonly ToolResultContent[], maxLength: number): readon
   }
   if (length <= maxLength && wellFormed) return blocks;
   const share = length > maxLength ? maxLength / length : 1;
-  return blocks.map((block) =>
-    block.type === 'text' ? { ...block, text: headAndTail(block.text, Math.floor(block.text.length * share)) } : block,
-  );
+  return blocks.map((block) => {
+    if (block.type !== 'text') return block;
+    const { whole, note } = wholes.get(block) ?? { note: '' };
+    const text = headAndTail(block.text, Math.floor(block.text.length * share), note);
+    return whole ? { ...block, text, whole } : { ...block, text };
+  });
 }
 
-function headAndTail(text: string, keep: number): string {
+function headAndTail(text: string, keep: number, note: string): string {
   if (text.length <= keep) return text.toWellFormed();
   const half = Math.floor(keep / 2);
-  const left = text.slice(0, half).toWellFormed();
-  const right = half === 0 ? '' : text.slice(-half).toWellFormed();
-  return `${left}\n[… ${text.length - 2 * half} characters cut out …]\n${right}`;
+  return cutText(text.slice(0, half), text.length - 2 * half, half === 0 ? '' : text.slice(-half), note);
 }
+
+/** The two ends of a text, and between them how much is left out and what there is to say of it. */
+export const cutText = (head: string, cut: number, tail: string, note: string): string =>
+  `${head.toWellFormed()}\n[… ${cut} characters cut out${note} …]\n${tail.toWellFormed()}`;

@@ -1,3 +1,4 @@
+import type { Blobs } from '../blobs/blobs.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { ToolAccess } from './access.ts';
@@ -12,6 +13,12 @@ export type ReplayPolicy = 'safe' | 'never' | 'ask';
 
 /** What a tool returns: text, blocks, or a result with details for programs and user interfaces. */
 export type ToolOutput = string | readonly ToolResultContent[] | ToolResult;
+
+/**
+ * Text that a tool streams, as strings or as UTF-8: an async generator, for example. However long it is, memory holds no
+ * more of it than a model may read.
+ */
+export type ToolStream = AsyncIterable<string | Uint8Array>;
 
 export interface ToolResult {
   readonly content: string | readonly ToolResultContent[];
@@ -42,6 +49,8 @@ export interface ToolContext {
   readonly tasks?: TaskControl;
   /** The background task that this call is; absent on a call that its run waits for. */
   readonly taskId?: string;
+  /** The session's blobs. Absent where it keeps none. */
+  readonly blobs?: Blobs;
   /** Streams a partial result. The final result replaces it; a model never sees it. */
   update(partial: ToolOutput): void;
   /** Says in words what is going on, for a person. */
@@ -95,5 +104,8 @@ export interface Tool {
    */
   readonly delegates?: (args: unknown) => object;
   /** `args` is what `check` returned. Absent on client tools, and where an agent runs instead. */
-  readonly execute?: (args: unknown, context: ToolContext) => Promise<ToolOutput> | ToolOutput;
+  readonly execute?: (
+    args: unknown,
+    context: ToolContext,
+  ) => Promise<ToolOutput | ToolStream> | ToolOutput | ToolStream;
 }

@@ -14,7 +14,7 @@ import type { CommandEnd } from './command.ts';
 import { deniedBy } from './deny.ts';
 import type { DenyPattern } from './deny.ts';
 import { report } from './report.ts';
-import { openSpill } from './spill.ts';
+import { keepSpill, openSpill } from './spill.ts';
 
 export interface BashArguments {
   readonly command: string;
@@ -87,7 +87,12 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     }
     const shortened = args.timeout_ms !== undefined && args.timeout_ms > timeoutMs;
     const facts = { timeoutMs, shortened, maxBytes: settings.maxBytes, sandboxed: sandboxed !== undefined };
-    return report(end, stdout, stderr, facts);
+    const { blobs } = context;
+    const wholes = blobs && [
+      await keepSpill(blobs, settings.root, stdout),
+      await keepSpill(blobs, settings.root, stderr),
+    ];
+    return report(end, stdout, stderr, facts, wholes);
   });
 }
 

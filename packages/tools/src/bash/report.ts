@@ -1,4 +1,4 @@
-import type { ToolResult } from '@treadle/core';
+import type { BlobRef, ToolResult } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { safeText } from '../text/safe-text.ts';
 import type { Captured } from './capture.ts';
@@ -13,15 +13,30 @@ export interface ReportFacts {
 }
 
 /** What the model reads about a command that ran: exit code, what stopped it, both streams; facts in `details`. */
-export function report(end: CommandEnd, stdout: Captured, stderr: Captured, facts: ReportFacts): ToolResult {
+export function report(
+  end: CommandEnd,
+  stdout: Captured,
+  stderr: Captured,
+  facts: ReportFacts,
+  /** The whole of each stream, where it was too long and could be kept. */
+  [wholeOut, wholeErr]: readonly (BlobRef | undefined)[] = [],
+): ToolResult {
   const code =
     end.exitCode === null
       ? `exit code none${end.signal === null ? '' : ` (${end.signal})`}`
       : `exit code ${end.exitCode}`;
   const notes = notesOn(end, facts).map((note) => `[${note}]`);
   const spills = [stdout.spill, stderr.spill].filter((spill) => spill !== undefined);
+  const out = [code, ...notes, section('stdout', stdout)].join('\n');
+  const err = section('stderr', stderr);
   return {
-    content: [code, ...notes, section('stdout', stdout), section('stderr', stderr)].join('\n'),
+    content:
+      wholeOut || wholeErr
+        ? [
+            { type: 'text', text: out, ...(wholeOut && { whole: wholeOut }) },
+            { type: 'text', text: err, ...(wholeErr && { whole: wholeErr }) },
+          ]
+        : `${out}\n${err}`,
     // A command that fails has run: its exit code is the news. Only an aborted one has no outcome to speak of.
     isError: end.stopped === 'aborted',
     details: {

@@ -1,7 +1,8 @@
+import type { BlobRef, Blobs } from '@treadle/core';
 import { createFile } from '../root/create.ts';
 import { errnoOf, FileProblem } from '../root/problem.ts';
 import type { Root } from '../root/root.ts';
-import type { Spill } from './capture.ts';
+import type { Captured, Spill } from './capture.ts';
 
 /** Makes the spill file `name` in a folder of the root that version control ignores. */
 export async function openSpill(root: Root, folder: string, name: string): Promise<Spill> {
@@ -17,6 +18,21 @@ export async function openSpill(root: Root, folder: string, name: string): Promi
     },
     close: () => handle.close(),
   };
+}
+
+/** The whole of a long output once more as a blob, which outlives the file. None when it can't be kept: the file is there. */
+export async function keepSpill(blobs: Blobs, root: Root, { spill }: Captured): Promise<BlobRef | undefined> {
+  if (spill === undefined) return undefined;
+  try {
+    const { handle } = await root.open(spill.path);
+    try {
+      return await blobs.put(handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 async function ignoreFolder(root: Root, folder: string): Promise<void> {
