@@ -164,13 +164,14 @@ function agUiEncoder(request: AgUiRequest): Encoder {
     ];
   }
 
-  function ofSubAgent(event: TreadleEvent & { readonly runId: string }): Told[] {
+  function ofSubAgent({ event, callId }: EventOf<'child_event'>): Told[] {
+    if (!('runId' in event) || event.runId === undefined) return [];
     const { runId } = event;
     const begun: Told[] = [];
     if (!subAgents.has(runId)) {
       if (event.type !== 'run_started') return [];
       subAgents.add(runId);
-      begun.push({ type: 'SUBAGENT_STARTED', subagentRunId: runId, name: event.agentId });
+      begun.push({ type: 'SUBAGENT_STARTED', subagentRunId: runId, name: event.agentId, parentToolCallId: callId });
     }
     if (event.type === 'run_ended') {
       subAgents.delete(runId);
@@ -186,12 +187,13 @@ function agUiEncoder(request: AgUiRequest): Encoder {
 
   function event(event: StreamEvent): readonly Frame[] {
     if (over || event.type === 'snapshot') return NOTHING;
+    if (event.type === 'child_event') return [...begin(), ...ofSubAgent(event)].map(frame);
     const side = sideEvent(event);
     if (side) return [...begin(), side].map(frame);
     if (!('runId' in event) || event.runId === undefined) return NOTHING;
     root ??= event.runId;
-    const { runId } = event;
-    if (runId !== root) return [...begin(), ...ofSubAgent({ ...event, runId })].map(frame);
+    // Another run of the same session is another run of the protocol.
+    if (event.runId !== root) return NOTHING;
     return [...begin(), ...replies.take(event).flatMap(reply), ...ofRun(event)].map(frame);
   }
 

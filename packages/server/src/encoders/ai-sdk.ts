@@ -199,11 +199,13 @@ function aiSdkEncoder(): Encoder {
   function event(event: StreamEvent): readonly Frame[] {
     if (over) return NOTHING;
     if (event.type === 'snapshot') return snapshot(event);
+    if (event.type === 'child_event') return [...begin(), ...ofSubAgent(event.event, event.callId)].map(frame);
     const transient = sideChunk(event);
     if (transient) return [...begin(), transient].map(frame);
     if (!('runId' in event) || event.runId === undefined) return NOTHING;
     root ??= event.runId;
-    if (event.runId !== root) return [...begin(), ...ofSubAgent(event)].map(frame);
+    // Another run of the same session is another message.
+    if (event.runId !== root) return NOTHING;
     return [...begin(), ...replies.take(event).flatMap(reply), ...ofRun(event)].map(frame);
   }
 
@@ -322,10 +324,12 @@ function sideChunk(event: TreadleEvent): Chunk | undefined {
 }
 
 /** A sub-agent is one part of its parent's message, which is replaced as it goes on. */
-function ofSubAgent(event: TreadleEvent): Chunk[] {
+function ofSubAgent(event: TreadleEvent, toolCallId: string): Chunk[] {
   if (!('runId' in event) || event.runId === undefined) return [];
   const { runId } = event;
-  const part = (data: JsonObject): Chunk[] => [{ type: 'data-subagent', id: runId, data: { runId, ...data } }];
+  const part = (data: JsonObject): Chunk[] => [
+    { type: 'data-subagent', id: runId, data: { runId, toolCallId, ...data } },
+  ];
   switch (event.type) {
     case 'run_started':
       return part({ agentId: event.agentId, state: 'running' });

@@ -1,3 +1,4 @@
+import type { TreadleEvent } from '@treadle/core';
 import { NOTHING, type Encoder, type Frame, type StreamEnd, type StreamEvent, type StreamFormat } from './encoder.ts';
 
 /**
@@ -31,9 +32,14 @@ const NATIVE: Encoder = {
  * a client that wants it can parse the text.
  */
 function eventJson(event: StreamEvent): string {
-  if (event.type !== 'message_delta' || event.partial === undefined) return JSON.stringify(event);
-  const { partial: _, ...rest } = event;
-  return JSON.stringify(rest);
+  if (event.type === 'message_delta') return JSON.stringify(withoutPartial(event));
+  if (event.type === 'child_event' && event.event.type === 'message_delta')
+    return JSON.stringify({ ...event, event: withoutPartial(event.event) });
+  return JSON.stringify(event);
+}
+
+function withoutPartial({ partial: _, ...rest }: Extract<TreadleEvent, { type: 'message_delta' }>): object {
+  return rest;
 }
 
 function closing(end: Exclude<StreamEnd, { reason: 'finished' }>): Frame {

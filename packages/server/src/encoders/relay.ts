@@ -21,10 +21,10 @@ export interface RelayOptions {
   readonly past?: readonly DurableEvent[];
 }
 
-/** Who says something: the session, or the run of a sub-agent. */
+/** Who says something: the session, or that of a sub-agent. */
 export interface Speaker {
   readonly agent: string;
-  /** Whose sub-agent it is. */
+  /** The session whose stream it is, when a sub-agent says it. */
   readonly parent: string | null;
 }
 
@@ -84,8 +84,7 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
   let root: string | undefined;
   let result: RunResultFold | undefined;
 
-  const speakerOf = (runId: string): Speaker =>
-    runId === root ? { agent: session, parent: null } : { agent: runId, parent: session };
+  const own = (): Speaker => ({ agent: session, parent: null });
 
   function reply(part: ReplyPart): RelayItem[] {
     const { runId } = part;
@@ -100,10 +99,10 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
     return items;
   }
 
-  function ofRun(event: TreadleEvent): RelayItem[] {
+  function ofRun(event: TreadleEvent, speaker: Speaker): RelayItem[] {
     switch (event.type) {
       case 'run_started':
-        return [{ type: 'meta_init', data: init(event) }];
+        return [{ type: 'meta_init', data: init(event, speaker) }];
       case 'tool_ended':
         // What the client has sent it knows.
         if (event.inputSeq !== undefined && !history) return [];
@@ -130,8 +129,7 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
     }
   }
 
-  function init(event: Extract<TreadleEvent, { type: 'run_started' }>): JsonObject {
-    const { agent, parent } = speakerOf(event.runId);
+  function init(event: Extract<TreadleEvent, { type: 'run_started' }>, { agent, parent }: Speaker): JsonObject {
     return {
       format,
       user_query: queries.get(event.inputSeq) ?? '',
@@ -175,15 +173,20 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
 
   function event(event: StreamEvent): readonly Frame[] {
     if (event.type === 'snapshot') return NOTHING;
+    if (event.type === 'child_event') return told(event.event, { agent: event.sessionId, parent: session });
     if (event.type === 'input_received' && event.input.type === 'prompt') {
       queries.set(event.seq, queryOf(event.input.messages));
     }
-    if (!('runId' in event) || event.runId === undefined) return NOTHING;
-    const { runId } = event;
     if ('seq' in event) remember(event);
-    root ??= runId;
-    const speaker = speakerOf(runId);
-    const items = [...replies.take(event).flatMap(reply), ...ofRun(event)];
+    return told(event, own());
+  }
+
+  function told(event: TreadleEvent, speaker: Speaker): readonly Frame[] {
+    if (!('runId' in event) || event.runId === undefined) return NOTHING;
+    root ??= event.runId;
+    // Another run of the same session is not this stream's.
+    if (speaker.parent === null && event.runId !== root) return NOTHING;
+    const items = [...replies.take(event).flatMap(reply), ...ofRun(event, speaker)];
     return items.length === 0 ? NOTHING : items.flatMap((item) => write(item, speaker));
   }
 
@@ -197,7 +200,7 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
     event,
     end(end) {
       if (end.reason === 'finished') return [DONE];
-      return [...write({ type: 'error', message: endMessage(end) }, { agent: session, parent: null }), DONE];
+      return [...write({ type: 'error', message: endMessage(end) }, own()), DONE];
     },
   };
 }

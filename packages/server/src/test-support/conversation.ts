@@ -1,4 +1,5 @@
 import {
+  agentTool,
   createSession,
   defineAgent,
   defineTool,
@@ -26,7 +27,7 @@ export interface Conversation {
 
 const script: readonly Turn[] = [
   {
-    thinking: 'Two cities.\nBoth at once.',
+    thinking: 'Two cities.\nBoth at once, and where the browser is: none of the three needs another.',
     text: 'Let me look <now> & say "so".',
     toolCalls: [
       { name: 'weather', arguments: { city: 'Oslo' } },
@@ -37,6 +38,7 @@ const script: readonly Turn[] = [
   // It fails in the middle of a word, and is asked again.
   { text: 'May I not buy it', error: { kind: 'network', message: 'Gone.', retryable: true, afterDeltas: 1 } },
   { text: 'May I?', toolCalls: [{ name: 'buy', arguments: { item: 'umbrella' } }] },
+  { toolCalls: [{ name: 'reader', arguments: { prompt: 'What is in the manual?' } }] },
   { text: 'Bought. Back\\slash, and a line:\nFare well. 🧵' },
 ];
 
@@ -63,9 +65,13 @@ function agent() {
     parameters: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
     execute: ({ item }) => `one ${item}`,
   });
+  const reader = agentTool(
+    defineAgent({ id: 'reader', model: scriptedModel(['How to open it.'], { chunkSize: 12 }) }),
+    { description: 'Reads manuals.' },
+  );
   return defineAgent({
     model: scriptedModel(script, { chunkSize: 12 }),
-    tools: [weather, locate, buy],
+    tools: [weather, locate, buy, reader],
     retry: { initialDelayMs: 0, maxDelayMs: 0, afterText: true },
     context: { window: 100_000, strategy: slidingWindow() },
   });
@@ -100,10 +106,7 @@ async function drive(session: Session, start: () => { readonly result: Promise<R
   const events: TreadleEvent[] = [];
   const stop = session.subscribe((event) => {
     // Deltas hand out values that go on growing.
-    if (event.type === 'message_delta' && event.partial !== undefined) {
-      const { partial: _, ...rest } = event;
-      events.push(rest);
-    } else events.push(event);
+    events.push(structuredClone(event));
   });
   try {
     const result = await start().result;
