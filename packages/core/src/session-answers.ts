@@ -4,7 +4,7 @@ import { asJson, isJsonObject } from './json.ts';
 import { isAsked } from './loop/plan-permission.ts';
 import { checkUpdates } from './permissions/updates.ts';
 import type { Run } from './run.ts';
-import { goOnWith, openCalls, refresh, start, type SessionParts } from './session-runs.ts';
+import { goOnWith, openCalls, postTo, refresh, start, type SessionParts } from './session-runs.ts';
 
 /** What a person says to a question, besides yes or no. */
 export interface ApprovalAnswer extends ApprovalExtras {
@@ -18,18 +18,24 @@ export function answerApproval(
   decision: 'approve' | 'deny',
   said: ApprovalAnswer,
 ): Run {
-  const check = (): void => {
-    const asked = openCalls(parts).some((call) => call.approvalId === approvalId && isAsked(call));
+  const check = (): Asked => {
+    const asked = whereAsked(parts, approvalId);
     if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
+    return asked;
   };
   const input: SessionInput = { type: 'approval_answer', approvalId, decision, ...checkedAnswer(parts, said) };
-  check();
+  const { active, sessionId } = check();
+  if (active) {
+    // Its sub-agent still runs, and so does this session.
+    answerApproval(active, approvalId, decision, said);
+    if (parts.active) return parts.active.control.run;
+  }
   // A drive whose run has paused is about to let go, and takes no more answers: the next one does.
   if (parts.active && !parts.active.control.isOver) {
     // Other calls of the turn still run. What the post fails by, the run's own result says too.
     const { control, ended } = parts.active;
     void (async () => {
-      const { seq } = await parts.post(input);
+      const { seq } = await postTo(parts, sessionId, input);
       await ended;
       await goOnAfter(parts, seq);
     })().catch(() => {});
@@ -38,14 +44,33 @@ export function answerApproval(
   return start(parts, async (control) => {
     check();
     await goOnWith(parts, control);
-    await parts.post(input);
+    await postTo(parts, sessionId, input);
   });
+}
+
+/** Where a question is open: here, or in a sub-agent's session. */
+interface Asked {
+  readonly sessionId: string;
+  /** The sub-agent of this session that is at work in this process, when the question is its, or one's below it. */
+  readonly active?: SessionParts;
+}
+
+function whereAsked(parts: SessionParts, approvalId: string): Asked | null {
+  const { sessionId } = parts.state;
+  if (openCalls(parts).some((call) => call.approvalId === approvalId && isAsked(call))) return { sessionId };
+  for (const child of parts.children?.values() ?? []) {
+    if (child.active && whereAsked(child, approvalId)) return { sessionId, active: child };
+  }
+  const below = openCalls(parts).flatMap(({ paused }) => paused?.pending ?? []);
+  const item = below.find((pending) => pending.approvalId === approvalId);
+  return item?.sessionId === undefined ? null : { sessionId: item.sessionId };
 }
 
 /** Takes up an answer that came into the log behind the pause it was for, when the drive had already let go. */
 async function goOnAfter(parts: SessionParts, inputSeq: number): Promise<void> {
   await refresh(parts);
-  const isLeft = parts.state.inbox.some(({ seq }) => seq === inputSeq);
+  const isLeft =
+    parts.state.inbox.some(({ seq }) => seq === inputSeq) || openCalls(parts).some(({ paused }) => paused?.woken);
   if (isLeft && !parts.active) start(parts, (control) => goOnWith(parts, control));
 }
 

@@ -124,18 +124,47 @@ function checkedExtra({ metadata, limits, continuation }: Extra): KeptExtra {
 
 export function submitToolResults(parts: SessionParts, results: readonly ClientToolResult[]): Run {
   refuseDriven(parts);
-  refuseUnlessPending(parts, results);
+  sharesOf(parts, results);
   return start(parts, async (control) => {
-    refuseUnlessPending(parts, results);
+    const shares = sharesOf(parts, results);
     await goOnWith(parts, control);
-    await parts.post({ type: 'client_tool_results', results });
+    for (const [sessionId, share] of shares) {
+      await postTo(parts, sessionId, { type: 'client_tool_results', results: share });
+    }
   });
 }
 
-function refuseUnlessPending(parts: SessionParts, results: readonly ClientToolResult[]): void {
-  const pending = openCalls(parts).filter(({ status, runs }) => status === 'started' && runs === 'client');
-  const problem = resultsProblem(pending, results);
-  if (problem !== null) throw new TreadleError('not_awaiting', problem);
+/** Whose the results are: this session's, or those of sub-agents. Each session gets all it waits for, or nothing. */
+function sharesOf(
+  parts: SessionParts,
+  results: readonly ClientToolResult[],
+): ReadonlyMap<string, readonly ClientToolResult[]> {
+  const own = parts.state.sessionId;
+  const waiting = new Map<string, { readonly callId: string }[]>([[own, []]]);
+  for (const call of openCalls(parts)) {
+    if (call.status === 'started' && call.runs === 'client') waiting.get(own)?.push(call);
+    for (const { callId, approvalId, sessionId = own } of call.paused?.pending ?? []) {
+      if (approvalId === undefined) waiting.set(sessionId, [...(waiting.get(sessionId) ?? []), { callId }]);
+    }
+  }
+  const sessionOf = (result: ClientToolResult): string =>
+    [...waiting].find(([, calls]) => calls.some(({ callId }) => callId === result.callId))?.[0] ?? own;
+  const shares = Map.groupBy(results, sessionOf);
+  if (shares.size === 0) shares.set(own, []);
+  for (const [sessionId, share] of shares) {
+    const problem = resultsProblem(waiting.get(sessionId) ?? [], share);
+    if (problem !== null) throw new TreadleError('not_awaiting', problem);
+  }
+  return shares;
+}
+
+/** Into this session's inbox, or into that of a sub-agent below it: then this session hears that something is there. */
+export async function postTo(parts: SessionParts, sessionId: string, input: SessionInput): Promise<PostOutcome> {
+  const { journal, state, ids, clock } = parts;
+  if (sessionId === state.sessionId) return parts.post(input);
+  await journal.post(sessionId, input, ids.create('input'), clock.now());
+  const under = openCalls(parts).find(({ paused }) => paused?.pending.some((item) => item.sessionId === sessionId));
+  return parts.post({ type: 'child_updated', sessionId: under?.childSessionId ?? sessionId });
 }
 
 export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {

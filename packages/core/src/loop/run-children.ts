@@ -16,8 +16,13 @@ const STOP_TIMEOUT_MS = 5_000;
 
 /** The session of the sub-agent that a call starts or goes on with; null when its tool is no agent's. */
 export function childOf(state: SessionState, call: CallState, tool: Tool, args: unknown): string | null {
+  return call.childSessionId ?? childIn(state.sessionId, call.callId, tool, args);
+}
+
+/** As `childOf`, of a call that isn't part of the open turn. */
+export function childIn(sessionId: string, callId: string, tool: Tool, args: unknown): string | null {
   if (!tool.delegates) return null;
-  return call.childSessionId ?? delegationOf(tool, args)?.resume ?? childSessionId(state.sessionId, call.callId);
+  return delegationOf(tool, args)?.resume ?? childSessionId(sessionId, callId);
 }
 
 /** A call's sub-agent as something to execute, which keeps what came of it. */
@@ -26,7 +31,11 @@ export interface ChildExecution {
   readonly outcome: ChildOutcome | null;
 }
 
-export function childExecution(context: PerformContext, tool: Tool, turnIndex: number): ChildExecution {
+export function childExecution(
+  context: PerformContext,
+  tool: Tool,
+  { turnIndex, childSessionId: session }: { readonly turnIndex: number; readonly childSessionId: string },
+): ChildExecution {
   let outcome: ChildOutcome | null = null;
   return {
     get outcome() {
@@ -34,19 +43,25 @@ export function childExecution(context: PerformContext, tool: Tool, turnIndex: n
     },
     async execute(args, { runId, callId, toolName, signal }) {
       const delegation = delegationOf(tool, args);
-      const call = context.state.run?.turn?.calls.find((each) => each.callId === callId);
-      if (!delegation || call?.childSessionId == null) throw new Error('The call has no sub-agent.');
-      const child: ChildCall = {
-        runId,
-        turnIndex,
-        callId,
-        toolName,
-        arguments: args,
-        childSessionId: call.childSessionId,
-      };
+      if (!delegation) throw new Error('The call has no sub-agent.');
+      const child: ChildCall = { runId, turnIndex, callId, toolName, arguments: args, childSessionId: session };
       outcome = await context.children.run(child, delegation, signal);
       return outcome.type === 'ended' ? outcome.output : '';
     },
+  };
+}
+
+/** Nobody waits for what runs in the background, so nobody is there to answer it: it is left where it stands. */
+export function inBackground(child: ChildExecution): ChildExecution['execute'] {
+  return async (args, context) => {
+    const output = await child.execute(args, context);
+    const { outcome } = child;
+    if (outcome?.type !== 'paused') return output;
+    const asked = outcome.pending.map(({ toolName }) => toolName).join(', ');
+    const content =
+      `The agent waits for somebody (${asked}), and nobody answers what runs in the background. ` +
+      'Call it again in the foreground, with resume.';
+    return { content, isError: true, details: { pending: outcome.pending.map(({ callId }) => callId) } };
   };
 }
 

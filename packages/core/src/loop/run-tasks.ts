@@ -9,6 +9,7 @@ import { errorOutput, type NormalOutput } from '../tools/output.ts';
 import type { Tool } from '../tools/tool.ts';
 import { callKey } from './call-key.ts';
 import type { PerformContext } from './context.ts';
+import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from './run-children.ts';
 import { interrupted, planTasks, updated } from './plan-tasks.ts';
 import type { CallState, SessionState } from './state.ts';
 
@@ -80,8 +81,10 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
   const checked = await checkArguments(tool, copyJson(facts.arguments));
   if (!checked.ok) return errorOutput(issuesText(tool, checked.issues));
   const { taskId, sessionId, runId, callId, toolName, idempotencyKey } = facts;
+  const session = childIn(sessionId, callId, tool, checked.value);
+  const child = session === null ? null : childExecution(context, tool, { turnIndex: 0, childSessionId: session });
   return executeTool({
-    tool,
+    tool: child ? { ...tool, execute: inBackground(child) } : tool,
     args: checked.value,
     facts: {
       taskId,
@@ -97,6 +100,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
     keeper: blobs,
     canRecall: agent.tools.has(RECALL),
     timeoutMs: agent.background?.timeoutMs,
+    ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
     maxLength: agent.maxToolResultLength,
     clock,
     onInterrupt: (stop) => watch.onStop(stop),

@@ -164,7 +164,9 @@ async function runJob(
     return;
   }
   const updates = updateHooks(context, place.runId, call.name);
-  const child = tool.delegates ? childExecution(context, tool, place.turnIndex) : null;
+  const childSessionId = childOf(state, call, tool, args);
+  const child =
+    childSessionId === null ? null : childExecution(context, tool, { turnIndex: place.turnIndex, childSessionId });
   const output = await executeTool({
     tool: child ? { ...tool, execute: child.execute } : tool,
     args,
@@ -199,10 +201,8 @@ async function runJob(
   });
   await updates?.settled();
   const outcome = child?.outcome ?? null;
-  if (outcome?.type === 'paused' && call.childSessionId !== null) {
-    await log.record([
-      pausedEvent(place, { ...place, ...named, childSessionId: call.childSessionId }, outcome, clock.now()),
-    ]);
+  if (outcome?.type === 'paused' && childSessionId !== null) {
+    await log.record([pausedEvent(place, { ...place, ...named, childSessionId }, outcome, clock.now())]);
     return;
   }
   const ended = endedEvent(place, named, output, startedAt, clock.now());

@@ -55,10 +55,14 @@ export function startLife(options: {
   readonly number: number;
   readonly journal: Journal;
   readonly deathAt: number | null;
+  readonly sessionId: string;
+  /** Of the course's session. */
   readonly acknowledged: Map<number, DurableEvent>;
+  /** Of the sessions that it has started. */
+  readonly others: Map<string, Map<number, DurableEvent>>;
   readonly world: CrashWorld;
 }): StartedLife {
-  const { number, journal, deathAt, acknowledged, world } = options;
+  const { number, journal, deathAt, acknowledged, others, world } = options;
   const passed: string[] = [];
   const claims = new Set<Claim>();
   const unwatch = new Set<() => void>();
@@ -92,7 +96,12 @@ export function startLife(options: {
     return value;
   }
 
-  const watched = watchedJournal(journal, write, (event) => acknowledged.set(event.seq, event));
+  const watched = watchedJournal(journal, write, (event, sessionId) => {
+    const known =
+      sessionId === options.sessionId ? acknowledged : (others.get(sessionId) ?? new Map<number, DurableEvent>());
+    if (known !== acknowledged) others.set(sessionId, known);
+    known.set(event.seq, event);
+  });
   const mortal: Journal = {
     ...watched,
     async claim(sessionId, owner) {
@@ -173,22 +182,26 @@ export function ownOf(number: number): Pick<CrashLife, 'clock' | 'ids'> {
 type Write = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
 
 /** A journal whose writes are moments, and that says what was acknowledged. */
-export function watchedJournal(journal: Journal, write: Write, acknowledge: (event: DurableEvent) => unknown): Journal {
+export function watchedJournal(
+  journal: Journal,
+  write: Write,
+  acknowledge: (event: DurableEvent, sessionId: string) => unknown,
+): Journal {
   return {
     ...journal,
     async create(sessionId, first, fork) {
       await write('session_created', async () => journal.create(sessionId, first, fork));
-      if (!fork) acknowledge({ ...first, seq: 1 });
+      if (!fork) acknowledge({ ...first, seq: 1 }, sessionId);
     },
     async append(sessionId, epoch, expectedSeq, events) {
       const name = events.map(({ type }) => type).join(', ');
       const outcome = await write(name, () => journal.append(sessionId, epoch, expectedSeq, events));
-      if (outcome.ok) for (const event of outcome.events) acknowledge(event);
+      if (outcome.ok) for (const event of outcome.events) acknowledge(event, sessionId);
       return outcome;
     },
     async post(sessionId, input, key, at) {
       const outcome = await write(`input ${input.type}`, () => journal.post(sessionId, input, key, at));
-      if (!outcome.duplicate) acknowledge({ type: 'input_received', at, key, input, seq: outcome.seq });
+      if (!outcome.duplicate) acknowledge({ type: 'input_received', at, key, input, seq: outcome.seq }, sessionId);
       return outcome;
     },
   };

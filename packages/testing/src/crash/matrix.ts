@@ -178,6 +178,7 @@ interface Played {
 /** Plays one course, with a death at the given moment of a life, if it comes to it. Null is for those that live here. */
 async function play(course: CrashCourse, deathOf: (life: number) => number | null): Promise<Played> {
   const acknowledged = new Map<number, DurableEvent>();
+  const others = new Map<string, Map<number, DurableEvent>>();
   const lives: (readonly string[])[] = [];
   try {
     let before = 0;
@@ -186,7 +187,7 @@ async function play(course: CrashCourse, deathOf: (life: number) => number | nul
       const deathAt = deathOf(number);
       const ended = await (deathAt !== null && course.process
         ? livedElsewhere(course, course.process, number, deathAt, acknowledged)
-        : livedHere(course, number, deathAt, acknowledged));
+        : livedHere(course, number, deathAt, { acknowledged, others }));
       lives.push(ended.passed);
       if (ended.isDead) {
         before = acknowledged.size;
@@ -200,6 +201,8 @@ async function play(course: CrashCourse, deathOf: (life: number) => number | nul
         continue;
       }
       checkLog(log, acknowledged);
+      // The sessions that it has started hold to the same.
+      for (const [id, events] of others) checkLog(await logOf(journal, id), events);
       return { lives, deaths, outcome: await course.outcome(log, deaths), acknowledged: before };
     }
   } finally {
@@ -220,10 +223,11 @@ async function livedHere(
   course: CrashCourse,
   number: number,
   deathAt: number | null,
-  acknowledged: Map<number, DurableEvent>,
+  known: Pick<Parameters<typeof startLife>[0], 'acknowledged' | 'others'>,
 ): Promise<Ended> {
   const journal = await course.open();
-  const started = startLife({ number, journal, deathAt, acknowledged, world: course.world ?? {} });
+  const { sessionId, world = {} } = course;
+  const started = startLife({ number, journal, deathAt, sessionId, ...known, world });
   const failure = await settled(course.live(started.life), started.gone);
   await started.bury();
   const dead = started.isDead;
