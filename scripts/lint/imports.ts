@@ -21,11 +21,12 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   models: { packages: [CORE], node: true },
   http: { packages: [CORE], node: true },
   tools: { packages: [CORE, HTTP], node: true },
+  openapi: { packages: [CORE, HTTP], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
   testing: { packages: [CORE], node: true },
   treadle: {
-    packages: [CORE, HTTP, '@treadle/models', '@treadle/tools', '@treadle/store'],
+    packages: [CORE, HTTP, '@treadle/models', '@treadle/openapi', '@treadle/tools', '@treadle/store'],
     node: true,
   },
 };

@@ -6,6 +6,7 @@ export * from '@treadle/core';
 export * from '@treadle/http';
 export * from '@treadle/models';
 export * from '@treadle/models/offline';
+export * from '@treadle/openapi';
 export * from '@treadle/store';
 export * from '@treadle/tools';
 export { main } from './cli/main.ts';
