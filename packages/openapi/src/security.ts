@@ -60,7 +60,7 @@ export function neededFor(
 }
 
 /** The document's security schemes, by name. */
-export function schemesOf(document: JsonObject, follow: Follow): JsonObject {
+function schemesOf(document: JsonObject, follow: Follow): JsonObject {
   const { components } = document;
   if (!isJsonObject(components) || components['securitySchemes'] === undefined) return {};
   return follow(components['securitySchemes']);
