@@ -24,10 +24,22 @@ export type TreadleErrorCode =
   | 'invalid_definition'
   /** Imported or posted messages that don't have the shape of messages. */
   | 'invalid_messages'
-  /** A tool result, or another answer, for a call that isn't waiting for it. */
+  /** Tool results while no call of a client's waits for any. */
   | 'not_awaiting'
   /** No background task with that id, or none that this process could do anything about. */
   | 'task_not_found'
+  /** Tool results that leave out calls that wait. The message names them. */
+  | 'results_missing'
+  /** Tool results for calls that this session never had. The message names them. */
+  | 'results_unknown'
+  /** Two results for the same call. */
+  | 'results_duplicate'
+  /** An answer that comes too late: another one came first, its time is over, the run has ended, or nobody asked. */
+  | 'conflict'
+  /** An answer token that was not issued with this key for this session, or was changed. */
+  | 'invalid_token'
+  /** An answer token whose time is over. */
+  | 'token_expired'
   /** Answers that don't answer the questions of an `ask_user` call. The message says which, and why. */
   | 'invalid_answer'
   /** A conversation that could not be made smaller; the message says why. It is as it was. */

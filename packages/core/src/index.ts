@@ -104,6 +104,7 @@ export type { AgentSubAgents, SubAgentLimits } from './subagents/limits.ts';
 export * from './session.ts';
 export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './sessions.ts';
 export * from './sessions-again.ts';
+export * from './answer-tokens.ts';
 export type { SearchOptions, SessionHit } from './sessions-search.ts';
 export type { CompactedEvent } from './session-compact.ts';
 export type { ApprovalAnswer } from './session-answers.ts';

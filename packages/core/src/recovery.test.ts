@@ -117,7 +117,7 @@ describe('a run whose process died', () => {
       expect(paused).toMatchObject({ end: 'paused', pending: [{ toolName: 'act' }] });
       const approvalId = paused.pending[0]?.approvalId ?? '';
       expect(() => session.answerApproval('approval_nope', 'approve')).toThrow(
-        expect.objectContaining({ code: 'not_awaiting' }),
+        expect.objectContaining({ code: 'conflict' }),
       );
       const result = await session.answerApproval(approvalId, decision, 'Peter was here.').result;
       expect(result.end).toBe('completed');
@@ -233,17 +233,17 @@ describe('client tools', () => {
     const paused = await session.prompt('Go.').result;
     const ids = paused.pending.map(({ callId }) => callId);
     const answers = ids.map((callId) => ({ callId, content: 'red' }));
-    for (const [results, words] of [
-      [answers.slice(1), 'missing'],
-      [[...answers, { callId: 'call_x', content: 'red' }], 'not waiting'],
-      [[...answers, ...answers.slice(0, 1)], 'twice'],
+    for (const [results, code, words] of [
+      [answers.slice(1), 'results_missing', 'missing'],
+      [[...answers, { callId: 'call_x', content: 'red' }], 'results_unknown', 'not waiting'],
+      [[...answers, ...answers.slice(0, 1)], 'results_duplicate', 'twice'],
     ] as const) {
       expect(() => session.submitToolResults(results)).toThrow(
-        expect.objectContaining({ code: 'not_awaiting', message: expect.stringContaining(words) }),
+        expect.objectContaining({ code, message: expect.stringContaining(words) }),
       );
     }
     expect((await session.submitToolResults(answers).result).end).toBe('completed');
-    expect(() => session.submitToolResults(answers)).toThrow(expect.objectContaining({ code: 'not_awaiting' }));
+    expect(() => session.submitToolResults(answers)).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   it('waiting keep prompts out until they are answered or the run is aborted', async () => {

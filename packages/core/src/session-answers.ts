@@ -1,6 +1,7 @@
 import type { ApprovalExtras, SessionInput } from './events/events.ts';
 import { TreadleError } from './errors.ts';
 import { asJson, isJsonObject } from './json.ts';
+import { isTooLate, tooLate } from './loop/plan-answers.ts';
 import { isAsked } from './loop/plan-permission.ts';
 import { checkUpdates } from './permissions/updates.ts';
 import type { Run } from './run.ts';
@@ -18,33 +19,31 @@ export function answerApproval(
   decision: 'approve' | 'deny',
   said: ApprovalAnswer,
 ): Run {
-  const check = (): Asked => {
-    const asked = whereAsked(parts, approvalId);
-    if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
-    return asked;
-  };
   const input: SessionInput = { type: 'approval_answer', approvalId, decision, ...checkedAnswer(parts, said) };
-  const { active, sessionId } = check();
+  const { active, sessionId } = openQuestion(parts, approvalId);
   if (active) {
     // Its sub-agent still runs, and so does this session.
     answerApproval(active, approvalId, decision, said);
     if (parts.active) return parts.active.control.run;
   }
+  parts.answered.add(approvalId);
   // A drive whose run has paused is about to let go, and takes no more answers: the next one does.
   if (parts.active && !parts.active.control.isOver) {
     // Other calls of the turn still run. What the post fails by, the run's own result says too.
     const { control, ended } = parts.active;
     void (async () => {
-      const { seq } = await postTo(parts, sessionId, input);
+      const seq = await postAnswer(parts, approvalId, sessionId, input);
       await ended;
       await goOnAfter(parts, seq);
-    })().catch(() => {});
+    })().catch(() => parts.answered.delete(approvalId));
     return control.run;
   }
   return start(parts, async (control) => {
-    check();
+    // From here on the log says whether it was answered.
+    parts.answered.delete(approvalId);
+    openQuestion(parts, approvalId);
     await goOnWith(parts, control);
-    await postTo(parts, sessionId, input);
+    await postAnswer(parts, approvalId, sessionId, input);
   });
 }
 
@@ -64,6 +63,34 @@ function whereAsked(parts: SessionParts, approvalId: string): Asked | null {
   const below = openCalls(parts).flatMap(({ paused }) => paused?.pending ?? []);
   const item = below.find((pending) => pending.approvalId === approvalId);
   return item?.sessionId === undefined ? null : { sessionId: item.sessionId };
+}
+
+/** Where a question is open. @throws TreadleError `conflict` when it isn't, or not any more. */
+function openQuestion(parts: SessionParts, approvalId: string): Asked {
+  const asked = parts.answered.has(approvalId) ? null : whereAsked(parts, approvalId);
+  const call = openCalls(parts).find((each) => each.approvalId === approvalId);
+  if (asked && call && isTooLate(call, parts.clock.now())) throw conflict(approvalId, tooLate(approvalId));
+  if (asked) return asked;
+  if (call) throw conflict(approvalId, `The question ${approvalId} was answered already.`);
+  throw conflict(
+    approvalId,
+    `No question ${approvalId} is open: it was answered, its run has ended, or it is of another session.`,
+  );
+}
+
+const conflict = (approvalId: string, message: string): TreadleError =>
+  new TreadleError('conflict', message, { details: { approvalId } });
+
+/** The question is the key: whoever posts first, in any process, is the one who has answered. */
+async function postAnswer(
+  parts: SessionParts,
+  approvalId: string,
+  sessionId: string,
+  input: SessionInput,
+): Promise<number> {
+  const { seq, duplicate } = await postTo(parts, sessionId, input, `answer:${approvalId}`);
+  if (duplicate) throw conflict(approvalId, `The question ${approvalId} was answered already.`);
+  return seq;
 }
 
 /** Takes up an answer that came into the log behind the pause it was for, when the drive had already let go. */

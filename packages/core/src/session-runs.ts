@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts';
 import type { BlobKeeper } from './blobs/keeper.ts';
-import type { ClientToolResult, Continuation, InputMessage, SessionInput } from './events/events.ts';
+import type { ClientToolResult, Continuation, InputMessage, PendingCall, SessionInput } from './events/events.ts';
 import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { userMessage, type UserInput } from './input.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
@@ -11,7 +11,9 @@ import type { Hub } from './loop/hub.ts';
 import type { ChildRunner } from './subagents/child.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
-import { resultsProblem, waitsForOthers } from './loop/plan-calls.ts';
+import { isPending, isTooLate, pendingCall, resultsProblem, type ResultsProblem } from './loop/plan-answers.ts';
+import { waitsForOthers } from './loop/plan-calls.ts';
+import { isAsked } from './loop/plan-permission.ts';
 import { reduce } from './loop/reduce.ts';
 import type { SnapshotKeeper } from './loop/snapshot-keeper.ts';
 import { wakeUp } from './loop/plan-tasks.ts';
@@ -38,11 +40,13 @@ export interface SessionParts {
   readonly keeper: SnapshotKeeper | null;
   readonly hub: Hub;
   /** Into this session's inbox, under a key of its own. */
-  readonly post: (input: SessionInput) => Promise<PostOutcome>;
+  readonly post: (input: SessionInput, key?: string) => Promise<PostOutcome>;
   /** The run that is being driven here, or waits for its turn. */
   active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
   /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
   queue: Promise<unknown>;
+  /** Questions that were answered here: the log will say so. */
+  readonly answered: Set<string>;
   /** How the session came to be open, until its hooks have been told. */
   opened: SessionSource | null;
   /** Where background tasks are begun and ended; null until something needs it. */
@@ -140,11 +144,13 @@ function sharesOf(
   results: readonly ClientToolResult[],
 ): ReadonlyMap<string, readonly ClientToolResult[]> {
   const own = parts.state.sessionId;
+  const now = parts.clock.now();
   const waiting = new Map<string, { readonly callId: string }[]>([[own, []]]);
   for (const call of openCalls(parts)) {
-    if (call.status === 'started' && call.runs === 'client') waiting.get(own)?.push(call);
-    for (const { callId, approvalId, sessionId = own } of call.paused?.pending ?? []) {
-      if (approvalId === undefined) waiting.set(sessionId, [...(waiting.get(sessionId) ?? []), { callId }]);
+    if (isPending(call) && !isTooLate(call, now)) waiting.get(own)?.push(call);
+    for (const { callId, approvalId, sessionId = own, expiresAt = null } of call.paused?.pending ?? []) {
+      if (approvalId === undefined && !isTooLate({ expiresAt }, now))
+        waiting.set(sessionId, [...(waiting.get(sessionId) ?? []), { callId }]);
     }
   }
   const sessionOf = (result: ClientToolResult): string =>
@@ -153,19 +159,48 @@ function sharesOf(
   if (shares.size === 0) shares.set(own, []);
   for (const [sessionId, share] of shares) {
     const problem = resultsProblem(waiting.get(sessionId) ?? [], share);
-    if (problem !== null) throw new TreadleError('not_awaiting', problem);
+    if (problem !== null) throw resultsError(parts, problem);
   }
   return shares;
 }
 
 /** Into this session's inbox, or into that of a sub-agent below it: then this session hears that something is there. */
-export async function postTo(parts: SessionParts, sessionId: string, input: SessionInput): Promise<PostOutcome> {
-  const { journal, state, ids, clock } = parts;
-  if (sessionId === state.sessionId) return parts.post(input);
-  await journal.post(sessionId, input, ids.create('input'), clock.now());
+export async function postTo(
+  parts: SessionParts,
+  sessionId: string,
+  input: SessionInput,
+  key = parts.ids.create('input'),
+): Promise<PostOutcome> {
+  const { journal, state, clock } = parts;
+  if (sessionId === state.sessionId) return parts.post(input, key);
+  const { duplicate } = await journal.post(sessionId, input, key, clock.now());
   const under = openCalls(parts).find(({ paused }) => paused?.pending.some((item) => item.sessionId === sessionId));
-  return parts.post({ type: 'child_updated', sessionId: under?.childSessionId ?? sessionId });
+  const told = await parts.post({ type: 'child_updated', sessionId: under?.childSessionId ?? sessionId });
+  return { ...told, duplicate };
 }
+
+/** Too late for a call that has had its time, or its result, is another mistake than a call that never was. */
+function resultsError(parts: SessionParts, { code, message, callIds }: ResultsProblem): TreadleError {
+  const isLate = code === 'results_unknown' || code === 'not_awaiting';
+  const late = isLate ? callIds.filter((callId) => hasResult(parts, callId)) : [];
+  if (late.length === 0) return new TreadleError(code, message, { details: { callIds } });
+  return new TreadleError('conflict', `These calls have a result already, or their time is over: ${late.join(', ')}.`, {
+    details: { callIds: late },
+  });
+}
+
+/** Whether the session has had this call, and it waits for nothing any more. */
+const hasResult = (parts: SessionParts, callId: string): boolean =>
+  openCalls(parts).some((call) => call.callId === callId && (call.status === 'ended' || isPending(call))) ||
+  parts.state.view.some((message) => message.role === 'tool' && message.callId === callId);
+
+/** The calls that a client or a person is waited for, as the log had them when it was last looked at. */
+export const pendingCalls = (parts: SessionParts): PendingCall[] =>
+  openCalls(parts).flatMap((call) => {
+    if (call.status === 'ended') return [];
+    if (isPending(call) || isAsked(call)) return [pendingCall(call)];
+    return call.paused?.pending ?? [];
+  });
 
 export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {
   const { allowBypass, saveUpdate } = parts.agent.permissions;

@@ -6,6 +6,7 @@ import {
   EVENT_VERSION,
   type ClientToolResult,
   type Continuation,
+  type PendingCall,
   type PreviousSession,
   type QueueKind,
   type SessionInput,
@@ -78,6 +79,8 @@ export interface Session {
   readonly messages: readonly Message[];
   /** The run this process is driving. */
   readonly activeRun: Run | null;
+  /** The calls that a client is to run or a person to approve, before the open run goes on. */
+  readonly pending: readonly PendingCall[];
   /** True when the log has something to resume: a run that is paused or was cut off, or a prompt nobody has answered. */
   readonly hasOpenRun: boolean;
   /** What runs in the background. */
@@ -116,14 +119,17 @@ export interface Session {
   /**
    * Gives a paused run the results of its client tools: exactly those it waits for.
    *
-   * @throws TreadleError `not_awaiting` when the ids don't match.
+   * @throws TreadleError `not_awaiting` when none is waited for; `results_missing`, `results_unknown` and
+   * `results_duplicate` when the ids are others than those of `pending`; `conflict` when a call has a result already, or
+   * its time is over.
    */
   submitToolResults(results: readonly ClientToolResult[]): Run;
   /**
    * Answers a question that a run asks (`approval_requested` and `run_paused` name its `approvalId`). The first answer
-   * counts. A text is told to the model with a no.
+   * counts, whichever process brings it. A text is told to the model with a no.
    *
-   * @throws TreadleError `not_awaiting` when no such question is open.
+   * @throws TreadleError `conflict` when the question is not open: it was answered, its time is over, its run has ended, or
+   * it is another session's. What another process has written since is found out by the run, whose result rejects so.
    */
   answerApproval(approvalId: string, decision: 'approve' | 'deny', said?: string | ApprovalAnswer): Run;
   /**
@@ -223,7 +229,7 @@ async function loadParts(
 ): Promise<runs.SessionParts> {
   const { journal, clock = systemClock, ids = randomIds, owner = 'this process' } = options;
   const blobs = blobKeeper(options.blobs);
-  const write = (input: SessionInput) => journal.post(sessionId, input, ids.create('input'), clock.now());
+  const write = (input: SessionInput, key = ids.create('input')) => journal.post(sessionId, input, key, clock.now());
   const parts: runs.SessionParts = {
     agent,
     journal,
@@ -234,9 +240,10 @@ async function loadParts(
     ...(await openState(journal, sessionId)),
     hub: createHub(options.onObserverError ?? warn, watcher),
     blobs,
-    post: blobs ? async (input) => write(await inputMovedOut(blobs, input)) : write,
+    post: blobs ? async (input, key) => write(await inputMovedOut(blobs, input), key) : write,
     active: null,
     queue: Promise.resolve(),
+    answered: new Set(),
     opened,
     tasks: null,
     closed: false,
@@ -266,6 +273,9 @@ function sessionOf(parts: runs.SessionParts): Session {
     },
     get activeRun() {
       return parts.active?.control.run ?? null;
+    },
+    get pending() {
+      return runs.pendingCalls(parts);
     },
     get hasOpenRun() {
       return runs.hasWork(parts);

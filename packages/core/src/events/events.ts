@@ -193,7 +193,9 @@ export type DurableEventBody =
         /** The permissions, or a person, said no. */
         | 'denied'
         /** No more sub-agents may be started: so deep, or in this run. */
-        | 'sub_agent_limit';
+        | 'sub_agent_limit'
+        /** Nobody answered in time. */
+        | 'expired';
       readonly content: readonly ToolResultContent[];
     })
   | {
@@ -224,6 +226,8 @@ export type DurableEventBody =
       readonly skipped?: true;
       /** The session of the sub-agent that the call starts, or goes on with. */
       readonly childSessionId?: string;
+      /** Of a client's call: a result that is posted at this time or later counts for nothing. */
+      readonly expiresAt?: number;
     })
   | (InTurn & {
       readonly type: 'tool_ended';
@@ -267,6 +271,8 @@ export type DurableEventBody =
       readonly rule?: string;
       /** Updates that would let calls like this one run from now on. */
       readonly suggestions?: readonly PermissionUpdate[];
+      /** An answer that is posted at this time or later counts for nothing, and the call is not run. */
+      readonly expiresAt?: number;
     })
   | (InRun &
       ApprovalExtras & {
@@ -403,6 +409,8 @@ export interface PendingCall {
   readonly approvalId?: string;
   /** The session of the sub-agent whose call it is. Absent: it is of this session. */
   readonly sessionId?: string;
+  /** When it is too late for an answer, in milliseconds since 1970. Resume the run then. */
+  readonly expiresAt?: number;
 }
 
 /** What started a sub-agent's session. */

@@ -140,11 +140,13 @@ async function askPerson(
   // A tool that took its time to say what the call touches may outlive the run: nothing more is written about it then.
   if (signal.aborted) return;
   const suggestions = suggestUpdates(tool.name, access);
+  const at = context.clock.now();
+  const { answerTimeoutMs } = context.agent.permissions;
   const approvalId = `permission_${call.callId}${call.asked === 0 ? '' : `_${call.asked + 1}`}`;
   await context.log.record([
     {
       type: 'approval_requested',
-      at: context.clock.now(),
+      at,
       runId,
       turnIndex,
       approvalId,
@@ -154,6 +156,7 @@ async function askPerson(
       question: `${reason}. May it run?`,
       ...(rule === null ? {} : { rule }),
       ...(suggestions.length === 0 ? {} : { suggestions }),
+      ...(answerTimeoutMs === null ? {} : { expiresAt: at + answerTimeoutMs }),
     },
   ]);
 }

@@ -203,18 +203,18 @@ describe('H4: an approval', () => {
     },
   );
 
-  it('answered twice counts once; the second answer is refused', async () => {
+  it('H4: answered twice counts once; the second answer is refused', async () => {
     const session = await createSession(agentWith());
     const paused = await session.prompt('Go.').result;
     const first = session.answerApproval(approvalOf(paused), 'approve');
     await first.result;
     expect(() => session.answerApproval(approvalOf(paused), 'deny')).toThrow(
-      expect.objectContaining({ code: 'not_awaiting' }),
+      expect.objectContaining({ code: 'conflict' }),
     );
     expect(ran).toEqual(['a']);
   });
 
-  it('answered by two processes at the same moment counts once', async () => {
+  it('H4: answered by two processes at the same moment counts once', async () => {
     const journal = memoryJournal();
     const session = await createSession(agentWith(), { journal, id: 's' });
     const paused = await session.prompt('Go.').result;
@@ -227,7 +227,7 @@ describe('H4: an approval', () => {
     );
     const outcomes = await Promise.all(runs);
     expect(outcomes.filter((outcome) => outcome === 'counted')).toHaveLength(1);
-    expect(['not_awaiting', 'session_busy', 'fenced']).toEqual(
+    expect(['conflict', 'session_busy', 'fenced']).toEqual(
       expect.arrayContaining(outcomes.filter((outcome) => outcome !== 'counted')),
     );
     const answers = (await logOf(journal, 's')).filter(({ type }) => type === 'approval_answered');
@@ -248,16 +248,14 @@ describe('H4: an approval', () => {
     expect(rejected).toMatchObject([{ reason: expect.stringContaining(`No question ${approvalId} is open`) }]);
   });
 
-  it('answered after an abort, or for another session, is refused', async () => {
+  it('H4: answered after an abort, or for another session, is refused', async () => {
     const session = await createSession(agentWith());
     const approvalId = approvalOf(await session.prompt('Go.').result);
     const stranger = await createSession(agentWith());
     await stranger.prompt('Go.').result;
     await session.abort();
     for (const one of [session, stranger]) {
-      expect(() => one.answerApproval(approvalId, 'approve')).toThrow(
-        expect.objectContaining({ code: 'not_awaiting' }),
-      );
+      expect(() => one.answerApproval(approvalId, 'approve')).toThrow(expect.objectContaining({ code: 'conflict' }));
     }
     expect(ran).toEqual([]);
   });

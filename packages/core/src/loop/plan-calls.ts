@@ -1,22 +1,23 @@
 import type { Agent, ToolExecution } from '../agent.ts';
-import type { ClientToolResult, DurableEventBody, PendingCall } from '../events/events.ts';
-import type { ToolResultContent } from '../messages/content.ts';
+import type { DurableEventBody, PendingCall } from '../events/events.ts';
 import { limitHit } from '../limits/limits.ts';
 import { argumentsProblem } from '../tools/arguments.ts';
 import type { Step } from './step.ts';
+import { expireCalls, expiryOf, isPending, pendingCall, takeAnswers } from './plan-answers.ts';
 import { afterHooks, gateCalls } from './plan-gates.ts';
 import { isWaiting, refuseChildren } from './plan-children.ts';
 import { isAsked, notHeldBack, refusal } from './plan-permission.ts';
 import { rejectCall, type Rejection } from './reject-call.ts';
-import { rejectInput } from './plan-runs.ts';
 import { skipCalls } from './queues.ts';
 import { limitsOf } from './run-limits.ts';
-import type { CallState, InboxEntry, RunState, SessionState, TurnState } from './state.ts';
+import type { CallState, RunState, SessionState, TurnState } from './state.ts';
 
 /** What happens next with the calls of a turn; null when all have ended. */
 export function planCalls(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step | null {
   const answers = takeAnswers(state, run, turn, now);
   if (answers.length > 0) return { type: 'record', events: answers };
+  const expired = expireCalls(run, turn, now);
+  if (expired.length > 0) return { type: 'record', events: expired };
   const rejected = turn.calls.flatMap((call) => rejection(state, run, turn, agent, call, now));
   if (rejected.length > 0) return { type: 'record', events: rejected };
   const skipped = skipCalls(state, run, turn, agent, now);
@@ -35,71 +36,7 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   const open = turn.calls.filter(({ status }) => status !== 'ended');
   if (open.length === 0) return null;
   if (run.paused) return { type: 'idle' };
-  return { type: 'record', events: pause(state, run, turn, open, now) };
-}
-
-/** Results of client tools and answers of people: each is recorded, or rejected with the reason. */
-function takeAnswers(state: SessionState, run: RunState, turn: TurnState, now: number): DurableEventBody[] {
-  for (const entry of state.inbox) {
-    const { input } = entry;
-    if (input.type === 'client_tool_results') return takeResults(run, turn, entry, input.results, now);
-    if (input.type === 'approval_answer') {
-      const { type: _, approvalId, decision, ...said } = input;
-      const asked = turn.calls.some((call) => call.approvalId === approvalId && isAsked(call));
-      if (!asked) return [rejectInput(entry, now, `No question ${approvalId} is open.`, run.runId)];
-      return [
-        { type: 'approval_answered', at: now, runId: run.runId, approvalId, decision, ...said, inputSeq: entry.seq },
-      ];
-    }
-  }
-  return [];
-}
-
-const isPending = (call: CallState): boolean => call.status === 'started' && call.runs === 'client';
-
-function takeResults(
-  run: RunState,
-  turn: TurnState,
-  entry: InboxEntry,
-  results: readonly ClientToolResult[],
-  now: number,
-): DurableEventBody[] {
-  const problem = resultsProblem(turn.calls.filter(isPending), results);
-  if (problem !== null) return [rejectInput(entry, now, problem, run.runId)];
-  const byId = new Map(results.map((result) => [result.callId, result]));
-  return turn.calls.filter(isPending).flatMap((call): DurableEventBody[] => {
-    const result = byId.get(call.callId);
-    if (!result) return [];
-    return [
-      {
-        type: 'tool_ended',
-        at: now,
-        runId: run.runId,
-        turnIndex: turn.index,
-        callId: call.callId,
-        toolName: call.name,
-        content: typeof result.content === 'string' ? text(result.content) : result.content,
-        isError: result.isError ?? false,
-        durationMs: Math.max(0, now - run.lastAt),
-        inputSeq: entry.seq,
-      },
-    ];
-  });
-}
-
-/** Why results don't answer exactly the calls that wait, or null when they do. */
-export function resultsProblem(
-  pending: readonly { readonly callId: string }[],
-  results: readonly { readonly callId: string }[],
-): string | null {
-  if (pending.length === 0) return 'No client tool call is waiting for a result.';
-  const waiting = new Set(pending.map(({ callId }) => callId));
-  const given = new Set(results.map(({ callId }) => callId));
-  if (given.size !== results.length) return 'The same call is answered twice.';
-  const missing = [...waiting].filter((callId) => !given.has(callId));
-  const foreign = [...given].filter((callId) => !waiting.has(callId));
-  if (foreign.length > 0) return `These calls are not waiting: ${foreign.join(', ')}.`;
-  return missing.length > 0 ? `Results are missing for: ${missing.join(', ')}.` : null;
+  return { type: 'record', events: pause(state, run, turn, agent, open, now) };
 }
 
 /** True when all that is left of a turn is for a client or a person to answer: its run is paused, or about to be. */
@@ -206,6 +143,7 @@ function pause(
   state: SessionState,
   run: RunState,
   turn: TurnState,
+  { permissions: { answerTimeoutMs } }: Agent,
   open: readonly CallState[],
   at: number,
 ): DurableEventBody[] {
@@ -216,30 +154,20 @@ function pause(
     const named = { callId: call.callId, toolName: call.name, arguments: call.arguments };
     if (inDoubt(state, call)) {
       const approvalId = call.approvalId ?? `approval_${call.callId}_${call.attempt}`;
-      pending.push({ ...named, approvalId });
-      if (call.approvalId === null) {
-        events.push({ type: 'approval_requested', ...place, ...named, approvalId, question: IN_DOUBT_QUESTION });
-      }
+      const asked = call.approvalId !== null;
+      const expiry = asked ? expiryOf(call) : answerTimeoutMs === null ? {} : { expiresAt: at + answerTimeoutMs };
+      pending.push({ ...named, approvalId, ...expiry });
+      const question = { approvalId, question: IN_DOUBT_QUESTION, ...expiry };
+      if (!asked) events.push({ type: 'approval_requested', ...place, ...named, ...question });
       continue;
     }
-    if (call.status === 'requested') {
-      if (isAsked(call)) pending.push(askedCall(call, named));
-      continue;
-    }
-    if (call.paused) pending.push(...call.paused.pending);
-    else pending.push(named);
+    if (call.paused && call.status !== 'requested') pending.push(...call.paused.pending);
+    else if (call.status !== 'requested' || isAsked(call)) pending.push(pendingCall(call));
   }
   const isApproval = pending.some(({ approvalId }) => approvalId !== undefined);
   const reason = isApproval ? 'approval' : pending.length > 0 ? 'client_tools' : 'sub_agent';
   return [...events, { type: 'run_paused', at, runId: run.runId, reason, pending }];
 }
-
-/** The question is about the arguments it was asked with. */
-const askedCall = ({ approvalId, askedArguments }: CallState, named: Omit<PendingCall, 'approvalId'>): PendingCall => ({
-  ...named,
-  arguments: askedArguments ?? named.arguments,
-  ...(approvalId === null ? {} : { approvalId }),
-});
 
 const IN_DOUBT_QUESTION = 'This call was started and may have taken effect. Run it again?';
 
@@ -265,5 +193,3 @@ export function endOpenCalls(
 const FORKED =
   'Unknown: forked. This session was forked from another one while the call was under way there. What came of it is not ' +
   'known here, and it was not run again. Check the state of things before you repeat it.';
-
-const text = (words: string): readonly ToolResultContent[] => [{ type: 'text', text: words }];

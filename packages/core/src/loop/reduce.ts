@@ -303,6 +303,7 @@ function callsOf(message: AssistantMessage): CallState[] {
       childSessionId: null,
       paused: null,
       overruled: false,
+      expiresAt: null,
       isForked: false,
     }));
 }
@@ -321,6 +322,7 @@ function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void 
   }
   call.paused = null;
   call.runs = event.runs;
+  call.expiresAt = event.expiresAt ?? null;
   call.replay = event.replay;
   call.decision = null;
   call.approvalId = null;
@@ -361,6 +363,7 @@ function approvalRequested(state: SessionState, event: EventOf<'approval_request
   call.approvalId = event.approvalId;
   call.askedArguments = event.arguments;
   call.asked += 1;
+  call.expiresAt = event.expiresAt ?? null;
   call.decision = null;
   call.answer = null;
 }

@@ -145,6 +145,7 @@ function startedEvent(
     runs: tool.runs,
     attempt: call.attempt + 1,
     ...(child === null ? {} : { childSessionId: child }),
+    ...(tool.runs === 'client' && tool.timeoutMs !== undefined ? { expiresAt: at + tool.timeoutMs } : {}),
   };
 }
 

@@ -136,13 +136,13 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 2,
+      version: 3,
       digests: {
         'v1-conversation': 'txur6s.qsphce',
-        'v1-everything': 'ihoaf4.kkmvob',
-        'v1-in-doubt': 'pn3csj.19m5y5o',
-        'v1-killed': '1mpoh4l.1jyt5iw',
-        'v1-paused': 'nmkmff.1xmype2',
+        'v1-everything': 'jvxvr5.n749ml',
+        'v1-in-doubt': '15wzi47.l3va1e',
+        'v1-killed': '1023miy.1vyzqnh',
+        'v1-paused': '1j4wzsb.pk7gqu',
       },
     });
   });

@@ -57,6 +57,8 @@ export interface CallState {
   paused: PausedCall | null;
   /** True when it never ran and the model is not to blame: people said something else, or its calls were used up. */
   overruled: boolean;
+  /** When it is too late for the answer it waits for, a person's or a client's; null for never. */
+  expiresAt: number | null;
   /** True when it had been started where the session was forked: what came of it, the parent knows. */
   isForked: boolean;
 }

@@ -29,6 +29,8 @@ export interface PermissionOptions extends PermissionSettings {
   readonly canUseTool?: CanUseTool;
   /** Milliseconds the callback has before silence means no. Default 60,000. */
   readonly callbackTimeoutMs?: number;
+  /** Milliseconds a person has to answer before silence means no, whichever process looks then. Default: for ever. */
+  readonly answerTimeoutMs?: number;
   /** Keeps the updates whose destination is a settings file; without it they hold for the session only. */
   readonly saveUpdate?: (update: FileUpdate, signal: AbortSignal) => Promise<void>;
 }
@@ -48,6 +50,8 @@ export interface PermissionConfig {
   readonly directories: readonly string[];
   readonly canUseTool: CanUseTool | undefined;
   readonly callbackTimeoutMs: number;
+  /** Null: a question waits for ever. */
+  readonly answerTimeoutMs: number | null;
   readonly saveUpdate: PermissionOptions['saveUpdate'];
   /** The rights of the agents above a sub-agent as they are now, nearest first. Null for an agent that is nobody's. */
   readonly inherited: (() => readonly Rights[]) | null;
@@ -73,7 +77,7 @@ const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
  */
 export function checkPermissions(options: PermissionOptions = {}, tools: Iterable<Tool> = []): PermissionConfig {
   const { mode = 'default', allowBypass = false, callbackTimeoutMs = DEFAULT_CALLBACK_TIMEOUT_MS } = options;
-  const { directories = [], canUseTool, saveUpdate } = options;
+  const { directories = [], canUseTool, saveUpdate, answerTimeoutMs = null } = options;
   if (!PERMISSION_MODES.includes(mode)) {
     throw refused(`The permission mode ${JSON.stringify(mode)} is none of: ${PERMISSION_MODES.join(', ')}.`);
   }
@@ -82,6 +86,9 @@ export function checkPermissions(options: PermissionOptions = {}, tools: Iterabl
   }
   if (!(callbackTimeoutMs > 0))
     throw refused(`callbackTimeoutMs must be greater than 0, and it is ${callbackTimeoutMs}.`);
+  if (answerTimeoutMs !== null && !(answerTimeoutMs > 0 && answerTimeoutMs < Infinity)) {
+    throw refused(`answerTimeoutMs must be milliseconds above 0, and it is ${answerTimeoutMs}.`);
+  }
   for (const folder of directories) {
     if (!folder.startsWith('/')) throw refused(`The folder ${JSON.stringify(folder)} must be an absolute path.`);
   }
@@ -101,6 +108,7 @@ export function checkPermissions(options: PermissionOptions = {}, tools: Iterabl
     directories: Object.freeze([...directories]),
     canUseTool,
     callbackTimeoutMs,
+    answerTimeoutMs,
     saveUpdate,
     inherited: null,
     grants: [],

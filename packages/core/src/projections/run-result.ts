@@ -126,7 +126,7 @@ export function runResultFold(runId: string): RunResultFold {
     const { callId, toolName, at, content } = event;
     const isError = event.type === 'tool_call_rejected' || event.isError;
     results.set(callId, { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError });
-    if (event.type === 'tool_call_rejected' && (event.reason === 'denied' || event.reason === 'hook')) {
+    if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
       permissionDenials.push({ callId, toolName, arguments: args, reason: textOf(content) });
@@ -231,3 +231,5 @@ const TOOL_BLOCKS = new Set(['tool_call', 'provider_tool_call', 'provider_tool_r
 
 const textOf = (blocks: readonly { readonly type: string; readonly text?: string }[]): string =>
   blocks.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('');
+
+const DENIALS: ReadonlySet<string> = new Set(['denied', 'hook', 'expired']);

@@ -131,9 +131,7 @@ describe('a question that a sub-agent has', () => {
     const { pending } = await session.prompt('Pay.').result;
     const approvalId = pending[0]?.approvalId ?? '';
     await session.answerApproval(approvalId, 'approve').result;
-    expect(() => session.answerApproval(approvalId, 'approve')).toThrow(
-      expect.objectContaining({ code: 'not_awaiting' }),
-    );
+    expect(() => session.answerApproval(approvalId, 'approve')).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   it('is answered in its own session too, and then the agent above goes on with what came of it', async () => {
