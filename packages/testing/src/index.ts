@@ -53,3 +53,4 @@ export { simulatedDisk } from './disk/simulated-disk.ts';
 export type { TransientMemory, TransientMemoryOptions } from './transient-memory.ts';
 export { transientMemory } from './transient-memory.ts';
 export { journalOf, logOf } from './log.ts';
+export { longLog } from './long-log.ts';

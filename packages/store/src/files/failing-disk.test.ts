@@ -105,7 +105,8 @@ describe('a run on a disk that fails', () => {
       if (last !== null) expect(last).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
       await journal.close();
     }
-    if (all > 0) expect(failed).toBeGreaterThan(0);
+    // Only locks are unlinked, when they are let go: one that stays is swept away by the next process.
+    if (all > 0 && call !== 'unlink') expect(failed).toBeGreaterThan(0);
   });
 });
 

@@ -6,7 +6,7 @@ import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
 import type { DamageReport } from './log.ts';
-import { createLog, findSnapshot, lastSeq, readSession, removeLog, writerOf, type Logs } from './logs.ts';
+import { createLog, findSnapshot, lastSeq, readSession, removeLog, writerOf, writeTo, type Logs } from './logs.ts';
 import { saveSnapshot } from './snapshots.ts';
 import { createWatchers } from './watch.ts';
 
@@ -56,7 +56,7 @@ export function fileJournal(options: FileJournalOptions): Journal {
   if (folder === '') throw new TreadleError('invalid_definition', 'fileJournal needs the path of a folder.');
   const { fileSystem: fs = systemFiles } = options;
   const writing = { fs, clock, processes, leaseMs, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
-  const logs: Logs = { layout: layoutOf(folder, fs), writing, writers: new Map() };
+  const logs: Logs = { layout: layoutOf(folder, fs), writing, writers: new Map(), named: new Map() };
   const releases = new Set<() => Promise<void>>();
   const watchers = createWatchers(clock, options.pollMs ?? 250, (sessionId) => run(() => lastSeq(logs, sessionId)));
   let closed = false;
@@ -95,6 +95,7 @@ export function fileJournal(options: FileJournalOptions): Journal {
     // One that can't be released lapses by itself, or with this process.
     await Promise.all([...releases].map((release) => release().catch(() => {})));
     closed = true;
+    await Promise.all([...logs.writers.values()].map((writer) => writer.then(({ close }) => close()).catch(() => {})));
     watchers.close();
   }
 
@@ -117,14 +118,12 @@ export function fileJournal(options: FileJournalOptions): Journal {
       };
     },
     async append(sessionId, epoch, expectedSeq, events) {
-      const writer = await run(() => writerOf(logs, sessionId));
-      const outcome = await run(() => writer.append(epoch, expectedSeq, events));
+      const outcome = await run(() => writeTo(logs, sessionId, (writer) => writer.append(epoch, expectedSeq, events)));
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
     },
     async post(sessionId, input, key, at) {
-      const writer = await run(() => writerOf(logs, sessionId));
-      const outcome = await run(() => writer.post(input, key, at));
+      const outcome = await run(() => writeTo(logs, sessionId, (writer) => writer.post(input, key, at)));
       if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
       return outcome;
     },

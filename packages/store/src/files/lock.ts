@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { ProcessIdentity, ProcessTable } from '../processes.ts';
 import type { JournalFileSystem } from './file-system.ts';
 
-const PREFIX = 'lock.';
+const LOCK = 'lock.';
+const WANT = 'want.';
 
 export interface LockOptions {
   readonly fs: JournalFileSystem;
@@ -15,54 +16,67 @@ export interface LockOptions {
   readonly timeoutMs: number;
 }
 
-/**
- * Runs `work` while no other process runs its own in this folder. Each contender puts down a file with its process's
- * identity and then looks for others: whoever sees a living one takes its own away and tries again, so two never go
- * ahead together. A file of a dead process is swept away.
- *
- * @throws TreadleError `journal_failed` when others hold it for longer than `timeoutMs`.
- */
-export async function withLock<Value>(
-  folder: string,
-  options: LockOptions,
-  work: () => Promise<Value>,
-): Promise<Value> {
-  const { fs, clock, processes, timeoutMs } = options;
-  const deadline = clock.now() + timeoutMs;
-  const own = `${PREFIX}${randomUUID()}`;
-  const identity = JSON.stringify(processes.self());
-  for (let attempt = 0; ; attempt += 1) {
-    await fs.writeFile(join(folder, own), identity, { flag: 'wx', mode: 0o600 });
-    if (!(await hasLivingOther(fs, folder, own, processes))) break;
-    await fs.unlink(join(folder, own));
-    if (clock.now() >= deadline) {
-      throw new TreadleError(
-        'journal_failed',
-        `The journal ${folder} has been locked by another process for too long.`,
-      );
-    }
-    await wait(clock, backoff(attempt));
-  }
-  try {
-    return await work();
-  } finally {
-    // One that can't be taken away is swept away when this process is dead.
-    await fs.unlink(join(folder, own)).catch(() => {});
-  }
+/** A folder that is ours until it is let go. */
+export interface Lock {
+  /** Whether another process waits for it. */
+  isWanted(): Promise<boolean>;
+  release(): Promise<void>;
 }
 
-/** Spread, so that two who met don't meet again and again. */
-const backoff = (attempt: number): number => Math.ceil((1 + Math.random()) * Math.min(50, 2 ** Math.min(attempt, 6)));
+/**
+ * Waits until no other process has this folder. Each contender puts down a file with its process's identity and then
+ * looks for others: whoever sees a living one takes its own away and tries again, so two never go ahead together. Who
+ * waits leaves another file meanwhile, so that whoever has the folder for long lets it go. Files of dead processes are
+ * swept away.
+ *
+ * @param hasYielded whoever has just let the folder go for others is the last to try again.
+ * @throws TreadleError `journal_failed` when others hold it for longer than `timeoutMs`.
+ */
+export async function acquireLock(folder: string, options: LockOptions, hasYielded: boolean): Promise<Lock> {
+  const { fs, clock, processes, timeoutMs } = options;
+  const deadline = clock.now() + timeoutMs;
+  const id = randomUUID();
+  const [own, want] = [`${LOCK}${id}`, `${WANT}${id}`];
+  const identity = JSON.stringify(processes.self());
+  const putDown = (name: string): Promise<void> =>
+    fs.writeFile(join(folder, name), identity, { flag: 'wx', mode: 0o600 });
+  // One that can't be taken away is swept away when this process is dead.
+  const takeAway = (name: string): Promise<void> => fs.unlink(join(folder, name)).catch(() => {});
+  const others = (prefix: string): Promise<boolean> => hasLivingOther(fs, folder, prefix, id, processes);
+  let waits = false;
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      if (attempt > 0 || (hasYielded && (await others(WANT)))) await wait(clock, backoff(attempt, hasYielded));
+      await putDown(own);
+      if (!(await others(LOCK))) break;
+      await fs.unlink(join(folder, own));
+      if (clock.now() >= deadline) {
+        const message = `The journal ${folder} has been locked by another process for too long.`;
+        throw new TreadleError('journal_failed', message);
+      }
+      if (!waits) await putDown(want);
+      waits = true;
+    }
+  } finally {
+    if (waits) await takeAway(want);
+  }
+  return { isWanted: () => others(WANT), release: () => takeAway(own) };
+}
+
+/** Milliseconds, spread, so that two who met don't meet again and again. */
+const backoff = (attempt: number, hasYielded: boolean): number =>
+  Math.ceil((1 + Math.random()) * (hasYielded ? 12 : Math.min(6, 2 ** Math.min(attempt, 3))));
 
 const wait = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
 
 async function hasLivingOther(
   fs: JournalFileSystem,
   folder: string,
-  own: string,
+  prefix: string,
+  id: string,
   processes: ProcessTable,
 ): Promise<boolean> {
-  const others = (await fs.readdir(folder)).filter((name) => name.startsWith(PREFIX) && name !== own);
+  const others = (await fs.readdir(folder)).filter((name) => name.startsWith(prefix) && name !== `${prefix}${id}`);
   for (const name of others) {
     const path = join(folder, name);
     const identity = await identityIn(fs, path);

@@ -1,8 +1,10 @@
 import type { DurableEvent, DurableEventBody, SessionFacts } from '@treadle/core';
 import { agentIdOf, factsAfter, firstPromptOf, TreadleError } from '@treadle/core';
 import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
 import { syncFolder } from './folder.ts';
+import { findKey, PLACE_EVERY, placeAt, readBytes, readIndex, writeIndex, type LogIndex } from './log-index.ts';
 import { readRecord, wasSynced, type LogRecord } from './record.ts';
 
 /** What a process knows of one log, up to `size` bytes of its file. */
@@ -18,19 +20,25 @@ export interface LogFile {
   /** The last event that a drive, and not a post, wrote. */
   lastAppended: number;
   readonly parent: { readonly log: string; readonly sessionId: string; readonly seq: number } | null;
+  /** Keys of inputs that came after what the index covers. */
   readonly keys: Map<string, number>;
   firstPrompt: { readonly seq: number; readonly text: string } | null;
   agentId: string | undefined;
   facts: SessionFacts;
   createdAt: number;
   updatedAt: number;
-  /** Where every 256th record begins, so that a reader needn't begin at the beginning. */
-  readonly places: { readonly seq: number; readonly offset: number }[];
+  /** Where every 256th record after what the index covers begins, so that a reader needn't begin at the beginning. */
+  places: { readonly seq: number; readonly offset: number }[];
+  /** Where the last record begins. */
+  lastOffset: number;
+  /** What is known of the beginning without reading it; null for nothing, undefined when nobody has looked. */
+  index: LogIndex | null | undefined;
   /** What follows `size` and is no record. */
   tail: 'whole' | 'cut_off' | 'damaged';
 }
 
-const PLACE_EVERY = 256;
+/** Records after which the next index is due. */
+const INDEX_EVERY = 4096;
 const CHUNK = 256 * 1024;
 
 export function newLogFile(
@@ -56,6 +64,8 @@ export function newLogFile(
     createdAt: 0,
     updatedAt: 0,
     places: [],
+    lastOffset: 0,
+    index: undefined,
     tail: 'whole',
   };
 }
@@ -67,6 +77,12 @@ export function newLogFile(
  * @throws TreadleError `journal_corrupt` when something is damaged that had been synced.
  */
 export async function refresh(log: LogFile): Promise<void> {
+  if (log.index === undefined) {
+    const index = await readIndex(log.fs, log.path);
+    // Two may have looked at the same time.
+    if (log.index === undefined && index) adopt(log, index);
+    log.index ??= null;
+  }
   const file = await log.fs.open(log.path, 'r');
   try {
     const { size } = await file.stat();
@@ -79,7 +95,7 @@ export async function refresh(log: LogFile): Promise<void> {
   }
 }
 
-const shortened = (log: LogFile, size: number): TreadleError =>
+export const shortened = (log: LogFile, size: number): TreadleError =>
   new TreadleError(
     'journal_corrupt',
     `The journal ${log.path} ended at byte ${log.size} (event ${log.seq}), and now ends at ${size}: something has cut it. ` +
@@ -95,7 +111,8 @@ export function take(log: LogFile, { seq, synced, posted, event, bytes }: LogRec
     log.createdAt = event.at;
     log.facts = factsAfter({}, event);
   }
-  if ((seq - (log.parent?.seq ?? 0)) % PLACE_EVERY === 1) log.places.push({ seq, offset });
+  if ((seq - baseOf(log)) % PLACE_EVERY === 1) log.places.push({ seq, offset });
+  log.lastOffset = offset;
   log.size = offset + bytes;
   log.seq = seq;
   if (synced !== undefined && synced > log.synced) log.synced = synced;
@@ -113,10 +130,99 @@ function noteInput(log: LogFile, seq: number, event: DurableEventBody): void {
   if (text !== undefined) log.firstPrompt = { seq, text };
 }
 
+const baseOf = ({ parent }: LogFile): number => parent?.seq ?? 0;
+
+/** Takes an index over. What is known beyond it stays. */
+function adopt(log: LogFile, index: LogIndex): void {
+  if (index.seq >= log.seq) {
+    const { seq, size, lastOffset, lastAppended, firstPrompt, facts, createdAt, updatedAt } = index;
+    Object.assign(log, { seq, size, lastOffset, lastAppended, facts, createdAt, updatedAt });
+    log.firstPrompt ??= firstPrompt;
+    log.agentId = index.agentId ?? undefined;
+  }
+  log.synced = Math.max(log.synced, index.synced);
+  for (const [key, seq] of log.keys) if (seq <= index.seq) log.keys.delete(key);
+  log.places = log.places.filter(({ seq }) => seq > index.seq);
+  log.index = index;
+}
+
+/** Forgets what is known, and reads the whole log. */
+async function readAnew(log: LogFile): Promise<void> {
+  Object.assign(log, { size: 0, seq: baseOf(log), lastOffset: 0, index: null, places: [] });
+  log.keys.clear();
+  await refresh(log);
+}
+
+/** The event that a key was posted as, if it was: for whoever is alone, and knows the log to its end. */
+export async function postedAs(log: LogFile, key: string): Promise<number | undefined> {
+  const known = log.keys.get(key);
+  if (known !== undefined || !log.index) return known;
+  let seqs: number[];
+  try {
+    seqs = await findKey(log.fs, log.path, log.index, key);
+  } catch {
+    // Another process has put its files together anew, or somebody has deleted them.
+    const index = await readIndex(log.fs, log.path);
+    if (!index || index.seq > log.seq) {
+      await readAnew(log);
+      return log.keys.get(key);
+    }
+    adopt(log, index);
+    seqs = await findKey(log.fs, log.path, index, key);
+  }
+  for (const seq of seqs.toSorted((a, b) => a - b)) {
+    for await (const event of readLog(log, seq, seq)) {
+      if (event.type === 'input_received' && event.key === key) return seq;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Writes the next index when the log has grown by enough, and all of it is on the disk. Only for whoever is alone. One that
+ * can't be written is written later.
+ */
+export async function indexIfDue(log: LogFile): Promise<void> {
+  const isDue = (): boolean => log.seq - (log.index?.seq ?? baseOf(log)) >= INDEX_EVERY && log.synced >= log.seq;
+  if (!isDue()) return;
+  const { fs, path } = log;
+  const found = await readIndex(fs, path);
+  // Another process may have been faster, and somebody may have deleted it.
+  if (found && found.seq > (log.index?.seq ?? 0) && found.seq <= log.seq) adopt(log, found);
+  else if (!found && log.index) await readAnew(log);
+  if (!isDue()) return;
+  const { seq, size, lastOffset, synced, lastAppended, firstPrompt, facts, createdAt, updatedAt } = log;
+  const lastSum = crc32(await readBytes(fs, path, lastOffset, size - lastOffset));
+  const agentId = log.agentId ?? null;
+  const next = await writeIndex(fs, path, log.index ?? null, {
+    index: { seq, size, lastOffset, lastSum, synced, lastAppended, firstPrompt, agentId, facts, createdAt, updatedAt },
+    keys: log.keys,
+    places: log.places.map(({ offset }) => offset),
+    placesBefore: log.index ? Math.ceil((log.index.seq - baseOf(log)) / PLACE_EVERY) : 0,
+  });
+  adopt(log, next);
+}
+
+/** A place at `seq` or before it, at most 256 records before where the index has it. */
+async function placeBefore(log: LogFile, seq: number): Promise<{ readonly seq: number; readonly offset: number }> {
+  const { index } = log;
+  const known = log.places.findLast((place) => place.seq <= seq);
+  if (known) return known;
+  const start = { seq: baseOf(log) + 1, offset: 0 };
+  if (!index || seq <= start.seq) return start;
+  if (seq > index.seq) return { seq: index.seq + 1, offset: index.size };
+  const nth = Math.floor((seq - start.seq) / PLACE_EVERY);
+  const offset = await placeAt(log.fs, log.path, nth).catch(() => 0);
+  // A place is a hint too: what stands there says whether it is one.
+  const place = { seq: start.seq + nth * PLACE_EVERY, offset: offset < index.size ? offset : 0 };
+  const mark = `{"seq":${place.seq},`;
+  const found = await readBytes(log.fs, log.path, place.offset, mark.length);
+  return found.toString('latin1') === mark ? place : start;
+}
+
 /** The events with numbers from `from` to `to` that are in this file. */
 export async function* readLog(log: LogFile, from: number, to: number): AsyncGenerator<DurableEvent> {
-  const first = (log.parent?.seq ?? 0) + 1;
-  const start = log.places.findLast(({ seq }) => seq <= from) ?? { seq: first, offset: 0 };
+  const start = await placeBefore(log, from);
   const file = await log.fs.open(log.path, 'r');
   try {
     for await (const { record } of recordsFrom(file, log, start.offset, start.seq, to)) {
@@ -129,10 +235,11 @@ export async function* readLog(log: LogFile, from: number, to: number): AsyncGen
 
 /** Where the record after number `seq` begins. */
 export async function offsetAfter(log: LogFile, seq: number): Promise<number> {
+  const start = await placeBefore(log, seq);
   const file = await log.fs.open(log.path, 'r');
   try {
-    let end = 0;
-    for await (const { record, offset } of recordsFrom(file, log, 0, (log.parent?.seq ?? 0) + 1, seq)) {
+    let end = start.offset;
+    for await (const { record, offset } of recordsFrom(file, log, start.offset, start.seq, seq)) {
       end = offset + record.bytes;
     }
     return end;
@@ -249,6 +356,8 @@ export async function rewrite(log: LogFile): Promise<void> {
   await fs.rm(anew, { force: true });
   await keepCopy(log, anew);
   const copy = newLogFile(fs, log.id, anew, log.parent, null);
+  // All of it is to be read.
+  copy.index = null;
   await refresh(copy);
   if (copy.seq < log.seq || copy.size < log.size) throw shortened(log, copy.size);
   await fs.rename(anew, path);

@@ -12,8 +12,10 @@ import { createWriter, type Writer, type WriterOptions } from './writer.ts';
 /** The open logs of a folder. */
 export interface Logs {
   readonly layout: Layout;
-  readonly writing: WriterOptions;
+  readonly writing: Omit<WriterOptions, 'isNamed'>;
   readonly writers: Map<string, Promise<Writer>>;
+  /** The writers of sessions by their names, as far as they were asked for. A writer notices when it isn't any more. */
+  readonly named: Map<string, Writer>;
 }
 
 /** Where a fork comes from, kept beside its log. */
@@ -39,7 +41,8 @@ export function openLog(logs: Logs, log: string, sessionId: string): Promise<Wri
     const origin = await originAt(logs, log);
     const folder = folderOf(logs, log);
     const file = newLogFile(logs.layout.fs, log, join(folder, 'log.jsonl'), origin, origin?.firstPrompt ?? null);
-    return createWriter(sessionId, folder, file, logs.writing);
+    const isNamed = async (): Promise<boolean> => (await findLog(logs.layout, sessionId)) === log;
+    return createWriter(sessionId, folder, file, { ...logs.writing, isNamed });
   })();
   logs.writers.set(log, opened);
   opened.catch(() => logs.writers.delete(log));
@@ -52,6 +55,30 @@ export async function writerOf(logs: Logs, sessionId: string): Promise<Writer> {
   if (log === null) throw journalErrors.notFound(sessionId);
   return openLog(logs, log, sessionId);
 }
+
+/** Writes to a session, which is looked up again only when it isn't where it was. */
+export async function writeTo<Value>(
+  logs: Logs,
+  sessionId: string,
+  write: (writer: Writer) => Promise<Value>,
+): Promise<Value> {
+  const known = logs.named.get(sessionId);
+  if (known) {
+    try {
+      return await write(known);
+    } catch (error) {
+      if (!MOVED.has((error as { readonly code?: unknown }).code)) throw error;
+      logs.named.delete(sessionId);
+    }
+  }
+  const writer = await writerOf(logs, sessionId);
+  const value = await write(writer);
+  logs.named.set(sessionId, writer);
+  return value;
+}
+
+/** What a writer fails with, before it has written anything, when its log or its name is gone. */
+const MOVED: ReadonlySet<unknown> = new Set(['session_not_found', 'ENOENT']);
 
 /** The last number of a session's log, read anew only when the file has grown; null when there is no session. */
 export async function lastSeq(logs: Logs, sessionId: string): Promise<number | null> {

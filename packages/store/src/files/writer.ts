@@ -1,17 +1,30 @@
 import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
 import { journalErrors, TreadleError } from '@treadle/core';
+import { fstatSync } from 'node:fs';
 import type { ProcessTable } from '../processes.ts';
 import type { JournalFile } from './file-system.ts';
 import { syncFolder } from './folder.ts';
 import { readLease, refuseHeld, writeLease, type Lease } from './lease.ts';
-import { withLock, type LockOptions } from './lock.ts';
-import { mendTail, refresh, rewrite, take, type DamageReport, type LogFile } from './log.ts';
+import { acquireLock, type Lock, type LockOptions } from './lock.ts';
+import {
+  indexIfDue,
+  mendTail,
+  postedAs,
+  refresh,
+  rewrite,
+  shortened,
+  take,
+  type DamageReport,
+  type LogFile,
+} from './log.ts';
 import { mustSync, recordLine, type LogRecord } from './record.ts';
 
 export interface WriterOptions extends LockOptions {
   readonly processes: ProcessTable;
   readonly leaseMs: number;
   readonly onDamage: (report: DamageReport) => void;
+  /** Whether the log is still that of its session. */
+  readonly isNamed: () => Promise<boolean>;
 }
 
 /** The one way into a log's file from this process: what is asked for at the same time shares a lock, a write and a sync. */
@@ -24,6 +37,8 @@ export interface Writer {
   release(epoch: number): Promise<void>;
   /** Makes sure that all of the log is on the disk. Only for whoever is alone. */
   sync(lease: Lease): Promise<void>;
+  /** Lets the log go, when what is under way is done. */
+  close(): Promise<void>;
   /** Runs `work` alone, with the log and the lease as they are now. */
   alone<Value>(work: (lease: Lease) => Promise<Value>): Promise<Value>;
 }
@@ -38,6 +53,26 @@ interface Batch {
   sync: boolean;
 }
 
+/** The log while it is ours: what comes meanwhile needs neither lock nor look. */
+interface Hold {
+  readonly lock: Lock;
+  lease: Lease;
+  file: JournalFile | null;
+  /** Writes, and the time, since we last looked whether others wait. */
+  batches: number;
+  looked: number;
+}
+
+/** A file of the system's own is asked without waiting: that costs a hundredth. */
+const sizeOf = async (file: JournalFile): Promise<number> =>
+  ('fd' in file && typeof file.fd === 'number' ? fstatSync(file.fd) : await file.stat()).size;
+
+const MOST_BATCHES = 64;
+const LOOK_EVERY_MS = 20;
+/** A log that nobody writes to stays ours for so many rests, and others are looked for after each. */
+const RESTS = 10;
+const REST_MS = 5;
+
 interface Job {
   run(batch: Batch): Promise<void> | void;
   done(): void;
@@ -46,8 +81,13 @@ interface Job {
 
 export function createWriter(sessionId: string, folder: string, log: LogFile, options: WriterOptions): Writer {
   let jobs: Job[] = [];
+  const alone: (() => Promise<void>)[] = [];
   let pumping = false;
   let broken: unknown = null;
+  let hold: Hold | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  /** We have let the log go for another process. */
+  let yielded = false;
 
   /** The log as it stands, its torn end mended. */
   async function current(): Promise<Lease> {
@@ -61,29 +101,60 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     return lease;
   }
 
+  /** Makes the log ours, and looks at it as it is now: while we have it, nobody else writes. */
+  async function begin(): Promise<Hold> {
+    const lock = await acquireLock(folder, options, yielded);
+    yielded = false;
+    try {
+      if (!(await options.isNamed())) throw journalErrors.notFound(sessionId);
+      return { lock, lease: await current(), file: null, batches: 0, looked: options.clock.now() };
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  async function letGo(): Promise<void> {
+    const ended = hold;
+    hold = null;
+    await ended?.file?.close().catch(() => {});
+    await ended?.lock.release();
+  }
+
+  /** Others wait no longer than some writes, or some milliseconds. */
+  async function isWanted(held: Hold): Promise<boolean> {
+    held.batches += 1;
+    const now = options.clock.now();
+    if (held.batches < MOST_BATCHES && now - held.looked < LOOK_EVERY_MS) return false;
+    Object.assign(held, { batches: 0, looked: now });
+    return (yielded = await held.lock.isWanted().catch(() => true));
+  }
+
   async function work(batch: readonly Job[]): Promise<void> {
-    await withLock(folder, options, async () => {
-      const lease = await current();
-      const gathered: Batch = { lease, leaseChanged: false, claimed: false, lines: [], sync: false };
-      const ready: Job[] = [];
-      for (const job of batch) {
-        try {
-          await job.run(gathered);
-          ready.push(job);
-        } catch (error) {
-          job.fail(error);
-        }
-      }
+    const held = (hold ??= await begin());
+    const gathered: Batch = { lease: held.lease, leaseChanged: false, claimed: false, lines: [], sync: false };
+    const ready: Job[] = [];
+    for (const job of batch) {
       try {
-        // The lease first: an epoch that was given out is never given out again.
-        if (gathered.leaseChanged) await writeLease(options.fs, folder, gathered.lease);
-        if (gathered.claimed) await syncFolder(options.fs, folder);
-        if (gathered.lines.length > 0) await write(gathered);
-        for (const job of ready) job.done();
+        await job.run(gathered);
+        ready.push(job);
       } catch (error) {
-        for (const job of ready) job.fail(error);
+        job.fail(error);
       }
-    });
+    }
+    try {
+      // The lease first: an epoch that was given out is never given out again.
+      if (gathered.leaseChanged) await writeLease(options.fs, folder, gathered.lease);
+      if (gathered.claimed) await syncFolder(options.fs, folder);
+      held.lease = gathered.lease;
+      if (gathered.lines.length > 0) await write(gathered, held);
+      for (const job of ready) job.done();
+    } catch (error) {
+      await letGo();
+      for (const job of ready) job.fail(error);
+    }
+    // A cache: without it the log is read from its beginning.
+    if (hold !== null) await indexIfDue(log).catch(() => {});
   }
 
   /**
@@ -110,10 +181,11 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     log.synced = log.seq;
   }
 
-  async function write({ lines, sync, lease }: Batch): Promise<void> {
-    const bytes = Buffer.concat(lines.map(({ line }) => line));
+  async function write({ lines, sync, lease }: Batch, held: Hold): Promise<void> {
+    const bytes = lines.length === 1 && lines[0] ? lines[0].line : Buffer.concat(lines.map(({ line }) => line));
     const before = log.size;
-    const file = await options.fs.open(log.path, 'r+');
+    const file = (held.file ??= await options.fs.open(log.path, 'r+'));
+    if ((await sizeOf(file)) < before) throw shortened(log, await sizeOf(file));
     try {
       // A disk that is almost full takes a part, and fails at the next.
       for (let done = 0; done < bytes.length;) {
@@ -125,8 +197,6 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       broken = error;
       await file.truncate(before).catch(() => {});
       throw error;
-    } finally {
-      await file.close();
     }
     for (const { record } of lines) take(log, record, log.size);
     if (sync) log.synced = log.seq;
@@ -134,16 +204,52 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
 
   async function pump(): Promise<void> {
     pumping = true;
+    clearTimeout(timer);
     // Everything asked for in this tick shares the first write.
     await Promise.resolve();
-    while (jobs.length > 0) {
+    while (jobs.length > 0 || alone.length > 0) {
+      for (let next = alone.shift(); next; next = alone.shift()) await next();
       const batch = jobs;
       jobs = [];
+      if (batch.length === 0) continue;
       await work(batch).catch((error: unknown) => {
         for (const job of batch) job.fail(error);
       });
+      if (hold !== null && (await isWanted(hold))) await letGo();
     }
     pumping = false;
+    if (hold !== null) rest(hold, RESTS);
+  }
+
+  /** Whoever writes one after the other comes again soon: the log stays ours for a while, unless somebody waits for it. */
+  function rest(held: Hold, rests: number): void {
+    // Time as it passes for other processes, whatever clock this one is told.
+    const look = async (): Promise<void> => {
+      if (pumping || hold !== held) return;
+      pumping = true;
+      if (rests === 0 || (yielded = await held.lock.isWanted().catch(() => true))) await letGo();
+      pumping = false;
+      if (jobs.length > 0 || alone.length > 0) void pump();
+      else if (hold === held) rest(held, rests - 1);
+    };
+    timer = setTimeout(() => void look(), REST_MS).unref();
+  }
+
+  function goOn(): void {
+    if (!pumping) void pump();
+  }
+
+  /** Runs `work` when no write is under way, with the log and the lease as they are then. */
+  async function runAlone<Value>(work: (lease: Lease) => Promise<Value>): Promise<Value> {
+    const held = (hold ??= await begin());
+    try {
+      // What it does to the log's file, a file that is open wouldn't see.
+      await held.file?.close();
+      held.file = null;
+      return await work(held.lease);
+    } finally {
+      await letGo();
+    }
   }
 
   /** After a failed write nothing is written but leases. */
@@ -161,7 +267,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         done: () => value && resolve(value.is),
         fail: reject,
       });
-      if (!pumping) void pump();
+      goOn();
     });
   }
 
@@ -205,9 +311,9 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         return { ok: true, events: written };
       }),
     post: (input, key, at) =>
-      submit((batch): PostOutcome => {
+      submit(async (batch): Promise<PostOutcome> => {
         const { keys } = pendingOf(batch);
-        const before = log.keys.get(key) ?? keys.get(key);
+        const before = keys.get(key) ?? (await postedAs(log, key));
         if (before !== undefined) return { seq: before, duplicate: true };
         const seq = gather(batch, true, { type: 'input_received', at, key, input });
         keys.set(key, seq);
@@ -239,9 +345,15 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         batch.leaseChanged = true;
       }, true),
     sync,
-    alone: (alone) =>
-      withLock(folder, options, async () => {
-        return alone(await current());
+    close: () =>
+      new Promise((resolve) => {
+        alone.push(() => letGo().then(resolve, resolve));
+        goOn();
+      }),
+    alone: (job) =>
+      new Promise((resolve, reject) => {
+        alone.push(() => runAlone(job).then(resolve, reject));
+        goOn();
       }),
   };
 }

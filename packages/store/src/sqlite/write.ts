@@ -92,24 +92,25 @@ function writeAll(
   bodies: readonly DurableEventBody[],
   texts: readonly string[],
 ): boolean {
-  const write = (at: number, index: number): boolean => {
-    const body = texts[index] ?? '';
-    const sum = sumOf({ seq: expected + index + 1, at, posted: 0, body });
-    return store.append.run({ name, epoch, expected: expected + index, at, body, sum }).changes === 1;
-  };
   const [first] = bodies;
-  if (bodies.length === 1 && first && first.type !== 'input_received') return write(first.at, 0);
+  if (!first) return true;
+  const writeFirst = (): boolean => {
+    const row = { seq: expected + 1, at: first.at, posted: 0, body: texts[0] ?? '' };
+    return store.append.run({ name, epoch, expected, at: row.at, body: row.body, sum: sumOf(row) }).changes === 1;
+  };
+  if (bodies.length === 1 && first.type !== 'input_received') return writeFirst();
   return transaction(store.db, () => {
-    const session = findSession(store, name);
-    return bodies.every((body, index) => {
-      // Only the first can miss: from then on the lock is ours.
-      if (!write(body.at, index)) return false;
-      if (body.type === 'input_received' && session) {
-        noteInput(store, session.id, body.key, body.input, expected + index + 1);
-        noteFacts(store, session.id, body);
-      }
-      return true;
-    });
+    // Only the first can miss: from then on the lock is ours.
+    if (!writeFirst()) return false;
+    const { id: session } = sessionOf(store, name);
+    for (const [index, body] of bodies.entries()) {
+      const seq = expected + index + 1;
+      if (index > 0) addEvent(store, session, { seq, at: body.at, posted: 0, body: texts[index] ?? '' });
+      if (body.type !== 'input_received') continue;
+      noteInput(store, session, body.key, body.input, seq);
+      noteFacts(store, session, body);
+    }
+    return true;
   });
 }
 
