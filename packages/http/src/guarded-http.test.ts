@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -11,6 +12,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { guardedHttp } from './guarded-http.ts';
 import type { GuardedHttp } from './guarded-http.ts';
 import { HttpProblem } from './problem.ts';
+import { CERTIFICATE, KEY } from './test-support/certificate.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -500,4 +502,28 @@ it("leaves a transport's own headers to the transport", async () => {
   const sent: unknown = JSON.parse(await textOf(response.body));
   expect(sent).toMatchObject({ host: `127.0.0.1:${port}`, 'content-length': '4', connection: 'close', 'x-a': 'b' });
   expect(sent).not.toHaveProperty('transfer-encoding');
+});
+
+describe('over TLS', () => {
+  const names: unknown[] = [];
+  const secure = () =>
+    listening(
+      createSecureServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
+        names.push((request.socket as { servername?: unknown }).servername);
+        response.end('secret');
+      }),
+    );
+  const http = (ca?: string) =>
+    guardedHttp({ allow: ['127.0.0.1'], resolve: async () => ['127.0.0.1'], ...(ca === undefined ? {} : { ca }) });
+
+  it("the certificate has to be the name's, although the connection is to an address", async () => {
+    const { port } = await secure();
+    const { body } = await get(http(CERTIFICATE), `https://shop.example:${port}/`);
+    expect([await textOf(body), names.at(-1)]).toEqual(['secret', 'shop.example']);
+    for (const url of [`https://other.example:${port}/`, `https://127.0.0.1:${port}/`]) {
+      expect(await codeOf(get(http(CERTIFICATE), url))).toBe('connection_failed');
+    }
+    expect(await codeOf(get(http(), `https://shop.example:${port}/`))).toBe('connection_failed');
+    expect(names).toHaveLength(1);
+  });
 });

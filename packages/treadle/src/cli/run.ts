@@ -27,6 +27,7 @@ import type { CliIo } from './io.ts';
 import { unsavedJournal } from './parts.ts';
 import { askPermission, type ApprovalQuestion } from './ask-permission.ts';
 import { folderSettings } from './folder-trust.ts';
+import type { CombinedSettings } from '../settings/combine.ts';
 import { nobodyToAsk, permissionsFor, rulesOfFlags } from './permissions.ts';
 import { createRunOutput, type RunOutput } from './run-output.ts';
 import { promptTexts, type RunRequest } from './run-request.ts';
@@ -126,9 +127,13 @@ async function rightsFor(
   const { settingsSaver } = await import('../settings/save.ts');
   const web = webFetchTool();
   const plan = planTool();
-  const all = [...builtInTools({ root: folder }), todoTool(), askUserTool(), web, plan];
-  const names = all.map(({ name }) => name);
-  const chosen = chosenTools(all, names, request.tools);
+  const offered = (sandbox: CombinedSettings['sandbox']): Tool[] => {
+    const bash = sandbox === undefined ? {} : { bash: { sandbox } };
+    return [...builtInTools({ root: folder, ...bash }), todoTool(), askUserTool(), web, plan];
+  };
+  const names = offered(undefined).map(({ name }) => name);
+  // What is misspelt is said before anything is asked.
+  chosenTools([], names, request.tools);
   const rules = rulesOfFlags(
     { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
     names,
@@ -140,6 +145,7 @@ async function rightsFor(
     note,
   });
   const settings = await combineSettings(found, io, note);
+  const chosen = chosenTools(offered(settings.sandbox), names, request.tools);
   // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
   const hasWeb = request.web || settings.web || request.tools !== undefined;
   // A todo list is enough for most work: a plan is for those who name it.

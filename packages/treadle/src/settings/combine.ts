@@ -16,6 +16,7 @@ import {
   parseSettings,
   PROJECT_SETTINGS,
   readSettingsFile,
+  type SandboxSetting,
   type Settings,
   type SettingsFile,
 } from './settings.ts';
@@ -28,6 +29,8 @@ export interface CombinedSettings {
   readonly mode: PermissionMode | undefined;
   /** Whether `web_fetch` is among the tools: the user's own files may say so, and any file may say no. */
   readonly web: boolean;
+  /** The sandbox of commands; undefined when no file says anything of it. */
+  readonly sandbox: SandboxSetting | undefined;
   /** Hooks with where they come from, the user's first. */
   readonly hooks: readonly { readonly source: string; readonly hooks: JsonObject }[];
 }
@@ -125,11 +128,35 @@ export async function combineSettings(
     },
     mode: strictest(user?.permissions.mode, modes),
     web: hasWeb(user, project, isTrusted ? local : { web: local?.web === false ? false : undefined }),
+    sandbox: strictestSandbox(user?.sandbox, [project?.sandbox, local?.sandbox]),
     hooks: [
       ...(own?.settings.hooks ? [{ source: own.path, hooks: own.settings.hooks }] : []),
       ...(isTrusted && project?.hooks ? [{ source: PROJECT_SETTINGS, hooks: project.hooks }] : []),
       ...(isTrusted && local?.hooks ? [{ source: LOCAL_SETTINGS, hooks: local.hooks }] : []),
     ],
+  };
+}
+
+const SANDBOX_MODES = ['off', 'workspace-write', 'read-only'] as const;
+
+/** The user's own, with what a folder's files make stricter of it. What they would loosen stays as it is. */
+function strictestSandbox(
+  user: SandboxSetting | undefined,
+  others: readonly (SandboxSetting | undefined)[],
+): SandboxSetting | undefined {
+  const said = others.filter((other) => other !== undefined);
+  if (said.length === 0) return user;
+  const level = (mode: SandboxSetting['mode']): number => SANDBOX_MODES.indexOf(mode ?? 'workspace-write');
+  const own = user?.mode ?? 'workspace-write';
+  const mode = said.reduce((strict, { mode = strict }) => (level(mode) > level(strict) ? mode : strict), own);
+  const isClosed = said.some(({ network }) => network === 'none');
+  const asks = said.some(({ sufficient }) => sufficient === false);
+  return {
+    // Whoever says that there must be a sandbox doesn't get none.
+    mode: mode === 'off' && said.some(({ required }) => required === true) ? 'workspace-write' : mode,
+    required: user?.required === true || said.some(({ required }) => required === true),
+    network: isClosed ? 'none' : (user?.network ?? 'none'),
+    sufficient: !asks && user?.sufficient === true,
   };
 }
 
@@ -160,12 +187,15 @@ function strictest(
   return mode;
 }
 
-function sayWhatIsLeftOut({ permissions, env, web }: Settings, note: (text: string) => void): void {
+function sayWhatIsLeftOut({ permissions, env, web, sandbox }: Settings, note: (text: string) => void): void {
   const left = [
     ...(permissions.allow.length > 0 ? ['permissions.allow'] : []),
     ...(permissions.additionalDirectories.length > 0 ? ['permissions.additionalDirectories'] : []),
     ...(Object.keys(env).length > 0 ? ['env'] : []),
     ...(web === true ? ['web'] : []),
+    ...(sandbox?.mode === 'off' ? ['sandbox.mode'] : []),
+    ...(sandbox?.network === 'host' ? ['sandbox.network'] : []),
+    ...(sandbox?.sufficient === true ? ['sandbox.sufficient'] : []),
   ];
   if (left.length === 0) return;
   note(`${PROJECT_SETTINGS}: ${left.join(', ')} left out. A project may tighten what is allowed, and never loosen it.`);

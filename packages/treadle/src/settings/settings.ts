@@ -1,5 +1,7 @@
 import { checkRule, PERMISSION_MODES, type JsonObject, type JsonValue, type PermissionMode } from '@treadle/core';
 
+import type { SandboxOptions } from '@treadle/tools';
+
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -23,7 +25,11 @@ export interface Settings {
   readonly env: Readonly<Record<string, string>>;
   /** Whether `web_fetch` is among the tools. */
   readonly web?: boolean;
+  readonly sandbox?: SandboxSetting;
 }
+
+/** What a file says of the sandbox that commands run in. */
+export type SandboxSetting = Pick<SandboxOptions, 'mode' | 'required' | 'network' | 'sufficient'>;
 
 export type SettingsRule =
   string | { readonly rule: string; readonly match?: readonly string[]; readonly noMatch?: readonly string[] };
@@ -77,7 +83,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile | nul
   }
 }
 
-const KNOWN = ['permissions', 'hooks', 'env', 'web'];
+const KNOWN = ['permissions', 'hooks', 'env', 'web', 'sandbox'];
 const KNOWN_PERMISSIONS = ['allow', 'ask', 'deny', 'mode', 'additionalDirectories'];
 
 /**
@@ -98,7 +104,7 @@ export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'
   }
   const object = asObject(value) ?? fail('', 'must be a JSON object.');
   refuseUnknown(object, KNOWN, '', fail);
-  const { permissions: given = {}, hooks, env = {}, web } = object;
+  const { permissions: given = {}, hooks, env = {}, web, sandbox } = object;
   const permissions = asObject(given) ?? fail('permissions', 'must be an object.');
   refuseUnknown(permissions, KNOWN_PERMISSIONS, 'permissions.', fail);
   const expanded = (folder: string): string => (folder.startsWith('~/') && home ? join(home, folder.slice(2)) : folder);
@@ -141,6 +147,7 @@ export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'
     ...(hooked === undefined ? {} : { hooks: hooked }),
     env: environment(env, fail),
     ...(typeof web === 'boolean' ? { web } : {}),
+    ...(sandbox === undefined ? {} : { sandbox: sandboxOf(sandbox, fail) }),
   };
 }
 
@@ -168,6 +175,25 @@ function environment(value: JsonValue, fail: Fail): Readonly<Record<string, stri
       typeof text === 'string' ? text : fail(`env.${name}`, 'must be a text.'),
     ]),
   );
+}
+
+const SANDBOX: Readonly<Record<keyof SandboxSetting, readonly JsonValue[]>> = {
+  mode: ['workspace-write', 'read-only', 'off'],
+  required: [true, false],
+  network: ['none', 'host'],
+  sufficient: [true, false],
+};
+
+function sandboxOf(value: JsonValue, fail: Fail): SandboxSetting {
+  const object = asObject(value) ?? fail('sandbox', 'must be an object.');
+  refuseUnknown(object, Object.keys(SANDBOX), 'sandbox.', fail);
+  for (const [name, choices] of Object.entries(SANDBOX)) {
+    const given = object[name];
+    if (given === undefined || choices.includes(given)) continue;
+    fail(`sandbox.${name}`, `must be ${choices.map((choice) => JSON.stringify(choice)).join(' or ')}.`);
+  }
+  if (object['required'] === true && object['mode'] === 'off') fail('sandbox', 'is required and off: choose one.');
+  return object;
 }
 
 /** `read_file(~/secrets/**)`: rules themselves know no home. */

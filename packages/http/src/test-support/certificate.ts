@@ -1,0 +1,20 @@
+/** A certificate for shop.example alone, signed by itself, and its key: for tests, where it keeps nothing secret. */
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBnjCCAUSgAwIBAgIUCceIztkdggu1wJO7OKQHLKR7QAwwCgYIKoZIzj0EAwIw
+FzEVMBMGA1UEAwwMc2hvcC5leGFtcGxlMCAXDTI2MTEyMjAxMjUzNVoYDzIxMjYx
+MDI5MDEyNTM1WjAXMRUwEwYDVQQDDAxzaG9wLmV4YW1wbGUwWTATBgcqhkjOPQIB
+BggqhkjOPQMBBwNCAASUfyDOlbHtMAXWHSkqcn0o3CznGgjE8rivr89H5fGb7U+F
+fNnTEbzxgtaGEJecR9bn2aGrkwUqY1pr2qYhKnYeo2wwajAdBgNVHQ4EFgQUkM79
+2QWFgFcs1aStgN/ZKhZotawwHwYDVR0jBBgwFoAUkM792QWFgFcs1aStgN/ZKhZo
+tawwDwYDVR0TAQH/BAUwAwEB/zAXBgNVHREEEDAOggxzaG9wLmV4YW1wbGUwCgYI
+KoZIzj0EAwIDSAAwRQIgcmvQ973xRFJPAgpPbUHwTR/PNo/UNjIvhreEbyAdoh0C
+IQD8y6Bt6Vqq4WzB5f+oH4TAPynIrwOVhYUDChhhPBTUYQ==
+-----END CERTIFICATE-----
+`;
+
+export const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgtjEEgwYiOKXub7TF
+tKpMw6duxbJGVV0He1X+ndTi2wqhRANCAASUfyDOlbHtMAXWHSkqcn0o3CznGgjE
+8rivr89H5fGb7U+FfNnTEbzxgtaGEJecR9bn2aGrkwUqY1pr2qYhKnYe
+-----END PRIVATE KEY-----
+`;
