@@ -40,6 +40,8 @@ export type TreadleErrorCode =
   | 'invalid_token'
   /** An answer token whose time is over. */
   | 'token_expired'
+  /** Branches of which none could be selected. */
+  | 'not_selected'
   /** Answers that don't answer the questions of an `ask_user` call. The message says which, and why. */
   | 'invalid_answer'
   /** A conversation that could not be made smaller; the message says why. It is as it was. */

@@ -6,7 +6,7 @@ import { userMessage, type UserInput } from './input.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
 import { asJson, isJsonObject, type JsonObject } from './json.ts';
 import { checkLimits, limitChanges, type Limits, type LimitsData } from './limits/limits.ts';
-import { drive, type OpenInput } from './loop/drive.ts';
+import { drive, type BranchPerformer, type OpenInput } from './loop/drive.ts';
 import type { Hub } from './loop/hub.ts';
 import type { ChildRunner } from './subagents/child.ts';
 import { endSession } from './loop/hook-observers.ts';
@@ -51,6 +51,8 @@ export interface SessionParts {
   opened: SessionSource | null;
   /** Where background tasks are begun and ended; null until something needs it. */
   tasks: TaskDesk | null;
+  /** Does what steps about branches say; null where nobody has said what they are. */
+  branches: BranchPerformer | null;
   /** Nobody uses the session here any more. */
   closed: boolean;
   /** Runs the sub-agents of its calls. */
@@ -433,6 +435,7 @@ export function driveHere(parts: SessionParts, begin: () => Promise<void>, input
     blobs,
     opened,
     tasks,
+    branches: parts.branches,
     children: childRunner,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,

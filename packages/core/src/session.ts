@@ -15,6 +15,7 @@ import { isStream, userMessage, userMessages, type PromptInput, type UserInput }
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
 import { checkTags, checkTitle } from './journal/session-facts.ts';
+import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import type { Limits } from './limits/limits.ts';
 import { createHub, type Observer, type Watcher } from './loop/hub.ts';
@@ -246,6 +247,7 @@ async function loadParts(
     answered: new Set(),
     opened,
     tasks: null,
+    branches: null,
     closed: false,
     get childRunner() {
       return childRunner(parts, (child, childId, above) => loadParts(child, childId, options, 'startup', above));
@@ -263,9 +265,18 @@ function warn(error: unknown): void {
   console.warn('A Treadle observer failed:', error);
 }
 
+const partsOfSession = new WeakMap<Session, runs.SessionParts>();
+
+/** What a session is made of, for the other files of the front door. */
+export function partsOf(session: Session): runs.SessionParts {
+  const parts = partsOfSession.get(session);
+  if (parts) return parts;
+  throw new TreadleError('invalid_definition', 'This session was not made by createSession or openSession.');
+}
+
 function sessionOf(parts: runs.SessionParts): Session {
   const { agent, state, hub, post } = parts;
-  return {
+  const session: Session = {
     id: state.sessionId,
     agent,
     get messages() {
@@ -324,4 +335,6 @@ function sessionOf(parts: runs.SessionParts): Session {
       while (parts.active) await parts.active.ended;
     },
   };
+  partsOfSession.set(session, parts);
+  return session;
 }

@@ -41,3 +41,5 @@ export type { SandboxMode, SandboxOptions } from './sandbox/settings.ts';
 export { withoutSecrets } from './bash/environment.ts';
 export { openRoot } from './root/root.ts';
 export type { FileChange, Root, RootOptions, UpdateOptions } from './root/root.ts';
+export { folderCopies } from './copies/folder-copies.ts';
+export type { FolderCopiesOptions } from './copies/folder-copies.ts';

@@ -5,6 +5,7 @@ import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { LimitName, LimitsData } from '../limits/limits.ts';
+import type { BranchesEnded, BranchesStarted } from './branches.ts';
 import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
 import type { TaskEnd } from '../tasks/control.ts';
@@ -149,6 +150,8 @@ export type DurableEventBody =
       readonly inView: boolean;
       /** What a message of the runtime's own is about. */
       readonly notice?: Notice;
+      /** The session of the branch that it was adopted from: it was paid for there. */
+      readonly fromBranch?: string;
     })
   | (InTurn & {
       readonly type: 'attempt_failed';
@@ -344,18 +347,8 @@ export type DurableEventBody =
       readonly basis: 'usage' | 'streamed' | 'worst_case' | 'none';
     })
   | (InTurn & { readonly type: 'turn_ended'; readonly at: number; readonly usage: Usage; readonly cost: number | null })
-  | (InRun & {
-      readonly type: 'branches_started';
-      readonly at: number;
-      readonly branches: readonly { readonly sessionId: string; readonly configId: string }[];
-    })
-  | (InRun & {
-      readonly type: 'branches_ended';
-      readonly at: number;
-      readonly selectedSessionId: string;
-      readonly selectedIndex: number;
-      readonly evaluationUsage: Usage;
-    })
+  | BranchesStarted
+  | BranchesEnded
   | TaskUpdated
   | (InRun & {
       readonly type: 'run_ended';
@@ -399,7 +392,8 @@ export type Notice =
   | { readonly type: 'task'; readonly taskId: string; readonly status: TaskEnd };
 
 /** Who or what decided. */
-export type DecisionKind = 'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'context' | 'budget' | 'routing';
+export type DecisionKind =
+  'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'context' | 'budget' | 'routing' | 'judge';
 
 /** A call the run waits for: a client tool to run, or an approval to give. */
 export interface PendingCall {

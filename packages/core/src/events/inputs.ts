@@ -47,6 +47,7 @@ export type SessionInput =
       readonly message?: string;
     } & ApprovalExtras)
   | TaskEnded
+  | BranchesInput
   /** Makes the view smaller: at once, or before the open run's next model call. */
   | { readonly type: 'compact'; readonly instructions?: string }
   /** Changes what the session may do, at once. */
@@ -83,4 +84,16 @@ export interface ClientToolResult {
   readonly callId: string;
   readonly content: string | readonly ToolResultContent[];
   readonly isError?: boolean;
+}
+
+/** Input: several runs side by side, of which one is adopted. */
+export interface BranchesInput {
+  readonly type: 'branch';
+  /** What each branch is told; empty when the history is gone on with as it is. */
+  readonly messages: readonly InputMessage[];
+  /** In order; the segment of its agent is the middle part of a branch's run id. */
+  readonly branches: readonly { readonly configId: string; readonly configSegment: string }[];
+  /** The name of the strategy that chooses. */
+  readonly strategy: string;
+  readonly metadata?: JsonObject;
 }

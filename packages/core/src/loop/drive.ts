@@ -59,7 +59,15 @@ export interface DriveOptions {
   /** Where background tasks are begun and ended; null when the agent has none. */
   readonly tasks: TaskDesk | null;
   readonly blobs: BlobKeeper | null;
+  /** Runs branches and takes over the selected one; null where nobody has said what they are. */
+  readonly branches: BranchPerformer | null;
 }
+
+/** Does what a step about branches says, and records it. */
+export type BranchPerformer = (
+  context: PerformContext,
+  step: Extract<Step, { type: 'run_branches' | 'adopt_branch' }>,
+) => Promise<void>;
 
 /**
  * Works on a session until there is nothing left to do: claim, fold, then plan and perform in turns. It resolves when the
@@ -181,6 +189,8 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       else if (step.type === 'decide') await decide(context, step.questions);
       else if (step.type === 'call_model') await callAndKeep(context, step, options.keeper);
       else if (step.type === 'compact') await compact(context, step);
+      else if (step.type === 'run_branches' || step.type === 'adopt_branch')
+        await performBranches(options, context, step);
       else if (step.type === 'start_tasks') await startTasks(context, step.tasks);
       else if (step.type === 'stop_tasks') await stopTasks(context, step.tasks);
       else if (step.type === 'stop_children') await stopChildren(context, step);
@@ -200,6 +210,14 @@ function callAndKeep(
   const called = callModel(context, step);
   keeper?.keepIfDue();
   return called;
+}
+
+function performBranches({ branches, state }: DriveOptions, ...step: Parameters<BranchPerformer>): Promise<void> {
+  if (branches) return branches(...step);
+  throw new TreadleError(
+    'run_active',
+    `Branches do the open run of session ${state.sessionId}. Go on with it by runBranches with the same branches, or abort() it.`,
+  );
 }
 
 /** Once the deadline has fired the time is up, whatever a clock that was set back says. */

@@ -2,6 +2,7 @@ import type { Agent } from '../agent.ts';
 import type { DurableEventBody, RunEnd } from '../events/events.ts';
 import type { StopReason } from '../model/model.ts';
 import { noCallRejected } from '../output/no-call.ts';
+import { planBranches, startBranches } from './plan-branches.ts';
 import { planIdleCompaction } from './plan-compaction.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { reachedLimit, type LimitHit } from '../limits/limits.ts';
@@ -44,6 +45,10 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
   const tooMuch = overspent(run, agent);
   if (tooMuch) return stop(state, run, now, tooMuch.end, tooMuch.message, tooMuch);
   if (run.stop) return stop(state, run, now, 'stopped', run.stop.reason);
+  if (run.branches) {
+    const next = planBranches(run, agent, now);
+    return 'limit' in next ? stop(state, run, now, next.end, next.message, next) : next;
+  }
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
   const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);
   if (hit) return stop(state, run, now, hit.end, hit.message, hit);
@@ -74,6 +79,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   if (!entry) return { type: 'idle' };
   const { input, cancelled } = entry;
   if (input.type === 'compact') return planIdleCompaction(state, agent, entry, now);
+  if (input.type === 'branch' && !cancelled) return startBranches(state, agent, entry, input, now);
   if (input.type !== 'prompt' && input.type !== 'continue') {
     return record([rejectInput(entry, now, 'There is no run this belongs to.')]);
   }
@@ -117,7 +123,7 @@ function rejectMisplaced(state: SessionState, run: RunState, now: number): Durab
     .map((entry) => rejectInput(entry, now, 'A run is active. Steer it, follow up, or wait for its end.', run.runId));
 }
 
-const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'import']);
+const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch', 'import']);
 
 /** Closes what is open, in order, and ends the run. */
 function stop(state: SessionState, run: RunState, now: number, end: RunEnd, message: string, limit?: LimitHit): Step {

@@ -10,6 +10,7 @@ import { UNKNOWN_USAGE } from '../model/model.ts';
 import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
+import { branchesEnded } from './reduce-branches.ts';
 import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
@@ -117,10 +118,11 @@ function fold(state: SessionState, event: DurableEvent): void {
       // Nobody said what the call had cost until then; a failed attempt says it itself.
       if (event.reason === 'interrupted') openRun(state, event).cost = null;
       return;
-    // Facts for readers of the log: nothing the loop decides depends on them.
     case 'branches_started':
-    case 'branches_ended':
+      openRun(state, event).branches = { all: event.branches };
       return;
+    case 'branches_ended':
+      return branchesEnded(openRun(state, event), event);
     case 'task_updated':
       return tasks.taskUpdated(state, event);
     default:
@@ -265,7 +267,7 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   foldMessage(run, event);
   if (message.role !== 'assistant') return;
   run.lastMessage = message;
-  spend(run, message.usage, message.cost);
+  if (event.fromBranch === undefined) spend(run, message.usage, message.cost);
   if (event.inView) state.anchor = anchorOf(message, state.view.length - 1) ?? state.anchor;
   if (message.containerId !== undefined) state.container = { provider: message.provider, id: message.containerId };
   if (run.turn === null) return;

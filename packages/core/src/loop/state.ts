@@ -1,3 +1,4 @@
+import type { BranchRef } from '../events/branches.ts';
 import type {
   ApprovalExtras,
   Continuation,
@@ -152,6 +153,11 @@ export interface RunState {
   /** Answers that failed the check, and values that didn't fit their schema. */
   checksFailed: number;
   outputsFailed: number;
+  /** Present when branches do its work: which, and which of them was selected. */
+  branches?: {
+    readonly all: readonly BranchRef[];
+    selected?: { readonly selectedIndex: number; readonly sessionId: string };
+  };
   /** True between `run_paused` and the next drive. */
   paused: boolean;
   /** True when the session was forked amid it: it goes on in the parent, and here it is about to be closed. */
@@ -218,9 +224,11 @@ export interface Decision {
   readonly turnIndex: number | undefined;
 }
 
+const STARTS_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch']);
+
 /** What waits in the inbox to become a run, oldest first. */
 export const waitingRuns = ({ inbox, run }: SessionState): InboxEntry[] =>
-  inbox.filter(({ seq, input }) => (input.type === 'prompt' || input.type === 'continue') && seq !== run?.inputSeq);
+  inbox.filter(({ seq, input }) => STARTS_RUN.has(input.type) && seq !== run?.inputSeq);
 
 /** The state before any event. */
 export function initialState(sessionId: string): SessionState {

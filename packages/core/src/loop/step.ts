@@ -42,5 +42,9 @@ export type Step =
       readonly calls: readonly CallState[];
       readonly reason: string;
     }
+  /** Run the branches of the open run, and select one. */
+  | { readonly type: 'run_branches' }
+  /** Take over the history and the files of the branch that was selected. */
+  | { readonly type: 'adopt_branch'; readonly sessionId: string; readonly selectedIndex: number }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };

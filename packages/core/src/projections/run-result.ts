@@ -105,14 +105,15 @@ export function runResultFold(runId: string): RunResultFold {
   let goesOn = false;
   const queue = new Map<number, UndeliveredMessage>();
   const undelivered: UndeliveredMessage[] = [];
+  let isSelected = true;
   let containerId: string | null = null;
   let paused: Extract<DurableEvent, { type: 'run_paused' }> | null = null;
   let ended: Extract<DurableEvent, { type: 'run_ended' }> | null = null;
 
-  function addMessage(message: Message, inView: boolean): void {
+  function addMessage(message: Message, inView: boolean, isPaid: boolean): void {
     if (isConversation(message)) messages.push(message);
     if (message.role !== 'assistant') return;
-    spend(message.usage, message.cost);
+    if (!isPaid) spend(message.usage, message.cost);
     if (!goesOn) answered = '';
     if (inView) goesOn = false;
     containerId = message.containerId ?? containerId;
@@ -163,14 +164,23 @@ export function runResultFold(runId: string): RunResultFold {
           goesOn = true;
         }
         if (event.inputSeq !== undefined) queue.delete(event.inputSeq);
-        addMessage(event.message, event.inView);
+        addMessage(event.message, event.inView, event.fromBranch !== undefined);
       } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
       else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
       else if (event.type === 'message_discarded' && event.reason === 'interrupted') spend(UNKNOWN_USAGE, null);
       else if (event.type === 'compacted' || event.type === 'compaction_failed') {
         if (event.usage) spend(event.usage, event.cost ?? null);
       } else if (event.type === 'turn_ended') endTurn();
-      else if (event.type === 'run_ended') ended = event;
+      else if (event.type === 'branches_ended') {
+        for (const branch of event.branches ?? []) spend(branch.usage, branch.cost);
+        spend(event.evaluationUsage, event.evaluationCost ?? 0);
+        isSelected = true;
+      } else if (event.type === 'branches_started') isSelected = false;
+      else if (event.type === 'run_ended') {
+        ended = event;
+        // Branches of which none was selected have been paid for all the same.
+        if (!isSelected) spend(event.usage, event.cost);
+      }
     },
     result: () => ({
       runId,

@@ -1,3 +1,4 @@
+import type { BranchRef } from '../events/branches.ts';
 import type {
   ConfigSnapshot,
   Continuation,
@@ -48,7 +49,7 @@ export interface SpawnRef {
 /** Runs that were started side by side, of which one was selected. */
 export interface ParallelGroup {
   /** In the order of their configurations. */
-  readonly branches: readonly { readonly sessionId: string; readonly configId: string }[];
+  readonly branches: readonly BranchRef[];
   /** This and the next two are null until it is decided. */
   readonly selectedSessionId: string | null;
   readonly selectedIndex: number | null;

@@ -23,7 +23,13 @@ export function spendingOf(event: DurableEvent): Spending | null {
   switch (event.type) {
     case 'message_added': {
       const { message } = event;
+      // It was paid for in the branch.
+      if (event.fromBranch !== undefined) return null;
       return message.role === 'assistant' ? { usage: message.usage, cost: message.cost } : null;
+    }
+    case 'branches_ended': {
+      const evaluation: Spending = { usage: event.evaluationUsage, cost: event.evaluationCost ?? 0 };
+      return (event.branches ?? []).reduce((sum, branch) => addSpending(sum, branch), evaluation);
     }
     case 'attempt_failed':
     case 'compacted':
