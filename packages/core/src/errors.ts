@@ -14,6 +14,8 @@ export type TreadleErrorCode =
   | 'session_busy'
   /** A newer drive took the session over; this one may write nothing any more. */
   | 'fenced'
+  /** The agent that a session was made with isn't known where it is to be driven. */
+  | 'agent_not_found'
   /** No session with that id. */
   | 'session_not_found'
   /** A session with that id exists already. */

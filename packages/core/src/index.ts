@@ -55,6 +55,7 @@ export {
 } from './permissions/updates.ts';
 export * from './ports/http.ts';
 export * from './ports/clock.ts';
+export * from './ports/dispatcher.ts';
 export * from './ports/ids.ts';
 export * from './hooks/hook.ts';
 export type { HookRegistry } from './hooks/registry.ts';
@@ -116,6 +117,7 @@ export type { SearchOptions, SessionHit } from './sessions-search.ts';
 export type { CompactedEvent } from './session-compact.ts';
 export type { ApprovalAnswer } from './session-answers.ts';
 export type { QueuedMessage } from './session-queue.ts';
+export * from './loop/pending.ts';
 export { initialState, type SessionState } from './loop/state.ts';
 export { reduce } from './loop/reduce.ts';
 export { plan } from './loop/plan.ts';

@@ -6,6 +6,7 @@ import {
   EVENT_VERSION,
   type ClientToolResult,
   type Continuation,
+  type LiveEvent,
   type PendingCall,
   type PreviousSession,
   type QueueKind,
@@ -19,6 +20,7 @@ import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import type { Limits } from './limits/limits.ts';
 import { createHub, type Observer, type Watcher } from './loop/hub.ts';
+import { plan } from './loop/plan.ts';
 import { openState } from './loop/snapshot-keeper.ts';
 import { checkMessages } from './messages/check.ts';
 import { conversationOf } from './messages/conversation.ts';
@@ -86,6 +88,11 @@ export interface Session {
   readonly hasOpenRun: boolean;
   /** What runs in the background. */
   readonly tasks: TaskControl;
+  /**
+   * True when there is something to do that nobody has to answer first: what `resume` would work on. False for a run that
+   * waits for a client's results or a person's answer.
+   */
+  readonly canGoOn: boolean;
   /**
    * Starts a run. A run whose process died is ended first, as aborted; prompts that nobody has answered come first.
    *
@@ -160,6 +167,11 @@ export interface Session {
   importMessages(messages: unknown): Promise<void>;
   /** Every event of this session's runs in this process. Returns a function that ends it. */
   subscribe(observer: Observer): () => void;
+  /**
+   * The message that is being streamed here, from its beginning, as live events; empty when there is none. Who subscribes
+   * and reads this in the same tick misses nothing of it, and is told nothing twice.
+   */
+  openMessage(): LiveEvent[];
   /** Resolves when no run is being driven here. */
   idle(): Promise<void>;
   /** Waits until it is idle, kills what runs in the background, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
@@ -294,6 +306,9 @@ function sessionOf(parts: runs.SessionParts): Session {
     get tasks() {
       return tasksOf(parts).control;
     },
+    get canGoOn() {
+      return plan(state, agent, parts.clock.now()).type !== 'idle';
+    },
     prompt(input, options = {}) {
       return isStream(input)
         ? runs.promptStream(parts, input, options)
@@ -331,6 +346,7 @@ function sessionOf(parts: runs.SessionParts): Session {
       await runs.replaceMessages(parts, checkMessages(messages, fill));
     },
     subscribe: (observer) => hub.subscribe(observer),
+    openMessage: () => hub.openMessage(),
     async idle() {
       while (parts.active) await parts.active.ended;
     },

@@ -426,7 +426,13 @@ interface Live extends InTurn {
 /** What only watchers see. Nothing in the loop depends on it. */
 export type LiveEvent =
   /** A second one for the same message voids its deltas: the provider began it again. */
-  | (Live & { readonly type: 'message_started'; readonly messageId: string; readonly attempt: number })
+  | (Live & {
+      readonly type: 'message_started';
+      readonly messageId: string;
+      readonly attempt: number;
+      /** How often the provider has begun it again. Absent for never. */
+      readonly restart?: number;
+    })
   | (Live & {
       readonly type: 'message_delta';
       readonly messageId: string;

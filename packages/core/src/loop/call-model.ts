@@ -44,7 +44,7 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
   const place = { afterSeq: state.seq, runId, turnIndex, messageId: ids.create('msg'), attempt };
   const open = openMessage(place, ids);
   context.setOpenMessage(open);
-  if (observed()) emit({ type: 'message_started', ...place });
+  if (observed()) emit(open.started());
   const model = context.agent.models[step.modelIndex] ?? context.agent.model;
   const facts: StreamFacts = { model: null, responseId: null, containerId: null };
   const abort = new AbortController();
@@ -55,6 +55,8 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
     const stream = consume(context, step, model, open, facts, abort.signal);
     const ending = await untilInterrupted(interrupt, stream, INTERRUPTED);
     if (ending.type === 'overspent') abort.abort();
+    // From here on it is told as a whole: whoever joins now gets it by the event that is about to be written.
+    context.setOpenMessage(null);
     const outcome = outcomeEvents(context, { step, model, open, facts }, ending);
     const events = context.blobs ? await kept(context, context.blobs, outcome) : outcome;
     await context.log.record([...events, ...settlement(context, model, open, ending)]);
@@ -95,7 +97,7 @@ async function consume(
       facts.responseId = event.responseId ?? null;
       facts.containerId = event.containerId ?? null;
       // Watchers are told to begin again too.
-      if (open.restart() && observed()) emit({ type: 'message_started', ...open.place });
+      if (open.restart() && observed()) emit(open.started());
       return null;
     }
     const live = open.take(event, observed());

@@ -33,6 +33,8 @@ export interface OpenMessage {
   take(event: ModelEvent, observed: boolean): Delta | null;
   /** The model began its message again: what came before is void. Returns whether watchers had seen any of it. */
   restart(): boolean;
+  /** What watchers are told when it begins, and each time it begins again. */
+  started(): LiveEvent;
   /** The whole message so far, as a watcher needs it who joins now. */
   replay(): LiveEvent[];
   /** The content of a message that came to its end. */
@@ -51,6 +53,7 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
   /** Most deltas are of the same block as the one before. */
   let latest: OpenBlock | null = null;
   let begun = false;
+  let restarts = 0;
 
   function block(index: number, kind: OpenBlock['kind'], name = '', providerCallId = ''): OpenBlock {
     if (latest?.index === index) return latest;
@@ -107,6 +110,12 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
     return delta(open, text, offset);
   }
 
+  const started = (): LiveEvent => ({
+    type: 'message_started',
+    ...place,
+    ...(restarts > 0 ? { restart: restarts } : {}),
+  });
+
   const ordered = (): OpenBlock[] => [...blocks.values()].sort((a, b) => a.index - b.index);
 
   return {
@@ -142,14 +151,15 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
     },
     restart() {
       const seen = blocks.size > 0;
+      if (seen) restarts += 1;
       blocks.clear();
       latest = null;
       return seen;
     },
+    started,
     replay() {
-      const started: LiveEvent = { type: 'message_started', ...place };
       return [
-        started,
+        started(),
         ...ordered()
           .filter(({ text }) => text !== '')
           .map((open) => snapshot(open, place)),

@@ -1,4 +1,4 @@
-import type { Message, PendingCall, TreadleEvent } from '@treadle/core';
+import type { Message, PendingCall, SessionStatus, TreadleEvent } from '@treadle/core';
 
 /** What a session has come to, for a reader who can't be told every event since the last one it saw. */
 export interface SessionSnapshot {
@@ -14,9 +14,6 @@ export interface SessionSnapshot {
   /** What the open run waits for. */
   readonly pending: readonly PendingCall[];
 }
-
-/** `idle`: no run is open. `paused`: the run waits for a client's results or a person's answers. */
-export type SessionStatus = 'idle' | 'running' | 'paused';
 
 /** Everything a stream tells: the session's events, and now and then a snapshot in the place of many of them. */
 export type StreamEvent = TreadleEvent | SessionSnapshot;

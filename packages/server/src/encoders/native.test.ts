@@ -31,6 +31,21 @@ describe('the native format', () => {
     expect(JSON.parse(frame?.data ?? '')).toEqual(delta);
   });
 
+  it('does so too for what sub-agents stream', () => {
+    const child: LiveEvent = {
+      type: 'child_event',
+      afterSeq: 4,
+      runId: 's1.x.1',
+      turnIndex: 0,
+      callId: 'call_0',
+      sessionId: 's2',
+      event: delta,
+    };
+    const told = { ...child, event: { ...delta, partial: { city: 'Oslo' } } };
+    const [frame] = encodeAll(nativeFormat, start, [told], { reason: 'finished' });
+    expect(JSON.parse(frame?.data ?? '')).toEqual(child);
+  });
+
   it('writes a snapshot as it is', () => {
     const snapshot: SessionSnapshot = {
       type: 'snapshot',

@@ -1,4 +1,3 @@
-import type { TreadleEvent } from '@treadle/core';
 import { NOTHING, type Encoder, type Frame, type StreamEnd, type StreamEvent, type StreamFormat } from './encoder.ts';
 
 /**
@@ -31,15 +30,15 @@ const NATIVE: Encoder = {
  * An event as JSON. The parsed value of arguments that are still streaming is left out: it repeats all that came before, and
  * a client that wants it can parse the text.
  */
-function eventJson(event: StreamEvent): string {
-  if (event.type === 'message_delta') return JSON.stringify(withoutPartial(event));
-  if (event.type === 'child_event' && event.event.type === 'message_delta')
-    return JSON.stringify({ ...event, event: withoutPartial(event.event) });
-  return JSON.stringify(event);
-}
-
-function withoutPartial({ partial: _, ...rest }: Extract<TreadleEvent, { type: 'message_delta' }>): object {
-  return rest;
+export function eventJson(event: StreamEvent): string {
+  if (event.type === 'message_delta' && event.partial !== undefined) {
+    const { partial: _, ...rest } = event;
+    return JSON.stringify(rest);
+  }
+  if (event.type !== 'child_event') return JSON.stringify(event);
+  // What a sub-agent streams is told in the same words.
+  const { event: inner, ...rest } = event;
+  return `${JSON.stringify(rest).slice(0, -1)},"event":${eventJson(inner)}}`;
 }
 
 function closing(end: Exclude<StreamEnd, { reason: 'finished' }>): Frame {

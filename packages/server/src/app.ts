@@ -1,0 +1,238 @@
+import {
+  randomIds,
+  systemClock,
+  TreadleError,
+  type Agent,
+  type Blobs,
+  type Clock,
+  type Dispatcher,
+  type Ids,
+  type Journal,
+  type JsonValue,
+  type LiveEvent,
+  type LiveFeed,
+  type Redactor,
+} from '@treadle/core';
+import { Hono } from 'hono';
+import { inProcess } from './dispatch/in-process.ts';
+import type { StreamFormat } from './encoders/encoder.ts';
+import { nativeFormat } from './encoders/native.ts';
+import { checkServerLimits, type ServerLimits } from './limits.ts';
+import { createLog, errorField, type LogRecord } from './log.ts';
+import { describeApi } from './openapi.ts';
+import type { ServerParts } from './parts.ts';
+import { problemResponse, RequestError } from './problem.ts';
+import { ROUTES } from './routes/routes.ts';
+import { allowOrigin, serveRoute, type App } from './routes/serve-route.ts';
+import { checkOrigin, identify, tokenOf } from './security/admit.ts';
+import type { OriginRules } from './security/origin.ts';
+import { rateLimiter } from './security/rate.ts';
+import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
+import { createStates } from './states.ts';
+import { createBatch } from './streams/batch.ts';
+import { createConnections } from './streams/connections.ts';
+import { createFeeds } from './streams/feed.ts';
+
+export interface ServerOptions {
+  /** The agents that sessions may be made with; the first is the default. A session keeps the name of its agent. */
+  readonly agents: readonly Agent[];
+  /** Where the logs are kept. */
+  readonly journal: Journal;
+  /** Who may use it: tokens, or a function that knows them. */
+  readonly tokens: readonly TokenGrant[] | Authenticate;
+  /** Where uploaded files are kept. Default: nowhere. */
+  readonly blobs?: Blobs;
+  /** Who drives sessions, and who tells of their deltas. Default: this process. */
+  readonly dispatch?: Dispatcher & LiveFeed;
+  /** Which hosts and origins requests may name. */
+  readonly origins?: OriginRules;
+  readonly limits?: Partial<ServerLimits>;
+  /** Further formats of streams, by their names. The native one, `json`, is there always. */
+  readonly formats?: readonly StreamFormat[];
+  /** Takes secrets out of what is logged, and out of what streams tell that comes from no log. */
+  readonly redactor?: Redactor;
+  /** Takes the server's log. Default: nothing is logged. */
+  readonly log?: (record: LogRecord) => void;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** Who drives, shown to the next process that wants a session. */
+  readonly owner?: string;
+}
+
+/** A server without a socket: mount it in any application that speaks `fetch`, or give it to `listen`. */
+export interface AgentServer {
+  /** A Hono application; routes of other protocols are added to it with `app.route`. */
+  readonly app: App;
+  /** Answers one request. */
+  fetch(request: Request): Response | Promise<Response>;
+  /** What routes of other protocols are made of. */
+  readonly parts: ServerParts;
+  /** Has every session driven that was left unfinished, and resolves with their ids. To be called once, at the start. */
+  recover(): Promise<readonly string[]>;
+  /**
+   * Takes no more work, tells all streams that it stops, and waits for runs that are under way, but no longer than `waitMs`
+   * (default 10 s). False when some were left for the next process to go on with.
+   */
+  drain(waitMs?: number): Promise<boolean>;
+}
+
+/**
+ * Makes a server of agents. Nothing is listened to, and nothing is driven before it is asked for.
+ *
+ * @throws TreadleError `invalid_definition` for options that can't be used.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent, memoryJournal } from '@treadle/core';
+ * import { createServer } from '@treadle/server';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const server = createServer({
+ *   agents: [defineAgent({ model: scriptedModel(['Hello.']) })],
+ *   journal: memoryJournal(),
+ *   tokens: [{ name: 'me', token: 'a-token-of-my-own' }],
+ * });
+ * const response = await server.fetch(
+ *   new Request('http://localhost/v1/sessions', {
+ *     method: 'POST',
+ *     headers: { authorization: 'Bearer a-token-of-my-own' },
+ *   }),
+ * );
+ * console.log(response.status); // 201
+ * ```
+ */
+export function createServer(options: ServerOptions): AgentServer {
+  const { journal, clock = systemClock, ids = randomIds, redactor = null } = options;
+  const limits = checkServerLimits(options.limits);
+  const agents = agentsByName(options.agents);
+  const log = createLog(options.log, () => clock.now(), redactor);
+  const own = options.dispatch
+    ? null
+    : inProcess({
+        journal,
+        clock,
+        ids,
+        agentOf: (agentId) => (agentId === undefined ? options.agents[0] : agents.get(agentId)),
+        onError: (error, sessionId) => log('error', 'drive_failed', { sessionId, error: errorField(error) }),
+        ...(options.owner === undefined ? {} : { owner: options.owner }),
+      });
+  const dispatch = options.dispatch ?? own;
+  const [defaultAgent] = options.agents;
+  if (!dispatch || !defaultAgent) throw new TreadleError('invalid_definition', 'A server needs at least one agent.');
+  let draining = false;
+  const parts: ServerParts = {
+    journal,
+    agents,
+    defaultAgent,
+    blobs: options.blobs ?? null,
+    clock,
+    ids,
+    dispatcher: dispatch,
+    live: dispatch,
+    feeds: createFeeds({ journal, live: dispatch, ...(redactor ? { clean: cleanedBy(redactor) } : {}) }),
+    states: createStates(journal, limits.states),
+    connections: createConnections(clock, limits.heartbeatMs),
+    batch: createBatch(),
+    limits,
+    log,
+    redactor,
+    authenticate: typeof options.tokens === 'function' ? options.tokens : tokenList(options.tokens),
+    origins: options.origins ?? {},
+    requests: rateLimiter(clock, limits.requests),
+    failedLogins: rateLimiter(clock, limits.failedLogins),
+    formats: new Map([nativeFormat, ...(options.formats ?? [])].map((format) => [format.name, format])),
+    isDraining: () => draining,
+  };
+  const app = appOf(parts);
+  return {
+    app,
+    parts,
+    fetch: (request) => app.fetch(request),
+    recover: async () => (own ? own.recover() : []),
+    async drain(waitMs = 10_000) {
+      draining = true;
+      const late = new AbortController();
+      const cancel = clock.after(waitMs, () => late.abort());
+      const finished = (await own?.drain(late.signal)) ?? true;
+      cancel();
+      // Last, so that readers see the runs end that do.
+      parts.connections.endAll({ reason: 'draining' });
+      parts.connections.stop();
+      return finished;
+    },
+  };
+}
+
+/** What comes from no log may have what the log was kept clean of. The deltas of messages were cleaned where they came from. */
+const cleanedBy =
+  (redactor: Redactor) =>
+  (event: LiveEvent): LiveEvent =>
+    event.type === 'message_delta' || event.type === 'message_started'
+      ? event
+      : (redactor.redactJson(event as unknown as JsonValue) as unknown as LiveEvent);
+
+function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
+  const byName = new Map(agents.map((agent) => [agent.id, agent]));
+  if (byName.size < agents.length) {
+    throw new TreadleError('invalid_definition', 'Two agents of the server have the same id. Give each its own.');
+  }
+  return byName;
+}
+
+function appOf(parts: ServerParts): App {
+  const app: App = new Hono();
+  app.onError((error) => {
+    parts.log('error', 'request_failed', { error: errorField(error) });
+    return problemResponse(error);
+  });
+  app.notFound((context) => {
+    // Nobody without a token learns what there is.
+    const response = problemResponse(
+      new RequestError('not_found', 'There is nothing here. GET /openapi.json says what there is.'),
+    );
+    allowOrigin(parts, context, response.headers);
+    return response;
+  });
+  health(app, parts);
+  preflight(app, parts);
+  for (const route of ROUTES) serveRoute(app, parts, route);
+  return app;
+}
+
+function health(app: App, parts: ServerParts): void {
+  app.get('/healthz', () => new Response('ok', { headers: { 'content-type': 'text/plain' } }));
+  app.get('/readyz', async () => {
+    if (parts.isDraining()) return new Response('draining', { status: 503 });
+    try {
+      await parts.journal.list({ limit: 1 });
+      return new Response('ready', { headers: { 'content-type': 'text/plain' } });
+    } catch (error) {
+      parts.log('error', 'not_ready', { error: errorField(error) });
+      return new Response('the journal does not answer', { status: 503 });
+    }
+  });
+  const description = JSON.stringify(describeApi(ROUTES));
+  app.get('/openapi.json', async (context) => {
+    const { headers } = context.req.raw;
+    const visitor = { host: headers.get('host') ?? new URL(context.req.url).host, origin: headers.get('origin') };
+    checkOrigin(parts, visitor);
+    const address = context.env?.incoming?.socket?.remoteAddress ?? 'unknown';
+    await identify(parts, { ...visitor, token: tokenOf(headers), address });
+    return new Response(description, { headers: { 'content-type': 'application/json' } });
+  });
+}
+
+/** Browsers ask before a page of another origin may use the API. The question itself needs no token. */
+function preflight(app: App, parts: ServerParts): void {
+  app.options('*', (context) => {
+    const origin = context.req.header('origin');
+    const headers = new Headers({ vary: 'origin' });
+    if (origin === undefined || !parts.origins.origins?.includes(origin))
+      return new Response(null, { status: 403, headers });
+    headers.set('access-control-allow-origin', origin);
+    headers.set('access-control-allow-methods', 'GET, POST, DELETE');
+    headers.set('access-control-allow-headers', 'authorization, content-type, idempotency-key, last-event-id');
+    headers.set('access-control-max-age', '600');
+    return new Response(null, { status: 204, headers });
+  });
+}

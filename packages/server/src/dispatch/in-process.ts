@@ -1,0 +1,210 @@
+import {
+  openSession,
+  systemClock,
+  TreadleError,
+  type Agent,
+  type Clock,
+  type Dispatcher,
+  type Ids,
+  type Journal,
+  type LiveFeed,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
+
+export interface InProcessOptions {
+  readonly journal: Journal;
+  /** The agent of a session, by the name its log has; undefined when there is none any more. */
+  readonly agentOf: (agentId: string | undefined) => Agent | undefined;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** Who drives, shown to the next process that wants a session. */
+  readonly owner?: string;
+  /** Sessions that stay open after their drive, so that the next one needn't read their logs again. Default 64. */
+  readonly keepOpen?: number;
+  /** Told of sessions that can't be driven. */
+  readonly onError?: (error: unknown, sessionId: string) => void;
+}
+
+/** Drives sessions in this process, and tells what happens in them. */
+export interface InProcess extends Dispatcher, LiveFeed {
+  /** Has every session driven that was left unfinished. Resolves, with their ids, once all logs have been looked at. */
+  recover(): Promise<readonly string[]>;
+  /** Sessions that are being driven now. */
+  readonly active: number;
+  /** Takes no more wishes, and waits for what is driven until `signal` fires. False when something was left unfinished. */
+  drain(signal: AbortSignal): Promise<boolean>;
+}
+
+interface Listener {
+  readonly tell: (event: TreadleEvent) => void;
+  stop: () => void;
+}
+
+interface Worker {
+  readonly sessionId: string;
+  session: Session | null;
+  wanted: boolean;
+  working: Promise<void> | null;
+  readonly listeners: Set<Listener>;
+}
+
+/** How long another process that holds a session is left alone before it is asked for again, in milliseconds. */
+const BUSY_MS = 500;
+
+/** The dispatcher of one process: a session is driven at most once at a time in it, and again for each wish that comes in between. */
+export function inProcess(options: InProcessOptions): InProcess {
+  const { journal, clock = systemClock, keepOpen = 64, onError = () => {} } = options;
+  const workers = new Map<string, Worker>();
+  /** Open sessions that nobody drives, the longest idle first. */
+  const resting = new Set<Worker>();
+  let draining = false;
+
+  function workerOf(sessionId: string): Worker {
+    let worker = workers.get(sessionId);
+    if (!worker) {
+      worker = { sessionId, session: null, wanted: false, working: null, listeners: new Set() };
+      workers.set(sessionId, worker);
+    }
+    return worker;
+  }
+
+  async function opened(worker: Worker): Promise<Session> {
+    if (worker.session) {
+      await worker.session.refresh();
+      return worker.session;
+    }
+    const agentId = await agentIdOf(journal, worker.sessionId);
+    const agent = options.agentOf(agentId);
+    if (!agent) throw new TreadleError('agent_not_found', `There is no agent ${agentId ?? 'of this session'} here.`);
+    const { ids, owner } = options;
+    const parts = { ...(ids ? { ids } : {}), ...(owner === undefined ? {} : { owner }) };
+    const session = await openSession(agent, worker.sessionId, { journal, clock, ...parts });
+    worker.session = session;
+    for (const listener of worker.listeners) listener.stop = session.subscribe(listener.tell);
+    return session;
+  }
+
+  async function work(worker: Worker): Promise<void> {
+    resting.delete(worker);
+    while (worker.wanted && !draining) {
+      worker.wanted = false;
+      try {
+        const session = await opened(worker);
+        if (session.canGoOn) {
+          await session.resume().result;
+          await session.idle();
+        }
+      } catch (error) {
+        if (error instanceof TreadleError && error.code === 'session_busy') again(worker);
+        else if (!isHarmless(error)) onError(error, worker.sessionId);
+        await worker.session?.idle();
+      }
+    }
+  }
+
+  /** Who holds the session may be about to let go, and not see what was posted last. */
+  function again(worker: Worker): void {
+    clock.after(BUSY_MS, () => start(worker), { background: true });
+  }
+
+  function start(worker: Worker): void {
+    if (draining) return;
+    worker.wanted = true;
+    worker.working ??= work(worker).finally(() => {
+      worker.working = null;
+      rest(worker);
+    });
+  }
+
+  function rest(worker: Worker): void {
+    if (worker.session) resting.add(worker);
+    else forget(worker);
+    for (const oldest of resting) {
+      if (resting.size <= keepOpen) break;
+      close(oldest);
+    }
+  }
+
+  function close(worker: Worker): void {
+    resting.delete(worker);
+    for (const listener of worker.listeners) listener.stop();
+    void worker.session?.close().catch((error: unknown) => onError(error, worker.sessionId));
+    worker.session = null;
+    forget(worker);
+  }
+
+  function forget(worker: Worker): void {
+    if (!worker.session && !worker.working && worker.listeners.size === 0) workers.delete(worker.sessionId);
+  }
+
+  return {
+    async dispatch(sessionId) {
+      // What was posted stays in the log: whoever starts next finds it.
+      if (!draining) start(workerOf(sessionId));
+    },
+    subscribe(sessionId, tell) {
+      const worker = workerOf(sessionId);
+      const listener: Listener = { tell, stop: worker.session?.subscribe(tell) ?? (() => {}) };
+      worker.listeners.add(listener);
+      return () => {
+        worker.listeners.delete(listener);
+        listener.stop();
+        forget(worker);
+      };
+    },
+    openMessage: (sessionId) => workers.get(sessionId)?.session?.openMessage() ?? [],
+    get active() {
+      return [...workers.values()].filter(({ working }) => working !== null).length;
+    },
+    async recover() {
+      const unfinished: string[] = [];
+      for await (const sessionId of leftUnfinished(journal)) {
+        if (draining) break;
+        unfinished.push(sessionId);
+        start(workerOf(sessionId));
+      }
+      return unfinished;
+    },
+    async drain(signal) {
+      draining = true;
+      const working = [...workers.values()].flatMap(({ working }) => (working ? [working] : []));
+      const late = new Promise<false>((resolve) => {
+        if (signal.aborted) resolve(false);
+        signal.addEventListener('abort', () => resolve(false), { once: true });
+      });
+      const finished = await Promise.race([Promise.allSettled(working).then(() => true), late]);
+      for (const worker of [...resting]) close(worker);
+      return finished;
+    },
+  };
+}
+
+/** Nothing to do any more, or a process that took the session over: then the log is in good hands. */
+const isHarmless = (error: unknown): boolean =>
+  error instanceof TreadleError && (error.code === 'nothing_to_continue' || error.code === 'fenced');
+
+async function agentIdOf(journal: Journal, sessionId: string): Promise<string | undefined> {
+  for await (const event of journal.read(sessionId, 1))
+    return event.type === 'session_created' ? event.agentId : undefined;
+  return undefined;
+}
+
+/** A drive that ended in peace, or never was, leaves one of these behind. Anything else is worth a look. */
+const AT_REST: ReadonlySet<string> = new Set(['session_created', 'run_ended', 'run_paused']);
+
+async function* leftUnfinished(journal: Journal): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  do {
+    const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { sessionId, seq } of page.sessions) {
+      if (!(await isAtRest(journal, sessionId, seq))) yield sessionId;
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
+async function isAtRest(journal: Journal, sessionId: string, seq: number): Promise<boolean> {
+  for await (const event of journal.read(sessionId, seq)) if (!AT_REST.has(event.type)) return false;
+  return true;
+}

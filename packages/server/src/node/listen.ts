@@ -1,0 +1,91 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { isIP } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { TreadleError } from '@treadle/core';
+import type { AgentServer } from '../app.ts';
+import { problemResponse, RequestError } from '../problem.ts';
+import { webSockets, type SocketRoute } from './upgrade.ts';
+
+export interface ListenOptions {
+  /** The address to listen at. Default `127.0.0.1`: this machine only. */
+  readonly host?: string;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Milliseconds a client has for the headers of a request, and for all of it. Defaults 10 s and 2 min. */
+  readonly headersTimeoutMs?: number;
+  readonly requestTimeoutMs?: number;
+  /** Bytes of all headers of a request. Default 16 KiB. */
+  readonly headerBytes?: number;
+  /** How often these times are looked at, in milliseconds. Default 1 s. */
+  readonly checkMs?: number;
+  /** WebSockets of other protocols. */
+  readonly sockets?: readonly SocketRoute[];
+}
+
+/** A server with a socket. */
+export interface Listening {
+  /** Such as `http://127.0.0.1:4123`. */
+  readonly url: string;
+  readonly port: number;
+  /** Drains the server, as `AgentServer.drain` does, then closes the socket. */
+  close(waitMs?: number): Promise<boolean>;
+}
+
+/** How long connections have to end by themselves when the server closes, in milliseconds. */
+const LINGER_MS = 200;
+
+/** Listens for HTTP and WebSocket with Node. */
+export async function listen(server: AgentServer, options: ListenOptions = {}): Promise<Listening> {
+  const { host = '127.0.0.1', port = 0, sockets = [], checkMs = 1000 } = options;
+  const { parts, app } = server;
+  const listener = getRequestListener((request, env) => app.fetch(request, env), {
+    overrideGlobalObjects: false,
+    errorHandler: () => problemResponse(new RequestError('bad_request', 'The request is not one that HTTP knows.')),
+  });
+  const http = createHttpServer(
+    {
+      maxHeaderSize: options.headerBytes ?? 16 * 1024,
+      headersTimeout: options.headersTimeoutMs ?? 10_000,
+      requestTimeout: options.requestTimeoutMs ?? 120_000,
+      connectionsCheckingInterval: checkMs,
+      keepAliveTimeout: 5000,
+      noDelay: true,
+    },
+    (request, response) => void listener(request, response),
+  );
+  // Beside the streams there are requests.
+  http.maxConnections = parts.limits.streams + 1000;
+  const upgrades = webSockets(parts, sockets);
+  http.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
+  const actual = await bind(http, host, port);
+  return {
+    url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`,
+    port: actual,
+    async close(waitMs) {
+      const finished = await server.drain(waitMs);
+      upgrades.close();
+      await new Promise<void>((resolve) => {
+        // Streams have been told; whoever is still connected then has had the time.
+        const cancel = parts.clock.after(LINGER_MS, () => http.closeAllConnections(), { background: true });
+        http.close(() => {
+          cancel();
+          resolve();
+        });
+        http.closeIdleConnections();
+      });
+      return finished;
+    },
+  };
+}
+
+function bind(http: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once('error', reject);
+    http.listen(port, host, () => {
+      http.off('error', reject);
+      const address = http.address();
+      if (typeof address === 'object' && address !== null) resolve(address.port);
+      else reject(new TreadleError('internal', 'The server has no port.'));
+    });
+  });
+}

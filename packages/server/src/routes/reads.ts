@@ -1,0 +1,180 @@
+import {
+  costTableFold,
+  readConversations,
+  type ContentBlock,
+  type DurableEvent,
+  type Message,
+} from '@treadle/core';
+import { eventJson } from '../encoders/native.ts';
+import { json, type Call, type Route } from './route.ts';
+import { integer } from './parameters.ts';
+import { openStream, positionOf } from './stream.ts';
+
+const sessionOf = ({ path }: Call): string => path['sessionId'] ?? '';
+
+const after = { schema: { type: 'integer', minimum: 0 }, description: 'Only what comes after this event. Default 0.' };
+const pageLimit = {
+  schema: { type: 'integer', minimum: 1, maximum: 1000 },
+  description: 'At most so many. Default 100.',
+};
+const LIMIT = { least: 1, most: 1000, otherwise: 100 };
+const AFTER = { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 };
+
+/** Items of a log in its order, a page at a time: `cursor` is the `after` of the next page. */
+async function pageOf<Item>(
+  { parts, query, path }: Call,
+  itemsOf: (event: DurableEvent) => readonly Item[],
+): Promise<{ readonly items: Item[]; readonly cursor?: number }> {
+  const limit = integer(query, 'limit', LIMIT);
+  const from = integer(query, 'after', AFTER) + 1;
+  const items: Item[] = [];
+  let last = from - 1;
+  for await (const event of parts.journal.read(path['sessionId'] ?? '', from)) {
+    const found = itemsOf(event);
+    if (items.length > 0 && items.length + found.length > limit) return { items, cursor: last };
+    items.push(...found);
+    last = event.seq;
+  }
+  return { items };
+}
+
+interface HistoryItem {
+  readonly seq: number;
+  readonly runId: string;
+  /** False for what happened and is not sent to models. */
+  readonly inView: boolean;
+  readonly message: Message;
+}
+
+function historyOf(event: DurableEvent): HistoryItem[] {
+  if (event.type === 'message_added') {
+    const { seq, runId, inView, message } = event;
+    return [{ seq, runId, inView, message }];
+  }
+  if (event.type !== 'tool_ended' && event.type !== 'tool_call_rejected') return [];
+  const { seq, at, runId, callId, toolName, content } = event;
+  if (event.type === 'tool_call_rejected' && event.reason === 'no_call') return [];
+  const isError = event.type === 'tool_call_rejected' || event.isError;
+  const message: Message = { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };
+  return [{ seq, runId, inView: true, message }];
+}
+
+interface FileItem {
+  readonly seq: number;
+  readonly type: 'image' | 'file';
+  readonly mediaType: string;
+  readonly [field: string]: unknown;
+}
+
+/** Images and files that a log speaks of, without their bytes where it has those. */
+function filesOf(event: DurableEvent): FileItem[] {
+  const blocks: ContentBlock[] = [];
+  if (event.type === 'message_added' && 'content' in event.message)
+    blocks.push(...(event.message.content as ContentBlock[]));
+  if (event.type === 'tool_ended') blocks.push(...event.content, ...(event.files ?? []));
+  return blocks.flatMap((block): FileItem[] => {
+    if (block.type !== 'image' && block.type !== 'file') return [];
+    const { data, opaque: _, ...rest } = block;
+    return [{ seq: event.seq, ...rest, ...(data === undefined ? {} : { bytes: Math.floor((data.length * 3) / 4) }) }];
+  });
+}
+
+export const READ_ROUTES: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/v1/sessions/{sessionId}/stream',
+    id: 'streamSession',
+    summary:
+      'Streams a session: its events from the beginning, or after `last-event-id`, and then as they happen. A WebSocket upgrade gets the same as messages.',
+    access: 'read',
+    query: {
+      after: { schema: { type: 'string' }, description: 'As `last-event-id`, for clients that can’t set headers.' },
+      format: { schema: { type: 'string' }, description: 'The format of the stream. Default `json`.' },
+    },
+    success: {
+      status: 200,
+      description: 'Server-sent events, each with an id to resume after.',
+      contentType: 'text/event-stream',
+    },
+    problems: ['invalid_cursor'],
+    handle: async (call) => openStream(call, { from: await positionOf(call) }),
+  },
+  {
+    method: 'get',
+    path: '/v1/sessions/{sessionId}/events',
+    id: 'listEvents',
+    summary: 'Reads the log: a page of its events.',
+    access: 'read',
+    query: { after, limit: pageLimit },
+    success: {
+      status: 200,
+      description: 'The events in order, with the `cursor` of the next page where there is one.',
+    },
+    async handle(call) {
+      const { items, cursor } = await pageOf(call, (event) => [event]);
+      const events = `[${items.map(eventJson).join(',')}]`;
+      const more = cursor === undefined ? '' : `,"cursor":${cursor}`;
+      return new Response(`{"events":${events}${more}}`, {
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+      });
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/sessions/{sessionId}/history',
+    id: 'readHistory',
+    summary: 'Reads all messages as they happened, results of tools among them.',
+    access: 'read',
+    query: { after, limit: pageLimit },
+    success: { status: 200, description: 'Messages in order, with the `cursor` of the next page where there is one.' },
+    async handle(call) {
+      const { items, ...more } = await pageOf(call, historyOf);
+      return json({ messages: items, ...more });
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/sessions/{sessionId}/conversations',
+    id: 'listConversations',
+    summary: 'Reads the runs that have ended, the newest page first.',
+    access: 'read',
+    query: {
+      before: { schema: { type: 'integer', minimum: 1 }, description: 'The `cursor` of the page before.' },
+      limit: { schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'At most so many. Default 20.' },
+    },
+    success: { status: 200, description: 'Runs with their messages and results.' },
+    async handle(call) {
+      const { parts, query } = call;
+      const limit = integer(query, 'limit', { least: 1, most: 100, otherwise: 20 });
+      const before = query.has('before') ? { before: integer(query, 'before', { ...AFTER, least: 1 }) } : {};
+      const log = { read: (from: number) => parts.journal.read(sessionOf(call), from) };
+      return json(await readConversations(log, { limit, ...before }));
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/sessions/{sessionId}/files',
+    id: 'listFiles',
+    summary: 'Lists the images and files that the log speaks of.',
+    access: 'read',
+    query: { after, limit: pageLimit },
+    success: { status: 200, description: 'Files in order, with the `cursor` of the next page where there is one.' },
+    async handle(call) {
+      const { items, ...more } = await pageOf(call, filesOf);
+      return json({ files: items, ...more });
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/sessions/{sessionId}/cost',
+    id: 'readCost',
+    summary: 'Says what a session has used and cost: by model, by run, and altogether.',
+    access: 'read',
+    success: { status: 200, description: 'The table.' },
+    async handle(call) {
+      const fold = costTableFold();
+      for await (const event of call.parts.journal.read(sessionOf(call), 1)) fold.take(event);
+      return json(fold.table());
+    },
+  },
+];

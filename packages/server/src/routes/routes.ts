@@ -1,0 +1,8 @@
+import { FILE_ROUTES } from './files.ts';
+import { READ_ROUTES } from './reads.ts';
+import type { Route } from './route.ts';
+import { RUN_ROUTES } from './runs.ts';
+import { SESSION_ROUTES } from './sessions.ts';
+
+/** The whole API, in the order in which it is described. */
+export const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...RUN_ROUTES, ...READ_ROUTES, ...FILE_ROUTES];

@@ -1,0 +1,119 @@
+import { TreadleError, type ClientToolResult, type UserInput } from '@treadle/core';
+import {
+  answerApproval,
+  cancel,
+  followUp,
+  startOf,
+  startRun,
+  steer,
+  submitToolResults,
+  type Accepted,
+  type ApprovalRequest,
+  type Ask,
+} from '../operations/inputs.ts';
+import { oneRun } from '../streams/scope.ts';
+import { json, type Call, type Route } from './route.ts';
+import * as schemas from './schemas.ts';
+import { openStream, wantsStream } from './stream.ts';
+
+const askOf = ({ parts, path, key, principal }: Call): Ask => ({
+  sessionId: path['sessionId'] ?? '',
+  // Keys of different tokens are different keys, and what has none is a request of its own.
+  key: key === null ? parts.ids.create('http') : `http:${principal.name}:${key}`,
+});
+
+const accepted = ({ inputSeq, duplicate }: Accepted): Response => json({ inputSeq, duplicate }, 202);
+
+/** A run that goes on after an input, streamed from there when the client asks for it. */
+function streamed(call: Call, done: Accepted): Response {
+  if (!wantsStream(call)) return accepted(done);
+  const { inputSeq } = done;
+  return openStream(call, { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ answeredBy: inputSeq }) });
+}
+
+export const RUN_ROUTES: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/runs',
+    id: 'startRun',
+    summary: 'Starts a run. With `accept: text/event-stream` the response is its stream, up to its end or its pause.',
+    access: 'write',
+    body: schemas.run,
+    success: { status: 202, description: 'The prompt is in the log; `runId` names the run once it has begun.' },
+    problems: ['run_active', 'empty_prompt', 'nothing_to_continue', 'ends_with_assistant', 'idempotency_mismatch'],
+    async handle(call) {
+      const ask = askOf(call);
+      const done = await startRun(call.parts, ask, call.body);
+      const { inputSeq } = done;
+      if (wantsStream(call)) {
+        return openStream(call, { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ inputSeq }) });
+      }
+      const start = await startOf(call.parts, ask.sessionId, inputSeq);
+      if (start.status === 'rejected') throw new TreadleError('run_active', start.reason);
+      return json({ ...done, ...(start.status === 'waiting' ? {} : { runId: start.runId }) }, 202);
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/steering',
+    id: 'steer',
+    summary: 'Queues a message for the model’s next call.',
+    access: 'write',
+    body: schemas.message,
+    success: { status: 202, description: 'It is in the log.' },
+    problems: ['empty_prompt', 'idempotency_mismatch'],
+    handle: async (call) => accepted(await steer(call.parts, askOf(call), call.body['input'] as UserInput)),
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/follow-ups',
+    id: 'followUp',
+    summary: 'Queues a message for when the run would end.',
+    access: 'write',
+    body: schemas.message,
+    success: { status: 202, description: 'It is in the log.' },
+    problems: ['empty_prompt', 'idempotency_mismatch'],
+    handle: async (call) => accepted(await followUp(call.parts, askOf(call), call.body['input'] as UserInput)),
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/cancel',
+    id: 'cancel',
+    summary: 'Ends the open run, and prompts that wait. Where nothing is open it does nothing.',
+    access: 'write',
+    body: schemas.cancellation,
+    success: { status: 202, description: 'It is in the log, where there was something to cancel.' },
+    async handle(call) {
+      const done = await cancel(call.parts, askOf(call), call.body['reason'] as string | undefined);
+      return done ? accepted(done) : json({ duplicate: false }, 202);
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/tool-results',
+    id: 'submitToolResults',
+    summary: 'Gives a paused run the results of its client tools: all that it waits for.',
+    access: 'write',
+    body: schemas.toolResults,
+    success: { status: 202, description: 'They are in the log, and the run goes on.' },
+    problems: ['not_awaiting', 'idempotency_mismatch'],
+    async handle(call) {
+      const results = call.body['results'] as unknown as readonly ClientToolResult[];
+      return streamed(call, await submitToolResults(call.parts, askOf(call), results));
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/approvals/{approvalId}',
+    id: 'answerApproval',
+    summary: 'Answers a question that a run asks. The first answer counts.',
+    access: 'write',
+    body: schemas.approval,
+    success: { status: 202, description: 'It is in the log, and the run goes on.' },
+    problems: ['not_awaiting', 'idempotency_mismatch'],
+    async handle(call) {
+      const answer = call.body as unknown as ApprovalRequest;
+      return streamed(call, await answerApproval(call.parts, askOf(call), call.path['approvalId'] ?? '', answer));
+    },
+  },
+];

@@ -1,0 +1,112 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { StreamFormat } from '../encoders/encoder.ts';
+import { errorField } from '../log.ts';
+import { snapshotOf } from '../operations/sessions.ts';
+import type { ServerParts } from '../parts.ts';
+import { RequestError } from '../problem.ts';
+import type { Principal } from '../security/tokens.ts';
+import { BEGINNING, parsePosition, type Position } from '../streams/position.ts';
+import { openReader } from '../streams/reader.ts';
+import { bodySink, nodeSink } from '../streams/response-sink.ts';
+import { wholeSession, type Scope } from '../streams/scope.ts';
+import type { Sink } from '../streams/sink.ts';
+import type { Call } from './route.ts';
+
+export interface StreamRequest {
+  readonly from: Position;
+  /** Default: the whole session. */
+  readonly scope?: Scope;
+  readonly runId?: string;
+  /** Default: the one that the request asks for by its `format`, else the native one. */
+  readonly format?: StreamFormat;
+}
+
+export const wantsStream = ({ request }: Call): boolean =>
+  (request.headers.get('accept') ?? '').toLowerCase().includes('text/event-stream');
+
+/**
+ * The place after which a client wants to be told: its `last-event-id`, or `after` where a client can't set headers.
+ *
+ * @throws RequestError `invalid_cursor` for what no stream of this session has given out.
+ */
+export async function positionOf({ parts, request, query, path }: Call): Promise<Position> {
+  const id = request.headers.get('last-event-id') ?? query.get('after');
+  return positionAfter(parts, path['sessionId'] ?? '', id);
+}
+
+export async function positionAfter({ journal }: ServerParts, sessionId: string, id: string | null): Promise<Position> {
+  const position = id === null || id === '' ? BEGINNING : parsePosition(id);
+  if (position === null) throw new RequestError('invalid_cursor', 'This is no id of an event of a stream.');
+  // Reading says that there is no such session; reading nothing, that there is no such event.
+  for await (const _ of journal.read(sessionId, Math.max(1, position.seq))) return position;
+  throw new RequestError('invalid_cursor', `Session ${sessionId} has no event ${position.seq} yet.`);
+}
+
+/** The format that a request names. @throws RequestError `bad_request` for one there is none of. */
+export function formatOf({ formats }: ServerParts, name: string | null): StreamFormat {
+  const format = formats.get(name ?? 'json');
+  if (format) return format;
+  const known = [...formats.keys()].join(', ');
+  throw new RequestError('bad_request', `There is no format "${String(name)}". The formats are: ${known}.`);
+}
+
+/** Opens a stream as the response to a request. */
+export function openStream(call: Call, stream: StreamRequest): Response {
+  const { parts, principal, node, query } = call;
+  const format = stream.format ?? formatOf(parts, query.get('format'));
+  admitStream(parts, principal);
+  const headers = {
+    'content-type': format.contentType,
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-content-type-options': 'nosniff',
+    ...format.headers,
+  };
+  if (node) {
+    node.writeHead(200, headers);
+    connect(call, stream, format, nodeSink(node, parts.batch));
+    return RESPONSE_ALREADY_SENT;
+  }
+  const { sink, body } = bodySink(parts.batch);
+  connect(call, stream, format, sink);
+  return new Response(body, { headers });
+}
+
+/** @throws RequestError `draining`, `too_many_connections`. */
+export function admitStream({ connections, limits, isDraining }: ServerParts, principal: Principal): void {
+  if (isDraining()) throw new RequestError('draining', 'The server is about to stop. Try again, elsewhere or later.');
+  if (connections.size < limits.streams && connections.countOf(principal.name) < limits.streamsPerToken) return;
+  throw new RequestError(
+    'too_many_connections',
+    'There are as many streams open as the server keeps. Close some, or wait.',
+  );
+}
+
+/** Has a sink told of a session, from a place on. */
+export function connect(
+  { parts, principal, path }: Pick<Call, 'parts' | 'principal' | 'path'>,
+  { from, scope = wholeSession, runId }: StreamRequest,
+  format: StreamFormat,
+  sink: Sink,
+): void {
+  const sessionId = path['sessionId'] ?? '';
+  const { journal, clock, feeds, limits, connections, log } = parts;
+  const reader = openReader({
+    sessionId,
+    ...(runId === undefined ? {} : { runId }),
+    journal,
+    clock,
+    feed: feeds.of(sessionId),
+    encoder: format.encoder(),
+    ids: format.ids,
+    sink,
+    scope,
+    from,
+    resumed: from.seq > 0,
+    limits: { maxBuffered: limits.streamBytes, stallMs: limits.streamStallMs, maxReplay: limits.replayEvents },
+    snapshot: () => snapshotOf(parts, sessionId),
+    onError: (error) => log('error', 'stream_failed', { sessionId, error: errorField(error) }),
+    onSlow: () => log('warning', 'stream_too_slow', { sessionId, principal: principal.name }),
+  });
+  connections.add({ sink, principal: principal.name, end: reader.end });
+}

@@ -1,0 +1,53 @@
+import type { ServerParts } from '../parts.ts';
+import { RequestError } from '../problem.ts';
+import { hostProblem, originProblem } from './origin.ts';
+import { bearerOf, maySee, type Principal } from './tokens.ts';
+
+/** What a request says of itself, over HTTP or as a WebSocket's upgrade. */
+export interface Visitor {
+  readonly host: string | null | undefined;
+  readonly origin: string | null | undefined;
+  readonly token: string | null;
+  /** Where it comes from, as far as it is known. */
+  readonly address: string;
+}
+
+/** @throws RequestError `forbidden` for a host or an origin that isn't ours. */
+export function checkOrigin({ origins }: ServerParts, { host, origin }: Pick<Visitor, 'host' | 'origin'>): void {
+  const problem = hostProblem(host, origins) ?? originProblem(origin, host, origins);
+  if (problem !== null) throw new RequestError('forbidden', problem);
+}
+
+/** Finds out who it is. @throws RequestError `unauthorized`, `too_many_requests`. */
+export async function identify(parts: ServerParts, { token, address }: Visitor): Promise<Principal> {
+  const principal = token === null ? null : await parts.authenticate(token);
+  if (!principal) {
+    refuseTooMany(parts.failedLogins.take(address));
+    parts.log('warning', 'unauthorized', { address });
+    throw new RequestError('unauthorized', 'Send the token of the server as `Authorization: Bearer …`.', {
+      'www-authenticate': 'Bearer',
+    });
+  }
+  refuseTooMany(parts.requests.take(principal.name));
+  return principal;
+}
+
+function refuseTooMany(waitMs: number): void {
+  if (waitMs === 0) return;
+  throw new RequestError('too_many_requests', 'There were too many requests. Wait, then try again.', {
+    'retry-after': String(Math.ceil(waitMs / 1000)),
+  });
+}
+
+/** @throws RequestError `forbidden`, `not_found`: who may not see a session isn't told whether there is one. */
+export function checkAccess(principal: Principal, access: 'read' | 'write', sessionId: string | undefined): void {
+  if (sessionId !== undefined && !maySee(principal, sessionId)) {
+    throw new RequestError('not_found', `There is no session ${sessionId}.`);
+  }
+  if (access === 'write' && principal.readOnly === true) {
+    throw new RequestError('forbidden', 'This token may only read.');
+  }
+}
+
+/** The token of a request. It is never taken from its URL, which ends up in logs. */
+export const tokenOf = (headers: Headers): string | null => bearerOf(headers.get('authorization'));

@@ -1,0 +1,51 @@
+import type { Clock } from '@treadle/core';
+
+/** Requests a second on the average, and how many may come at once. */
+export interface RateLimit {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Says of each request of somebody whether it is one too many. */
+export interface RateLimiter {
+  /** Milliseconds until another one may come; 0 when this one may. */
+  take(key: string): number;
+}
+
+interface Bucket {
+  left: number;
+  at: number;
+}
+
+/** Those whose buckets are full again are forgotten when there are more than this. */
+const MOST_KNOWN = 10_000;
+
+/** A bucket for each key that fills up again with time. */
+export function rateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
+  const buckets = new Map<string, Bucket>();
+
+  function forgetFull(now: number): void {
+    for (const [key, { left, at }] of buckets) {
+      if (left + ((now - at) / 1000) * perSecond >= burst) buckets.delete(key);
+    }
+    // Everybody is busy: the oldest go, so that memory stays bounded.
+    for (const key of buckets.keys()) {
+      if (buckets.size <= MOST_KNOWN) break;
+      buckets.delete(key);
+    }
+  }
+
+  return {
+    take(key) {
+      const now = clock.now();
+      const bucket = buckets.get(key) ?? { left: burst, at: now };
+      bucket.left = Math.min(burst, bucket.left + (Math.max(0, now - bucket.at) / 1000) * perSecond);
+      bucket.at = now;
+      buckets.set(key, bucket);
+      if (buckets.size > MOST_KNOWN) forgetFull(now);
+      if (bucket.left < 1) return Math.ceil(((1 - bucket.left) / perSecond) * 1000);
+      bucket.left -= 1;
+      return 0;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { initialState, reduce, type Journal, type SessionState } from '@treadle/core';
+
+/** What sessions are at: their logs, folded, and kept so that the next question costs what is new. */
+export interface States {
+  /**
+   * The state with all that its log has now. It is changed in place by the next question about the same session: read it
+   * before you wait for anything.
+   */
+  of(sessionId: string): Promise<SessionState>;
+}
+
+interface Entry {
+  readonly state: SessionState;
+  /** Folding goes on one after the other. */
+  turn: Promise<unknown>;
+}
+
+export function createStates(journal: Journal, most: number): States {
+  const entries = new Map<string, Entry>();
+
+  async function fold(sessionId: string, { state }: Entry): Promise<SessionState> {
+    try {
+      for await (const event of journal.read(sessionId, state.seq + 1)) reduce(state, event);
+      return state;
+    } catch (error) {
+      // A session that was removed, and may be made anew under its id.
+      entries.delete(sessionId);
+      throw error;
+    }
+  }
+
+  return {
+    of(sessionId) {
+      const entry = entries.get(sessionId) ?? { state: initialState(sessionId), turn: Promise.resolve() };
+      // What was asked for last is kept longest.
+      entries.delete(sessionId);
+      entries.set(sessionId, entry);
+      for (const oldest of entries.keys()) {
+        if (entries.size <= most) break;
+        entries.delete(oldest);
+      }
+      const folded = entry.turn.then(() => fold(sessionId, entry));
+      entry.turn = folded.catch(() => {});
+      return folded;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '@treadle/core';
+import type { StreamEnd } from '../encoders/encoder.ts';
+import type { Sink } from './sink.ts';
+
+/** An open stream, as the server sees all of them. */
+export interface Connection {
+  readonly sink: Sink;
+  /** Whose token it was opened with. */
+  readonly principal: string;
+  end(end: StreamEnd): void;
+}
+
+export interface Connections {
+  add(connection: Connection): void;
+  readonly size: number;
+  /** How many are open for one token. */
+  countOf(principal: string): number;
+  /** Ends all of them. */
+  endAll(end: StreamEnd): void;
+  /** Stops the heartbeat. */
+  stop(): void;
+}
+
+/** Keeps the list of open streams, and the heartbeat: one timer for all of them, however many. */
+export function createConnections(clock: Clock, heartbeatMs: number): Connections {
+  const open = new Set<Connection>();
+  const counts = new Map<string, number>();
+  let cancel = (): void => {};
+  let stopped = false;
+  const beat = (): void => {
+    // A reader that takes nothing needs no sign of life, and mustn't pile them up.
+    for (const { sink } of open) if (sink.buffered === 0) sink.beat();
+    schedule();
+  };
+  const schedule = (): void => {
+    if (stopped || open.size === 0) cancel = () => {};
+    else cancel = clock.after(heartbeatMs, beat, { background: true });
+  };
+  const count = (principal: string, change: number): void => {
+    const now = (counts.get(principal) ?? 0) + change;
+    if (now > 0) counts.set(principal, now);
+    else counts.delete(principal);
+  };
+  return {
+    add(connection) {
+      open.add(connection);
+      count(connection.principal, 1);
+      if (open.size === 1) schedule();
+      connection.sink.onClose(() => {
+        open.delete(connection);
+        count(connection.principal, -1);
+        if (open.size === 0) cancel();
+      });
+    },
+    get size() {
+      return open.size;
+    },
+    countOf: (principal) => counts.get(principal) ?? 0,
+    endAll(end) {
+      for (const connection of [...open]) connection.end(end);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}

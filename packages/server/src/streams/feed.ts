@@ -1,0 +1,168 @@
+import {
+  isDurable,
+  type DurableEvent,
+  type Journal,
+  type LiveEvent,
+  type LiveFeed,
+  type TreadleEvent,
+} from '@treadle/core';
+
+/** A reader that has caught up with its session's log. */
+export interface Follower {
+  durable(event: DurableEvent): void;
+  live(event: LiveEvent): void;
+  /** Something live may have been passed over: whatever it lacks of the open message is to be told now. */
+  recover(): void;
+  /** The log can't be read any more. */
+  failed(error: unknown): void;
+}
+
+/** One session's events, for all who follow it in this process. What comes in is looked at once, however many follow. */
+export interface SessionFeed {
+  /**
+   * Lets a reader follow that has all events up to `seq`. False when there are more to be read first; asked again after
+   * reading them it says so until the reader has what there is.
+   */
+  join(follower: Follower, seq: number): boolean;
+  leave(follower: Follower): void;
+  /** The message that is being streamed, from its beginning. */
+  openMessage(): readonly LiveEvent[];
+  /** Gives up a place that was taken when the feed was asked for. */
+  release(): void;
+}
+
+export interface Feeds {
+  /** The feed of a session. Each one that is asked for is to be released. */
+  of(sessionId: string): SessionFeed;
+  /** Feeds that are open. */
+  readonly size: number;
+}
+
+export interface FeedOptions {
+  readonly journal: Journal;
+  readonly live: LiveFeed;
+  /** Runs a function when what is under way now has been told. Default: `setImmediate`. */
+  readonly soon?: (run: () => void) => void;
+  /** What events are shown as; they come from the journal clean, and live ones mayn't. */
+  readonly clean?: (event: LiveEvent) => LiveEvent;
+}
+
+interface Feed extends SessionFeed {
+  users: number;
+}
+
+export function createFeeds(options: FeedOptions): Feeds {
+  const feeds = new Map<string, Feed>();
+  return {
+    get size() {
+      return feeds.size;
+    },
+    of(sessionId) {
+      let feed = feeds.get(sessionId);
+      if (!feed) {
+        feed = openFeed(sessionId, options, () => feeds.delete(sessionId));
+        feeds.set(sessionId, feed);
+      }
+      feed.users += 1;
+      return feed;
+    },
+  };
+}
+
+function openFeed(sessionId: string, options: FeedOptions, closed: () => void): Feed {
+  const { journal, live, clean = (event) => event, soon = (run) => void setImmediate(run) } = options;
+  let followers: readonly Follower[] = [];
+  /** What those who follow have all been told. */
+  let told = 0;
+  /** What the log is said to have. */
+  let heard = 0;
+  let reading = false;
+  let checking = false;
+  let skipped = false;
+  let lost = false;
+
+  function offer(event: DurableEvent): void {
+    if (event.seq !== told + 1) return;
+    told = event.seq;
+    for (const follower of followers) follower.durable(event);
+  }
+
+  function take(event: TreadleEvent): void {
+    if (isDurable(event)) {
+      heard = Math.max(heard, event.seq);
+      if (followers.length === 0) return;
+      if (event.seq > told + 1) void readNews();
+      else offer(event);
+      return;
+    }
+    if (followers.length === 0) return;
+    // Told out of its place it would be wrong: what it is about comes with the next look at the open message.
+    if (event.afterSeq > told || reading) skipped = true;
+    else {
+      const shown = clean(event);
+      for (const follower of followers) follower.live(shown);
+    }
+    if (skipped && !reading) void readNews();
+  }
+
+  async function readNews(): Promise<void> {
+    if (reading) return;
+    reading = true;
+    try {
+      for (let behind = true; behind && followers.length > 0;) {
+        const before = told;
+        for await (const event of journal.read(sessionId, told + 1)) offer(event);
+        // What was announced and isn't there never will be.
+        if (told === before) heard = Math.min(heard, told);
+        behind = heard > told;
+      }
+    } catch (error) {
+      for (const follower of followers) follower.failed(error);
+    } finally {
+      reading = false;
+    }
+    if (!skipped) return;
+    skipped = false;
+    for (const follower of followers) follower.recover();
+  }
+
+  /** A drive in this process tells of its own events a moment after the journal does; only those of others are to be read. */
+  function grew(seq: number): void {
+    // Said again without being more, the log was removed, or somebody looked twice: reading tells.
+    if (seq <= heard) lost = true;
+    heard = Math.max(heard, seq);
+    if (checking || followers.length === 0) return;
+    checking = true;
+    soon(() => {
+      checking = false;
+      if (lost || heard > told) void readNews();
+      lost = false;
+    });
+  }
+
+  const stops = [journal.watch(sessionId, grew), live.subscribe(sessionId, take)];
+  const feed: Feed = {
+    users: 0,
+    join(follower, seq) {
+      if (heard > seq || (followers.length > 0 && told > seq)) {
+        heard = Math.max(told, Math.min(heard, seq));
+        return false;
+      }
+      if (followers.length === 0) told = seq;
+      heard = Math.max(heard, seq);
+      followers = [...followers, follower];
+      return true;
+    },
+    leave(follower) {
+      followers = followers.filter((other) => other !== follower);
+    },
+    openMessage: () => live.openMessage(sessionId),
+    release() {
+      feed.users -= 1;
+      if (feed.users > 0) return;
+      for (const stop of stops) stop();
+      closed();
+    },
+  };
+  return feed;
+}

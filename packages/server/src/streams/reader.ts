@@ -1,0 +1,214 @@
+import { TreadleError, type Clock, type DurableEvent, type Journal, type LiveEvent } from '@treadle/core';
+import type { Encoder, Frame, SessionSnapshot, StreamEnd, StreamEvent } from '../encoders/encoder.ts';
+import type { Follower, SessionFeed } from './feed.ts';
+import { missedDeltas, trackPosition, type Position, type PositionTracker } from './position.ts';
+import type { Scope } from './scope.ts';
+import type { CloseReason, Sink } from './sink.ts';
+
+export interface ReaderLimits {
+  /** Bytes that may wait for a reader before it is cut off. */
+  readonly maxBuffered: number;
+  /** Milliseconds a reader has, while it is told what is past, to take what was written. */
+  readonly stallMs: number;
+  /** Events of the past that a reader is told one by one; one who is further behind gets a snapshot. */
+  readonly maxReplay: number;
+}
+
+export interface ReaderOptions {
+  readonly sessionId: string;
+  readonly runId?: string;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly feed: SessionFeed;
+  readonly encoder: Encoder;
+  /** Whether frames have ids that a reader comes back with. */
+  readonly ids: boolean;
+  readonly sink: Sink;
+  readonly scope: Scope;
+  readonly from: Position;
+  readonly resumed: boolean;
+  readonly limits: ReaderLimits;
+  readonly snapshot: () => Promise<SessionSnapshot>;
+  /** Told of failures that a client is only told the kind of. */
+  readonly onError: (error: unknown) => void;
+  /** Told when the reader is cut off. */
+  readonly onSlow: () => void;
+}
+
+/** A connection at work. */
+export interface Reader {
+  /** Ends it, telling the client why. */
+  end(end: StreamEnd): void;
+}
+
+/** A stream for which a reader that joins is told what was kept of a message is past what it knows. */
+interface Shown {
+  /** The turn of the message it knows a part of. */
+  turnIndex: number;
+}
+
+/**
+ * Tells a connection of a session: first what the log has after its position, then what happens. It holds back for nobody:
+ * a reader that is too slow is let go of, and comes back with the id of the last event it has.
+ */
+export function openReader(options: ReaderOptions): Reader {
+  const { sessionId, journal, feed, encoder, sink, scope, ids } = options;
+  const position = trackPosition(options.from);
+  const shown: Shown = { turnIndex: 0 };
+  let closed = false;
+
+  function write(frames: readonly Frame[]): void {
+    if (closed || frames.length === 0) return;
+    sink.send(frames, ids ? position.id() : null);
+  }
+
+  function show(event: StreamEvent): void {
+    if (closed) return;
+    try {
+      write(encoder.event(event));
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** What is told of a durable event, and of the rest of a message that the reader knows the beginning of. */
+  function tell(event: DurableEvent): void {
+    const verdict = scope(event);
+    const known = position.message;
+    if (event.type === 'turn_started') shown.turnIndex = event.turnIndex;
+    if (known && verdict !== 'skip' && event.type === 'message_added' && event.message.id === known.messageId) {
+      for (const delta of missedDeltas(event, known, shown.turnIndex)) {
+        position.delta(delta);
+        show(delta);
+      }
+    }
+    position.durable(event);
+    if (verdict !== 'skip') show(event);
+    if (verdict === 'last') end({ reason: 'finished' });
+  }
+
+  function live(event: LiveEvent): void {
+    if (closed || scope(event) === 'skip' || isTooSlow()) return;
+    if (event.type === 'message_started') {
+      position.started(event);
+      show(event);
+    } else if (event.type === 'message_delta') {
+      const unseen = position.unseen(event);
+      if (!unseen) return;
+      position.delta(unseen);
+      show(unseen);
+    } else show(event);
+  }
+
+  /** Looked at before something is added: one event may be bigger than all that may wait. */
+  function isTooSlow(): boolean {
+    if (sink.buffered <= options.limits.maxBuffered) return false;
+    close('slow');
+    return true;
+  }
+
+  const follower: Follower = {
+    durable(event) {
+      if (closed || event.seq <= position.seq || isTooSlow()) return;
+      tell(event);
+    },
+    live,
+    recover: () => tellOpenMessage(feed, position, live),
+    failed: fail,
+  };
+
+  async function catchUp(): Promise<void> {
+    write(encoder.begin(startOf(options)));
+    for (;;) {
+      if (await isTooFarBehind(options, position)) {
+        const snapshot = await options.snapshot();
+        position.jump(snapshot.seq);
+        show(snapshot);
+      }
+      for await (const event of journal.read(sessionId, position.seq + 1)) {
+        if (closed) return;
+        tell(event);
+        if (sink.buffered > options.limits.maxBuffered / 2 && !(await hasDrained(options))) close('slow');
+      }
+      if (closed) return;
+      if (feed.join(follower, position.seq)) return follower.recover();
+    }
+  }
+
+  function fail(error: unknown): void {
+    const isGone = error instanceof TreadleError && error.code === 'session_not_found';
+    if (isGone) return end({ reason: 'removed' });
+    options.onError(error);
+    const code = error instanceof TreadleError ? error.code : 'internal';
+    end({ reason: 'failed', code, message: error instanceof TreadleError ? error.message : 'The stream failed.' });
+  }
+
+  function end(why: StreamEnd): void {
+    if (closed) return;
+    try {
+      write(encoder.end(why));
+    } catch (error) {
+      options.onError(error);
+    }
+    close(why.reason);
+  }
+
+  function close(reason: CloseReason): void {
+    if (closed) return;
+    leave();
+    if (reason === 'slow') options.onSlow();
+    sink.close(reason);
+  }
+
+  function leave(): void {
+    if (closed) return;
+    closed = true;
+    feed.leave(follower);
+    feed.release();
+  }
+
+  sink.onClose(leave);
+  catchUp().catch(fail);
+  return { end };
+}
+
+const startOf = ({ sessionId, runId, resumed }: ReaderOptions) => ({
+  sessionId,
+  resumed,
+  ...(runId === undefined ? {} : { runId }),
+});
+
+/** What the reader lacks of the message that is being streamed. */
+function tellOpenMessage(feed: SessionFeed, position: PositionTracker, live: (event: LiveEvent) => void): void {
+  const [started, ...deltas] = feed.openMessage();
+  if (started?.type !== 'message_started') return;
+  const known = position.message;
+  const isKnown =
+    known?.messageId === started.messageId &&
+    known.attempt === started.attempt &&
+    known.restart === (started.restart ?? 0);
+  if (!isKnown) live(started);
+  for (const delta of deltas) live(delta);
+}
+
+async function isTooFarBehind(
+  { journal, sessionId, limits }: ReaderOptions,
+  { seq }: PositionTracker,
+): Promise<boolean> {
+  if (!Number.isFinite(limits.maxReplay)) return false;
+  for await (const _ of journal.read(sessionId, seq + limits.maxReplay + 1)) return true;
+  return false;
+}
+
+/** Waits for a reader to take what was written, while it is told what is past. False when it takes too long. */
+async function hasDrained({ sink, clock, limits }: ReaderOptions): Promise<boolean> {
+  let cancel = (): void => {};
+  const late = new Promise<boolean>((resolve) => {
+    cancel = clock.after(limits.stallMs, () => resolve(false), { background: true });
+  });
+  try {
+    return await Promise.race([sink.drained().then(() => true), late]);
+  } finally {
+    cancel();
+  }
+}
