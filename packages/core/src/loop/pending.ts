@@ -19,6 +19,7 @@ export function pendingCalls({ run }: SessionState): PendingCall[] {
     if (isAsked(call) && approvalId !== null) {
       return [{ callId, toolName, arguments: call.askedArguments ?? args, approvalId }];
     }
+    if (call.status === 'started' && call.paused?.woken === false) return [...call.paused.pending];
     return call.status === 'started' && call.runs === 'client' ? [{ callId, toolName, arguments: args }] : [];
   });
 }
