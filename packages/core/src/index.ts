@@ -118,6 +118,8 @@ export type { CompactedEvent } from './session-compact.ts';
 export type { ApprovalAnswer } from './session-answers.ts';
 export type { QueuedMessage } from './session-queue.ts';
 export * from './loop/pending.ts';
+export { resultsProblem, type ResultsProblem } from './loop/plan-answers.ts';
+export { openState, type OpenedState } from './loop/snapshot-keeper.ts';
 export { initialState, type SessionState } from './loop/state.ts';
 export { reduce } from './loop/reduce.ts';
 export { plan } from './loop/plan.ts';

@@ -238,8 +238,9 @@ describe('client tools', () => {
           code?: string;
         }
       ).code;
-    expect(await post([{ callId: 'call_forged', content: 'x' }], mine)).toBe('not_awaiting');
-    expect(await post(good.slice(0, 1), mine)).toBe('not_awaiting');
+    expect(await post([{ callId: 'call_forged', content: 'x' }], mine)).toBe('results_unknown');
+    expect(await post(good.slice(0, 1), mine)).toBe('results_missing');
+    expect(await post([...good, ...good], mine)).toBe('results_duplicate');
     expect(await post(good, as('token-of-another-tab'))).toBe('not_found');
     expect(await post(good, { ...mine, 'idempotency-key': 'first' })).toBeUndefined();
     expect(await post(good, { ...mine, 'idempotency-key': 'second' })).toBe('not_awaiting');

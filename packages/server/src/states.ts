@@ -1,4 +1,4 @@
-import { initialState, reduce, type Journal, type SessionState } from '@treadle/core';
+import { openState, reduce, type Journal, type SessionState } from '@treadle/core';
 
 /** What sessions are at: their logs, folded, and kept so that the next question costs what is new. */
 export interface States {
@@ -10,7 +10,7 @@ export interface States {
 }
 
 interface Entry {
-  readonly state: SessionState;
+  state: SessionState | null;
   /** Folding goes on one after the other. */
   turn: Promise<unknown>;
 }
@@ -18,8 +18,14 @@ interface Entry {
 export function createStates(journal: Journal, most: number): States {
   const entries = new Map<string, Entry>();
 
-  async function fold(sessionId: string, { state }: Entry): Promise<SessionState> {
+  async function fold(sessionId: string, entry: Entry): Promise<SessionState> {
     try {
+      const { state } = entry;
+      if (!state) {
+        const opened = await openState(journal, sessionId);
+        entry.state = opened.state;
+        return opened.state;
+      }
       for await (const event of journal.read(sessionId, state.seq + 1)) reduce(state, event);
       return state;
     } catch (error) {
@@ -31,7 +37,7 @@ export function createStates(journal: Journal, most: number): States {
 
   return {
     of(sessionId) {
-      const entry = entries.get(sessionId) ?? { state: initialState(sessionId), turn: Promise.resolve() };
+      const entry = entries.get(sessionId) ?? { state: null, turn: Promise.resolve() };
       // What was asked for last is kept longest.
       entries.delete(sessionId);
       entries.set(sessionId, entry);

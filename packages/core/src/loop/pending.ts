@@ -1,5 +1,6 @@
 import type { PendingCall } from '../events/events.ts';
-import { resultsProblem, waitsForOthers } from './plan-calls.ts';
+import { isPending, pendingCall } from './plan-answers.ts';
+import { waitsForOthers } from './plan-calls.ts';
 import { isAsked } from './plan-permission.ts';
 import { waitingRuns, type SessionState } from './state.ts';
 
@@ -12,24 +13,12 @@ export function sessionStatus(state: SessionState): SessionStatus {
   return waitsForOthers(state.run.turn) ? 'paused' : 'running';
 }
 
-/** The calls that the open run waits for: a client's to run, and those that a person is asked about (`approvalId`). */
-export function pendingCalls({ run }: SessionState): PendingCall[] {
-  return (run?.turn?.calls ?? []).flatMap((call): PendingCall[] => {
-    const { callId, name: toolName, arguments: args, approvalId } = call;
-    if (isAsked(call) && approvalId !== null) {
-      return [{ callId, toolName, arguments: call.askedArguments ?? args, approvalId }];
-    }
-    if (call.status === 'started' && call.paused?.woken === false) return [...call.paused.pending];
-    return call.status === 'started' && call.runs === 'client' ? [{ callId, toolName, arguments: args }] : [];
+/**
+ * The calls that the open run waits for, as far as its events have been folded: a client's to run, those that a person is
+ * asked about (`approvalId`), and what its sub-agents wait for (`sessionId`).
+ */
+export const pendingCalls = ({ run }: SessionState): PendingCall[] =>
+  (run?.turn?.calls ?? []).flatMap((call): readonly PendingCall[] => {
+    if (isAsked(call) || isPending(call)) return [pendingCall(call)];
+    return call.status === 'started' && call.paused?.woken === false ? call.paused.pending : [];
   });
-}
-
-/** Why these results can't be taken by the open run, which wants those of all its client tools and no others; null when they can. */
-export const clientResultsProblem = (
-  state: SessionState,
-  results: readonly { readonly callId: string }[],
-): string | null =>
-  resultsProblem(
-    pendingCalls(state).filter(({ approvalId }) => approvalId === undefined),
-    results,
-  );

@@ -5,6 +5,7 @@ import {
   type Agent,
   type Clock,
   type Dispatcher,
+  type DurableEvent,
   type Ids,
   type Journal,
   type LiveFeed,
@@ -46,6 +47,8 @@ interface Worker {
   session: Session | null;
   wanted: boolean;
   working: Promise<void> | null;
+  /** Stops the timer of what it waits for and nobody may answer in time. */
+  stopTimer: () => void;
   readonly listeners: Set<Listener>;
 }
 
@@ -63,7 +66,7 @@ export function inProcess(options: InProcessOptions): InProcess {
   function workerOf(sessionId: string): Worker {
     let worker = workers.get(sessionId);
     if (!worker) {
-      worker = { sessionId, session: null, wanted: false, working: null, listeners: new Set() };
+      worker = { sessionId, session: null, wanted: false, working: null, stopTimer: () => {}, listeners: new Set() };
       workers.set(sessionId, worker);
     }
     return worker;
@@ -95,6 +98,7 @@ export function inProcess(options: InProcessOptions): InProcess {
           await session.resume().result;
           await session.idle();
         }
+        wakeInTime(worker, session);
       } catch (error) {
         if (error instanceof TreadleError && error.code === 'session_busy') again(worker);
         else if (!isHarmless(error)) onError(error, worker.sessionId);
@@ -103,9 +107,17 @@ export function inProcess(options: InProcessOptions): InProcess {
     }
   }
 
+  /** A question that nobody answers ends at its time, and its run goes on. */
+  function wakeInTime(worker: Worker, { pending }: Session): void {
+    worker.stopTimer();
+    const next = Math.min(...pending.map(({ expiresAt = Infinity }) => expiresAt));
+    if (next === Infinity) worker.stopTimer = () => {};
+    else worker.stopTimer = clock.after(Math.max(0, next - clock.now()), () => start(workerOf(worker.sessionId)), { background: true });
+  }
+
   /** Who holds the session may be about to let go, and not see what was posted last. */
   function again(worker: Worker): void {
-    clock.after(BUSY_MS, () => start(worker), { background: true });
+    clock.after(BUSY_MS, () => start(workerOf(worker.sessionId)), { background: true });
   }
 
   function start(worker: Worker): void {
@@ -168,6 +180,7 @@ export function inProcess(options: InProcessOptions): InProcess {
     },
     async drain(signal) {
       draining = true;
+      for (const worker of workers.values()) worker.stopTimer();
       const working = [...workers.values()].flatMap(({ working }) => (working ? [working] : []));
       const late = new Promise<false>((resolve) => {
         if (signal.aborted) resolve(false);
@@ -193,6 +206,10 @@ async function agentIdOf(journal: Journal, sessionId: string): Promise<string | 
 /** A drive that ended in peace, or never was, leaves one of these behind. Anything else is worth a look. */
 const AT_REST: ReadonlySet<string> = new Set(['session_created', 'run_ended', 'run_paused']);
 
+/** A pause that is to end at its time is looked at too. */
+const hasTime = (event: DurableEvent): boolean =>
+  event.type === 'run_paused' && event.pending.some(({ expiresAt }) => expiresAt !== undefined);
+
 async function* leftUnfinished(journal: Journal): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
@@ -205,6 +222,8 @@ async function* leftUnfinished(journal: Journal): AsyncGenerator<string> {
 }
 
 async function isAtRest(journal: Journal, sessionId: string, seq: number): Promise<boolean> {
-  for await (const event of journal.read(sessionId, seq)) if (!AT_REST.has(event.type)) return false;
+  for await (const event of journal.read(sessionId, seq)) {
+    if (!AT_REST.has(event.type) || hasTime(event)) return false;
+  }
   return true;
 }

@@ -1,6 +1,6 @@
 import {
-  clientResultsProblem,
   pendingCalls,
+  resultsProblem,
   TreadleError,
   userMessage,
   userMessages,
@@ -11,6 +11,7 @@ import {
   type Limits,
   type LimitsData,
   type MessageInput,
+  type PendingCall,
   type PermissionUpdate,
   type SessionInput,
   type SessionState,
@@ -156,16 +157,52 @@ export async function cancel(parts: ServerParts, ask: Ask, reason: string | unde
   return post(parts, ask, { type: 'cancel', ...(reason === undefined ? {} : { reason }) });
 }
 
-/** The results of all client tools that the open run waits for. */
-export const submitToolResults = (
+/** The results of all client tools that the open run, or a sub-agent of it, waits for. */
+export async function submitToolResults(
   parts: ServerParts,
   ask: Ask,
   results: readonly ClientToolResult[],
-): Promise<Accepted> =>
-  post(parts, ask, { type: 'client_tool_results', results }, (state) => {
-    const problem = clientResultsProblem(state, results);
-    return problem === null ? null : new TreadleError('not_awaiting', problem);
+): Promise<Accepted> {
+  const waiting = await waitingFor(parts, ask.sessionId);
+  const of = waiting.find(({ approvalId, callId }) => approvalId === undefined && callId === results[0]?.callId);
+  const input: SessionInput = { type: 'client_tool_results', results };
+  return postBelow(parts, ask, of?.sessionId, input, (state) => {
+    const now = parts.clock.now();
+    const open = pendingCalls(state).filter(
+      ({ approvalId, expiresAt = Infinity }) => approvalId === undefined && expiresAt > now,
+    );
+    const problem = resultsProblem(
+      open.filter(({ sessionId }) => sessionId === of?.sessionId),
+      results,
+    );
+    return problem && new TreadleError(problem.code, problem.message, { details: { callIds: problem.callIds } });
   });
+}
+
+const waitingFor = async ({ states }: ServerParts, sessionId: string): Promise<readonly PendingCall[]> =>
+  pendingCalls(await states.of(sessionId));
+
+/**
+ * Puts an answer where it is waited for. What a sub-agent waits for goes into its own log; then the session that was asked is
+ * told, so that whoever drives it has the sub-agent go on.
+ */
+async function postBelow(
+  parts: ServerParts,
+  ask: Ask,
+  child: string | undefined,
+  input: SessionInput,
+  refuse: (state: SessionState) => TreadleError | null,
+): Promise<Accepted> {
+  if (child === undefined) return post(parts, ask, input, refuse);
+  const state = await parts.states.of(ask.sessionId);
+  const refused = refuse(state);
+  if (refused) throw refused;
+  const under = state.run?.turn?.calls.find(({ paused }) =>
+    paused?.pending.some(({ sessionId }) => sessionId === child),
+  );
+  await parts.journal.post(child, input, ask.key, parts.clock.now());
+  return post(parts, ask, { type: 'child_updated', sessionId: under?.childSessionId ?? child });
+}
 
 export interface ApprovalRequest {
   readonly decision: 'approve' | 'deny';
@@ -196,11 +233,13 @@ export async function answerApproval(
     ...(updates.length === 0 ? {} : { updatedPermissions: updates }),
     ...(interrupt === true ? { interrupt } : {}),
   };
-  return post(parts, ask, input, (state) =>
-    pendingCalls(state).some((call) => call.approvalId === approvalId)
-      ? null
-      : new TreadleError('not_awaiting', `No question ${approvalId} is open.`),
-  );
+  const asked = (await waitingFor(parts, ask.sessionId)).find((call) => call.approvalId === approvalId);
+  return postBelow(parts, ask, asked?.sessionId, input, (state) => {
+    const open = pendingCalls(state).find((call) => call.approvalId === approvalId);
+    if (!open) return new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
+    if ((open.expiresAt ?? Infinity) > parts.clock.now()) return null;
+    return new TreadleError('conflict', `The time to answer the question ${approvalId} is over.`);
+  });
 }
 
 /** Only what the question itself suggests, and only for this session: a client grants nothing of its own invention. */

@@ -1,10 +1,4 @@
-import {
-  costTableFold,
-  readConversations,
-  type ContentBlock,
-  type DurableEvent,
-  type Message,
-} from '@treadle/core';
+import { costTableFold, readConversations, type ContentBlock, type DurableEvent, type Message } from '@treadle/core';
 import { eventJson } from '../encoders/native.ts';
 import { json, type Call, type Route } from './route.ts';
 import { integer } from './parameters.ts';
