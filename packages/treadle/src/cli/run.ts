@@ -17,6 +17,7 @@ import {
 import { hostname } from 'node:os';
 
 import { answersFor, type Asking } from './ask-user.ts';
+import { agentTool, type AgentParts } from './agents.ts';
 import { chooseModel } from './choose-model.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from './folder-sessions.ts';
@@ -49,7 +50,14 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   try {
     const place = await findPlace(journal, io, request);
     const terminals = terminalsOf(context, request);
-    const { permissions, hooks, tools } = await rightsFor(context, request, place.folder, terminals.permissions);
+    const rights = await rightsFor(context, request, place.folder, terminals.permissions);
+    const { permissions, hooks } = rights;
+    const tools = await withAgents(
+      rights,
+      { io, model, loadModel: (name) => parts.model(name, env), note },
+      request,
+      place,
+    );
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
     const agent = defineAgent({
       id: agentIdOf(place.folder),
@@ -120,6 +128,8 @@ async function rightsFor(
   readonly tools: readonly Tool[];
   readonly permissions: PermissionOptions;
   readonly hooks: readonly Hook[];
+  /** Whether the folder as a whole is trusted. */
+  readonly isTrusted: boolean;
 }> {
   const { askUserTool, builtInTools, hooksFromSettings, planTool, todoTool, webFetchTool } =
     await import('@treadle/tools');
@@ -158,7 +168,20 @@ async function rightsFor(
     ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
   });
   const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
-  return { tools, permissions, hooks };
+  const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
+  return { tools, permissions, hooks, isTrusted };
+}
+
+/** The tools with that of the agents which files define. Whoever names the tools gets no other one. */
+async function withAgents(
+  { tools, permissions, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
+  { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
+  request: RunRequest,
+  { folder }: Place,
+): Promise<readonly Tool[]> {
+  if (request.tools !== undefined) return tools;
+  const agents = await agentTool(io, { folder, isTrusted, tools, permissions, ...parts });
+  return agents ? [...tools, agents] : tools;
 }
 
 function chosenTools(all: readonly Tool[], names: readonly string[], wanted: readonly string[] | undefined): Tool[] {

@@ -1,0 +1,128 @@
+import { errorText, isJsonObject, PERMISSION_MODES, type JsonObject, type PermissionMode } from '@treadle/core';
+
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { readSettingsFile } from './settings.ts';
+
+/** Where a project keeps its agents, and the user's own are, below their folder of settings. */
+export const PROJECT_AGENTS = '.treadle/agents';
+
+/** An agent as a file defines it: Markdown with front matter, and its instructions below. */
+export interface AgentFile {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly instructions: string;
+  /** Names of tools. Absent: those of the agent that starts it. */
+  readonly tools?: readonly string[];
+  /** `provider/model`. Absent: the model of the agent that starts it. */
+  readonly model?: string;
+  readonly mode?: PermissionMode;
+  readonly maxTurns?: number;
+  readonly maxDurationMs?: number;
+}
+
+export interface AgentFiles {
+  readonly agents: readonly AgentFile[];
+  /** What is wrong with files that were left out. */
+  readonly problems: readonly string[];
+}
+
+/** More are not written by hand. */
+const MAX_FILES = 100;
+const MAX_LENGTH = 100_000;
+const MAX_FRONT_MATTER = 10_000;
+
+/** Reads the definitions in a folder, in the order of their files. One that can't be used is a problem, and no more. */
+export async function readAgentFiles(folder: string): Promise<AgentFiles> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.md')).toSorted();
+  const problems =
+    names.length > MAX_FILES ? [`${folder} has more than ${MAX_FILES} agents: the rest is left out.`] : [];
+  const agents: AgentFile[] = [];
+  for (const name of names.slice(0, MAX_FILES)) {
+    const path = join(folder, name);
+    try {
+      const file = await readSettingsFile(path);
+      if (file) agents.push(await parseAgentFile(path, file.text));
+    } catch (error) {
+      problems.push(`${path} was left out: ${errorText(error)}`);
+    }
+  }
+  return { agents, problems };
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'name',
+  'description',
+  'tools',
+  'model',
+  'permissionMode',
+  'maxTurns',
+  'maxDurationMs',
+]);
+
+/** @throws Error that says what is wrong. */
+export async function parseAgentFile(path: string, text: string): Promise<AgentFile> {
+  if (text.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH} characters`);
+  const match = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(text);
+  const [, head = '', body = ''] = match ?? [];
+  if (!match) throw new Error('it does not begin with front matter between two lines of ---');
+  if (head.length > MAX_FRONT_MATTER) throw new Error(`its front matter is longer than ${MAX_FRONT_MATTER} characters`);
+  // Loaded on use: most folders have no agents.
+  const { parse } = await import('yaml');
+  const front: unknown = parse(head, { maxAliasCount: 0, logLevel: 'error' });
+  if (!isJsonObject(front)) throw new Error('its front matter must be a list of keys with values');
+  const unknown = Object.keys(front).find((key) => !KNOWN.has(key));
+  if (unknown !== undefined) throw new Error(`its front matter has the unknown key ${JSON.stringify(unknown)}`);
+  const name = textOf(front, 'name') ?? '';
+  if (!/^[\w-]{1,64}$/.test(name)) throw new Error('its name must be 1 to 64 letters, digits, "_" or "-"');
+  const description = textOf(front, 'description')?.trim() ?? '';
+  if (description === '') throw new Error('it has no description, by which a model would choose it');
+  const instructions = body.trim();
+  if (instructions === '') throw new Error('it has no instructions below its front matter');
+  const mode = modeOf(front);
+  const [tools, model] = [toolsOf(front), textOf(front, 'model')];
+  const [maxTurns, maxDurationMs] = [countOf(front, 'maxTurns'), countOf(front, 'maxDurationMs')];
+  return {
+    path,
+    name,
+    description,
+    instructions,
+    ...(tools === undefined ? {} : { tools }),
+    ...(model === undefined ? {} : { model }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
+  };
+}
+
+function textOf(front: JsonObject, key: string): string | undefined {
+  const value = front[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw new Error(`its ${key} must be a text`);
+}
+
+/** A list, or its items in one text with commas. */
+function toolsOf(front: JsonObject): readonly string[] | undefined {
+  const value = front['tools'];
+  if (value === undefined || value === null) return undefined;
+  const list = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
+  if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return list.filter((item) => item !== '');
+  throw new Error('its tools must be a list of names');
+}
+
+function modeOf(front: JsonObject): PermissionMode | undefined {
+  const word = textOf(front, 'permissionMode');
+  const mode = PERMISSION_MODES.find((known) => known === word);
+  if (word === undefined || mode) return mode;
+  throw new Error(`its permissionMode must be one of ${PERMISSION_MODES.join(', ')}`);
+}
+
+function countOf(front: JsonObject, key: string): number | undefined {
+  const value = front[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
+  throw new Error(`its ${key} must be a whole number of at least 1`);
+}
