@@ -24,6 +24,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   openapi: { packages: [CORE, HTTP], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
+  client: { packages: [CORE], node: false },
   testing: { packages: [CORE], node: true },
   treadle: {
     packages: [CORE, HTTP, '@treadle/models', '@treadle/openapi', '@treadle/tools', '@treadle/store'],
@@ -33,6 +34,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
 
 /** What test files may import on top: never what ships. */
 const TESTING = '@treadle/testing';
+const TESTED_WITH: Readonly<Record<string, readonly string[]>> = { client: ['@treadle/server', '@treadle/store'] };
 
 /** Rooms of core that may import the loop: none. The front door's files, directly in `src`, may. */
 const LOOP = 'loop';
@@ -87,6 +89,7 @@ export function refuseImport(place: Place, specifier: string, declared: Readonly
   const isWorkspace = name === 'treadle' || name.startsWith('@treadle/');
   if (isWorkspace) {
     if (arrows.packages.includes(name) || (place.isTest && name === TESTING)) return null;
+    if (place.isTest && TESTED_WITH[place.folder]?.includes(name)) return null;
     const allowed = arrows.packages.length === 0 ? 'no other package' : arrows.packages.join(', ');
     return `packages/${place.folder} may import ${allowed}, not '${name}'.`;
   }

@@ -112,7 +112,10 @@ export function inProcess(options: InProcessOptions): InProcess {
     worker.stopTimer();
     const next = Math.min(...pending.map(({ expiresAt = Infinity }) => expiresAt));
     if (next === Infinity) worker.stopTimer = () => {};
-    else worker.stopTimer = clock.after(Math.max(0, next - clock.now()), () => start(workerOf(worker.sessionId)), { background: true });
+    else
+      worker.stopTimer = clock.after(Math.max(0, next - clock.now()), () => start(workerOf(worker.sessionId)), {
+        background: true,
+      });
   }
 
   /** Who holds the session may be about to let go, and not see what was posted last. */
