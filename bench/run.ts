@@ -15,11 +15,14 @@ import type { WireName } from './contestants/contestant.ts';
 import type { ContestantName } from './contestants/index.ts';
 import { installSize } from './install-size.ts';
 import type { Job, Sample } from './job.ts';
+import { appendTable, openTable } from './journals/report.ts';
 import { METRICS, type Figure, type Metric } from './metrics.ts';
 import { median, short, table } from './table.ts';
 
 const HEAD = ['what', 'wire', 'floor', 'Treadle', '× floor', 'range', 'floor × floor', 'limit', 'goal'];
 const INSTALL = 'install';
+const APPEND = 'append';
+const OPEN = 'open';
 const TIMEOUT_MS = 180_000;
 
 const root = dirname(import.meta.dirname);
@@ -116,7 +119,7 @@ function readOptions(): Options {
   const { values } = parseArgs({
     options: { metrics: { type: 'string' }, rounds: { type: 'string' }, quick: { type: 'boolean', default: false } },
   });
-  const known = [...new Set(METRICS.map(({ id }) => id)), INSTALL];
+  const known = [...new Set(METRICS.map(({ id }) => id)), INSTALL, APPEND, OPEN];
   const chosen = values.metrics?.split(',') ?? known;
   const unknown = chosen.filter((id) => !known.includes(id));
   if (unknown.length > 0)
@@ -165,7 +168,9 @@ async function main(): Promise<void> {
     const size = `${short(bytes / 1e6)} MB / ${packages}`;
     rows.push(['install of core and models, MB / packages', '', '', size, '', '', '', '', '≤ 1 / 3']);
   }
-  console.log(table(HEAD, rows));
+  if (rows.length > 0) console.log(table(HEAD, rows));
+  if (options.metrics.has(APPEND)) console.log(`\n${await appendTable(program('journals/append'), options.quick)}`);
+  if (options.metrics.has(OPEN)) console.log(`\n${await openTable(program('journals/open'), options.quick)}`);
 }
 
 await main();

@@ -1,7 +1,7 @@
 // Appends to one journal and to the bare store under it, in turns. Prints the milliseconds of each round.
 
 import type { DurableEventBody, Journal } from '@treadle/core';
-import { openStore, type Log, type StoreName } from './stores.ts';
+import { journalAt, openStore, type Log, type StoreName } from './stores.ts';
 
 const ROUNDS = 9;
 const [name = '', size = '1', quick = ''] = process.argv.slice(2);
@@ -43,7 +43,7 @@ async function msOf(log: Log, n: number): Promise<number> {
 }
 
 const store = await openStore(name as StoreName);
-const journal = store.journal();
+const journal = journalAt(store.place);
 const logs = { bare: await store.bare(), treadle: await logOf(journal), again: await store.bare() };
 const orders = [
   ['bare', 'treadle', 'again'],
@@ -60,6 +60,5 @@ for (let round = 0; round <= ROUNDS; round += 1) {
   if (round > 0) rounds.push(ms);
 }
 await journal.close();
-process.stdout.write(JSON.stringify({ appends, rounds }));
 await store.close();
-process.exit(0);
+process.stdout.write(JSON.stringify({ appends, rounds }), () => process.exit(0));

@@ -16,15 +16,27 @@ export interface Log {
   append(events: readonly DurableEventBody[]): Promise<void>;
 }
 
+/** Where a journal is: what another process is told to open. */
+export interface Place {
+  readonly store: StoreName;
+  readonly at: string;
+}
+
+export const journalAt = ({ store, at }: Place): Journal => {
+  if (store === 'files') return fileJournal({ folder: at });
+  if (store === 'sqlite') return sqliteJournal({ path: at });
+  return postgresJournal({ connection: at });
+};
+
 export interface Store {
-  /** A journal of its own in this store. */
-  journal(): Journal;
+  readonly place: Place;
   /** The least that writes the same events with the same sync. */
   bare(): Promise<Log>;
   close(): Promise<void>;
 }
 
-export type StoreName = 'files' | 'sqlite' | 'postgres';
+export const STORES = ['files', 'sqlite', 'postgres'] as const;
+export type StoreName = (typeof STORES)[number];
 
 async function bareFile(path: string): Promise<Log> {
   const file = await open(path, 'w');
@@ -78,21 +90,21 @@ export async function openStore(name: StoreName): Promise<Store> {
   const clear = (): void => rmSync(folder, { recursive: true, force: true });
   if (name === 'files') {
     return {
-      journal: () => fileJournal({ folder: join(folder, 'journal') }),
+      place: { store: name, at: join(folder, 'journal') },
       bare: () => bareFile(join(folder, `bare-${(made += 1)}.jsonl`)),
       close: async () => clear(),
     };
   }
   if (name === 'sqlite') {
     return {
-      journal: () => sqliteJournal({ path: join(folder, 'journal.db') }),
+      place: { store: name, at: join(folder, 'journal.db') },
       bare: () => bareSqlite(join(folder, `bare-${(made += 1)}.db`)),
       close: async () => clear(),
     };
   }
   const server = await startPostgres(folder);
   return {
-    journal: () => postgresJournal({ connection: server.url }),
+    place: { store: name, at: server.url },
     bare: () => barePostgres(server.url, `bare_${(made += 1)}`),
     async close() {
       await server.stop();

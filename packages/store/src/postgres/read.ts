@@ -104,7 +104,8 @@ export async function listSessions(
       ${agentId === undefined ? sql`` : sql`and session.agent_id = ${agentId}`}
       ${tag === undefined ? sql`` : sql`and jsonb_exists(session.facts -> 'tags', ${tag})`}
       ${cursor === undefined ? sql`` : sql`and (session.updated_at, session.id) < (${updatedAt}, ${id})`}
-    order by session.updated_at desc, session.id desc limit ${limit + 1}`;
+      ${cursor === undefined ? sql`` : sql`and session.updated_minute <= ${Math.floor(updatedAt / 60_000)}`}
+    order by session.updated_minute desc, session.updated_at desc, session.id desc limit ${limit + 1}`;
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {

@@ -59,6 +59,16 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
     )`,
   // The session's title, tags and the like.
   (sql, schema) => sql`alter table ${sql(schema)}.sessions add column facts jsonb not null default '{}'`,
+  // An append changes the row of its session in place as long as no indexed column of it changes: so the list is indexed
+  // by minutes, and there is room for the next versions of the row.
+  (sql, schema) => sql`drop index ${sql(schema)}.sessions_listed`,
+  (sql, schema) => sql`
+    alter table ${sql(schema)}.sessions add column updated_minute bigint generated always as (updated_at / 60000) stored`,
+  (sql, schema) => sql`create index sessions_listed on ${sql(schema)}.sessions (updated_minute desc) where not removed`,
+  (sql, schema) => sql`alter table ${sql(schema)}.sessions set (fillfactor = 50)`,
+  // An event is written by the statement that has its session's row, and deleted before it: a check of each costs as much
+  // as writing it.
+  (sql, schema) => sql`alter table ${sql(schema)}.events drop constraint events_session_fkey`,
 ];
 
 /**
