@@ -8,6 +8,7 @@ export { promptedTools, type PromptedToolsOptions } from './model/prompted/promp
 export type { PromptSections } from './model/prompted/prompt.ts';
 export { createPartialJson, type PartialJson } from './model/partial-json.ts';
 export * from './events/events.ts';
+export type { FileCheckpointedEvent, FilesRewoundEvent, RewoundFile } from './events/files.ts';
 export * from './journal/journal.ts';
 export * from './journal/memory.ts';
 export * from './journal/support.ts';
@@ -87,6 +88,7 @@ export type {
 } from './tasks/task.ts';
 export * from './projections/conversations.ts';
 export * from './projections/cost-table.ts';
+export * from './projections/rewind.ts';
 export * from './projections/run-log.ts';
 export * from './projections/run-result.ts';
 export * from './projections/session-tree.ts';

@@ -15,6 +15,8 @@ export interface BlobOptions {
 export interface BlobKeeper extends Required<BlobOptions> {
   /** Messages as they are sent, with what is in their blobs: read once, so that they keep their identity. */
   readonly sent: WeakMap<ModelMessage, ModelMessage>;
+  /** Files that this process has checkpointed since somebody last said something. */
+  checkpointed: Set<string>;
 }
 
 const DEFAULT_INLINE_LENGTH = 32_768;
@@ -34,7 +36,7 @@ export function blobKeeper(given: Blobs | BlobOptions | undefined): BlobKeeper |
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
     throw refused(`blobs.maxBytes must be a whole number of at least 1, and it is ${maxBytes}.`);
   }
-  return { store, inlineLength, maxBytes, sent: new WeakMap() };
+  return { store, inlineLength, maxBytes, sent: new WeakMap(), checkpointed: new Set() };
 }
 
 const refused = (message: string): TreadleError => new TreadleError('invalid_definition', message);

@@ -5,6 +5,8 @@ import type { TreadleEvent } from './events.ts';
 // Every type of the union, or this doesn't compile.
 const TYPES: Record<TreadleEvent['type'], true> = {
   session_created: true,
+  file_checkpointed: true,
+  files_rewound: true,
   drive_started: true,
   input_received: true,
   input_rejected: true,

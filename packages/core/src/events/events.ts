@@ -1,5 +1,6 @@
 import type { PreviousSession } from './about-sessions.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { FileCheckpointedEvent, FilesRewoundEvent } from './files.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
@@ -80,6 +81,8 @@ interface InTurn extends InRun {
 
 /** A durable event before it has a place in a log. */
 export type DurableEventBody =
+  | FileCheckpointedEvent
+  | FilesRewoundEvent
   | {
       readonly type: 'session_created';
       readonly at: number;

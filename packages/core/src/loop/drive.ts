@@ -8,6 +8,7 @@ import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { TaskDesk } from '../tasks/desk.ts';
+import { noteInput } from './checkpoint.ts';
 import { callModel } from './call-model.ts';
 import { compact } from './compact.ts';
 import type { PerformContext } from './context.ts';
@@ -97,6 +98,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     applied: (event) => {
       if (event.type === 'run_started') interrupt.reset();
       options.keeper?.take(event);
+      if (options.blobs) noteInput(options.blobs, event);
       options.observe(event);
       observers?.take(event);
       settlements?.take(event);

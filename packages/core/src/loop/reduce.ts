@@ -49,7 +49,7 @@ export function reduce(state: SessionState, event: DurableEvent): SessionState {
  */
 function countTime(state: SessionState, event: DurableEvent): void {
   const { run } = state;
-  if (run === null || event.type === 'input_received') return;
+  if (run === null || event.type === 'input_received' || event.type === 'files_rewound') return;
   if (event.type !== 'drive_started' && !run.paused && event.at > run.lastAt) run.activeMs += event.at - run.lastAt;
   run.lastAt = Math.max(run.lastAt, event.at);
 }
@@ -117,6 +117,10 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'message_discarded':
       // Nobody said what the call had cost until then; a failed attempt says it itself.
       if (event.reason === 'interrupted') openRun(state, event).cost = null;
+      return;
+    // Facts for readers of the log: nothing the loop decides depends on them.
+    case 'file_checkpointed':
+    case 'files_rewound':
       return;
     case 'branches_started':
       openRun(state, event).branches = { all: event.branches };

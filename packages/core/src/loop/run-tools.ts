@@ -6,6 +6,7 @@ import { checkArguments, executeTool, issuesText } from '../tools/execute.ts';
 import type { NormalOutput } from '../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
+import { checkpointer } from './checkpoint.ts';
 import { decide } from './decide.ts';
 import { afterQuestions } from './plan-gates.ts';
 import { callKey } from './call-key.ts';
@@ -168,6 +169,7 @@ async function runJob(
   const childSessionId = childOf(state, call, tool, args);
   const child =
     childSessionId === null ? null : childExecution(context, tool, { turnIndex: place.turnIndex, childSessionId });
+  const checkpoint = checkpointer(context, { ...place, callId: call.callId });
   const output = await executeTool({
     tool: child ? { ...tool, execute: child.execute } : tool,
     args,
@@ -179,6 +181,7 @@ async function runJob(
       readHistory: context.readHistory,
       ...(context.tasks === null ? {} : { tasks: context.tasks.control }),
       ...(blobs ? { blobs: blobs.store } : {}),
+      ...(checkpoint ? { checkpoint } : {}),
     },
     // A sub-agent has limits of its own.
     timeoutMs: tool.timeoutMs ?? (child ? undefined : agent.toolTimeoutMs),

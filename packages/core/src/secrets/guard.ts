@@ -89,6 +89,7 @@ function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[]): T
           },
           ...(context.readHistory ? { readHistory: context.readHistory } : {}),
           ...(context.blobs ? { blobs: context.blobs } : {}),
+          ...(context.checkpoint ? { checkpoint: context.checkpoint } : {}),
           update: (partial: ToolOutput) => context.update(clean(partial)),
           progress: (text: string) => context.progress(redactor.redact(text)),
         };

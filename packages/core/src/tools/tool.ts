@@ -1,4 +1,4 @@
-import type { Blobs } from '../blobs/blobs.ts';
+import type { BlobContent, Blobs } from '../blobs/blobs.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { ToolAccess } from './access.ts';
@@ -30,6 +30,18 @@ export interface ToolResult {
   readonly files?: readonly FileBlock[];
 }
 
+/** A change that a tool is about to make to a file. */
+export interface FileIntent {
+  /** The real path of the folder that the tool is confined to. */
+  readonly root: string;
+  /** The file's real path below it, with `/`. */
+  readonly path: string;
+  /** Gives what the file holds, from its beginning each time; null when there is no file. */
+  readonly before: (() => BlobContent) | null;
+  /** The id, as of a blob, of what it is to hold. */
+  readonly after: string;
+}
+
 /** What a running tool is given. */
 export interface ToolContext {
   readonly sessionId: string;
@@ -51,6 +63,11 @@ export interface ToolContext {
   readonly taskId?: string;
   /** The session's blobs. Absent where it keeps none. */
   readonly blobs?: Blobs;
+  /**
+   * Keeps what a file holds, so that a rewind can bring it back. Call it right before the file is changed: once it
+   * resolves, that is durable; when it rejects, leave the file alone. Absent where the session keeps no blobs.
+   */
+  readonly checkpoint?: (intent: FileIntent) => Promise<void>;
   /** Streams a partial result. The final result replaces it; a model never sees it. */
   update(partial: ToolOutput): void;
   /** Says in words what is going on, for a person. */

@@ -1,3 +1,4 @@
+import { checkpointing } from './checkpoint.ts';
 import type { ToolContext, ToolResult } from '@treadle/core';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';
@@ -38,7 +39,7 @@ export function editFile(
       after = replaced(path, before, args);
       return Buffer.from(after, 'utf8');
     };
-    const update = { create: false, onlyIfUnchanged: true, signal };
+    const update = { create: false, onlyIfUnchanged: true, signal, ...checkpointing(root, context) };
     await withNearNames(root, args.path, () => root.update(args.path, change, update));
     const { diff, ...lines } = describeChange(path, before, after);
     return {

@@ -1,5 +1,6 @@
 import type { ToolContext, ToolResult } from '@treadle/core';
 import type { Root } from '../root/root.ts';
+import { checkpointing } from './checkpoint.ts';
 import { counted, stopIfAborted, withProblems } from './outcome.ts';
 
 export interface WriteFileArguments {
@@ -13,7 +14,7 @@ export function writeFile(root: Root, args: WriteFileArguments, context: ToolCon
     stopIfAborted(signal, `Writing ${root.relative(args.path)}`);
     // Encoding replaces lone surrogates by U+FFFD, so what is written is always UTF-8.
     const bytes = Buffer.from(args.content, 'utf8');
-    const update = { create: true, onlyIfUnchanged: false, signal };
+    const update = { create: true, onlyIfUnchanged: false, signal, ...checkpointing(root, context) };
     const { path, created } = await root.update(args.path, () => bytes, update);
     return {
       content: `${created ? 'Created' : 'Overwrote'} ${path}: ${counted(bytes.length, 'byte')}.`,

@@ -62,7 +62,10 @@ async function fill(handle: FileHandle, content: Uint8Array, existing: Stats | u
   await handle.sync();
 }
 
-async function requireUnchanged(replacement: Replacement): Promise<void> {
+/** Refuses when the file is no longer what its reader saw. */
+export async function requireUnchanged(
+  replacement: Pick<Replacement, 'directory' | 'name' | 'existing' | 'path'>,
+): Promise<void> {
   const { directory, name, existing, path } = replacement;
   const now = await lstat(directory.at(name)).catch((error: unknown) => {
     if (errnoOf(error) === 'ENOENT') return undefined;

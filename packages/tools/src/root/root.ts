@@ -1,6 +1,7 @@
 import { TreadleError } from '@treadle/core';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
+import { unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { componentsOf } from './components.ts';
 import { openDirectory } from './directory.ts';
@@ -11,7 +12,7 @@ import type { Location } from './locate.ts';
 import { openRegular, requireRegular } from './open.ts';
 import type { OpenedFile, OpenPolicy } from './open.ts';
 import { FileProblem, problemFrom } from './problem.ts';
-import { replaceFile } from './replace.ts';
+import { replaceFile, requireUnchanged } from './replace.ts';
 
 export interface RootOptions {
   /**
@@ -32,6 +33,15 @@ export interface UpdateOptions {
   /** Refuse when the file changed between being read and being replaced. */
   readonly onlyIfUnchanged: boolean;
   readonly signal: AbortSignal;
+  /** Called with what is there now, and with what is to be, right before the file is replaced. Rejects to leave it alone. */
+  readonly beforeReplace?: (replacing: Replacing) => Promise<void>;
+}
+
+export interface Replacing {
+  /** The file's real path, relative to the root, with `/`. */
+  readonly real: string;
+  readonly current: OpenedFile | undefined;
+  readonly content: Uint8Array;
 }
 
 /** A folder that file tools can't leave. Every file the tools touch is opened here. */
@@ -47,6 +57,8 @@ export interface Root {
   open(input: string): Promise<OpenedFile>;
   /** Replaces a file atomically by what `change` makes of it, one update of a file at a time. True when created. */
   update(input: string, change: FileChange, options: UpdateOptions): Promise<{ path: string; created: boolean }>;
+  /** Deletes a regular file, if `check` doesn't reject when it sees it. */
+  remove(input: string, check: (current: OpenedFile, real: string) => Promise<void>): Promise<void>;
 }
 
 /**
@@ -100,6 +112,17 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
         await location.close();
       }
     },
+    async remove(input, check) {
+      const shown = relative(input);
+      const location = await walk(input, false);
+      try {
+        await exclusively(`${path}\0${location.real}`, () => removeAt(location, shown, check, policy));
+      } catch (error) {
+        throw problemFrom(error, shown);
+      } finally {
+        await location.close();
+      }
+    },
   };
 }
 
@@ -146,12 +169,33 @@ async function updateAt(
   try {
     const content = await change(current);
     const replaced = current?.stats;
-    const { onlyIfUnchanged, signal } = options;
+    const { signal, beforeReplace } = options;
+    await beforeReplace?.({ real: location.real, current, content });
+    // What was looked at is what is replaced.
+    const onlyIfUnchanged = options.onlyIfUnchanged || beforeReplace !== undefined;
     await replaceFile({ directory, name, path: shown, content, existing: replaced, onlyIfUnchanged, signal, policy });
     return { path: shown, created: current === undefined };
   } finally {
     await current?.handle.close();
   }
+}
+
+async function removeAt(
+  location: Location,
+  shown: string,
+  check: (current: OpenedFile, real: string) => Promise<void>,
+  policy: OpenPolicy,
+): Promise<void> {
+  const { directory, name, stats } = existing(location, shown);
+  const current = await openRegular(directory, name, shown, stats, policy);
+  try {
+    await check(current, location.real);
+    await requireUnchanged({ directory, name, existing: current.stats, path: shown });
+    await unlink(directory.at(name));
+  } finally {
+    await current.handle.close();
+  }
+  await directory.sync();
 }
 
 async function openIfThere(

@@ -61,6 +61,17 @@ export const COST_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
+/** The flags of `treadle sessions rewind`. */
+export const REWIND_OPTIONS = {
+  to: { value: 'N', help: 'To just before your message number N (default: the last one).' },
+  files: { help: 'Only the files that its tools have changed.' },
+  conversation: { help: 'Only the conversation: in a new session, with what was before.' },
+  both: { help: 'Files and conversation (the default).' },
+  'dry-run': { help: 'Change nothing, and say what would be.' },
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
 /** The flags of `treadle doctor`. */
 export const DOCTOR_OPTIONS = {
   probe: { value: 'NAME', repeatable: true, help: 'Ask this provider/model for one token.' },
@@ -71,7 +82,7 @@ export const DOCTOR_OPTIONS = {
 } as const satisfies OptionTable;
 
 export const COMMANDS: readonly string[] = ['run', 'sessions', 'doctor', 'help'];
-export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show', 'cost'];
+export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show', 'cost', 'rewind'];
 
 /** How the arguments are to be read. */
 export type Command =

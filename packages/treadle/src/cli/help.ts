@@ -1,4 +1,4 @@
-import { COST_OPTIONS, DOCTOR_OPTIONS, LIST_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
+import { COST_OPTIONS, DOCTOR_OPTIONS, LIST_OPTIONS, REWIND_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
 import type { OptionTable } from './options.ts';
 
 /** The help of a command; of all of it when the word is no command. */
@@ -37,6 +37,7 @@ Usage:
   treadle sessions list                    sessions that were kept
   treadle sessions show ID                 what happened in one
   treadle sessions cost ID                 what one has used and cost
+  treadle sessions rewind ID               its files and conversation, as they were before a message
   treadle doctor                           what there is here, and which providers answer
 
 Options of run:
@@ -68,6 +69,7 @@ Usage:
   treadle sessions list [options]          the latest first
   treadle sessions show ID [options]       the transcript of one
   treadle sessions cost ID [options]       what its model calls have used and cost
+  treadle sessions rewind ID [options]     files and conversation as they were before one of your messages
 
 Options of list:
 ${optionLines(LIST_OPTIONS)}
@@ -77,6 +79,9 @@ ${optionLines(SHOW_OPTIONS)}
 
 Options of cost:
 ${optionLines(COST_OPTIONS)}
+
+Options of rewind:
+${optionLines(REWIND_OPTIONS)}
 `;
 
 const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer

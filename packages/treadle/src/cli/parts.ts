@@ -1,4 +1,4 @@
-import type { Journal, Model } from '@treadle/core';
+import type { Blobs, Journal, Model } from '@treadle/core';
 
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -71,6 +71,12 @@ async function makeFolder(folder: string): Promise<void> {
       );
     });
   }
+}
+
+/** What is too big for a log, beside the sessions. */
+export async function openBlobs(io: CliIo): Promise<Blobs> {
+  const { fileBlobs } = await import('@treadle/store');
+  return fileBlobs({ folder: join(homeFolder(io), 'blobs') });
 }
 
 /** A journal that forgets when the process ends. */

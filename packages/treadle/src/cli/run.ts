@@ -5,6 +5,7 @@ import {
   openSession,
   TreadleError,
   type Agent,
+  type Blobs,
   type Hook,
   type Journal,
   type PermissionOptions,
@@ -25,7 +26,7 @@ import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from './context.ts';
 import type { CliIo } from './io.ts';
-import { unsavedJournal } from './parts.ts';
+import { openBlobs, unsavedJournal } from './parts.ts';
 import { askPermission, type ApprovalQuestion } from './ask-permission.ts';
 import { folderSettings } from './folder-trust.ts';
 import type { CombinedSettings } from '../settings/combine.ts';
@@ -72,7 +73,13 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       limits: request.limits,
     });
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
-    const session = await openOrCreate(journal, place.sessionId, agent, output);
+    const session = await openOrCreate(
+      journal,
+      place.sessionId,
+      agent,
+      output,
+      request.save ? await openBlobs(io) : null,
+    );
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
     return await driveRun(context, { session, journal, texts, output, terminals });
   } finally {
@@ -201,8 +208,9 @@ async function openOrCreate(
   sessionId: string | null,
   agent: Agent,
   output: RunOutput,
+  blobs: Blobs | null,
 ): Promise<Session> {
-  const options = { journal, owner: `treadle, process ${process.pid} on ${hostname()}` };
+  const options = { journal, ...(blobs ? { blobs } : {}), owner: `treadle, process ${process.pid} on ${hostname()}` };
   if (sessionId !== null) return openSession(agent, sessionId, options);
   const session = await createSession(agent, options);
   // The run's own events begin after it, and a reader of the log's beginning wants it whole.

@@ -1,6 +1,6 @@
 import { initialState, reduce, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
 
-import { COST_OPTIONS, LIST_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
+import { COST_OPTIONS, LIST_OPTIONS, REWIND_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
 import { helpText } from './help.ts';
@@ -8,6 +8,7 @@ import { parseOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
 import type { CommandContext } from './context.ts';
 import { costLines, readCosts } from './sessions-cost.ts';
+import { rewindFromFlags, rewindLines } from './sessions-rewind.ts';
 import { formatTranscript, transcriptFormat } from './sessions-transcript.ts';
 import { styleFor } from './style.ts';
 import { createTextOutput } from './text-output.ts';
@@ -16,19 +17,22 @@ import { version } from './version.ts';
 
 const PAGE = 20;
 
-/** `treadle sessions list|show|cost`. Returns the exit code. */
+/** `treadle sessions list|show|cost|rewind`. Returns the exit code. */
 export async function sessionsCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
   if (command === 'list') return list(context, rest);
   if (command === 'show') return show(context, rest);
   if (command === 'cost') return showCost(context, rest);
+  if (command === 'rewind') return rewind(context, rest);
   if (command === '--help' || command === '-h') {
     context.out.print(helpText('sessions'));
     return EXIT.done;
   }
   const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
   const hint = command === undefined ? '' : suggestion(command, SESSIONS_COMMANDS, 'sessions ');
-  throw new UsageError(`${given}.${hint} There are: sessions list, sessions show ID, sessions cost ID.`);
+  throw new UsageError(
+    `${given}.${hint} There are: sessions list, sessions show ID, sessions cost ID, sessions rewind ID.`,
+  );
 }
 
 async function withJournal(context: CommandContext, use: (journal: Journal) => Promise<void>): Promise<number> {
@@ -120,6 +124,26 @@ async function showCost(context: CommandContext, args: readonly string[]): Promi
     const sessionId = await sessionOf(journal, given);
     const table = await readCosts(journal.read(sessionId, 1));
     context.out.print(options.flag('json') ? `${JSON.stringify({ sessionId, ...table })}\n` : costLines(table));
+  });
+}
+
+async function rewind(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, REWIND_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [given] = options.positionals;
+  if (given === undefined) throw new UsageError('treadle sessions rewind needs the id of a session.');
+  refuseMore(options.positionals, 1, 'sessions rewind ID');
+  const chosen = (['files', 'conversation', 'both'] as const).filter((name) => options.flag(name));
+  if (chosen.length > 1) throw new UsageError('Say one of --files, --conversation and --both.');
+  const to = options.count('to');
+  return withJournal(context, async (journal) => {
+    const sessionId = await sessionOf(journal, given);
+    const report = await rewindFromFlags(context.io, journal, sessionId, {
+      what: chosen[0] ?? 'both',
+      dryRun: options.flag('dry-run'),
+      ...(to === undefined ? {} : { to }),
+    });
+    context.out.print(options.flag('json') ? `${JSON.stringify(report)}\n` : rewindLines(report));
   });
 }
 

@@ -15,8 +15,7 @@ const generate = defineTool({
   description: 'Streams.',
   parameters: { type: 'object' },
   async *execute({ small }) {
-    if (small === true) return yield 'small';
-    for (let written = 0; written < 100 * MB; written += PIECE.length) yield PIECE;
+    for (let written = 0; written < (small === true ? 1 : 100 * MB); written += PIECE.length) yield PIECE;
   },
 });
 const bash = bashTool({ root: folder, maxOutputBytes: 200 * MB, sandbox: 'off' });

@@ -1,0 +1,45 @@
+import type { ToolContext } from '@treadle/core';
+import { blobIdOf } from '@treadle/core';
+import { createHash } from 'node:crypto';
+import type { OpenedFile } from '../root/open.ts';
+import { FileProblem } from '../root/problem.ts';
+import type { Root, UpdateOptions } from '../root/root.ts';
+
+/** Keeps what a file holds before a call changes it, where the session keeps anything. */
+export function checkpointing(root: Root, { checkpoint }: ToolContext): Pick<UpdateOptions, 'beforeReplace'> {
+  if (!checkpoint) return {};
+  return {
+    async beforeReplace({ real, current, content }) {
+      const before = current ? () => contentOf(current) : null;
+      try {
+        await checkpoint({ root: root.path, path: real, before, after: idOfBytes(content) });
+      } catch (error) {
+        const message = `${real} was not changed: what it holds could not be kept for a rewind.`;
+        throw new FileProblem('io', message, error);
+      }
+    },
+  };
+}
+
+const PIECE = 65_536;
+
+/** The bytes of an open file, from its beginning, wherever its handle stands. */
+export async function* contentOf({ handle }: OpenedFile): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(PIECE);
+  for (let at = 0; ;) {
+    const { bytesRead } = await handle.read(buffer, 0, PIECE, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** The id that bytes would have as a blob. */
+export const idOfBytes = (bytes: Uint8Array): string => blobIdOf(createHash('sha256').update(bytes).digest('hex'));
+
+/** The id that a file's bytes would have as a blob. */
+export async function idOfFile(file: OpenedFile): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of contentOf(file)) hash.update(piece);
+  return blobIdOf(hash.digest('hex'));
+}
