@@ -19,7 +19,8 @@ import { forkSession } from './sessions.ts';
 /** One of the ways in which the same is tried. */
 export interface BranchConfig {
   /** Who does it: an agent, or a function that makes one for the branch's own folder. */
-  readonly agent: Agent | ((place: { readonly index: number; readonly folder: string | null }) => Agent);
+  readonly agent:
+    Agent | ((place: { readonly index: number; readonly folder: string | null }) => Agent | Promise<Agent>);
   /** Names it. Default: the configuration's segment of its agent. */
   readonly configId?: string;
 }
@@ -41,7 +42,7 @@ export interface BranchesOptions {
   readonly onOutcome?: (outcome: BranchOutcome) => void;
 }
 
-export const agentOf = ({ agent }: BranchConfig, index: number, folder: string | null): Agent =>
+export const agentOf = ({ agent }: BranchConfig, index: number, folder: string | null): Agent | Promise<Agent> =>
   typeof agent === 'function' ? agent({ index, folder }) : agent;
 
 /** Runs all branches side by side, and says what each came to. */
@@ -90,7 +91,7 @@ async function runOne(
     folder = options.copies ? (await options.copies.open(branch.sessionId)).folder : null;
     const config = options.branches[index];
     if (!config) throw new TreadleError('internal', `There is no configuration ${index}.`);
-    const agent = agentOf(config, index, folder);
+    const agent = await agentOf(config, index, folder);
     const session = await openBranch(parts, context, agent, branch);
     const unsubscribe = options.onEvent && session.subscribe((event) => options.onEvent?.(event, branch));
     const forget = context.interrupt.on(

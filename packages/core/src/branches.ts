@@ -61,7 +61,7 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
     }
     // The process that asked for branches is gone: they are gone on with, and nothing is asked for again.
     if (open ?? waiting) return goOnWith(parts, control);
-    control.bind((await parts.post(inputOf(options))).seq);
+    control.bind((await parts.post(await inputOf(options))).seq);
   });
   const over = (): void => {
     parts.branches = null;
@@ -74,15 +74,17 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
   return { ...run, [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](), outcomes: outcomes.promise };
 }
 
-function inputOf({ branches, prompt, strategy = onlyBranch(), metadata }: BranchesOptions): BranchesInput {
+async function inputOf(options: BranchesOptions): Promise<BranchesInput> {
+  const { prompt, strategy = onlyBranch(), metadata } = options;
   const messages: readonly InputMessage[] = prompt === undefined || prompt === '' ? [] : userMessages(prompt);
+  const branches = options.branches.map(async (config, index) => {
+    const { configSegment } = await agentOf(config, index, null);
+    return { configId: config.configId ?? configSegment, configSegment };
+  });
   return {
     type: 'branch',
     messages,
-    branches: branches.map((config, index) => {
-      const { configSegment } = agentOf(config, index, null);
-      return { configId: config.configId ?? configSegment, configSegment };
-    }),
+    branches: await Promise.all(branches),
     strategy: strategy.name,
     ...(metadata === undefined ? {} : { metadata }),
   };

@@ -16,6 +16,11 @@ export const RUN_OPTIONS = {
   'max-tool-calls': { value: 'N', help: 'At most so many calls of tools.' },
   'max-total-tokens': { value: 'N', help: 'At most so many tokens, in and out (default 1,000,000).' },
   'max-time': { value: 'SECONDS', help: 'At most so long (default 600).' },
+  branches: { value: 'N', help: 'Do it N times side by side, in copies of the folder, and take the best.' },
+  judge: {
+    value: 'WHO',
+    help: 'Who chooses: model (default), pairs, vote, first, fewest-tokens, most-tokens, or a model.',
+  },
   'max-cost': { value: 'DOLLARS', help: 'At most so much money; a model of unknown price is then not called.' },
   continue: { short: 'c', help: "Go on with this folder's latest session." },
   resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },

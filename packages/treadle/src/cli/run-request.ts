@@ -1,5 +1,6 @@
 import type { Limits, PermissionMode } from '@treadle/core';
 
+import { branchesOf, type BranchesRequest } from './branches.ts';
 import { RUN_OPTIONS } from './commands.ts';
 import type { CliIo } from './io.ts';
 import { parseOptions, type ParsedOptions } from './options.ts';
@@ -22,6 +23,8 @@ export interface RunRequest {
   /** The limits that were given. */
   readonly limits: Partial<Limits>;
   readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
+  /** Null for one run. */
+  readonly branches: BranchesRequest | null;
   readonly tools: readonly string[] | undefined;
   /** Whether `web_fetch` is among the tools, whatever the settings say. */
   readonly web: boolean;
@@ -58,6 +61,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     format: formatOf(options.text('output-format')),
     limits: limitsOf(options),
     session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
+    branches: branchesOf(options.count('branches'), options.text('judge')),
     tools: options.list('tools'),
     web: options.flag('web'),
     system: options.text('system'),

@@ -5,9 +5,11 @@ import {
   openSession,
   TreadleError,
   type Agent,
+  type AgentDefinition,
   type Blobs,
   type Hook,
   type Journal,
+  type Model,
   type PermissionOptions,
   type Run,
   type RunResult,
@@ -17,6 +19,7 @@ import {
 
 import { hostname } from 'node:os';
 
+import { startBranches, strategyOf, type BranchesRequest } from './branches.ts';
 import { answersFor, type Asking } from './ask-user.ts';
 import { agentTool, type AgentParts } from './agents.ts';
 import { chooseModel } from './choose-model.ts';
@@ -51,27 +54,26 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   try {
     const place = await findPlace(journal, io, request);
     const terminals = terminalsOf(context, request);
-    const rights = await rightsFor(context, request, place.folder, terminals.permissions);
+    const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
+    const rights = await rightsFor(context, request, place.folder, asks);
     const { permissions, hooks } = rights;
-    const tools = await withAgents(
-      rights,
-      { io, model, loadModel: (name) => parts.model(name, env), note },
-      request,
-      place,
-    );
+    const loadModel = (name: string): Promise<Model> => parts.model(name, env);
+    const agentParts = { io, model, loadModel, note };
+    const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
-    const agent = defineAgent({
+    const definition: AgentDefinition = {
       id: agentIdOf(place.folder),
       model,
       instructions: request.system ?? defaultInstructions(place.folder),
       projectInstructions,
-      tools,
+      tools: await toolsIn(place.folder),
       permissions,
       hooks,
       // Whoever names the tools gets no other one.
       context: { recall: request.tools === undefined },
       limits: request.limits,
-    });
+    };
+    const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
     const session = await openOrCreate(
       journal,
@@ -81,10 +83,45 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       request.save ? await openBlobs(io) : null,
     );
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
-    return await driveRun(context, { session, journal, texts, output, terminals });
+    const begin = (): Promise<Run> =>
+      request.branches === null
+        ? Promise.resolve(startRun(session, texts))
+        : startInBranches(session, texts, request.branches, {
+            io,
+            note,
+            definition,
+            folder: place.folder,
+            toolsIn,
+            loadModel,
+          });
+    return await driveRun(context, { session, journal, begin, output, terminals });
   } finally {
     await journal.close();
   }
+}
+
+/** The same run several times over. */
+async function startInBranches(
+  session: Session,
+  texts: readonly string[],
+  request: BranchesRequest,
+  given: {
+    readonly io: CliIo;
+    readonly note: (text: string) => void;
+    readonly definition: AgentDefinition;
+    readonly folder: string;
+    readonly toolsIn: (folder: string) => Promise<readonly Tool[]>;
+    readonly loadModel: (name: string) => Promise<Model>;
+  },
+): Promise<Run> {
+  const { io, note, definition, folder, toolsIn, loadModel } = given;
+  const strategy = await strategyOf(request.judge, definition.model, loadModel);
+  const agentIn = async (root: string): Promise<Agent> => {
+    const tools = await toolsIn(root);
+    // Nobody is there to answer for one of several.
+    return defineAgent({ ...definition, tools: tools.filter(({ runs }) => runs === 'server') });
+  };
+  return startBranches(session, texts, { io, note, request, strategy, folder, agentIn });
 }
 
 interface Place {
@@ -132,7 +169,8 @@ async function rightsFor(
   folder: string,
   terminal: Terminal,
 ): Promise<{
-  readonly tools: readonly Tool[];
+  /** The tools over a folder. */
+  readonly toolsIn: (folder: string) => readonly Tool[];
   readonly permissions: PermissionOptions;
   readonly hooks: readonly Hook[];
   /** Whether the folder as a whole is trusted. */
@@ -144,11 +182,11 @@ async function rightsFor(
   const { settingsSaver } = await import('../settings/save.ts');
   const web = webFetchTool();
   const plan = planTool();
-  const offered = (sandbox: CombinedSettings['sandbox']): Tool[] => {
+  const offered = (sandbox: CombinedSettings['sandbox'], root: string): Tool[] => {
     const bash = sandbox === undefined ? {} : { bash: { sandbox } };
-    return [...builtInTools({ root: folder, ...bash }), todoTool(), askUserTool(), web, plan];
+    return [...builtInTools({ root, ...bash }), todoTool(), askUserTool(), web, plan];
   };
-  const names = offered(undefined).map(({ name }) => name);
+  const names = offered(undefined, folder).map(({ name }) => name);
   // What is misspelt is said before anything is asked.
   chosenTools([], names, request.tools);
   const rules = rulesOfFlags(
@@ -162,13 +200,13 @@ async function rightsFor(
     note,
   });
   const settings = await combineSettings(found, io, note);
-  const chosen = chosenTools(offered(settings.sandbox), names, request.tools);
   // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
   const hasWeb = request.web || settings.web || request.tools !== undefined;
   // A todo list is enough for most work: a plan is for those who name it.
   const unnamed = request.tools === undefined ? [plan] : [];
   const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
-  const tools = chosen.filter((tool) => !unwanted.includes(tool));
+  const toolsIn = (root: string): Tool[] =>
+    chosenTools(offered(settings.sandbox, root), names, request.tools).filter((tool) => !unwanted.includes(tool));
   const permissions = permissionsFor(rules, request.permissionMode, settings, {
     saveUpdate: settingsSaver(found, io),
     // At a terminal the run pauses, and is asked about below.
@@ -176,16 +214,18 @@ async function rightsFor(
   });
   const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
   const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
-  return { tools, permissions, hooks, isTrusted };
+  return { toolsIn, permissions, hooks, isTrusted };
 }
 
-/** The tools with that of the agents which files define. Whoever names the tools gets no other one. */
+/** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
 async function withAgents(
-  { tools, permissions, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
+  { toolsIn, permissions, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
   { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
   request: RunRequest,
   { folder }: Place,
+  root: string,
 ): Promise<readonly Tool[]> {
+  const tools = toolsIn(root);
   if (request.tools !== undefined) return tools;
   const agents = await agentTool(io, { folder, isTrusted, tools, permissions, ...parts });
   return agents ? [...tools, agents] : tools;
@@ -233,16 +273,16 @@ function startRun(session: Session, texts: readonly string[]): Run {
 interface RunInHand {
   readonly session: Session;
   readonly journal: Journal;
-  readonly texts: readonly string[];
+  readonly begin: () => Promise<Run>;
   readonly output: RunOutput;
   readonly terminals: Terminals;
 }
 
 async function driveRun(context: CommandContext, inHand: RunInHand): Promise<number> {
-  const { session, texts, output, terminals } = inHand;
+  const { session, begin, output, terminals } = inHand;
   const { io, out, err, note, interruptions } = context;
   const startedAt = io.now();
-  const run = startRun(session, texts);
+  const run = await begin();
   let left = false;
   let isOver = false;
   let isAsking = false;
