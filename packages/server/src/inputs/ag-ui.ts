@@ -1,0 +1,148 @@
+import {
+  isJsonObject,
+  TreadleError,
+  type ClientToolResult,
+  type JsonObject,
+  type JsonValue,
+  type UserContent,
+} from '@treadle/core';
+import type { AgUiRequest } from '../encoders/ag-ui.ts';
+import {
+  fileBlock,
+  invalid,
+  listAt,
+  objectAt,
+  textAt,
+  type ApprovalDecision,
+  type ClientTurn,
+  type OfferedTool,
+} from './client-turn.ts';
+
+/**
+ * Reads AG-UI's `RunAgentInput`, the messages being all of the conversation: what the user said after the last message of the
+ * assistant is the prompt, results of tools are messages of their own, and answers to interrupts are in `resume`.
+ *
+ * @throws TreadleError `invalid_messages` that names the place.
+ */
+export function readAgUiRequest(body: unknown): ClientTurn & { readonly request: AgUiRequest } {
+  const input = objectAt(body, 'the body');
+  const threadId = textAt(input['threadId'], 'threadId');
+  const runId = textAt(input['runId'], 'runId');
+  const version = input['protocolVersion'];
+  if (typeof version === 'string' && !version.startsWith('1.'))
+    throw invalid('protocolVersion', `is ${JSON.stringify(version)}, and 1.x is spoken here`);
+  const messages = listAt(input['messages'], 'messages').map((message, at) => objectAt(message, `messages[${at}]`));
+  const answered = messages.findLastIndex(({ role }) => role !== 'user') + 1;
+  return {
+    threadId,
+    prompt: messages.slice(answered).flatMap(userContent),
+    results: messages.flatMap(toolResult),
+    answers: listAt(input['resume'] ?? [], 'resume').map((entry, at) => decision(entry, `resume[${at}]`)),
+    history: historyOf(messages.slice(0, answered)),
+    regenerate: false,
+    tools: listAt(input['tools'] ?? [], 'tools').map((tool, at) => offeredTool(tool, `tools[${at}]`)),
+    request: { threadId, runId, messages },
+  };
+}
+
+function userContent({ content }: JsonObject): UserContent[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part): UserContent[] => {
+    if (!isJsonObject(part)) return [];
+    if (part['type'] === 'text' && typeof part['text'] === 'string') return [{ type: 'text', text: part['text'] }];
+    return mediaBlock(part);
+  });
+}
+
+/** Images, audio, video and documents have their bytes or their address in `source`. */
+function mediaBlock({ source, filename }: JsonObject): UserContent[] {
+  if (!isJsonObject(source) || typeof source['value'] !== 'string') return [];
+  const mediaType = typeof source['mimeType'] === 'string' ? source['mimeType'] : 'application/octet-stream';
+  const url = source['type'] === 'data' ? `data:${mediaType};base64,${source['value']}` : source['value'];
+  return [fileBlock(mediaType, url, typeof filename === 'string' ? filename : undefined)];
+}
+
+const plainText = (content: JsonValue | undefined): string => {
+  if (typeof content === 'string') return content;
+  return userContent({ content: content ?? '' })
+    .map((block) => (block.type === 'text' ? block.text : `[${block.type}: ${block.mediaType}]`))
+    .join('\n');
+};
+
+function toolResult({ role, toolCallId, content, error }: JsonObject): ClientToolResult[] {
+  if (role !== 'tool' || typeof toolCallId !== 'string') return [];
+  if (typeof error === 'string' && error !== '') return [{ callId: toolCallId, content: error, isError: true }];
+  return [{ callId: toolCallId, content: plainText(content) }];
+}
+
+function decision(value: unknown, path: string): ApprovalDecision {
+  const { interruptId, status, payload } = objectAt(value, path);
+  const approvalId = textAt(interruptId, `${path}.interruptId`);
+  if (status === 'cancelled') return { approvalId, decision: 'deny' };
+  if (status !== 'resolved') throw invalid(`${path}.status`, "must be 'resolved' or 'cancelled'");
+  if (!isJsonObject(payload) || typeof payload['approved'] !== 'boolean')
+    throw invalid(`${path}.payload.approved`, 'must be true or false');
+  const message = typeof payload['message'] === 'string' ? { message: payload['message'] } : {};
+  return { approvalId, decision: payload['approved'] ? 'approve' : 'deny', ...message };
+}
+
+function offeredTool(value: unknown, path: string): OfferedTool {
+  const { name, description, parameters } = objectAt(value, path);
+  return {
+    name: textAt(name, `${path}.name`),
+    description: typeof description === 'string' ? description : '',
+    parameters: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
+  };
+}
+
+function historyOf(messages: readonly JsonObject[]): object[] {
+  return messages.flatMap((message): object[] => {
+    const { id, role, content } = message;
+    const named = typeof id === 'string' ? { id } : {};
+    if (role === 'user') {
+      const blocks = userContent(message);
+      return blocks.length === 0 ? [] : [{ role, ...named, content: blocks }];
+    }
+    if (role === 'tool')
+      return toolResult(message).map(({ callId, content: text, isError = false }) => ({
+        role,
+        ...named,
+        callId,
+        toolName: nameOf(callId, messages),
+        content: text,
+        isError,
+      }));
+    if (role !== 'assistant') return [];
+    const text = plainText(content);
+    const blocks = [...(text === '' ? [] : [{ type: 'text', text }]), ...callsOf(message)];
+    return blocks.length === 0 ? [] : [{ role, ...named, content: blocks }];
+  });
+}
+
+function callsOf({
+  toolCalls,
+}: JsonObject): { type: 'tool_call'; callId: string; name: string; arguments: JsonObject }[] {
+  if (!Array.isArray(toolCalls)) return [];
+  return toolCalls.flatMap((call) => {
+    if (!isJsonObject(call) || typeof call['id'] !== 'string' || !isJsonObject(call['function'])) return [];
+    const { name, arguments: text } = call['function'];
+    if (typeof name !== 'string') return [];
+    return [{ type: 'tool_call' as const, callId: call['id'], name, arguments: parsed(text) }];
+  });
+}
+
+function parsed(text: JsonValue | undefined): JsonObject {
+  if (typeof text !== 'string') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch (error) {
+    // What a client kept of a call that was cut off.
+    if (error instanceof SyntaxError) return {};
+    throw new TreadleError('internal', 'A text could not be parsed.', { cause: error });
+  }
+}
+
+const nameOf = (callId: string, messages: readonly JsonObject[]): string =>
+  messages.flatMap(callsOf).find((call) => call.callId === callId)?.name ?? 'unknown';
