@@ -1,5 +1,6 @@
 export * from './json.ts';
 export * from './errors.ts';
+export { checkMessages, type MessageFill } from './messages/check.ts';
 export * from './messages/content.ts';
 export * from './messages/message.ts';
 export * from './model/model.ts';

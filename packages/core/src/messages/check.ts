@@ -5,7 +5,7 @@ import { UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 import type { Message, ToolResultMessage } from './message.ts';
 
 /** What fills in a message's time and id. */
-interface Fill {
+export interface MessageFill {
   readonly at: number;
   id(): string;
 }
@@ -40,8 +40,17 @@ const BLOCKS_OF: Readonly<Record<string, readonly string[]>> = {
  * was interrupted, and a result without a call is left out. What is returned is safe to send to any model.
  *
  * @throws TreadleError `invalid_messages` that names the place, such as `messages[3].content[0].type`.
+ *
+ * @example
+ * ```ts
+ * import { checkMessages } from '@treadle/core';
+ *
+ * let count = 0;
+ * const fill = { at: Date.now(), id: () => `msg_${++count}` };
+ * console.log(checkMessages([{ role: 'user', content: 'Hello.' }], fill)[0]?.id); // msg_1
+ * ```
  */
-export function checkMessages(value: unknown, fill: Fill): Message[] {
+export function checkMessages(value: unknown, fill: MessageFill): Message[] {
   if (!Array.isArray(value)) throw invalid('messages', 'must be an array');
   const messages = value.map((message: unknown, index) => checkMessage(message, `messages[${index}]`, fill));
   return pairToolCalls(messages, fill);
@@ -50,7 +59,7 @@ export function checkMessages(value: unknown, fill: Fill): Message[] {
 const invalid = (path: string, what: string): TreadleError =>
   new TreadleError('invalid_messages', `${path} ${what}.`, { details: { path } });
 
-function checkMessage(value: unknown, path: string, fill: Fill): Message {
+function checkMessage(value: unknown, path: string, fill: MessageFill): Message {
   if (!isJsonObject(value)) throw invalid(path, 'must be an object');
   const id = typeof value['id'] === 'string' && value['id'] !== '' ? value['id'] : fill.id();
   const at = typeof value['at'] === 'number' ? value['at'] : fill.at;
@@ -143,7 +152,7 @@ const isBlobRef = (value: unknown): boolean =>
  * Every call gets exactly one result, right after its message and in call order: the first one that follows before the
  * next reply. A call id that was there before gets a new one, with its result.
  */
-function pairToolCalls(messages: readonly Message[], fill: Fill): Message[] {
+function pairToolCalls(messages: readonly Message[], fill: MessageFill): Message[] {
   const seen = new Set<string>();
   return messages.flatMap((message, index): Message[] => {
     if (message.role === 'tool') return [];
@@ -173,7 +182,7 @@ function resultsAfter(messages: readonly Message[], index: number): Map<string, 
   return results;
 }
 
-function interrupted(callId: string, toolName: string, fill: Fill): ToolResultMessage {
+function interrupted(callId: string, toolName: string, fill: MessageFill): ToolResultMessage {
   const content = [{ type: 'text' as const, text: 'Interrupted: this call has no recorded result.' }];
   return { role: 'tool', id: fill.id(), at: fill.at, callId, toolName, content, isError: true };
 }

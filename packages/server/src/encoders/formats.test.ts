@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { isDurable, type DurableEvent } from '@treadle/core';
 import { HttpAgent, type Message } from '@ag-ui/client';
-import { AbstractChat, DefaultChatTransport, type ChatState, type UIMessage } from 'ai';
+import { DefaultChatTransport } from 'ai';
 import { EventSource } from 'eventsource';
 import { expect, it } from 'vitest';
+import { createChat } from '../test-support/chat.ts';
 import { playConversation } from '../test-support/conversation.ts';
 import { streamServer } from '../test-support/stream-server.ts';
 import { agUiFormat, type AgUiRequest } from './ag-ui.ts';
@@ -40,31 +41,10 @@ it.each(FORMATS)('%s writes a conversation with everything in it as its golden f
 
 const FINAL_ANSWER = 'Bought. Back\\slash, and a line:\nFare well. 🧵';
 
-/** The state of a chat as a user interface without a framework keeps it. */
-function chatState(): ChatState<UIMessage> {
-  return {
-    status: 'ready',
-    error: undefined,
-    messages: [],
-    pushMessage(message) {
-      this.messages = [...this.messages, message];
-    },
-    popMessage() {
-      this.messages = this.messages.slice(0, -1);
-    },
-    replaceMessage(index, message) {
-      this.messages = this.messages.with(index, message);
-    },
-    snapshot: (value) => structuredClone(value),
-  };
-}
-
-class Chat extends AbstractChat<UIMessage> {}
-
 it('ai-sdk: the AI SDK’s own chat has the same text, calls, results and usage, in one message', async () => {
   const conversation = await playConversation();
   await using server = await streamServer(conversation, () => aiSdkFormat);
-  const chat = new Chat({ state: chatState(), transport: new DefaultChatTransport({ api: server.url }) });
+  const chat = createChat(new DefaultChatTransport({ api: server.url }));
 
   await chat.sendMessage({ text: 'An umbrella?' });
   await chat.addToolOutput({ tool: 'locate', toolCallId: 'call_3', output: '59.9, 10.7' });

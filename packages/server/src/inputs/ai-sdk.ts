@@ -14,7 +14,11 @@ export function readAiSdkRequest(body: unknown): ClientTurn {
   const read = listAt(messages, 'messages').map((message, at) => readMessage(message, `messages[${at}]`));
   const last = read.at(-1);
   if (last === undefined) throw invalid('messages', 'must not be empty');
-  if (regenerate) return { ...NOTHING_SAID, threadId, regenerate, history: historyOf(read) };
+  if (regenerate) {
+    const asked = read.findLastIndex(({ role }) => role === 'user');
+    const prompt = read[asked]?.parts.flatMap(userBlock) ?? [];
+    return { ...NOTHING_SAID, threadId, regenerate, prompt, history: historyOf(read.slice(0, Math.max(0, asked))) };
+  }
   if (last.role === 'assistant') {
     const { results, answers } = answersIn(last.parts);
     return { ...NOTHING_SAID, threadId, results, answers, history: historyOf(read) };

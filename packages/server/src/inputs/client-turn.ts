@@ -12,7 +12,7 @@ export interface ClientTurn {
   readonly answers: readonly ApprovalDecision[];
   /** The conversation before that, in the shape of `session.importMessages`: for a session that is new here. */
   readonly history: readonly object[];
-  /** True asks for another reply to the last prompt. */
+  /** True asks for another reply: `prompt` was answered before, and what came of it is to be forgotten. */
   readonly regenerate: boolean;
   /** Tools that the client offers to run. */
   readonly tools: readonly OfferedTool[];

@@ -85,7 +85,7 @@ describe('a request of the AI SDK', () => {
 
   it('asks for another reply', () => {
     const turn = readAiSdkRequest({ id: 't1', messages: [user], trigger: 'regenerate-message', messageId: 'a1' });
-    expect(turn).toMatchObject({ regenerate: true, prompt: [] });
+    expect(turn).toMatchObject({ regenerate: true, prompt: [{ type: 'text', text: 'An umbrella?' }], history: [] });
   });
 
   it.each([

@@ -3,6 +3,15 @@ import { READ_ROUTES } from './reads.ts';
 import type { Route } from './route.ts';
 import { RUN_ROUTES } from './runs.ts';
 import { SESSION_ROUTES } from './sessions.ts';
+import { CHAT_PROTOCOL_ROUTES } from './chat-protocols.ts';
+import { RELAY_ROUTES } from './relay.ts';
 
 /** The whole API, in the order in which it is described. */
-export const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...RUN_ROUTES, ...READ_ROUTES, ...FILE_ROUTES];
+export const ROUTES: readonly Route[] = [
+  ...SESSION_ROUTES,
+  ...RUN_ROUTES,
+  ...READ_ROUTES,
+  ...FILE_ROUTES,
+  ...CHAT_PROTOCOL_ROUTES,
+  ...RELAY_ROUTES,
+];

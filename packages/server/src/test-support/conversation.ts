@@ -1,5 +1,6 @@
 import {
   agentTool,
+  type Agent,
   createSession,
   defineAgent,
   defineTool,
@@ -42,7 +43,8 @@ const script: readonly Turn[] = [
   { text: 'Bought. Back\\slash, and a line:\nFare well. 🧵' },
 ];
 
-function agent() {
+/** The agent of the conversation: what its model says is written down, whatever it is asked. */
+export function conversationAgent(): Agent {
   const weather = defineTool({
     name: 'weather',
     description: 'The weather of a city.',
@@ -80,7 +82,7 @@ function agent() {
 /** Plays the conversation, with identity and time of its own, so that its events are always the same. */
 export async function playConversation(): Promise<Conversation> {
   const clock = { ...systemClock, now: () => 1_800_000_000_000 };
-  const session = await createSession(agent(), {
+  const session = await createSession(conversationAgent(), {
     id: 's1',
     journal: memoryJournal(),
     ids: countingIds(),

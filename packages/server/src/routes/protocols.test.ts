@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { HttpAgent } from '@ag-ui/client';
+import { memoryJournal } from '@treadle/core';
+import { scriptedModel } from '@treadle/testing';
+import { DefaultChatTransport, type UIMessage } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { createChat } from '../test-support/chat.ts';
+import { conversationAgent } from '../test-support/conversation.ts';
+import { startServer, type TestServer } from '../test-support/server.ts';
+
+const FINAL_ANSWER = 'Bought. Back\\slash, and a line:\nFare well. 🧵';
+
+const authorization = ({ bearer }: TestServer) => ({ authorization: `Bearer ${bearer}` });
+
+const chatOn = (server: TestServer, id: string) =>
+  createChat(new DefaultChatTransport({ api: `${server.url}/v1/ai-sdk/chat`, headers: authorization(server) }), id);
+
+const lastText = (message: UIMessage | undefined): string | undefined =>
+  message?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).at(-1);
+
+/** The call of a tool in a message, with its approval. */
+function callOf(message: UIMessage | undefined, tool: string) {
+  for (const part of message?.parts ?? []) if (part.type === 'dynamic-tool' && part.toolName === tool) return part;
+  throw new Error(`No call of ${tool}.`);
+}
+
+describe('a chat of the AI SDK', () => {
+  it('runs tools in the browser, asks for approval and goes on in the same message', async () => {
+    const server = await startServer(conversationAgent());
+    const chat = chatOn(server, 'chat1');
+    await chat.sendMessage({ text: 'An umbrella?' });
+    const { toolCallId } = callOf(chat.lastMessage, 'locate');
+    await chat.addToolOutput({ tool: 'locate', toolCallId, output: '59.9, 10.7' });
+    await chat.sendMessage();
+    const { approval } = callOf(chat.lastMessage, 'buy');
+    await chat.addToolApprovalResponse({ id: approval?.id ?? '', approved: true });
+    await chat.sendMessage();
+    expect(chat.error).toBe(undefined);
+    expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(lastText(chat.lastMessage)).toBe(FINAL_ANSWER);
+    expect(callOf(chat.lastMessage, 'buy')).toMatchObject({ state: 'output-available', output: 'one umbrella' });
+    expect(await server.json('GET', '/v1/sessions/chat1')).toMatchObject({ status: 'idle' });
+  });
+
+  it('tells the model of a person’s no', async () => {
+    const server = await startServer(conversationAgent());
+    const chat = chatOn(server, 'chat1');
+    await chat.sendMessage({ text: 'An umbrella?' });
+    const { toolCallId } = callOf(chat.lastMessage, 'locate');
+    await chat.addToolOutput({ tool: 'locate', toolCallId, output: 'here' });
+    await chat.sendMessage();
+    const { approval } = callOf(chat.lastMessage, 'buy');
+    await chat.addToolApprovalResponse({ id: approval?.id ?? '', approved: false, reason: 'Too dear.' });
+    await chat.sendMessage();
+    expect(callOf(chat.lastMessage, 'buy').state).toBe('output-denied');
+    expect(lastText(chat.lastMessage)).toBe(FINAL_ANSWER);
+  });
+
+  it('goes on with a conversation that only the client has, and makes a reply again', async () => {
+    const model = scriptedModel(({ messages }) => `${messages.length} messages.`);
+    const server = await startServer({ model });
+    const chat = chatOn(server, 'chat1');
+    chat.messages = [
+      { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] },
+      { id: 'a', role: 'assistant', parts: [{ type: 'text', text: 'Hello.' }] },
+    ];
+    await chat.sendMessage({ text: 'How many?' });
+    expect(lastText(chat.lastMessage)).toBe('3 messages.');
+    await chat.regenerate();
+    expect(lastText(chat.lastMessage)).toBe('3 messages.');
+    await chat.sendMessage({ text: 'And now?' });
+    expect(lastText(chat.lastMessage)).toBe('5 messages.');
+    expect(chat.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ]);
+  });
+
+  it('resumes the stream of a run that is under way, and has nothing to resume when none is', async () => {
+    let finish = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const server = await startServer({
+      model: scriptedModel([{ text: 'One two three.', chunkSize: 4, waitAfter: { deltas: 1, until } }]),
+    });
+    const first = chatOn(server, 'chat1');
+    const sent = first.sendMessage({ text: 'Count.' });
+    await expect.poll(() => lastText(first.lastMessage)).toBe('One ');
+    const second = chatOn(server, 'chat1');
+    const resumed = second.resumeStream();
+    await expect.poll(() => lastText(second.lastMessage)).toBe('One ');
+    finish();
+    await Promise.all([sent, resumed]);
+    expect(lastText(first.lastMessage)).toBe('One two three.');
+    expect(lastText(second.lastMessage)).toBe('One two three.');
+    const third = chatOn(server, 'chat1');
+    await third.resumeStream();
+    expect(third.messages).toEqual([]);
+  });
+});
+
+describe('an agent of AG-UI', () => {
+  it('runs tools in the browser, is interrupted for an approval, and resumes', async () => {
+    const server = await startServer(conversationAgent());
+    const agent = new HttpAgent({ url: `${server.url}/v1/ag-ui`, threadId: 'thread1', headers: authorization(server) });
+    agent.addMessage({ id: randomUUID(), role: 'user', content: 'An umbrella?' });
+    const outcomes: { type?: string; pendingToolCallIds?: string[]; interrupts?: { id: string }[] }[] = [];
+    const subscriber = {
+      onRunFinishedEvent: ({ event }: { readonly event: { readonly outcome?: object | undefined } }) => {
+        outcomes.push(event.outcome ?? {});
+      },
+    };
+    await agent.runAgent({}, subscriber);
+    for (const toolCallId of outcomes[0]?.pendingToolCallIds ?? [])
+      agent.addMessage({ id: randomUUID(), role: 'tool', toolCallId, content: '59.9, 10.7' });
+    await agent.runAgent({}, subscriber);
+    const resume = (outcomes[1]?.interrupts ?? []).map(({ id }) => ({
+      interruptId: id,
+      status: 'resolved' as const,
+      payload: { approved: true },
+    }));
+    await agent.runAgent({ resume }, subscriber);
+    expect(outcomes.map(({ type }) => type)).toEqual(['success', 'interrupt', 'success']);
+    expect(agent.messages.at(-1)).toMatchObject({ role: 'assistant', content: FINAL_ANSWER });
+  });
+});
+
+describe('a relay of browser tools', () => {
+  /** The lines of a relay's stream. */
+  const linesOf = async (response: Response): Promise<string[]> => {
+    expect(response.status).toBe(200);
+    return (await response.text()).split('\n\n').flatMap((part) => (part.startsWith('data: ') ? [part.slice(6)] : []));
+  };
+
+  it('lets any process take the results: the server keeps nothing but the log', async () => {
+    const journal = memoryJournal();
+    const agent = conversationAgent();
+    const here = await startServer(agent, { journal, owner: 'here' });
+    const there = await startServer(agent, { journal, owner: 'there' });
+    const first = await linesOf(await here.call('POST', '/agent/run', { user_prompt: 'An umbrella?' }));
+    const envelopes = first.slice(0, -1).map((line) => JSON.parse(line) as Record<string, string>);
+    expect(first.at(-1)).toBe('[DONE]');
+    const awaiting = envelopes.find(({ type }) => type === 'awaiting_frontend_tools');
+    const [tool] = JSON.parse(awaiting?.['delta'] ?? '[]') as { tool_use_id: string; name: string }[];
+    const results = {
+      agent_uuid: awaiting?.['agent'],
+      tool_results: [{ tool_use_id: tool?.tool_use_id, content: '59.9, 10.7' }],
+    };
+    const second = await linesOf(await there.call('POST', '/agent/tool_results?format=xml', results));
+    expect(second.join('')).toContain('<content-block-tool_call id=');
+    // Answered once.
+    const again = await here.call('POST', '/agent/tool_results', results);
+    expect({ status: again.status, body: await again.json() }).toMatchObject({
+      status: 409,
+      body: { code: 'not_awaiting' },
+    });
+  });
+
+  it('lists sessions and their runs, and refuses a format that there is none of', async () => {
+    const server = await startServer({ id: 'talker', model: scriptedModel(['Hello.']) });
+    const [begin] = await linesOf(
+      await server.call('POST', '/agent/run', { agent_type: 'talker', user_prompt: 'Hi.' }),
+    );
+    const { agent: id } = JSON.parse(begin ?? '') as { agent: string };
+    expect(await server.json('GET', '/agent/sessions')).toMatchObject({ sessions: [{ agent_uuid: id }] });
+    expect(await server.json('GET', `/agent/${id}/conversations`)).toMatchObject({
+      conversations: [expect.anything()],
+      has_more: false,
+    });
+    const refused = await server.call('POST', '/agent/run?format=yaml', { user_prompt: 'Hi.' });
+    expect(refused.status).toBe(400);
+    expect(await server.json('GET', '/agent/sessions')).toMatchObject({ sessions: [{ agent_uuid: id }] });
+  });
+});
+
+it('a token sees only the conversations that are its own', async () => {
+  const server = await startServer(
+    { model: scriptedModel(['Hello.']) },
+    { tokens: [{ name: 'ann', token: 'token-of-ann-0123456789', sessions: ['ann-*'] }] },
+  );
+  const post = (path: string, body: unknown) =>
+    server.call('POST', path, body, { authorization: 'Bearer token-of-ann-0123456789' });
+  const message = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };
+  const other = await post('/v1/ai-sdk/chat', { id: 'bob-1', messages: [message] });
+  expect(other.status).toBe(404);
+  const own = await post('/v1/ai-sdk/chat', { id: 'ann-1', messages: [message] });
+  expect(own.status).toBe(200);
+  expect(await own.text()).toContain('Hello.');
+  const ui = { threadId: 'bob-1', runId: 'r', messages: [{ id: 'u', role: 'user', content: 'Hi.' }] };
+  expect((await post('/v1/ag-ui', ui)).status).toBe(404);
+  expect((await post('/agent/tool_results', { agent_uuid: 'bob-1', tool_results: [] })).status).toBe(404);
+});
