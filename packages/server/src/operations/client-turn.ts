@@ -1,11 +1,18 @@
-import { checkMessages, clientResultsProblem, pendingCalls, TreadleError, type SessionState } from '@treadle/core';
+import {
+  checkMessages,
+  pendingCalls,
+  TreadleError,
+  type ClientToolResult,
+  type PendingCall,
+  type SessionState,
+} from '@treadle/core';
 import type { ClientTurn } from '../inputs/client-turn.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { checkAccess } from '../security/admit.ts';
 import type { Principal } from '../security/tokens.ts';
 import { oneRun, type Scope } from '../streams/scope.ts';
-import { postAnswers, startRun, type Answer, type Ask } from './inputs.ts';
+import { answerApproval, startRun, submitToolResults, type Ask } from './inputs.ts';
 import { createSession, SESSION_ID } from './sessions.ts';
 
 /** What a request of a chat protocol has set going: the stream that answers it. */
@@ -39,10 +46,10 @@ export async function takeTurn(
     await createSession(parts, principal, { id: sessionId, ...(agent === null ? {} : { agent }) }, null);
     if (turn.history.length > 0) await replaceHistory(parts, ask, turn.history);
   }
-  const answers = known ? answersFor(known, turn) : [];
-  if (answers.length > 0) {
-    const { firstSeq, lastSeq } = await postAnswers(parts, ask, answers);
-    return { sessionId, afterSeq: firstSeq - 1, scope: oneRun({ answeredBy: lastSeq }) };
+  const answered = known ? await giveAnswers(parts, ask, pendingCalls(known), turn) : [];
+  const [first] = answered;
+  if (first !== undefined) {
+    return { sessionId, afterSeq: first - 1, scope: afterAnswers(answered) };
   }
   if (turn.prompt.length === 0) {
     throw new TreadleError(
@@ -64,23 +71,53 @@ async function stateOf(parts: ServerParts, sessionId: string): Promise<SessionSt
   }
 }
 
-/** What of a request answers what the run waits for. Clients send all results there ever were; most were taken long ago. */
-function answersFor(state: SessionState, { results, answers }: ClientTurn): Answer[] {
-  const pending = pendingCalls(state);
-  const waiting = new Set(pending.filter((call) => call.approvalId === undefined).map(({ callId }) => callId));
-  const asked = new Set(pending.map(({ approvalId }) => approvalId));
-  const given = results.filter(({ callId }) => waiting.has(callId));
-  const posted: Answer[] = [];
-  if (given.length > 0) {
-    const problem = clientResultsProblem(state, given);
-    if (problem !== null) throw new TreadleError('not_awaiting', problem);
-    posted.push({ part: 'results', input: { type: 'client_tool_results', results: given } });
+/**
+ * Gives the open run what a request has of what it waits for; clients send all results there ever were, and most were taken
+ * long ago. Resolves with where the answers are in the log, the first of them first.
+ */
+async function giveAnswers(
+  parts: ServerParts,
+  { sessionId, key }: Ask,
+  pending: readonly PendingCall[],
+  { results, answers }: ClientTurn,
+): Promise<number[]> {
+  const seqs: number[] = [];
+  const tools = pending.filter(({ approvalId }) => approvalId === undefined);
+  // Each session, the run's own and those of its sub-agents, takes all of its results at once.
+  for (const [of, given] of Map.groupBy(awaitedResults(tools, results), ([call]) => call.sessionId)) {
+    const ask = { sessionId, key: `${key}:results:${of ?? ''}` };
+    const { inputSeq } = await submitToolResults(
+      parts,
+      ask,
+      given.map(([, result]) => result),
+    );
+    seqs.push(inputSeq);
   }
-  for (const answer of answers) {
-    if (!asked.has(answer.approvalId)) continue;
-    posted.push({ part: answer.approvalId, input: { type: 'approval_answer', ...answer } });
+  for (const { approvalId, ...answer } of answers) {
+    if (!pending.some((call) => call.approvalId === approvalId)) continue;
+    const { inputSeq } = await answerApproval(parts, { sessionId, key: `${key}:${approvalId}` }, approvalId, answer);
+    seqs.push(inputSeq);
   }
-  return posted;
+  return seqs;
+}
+
+const awaitedResults = (
+  tools: readonly PendingCall[],
+  results: readonly ClientToolResult[],
+): (readonly [PendingCall, ClientToolResult])[] =>
+  tools.flatMap((call) => {
+    const result = results.find(({ callId }) => callId === call.callId);
+    return result ? [[call, result] as const] : [];
+  });
+
+/** The run that goes on after several answers. It may pause between two of them, which is not where its stream ends. */
+function afterAnswers(seqs: readonly number[]): Scope {
+  const last = Math.max(...seqs);
+  const scope = oneRun({ answeredBy: last });
+  return (event) => {
+    const verdict = scope(event);
+    return verdict === 'last' && 'seq' in event && event.seq < last ? 'skip' : verdict;
+  };
 }
 
 /** The conversation as the client has it, in the place of the one that is there. The log keeps both. */

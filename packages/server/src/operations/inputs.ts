@@ -69,32 +69,6 @@ async function post(
   return { inputSeq: outcome.seq, duplicate: outcome.duplicate };
 }
 
-/** An answer to something that a paused run waits for, and what makes its key its own among those of one request. */
-export interface Answer {
-  readonly part: string;
-  readonly input: SessionInput;
-}
-
-/**
- * Puts several answers into a session's inbox before it is driven, so that its run goes on once, with all of them. Resolves
- * with the first and the last.
- */
-export async function postAnswers(
-  parts: ServerParts,
-  { sessionId, key }: Ask,
-  answers: readonly Answer[],
-): Promise<{ readonly firstSeq: number; readonly lastSeq: number }> {
-  if (parts.isDraining())
-    throw new RequestError('draining', 'The server is about to stop. Try again, elsewhere or later.');
-  const seqs: number[] = [];
-  for (const { part, input } of answers) {
-    const { seq } = await parts.journal.post(sessionId, input, `${key}:${part}`, parts.clock.now());
-    seqs.push(seq);
-  }
-  await parts.dispatcher.dispatch(sessionId);
-  return { firstSeq: Math.min(...seqs), lastSeq: Math.max(...seqs) };
-}
-
 type InputReceived = Extract<DurableEvent, { type: 'input_received' }>;
 
 function repeated(event: InputReceived, input: SessionInput): Accepted {
