@@ -5,7 +5,7 @@ import { decodeState, encodeState } from './snapshot.ts';
 import { initialState, type SessionState } from './state.ts';
 
 /** Events after which a snapshot is due: folding them takes a few milliseconds. */
-export const SNAPSHOT_EVERY = 500;
+const SNAPSHOT_EVERY = 500;
 
 /** Keeps snapshots of a session's state, where its journal can. */
 export interface SnapshotKeeper {
