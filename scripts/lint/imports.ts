@@ -27,7 +27,15 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   client: { packages: [CORE], node: false },
   testing: { packages: [CORE], node: true },
   treadle: {
-    packages: [CORE, HTTP, '@treadle/models', '@treadle/openapi', '@treadle/tools', '@treadle/store'],
+    packages: [
+      CORE,
+      HTTP,
+      '@treadle/models',
+      '@treadle/openapi',
+      '@treadle/tools',
+      '@treadle/store',
+      '@treadle/server',
+    ],
     node: true,
   },
 };

@@ -10,6 +10,7 @@ import {
   type Journal,
   type LiveFeed,
   type Session,
+  type SessionSummary,
   type TreadleEvent,
 } from '@treadle/core';
 
@@ -174,7 +175,9 @@ export function inProcess(options: InProcessOptions): InProcess {
     },
     async recover() {
       const unfinished: string[] = [];
-      for await (const sessionId of leftUnfinished(journal)) {
+      for await (const { sessionId, agentId } of leftUnfinished(journal)) {
+        // Others' sessions may lie in the same journal: whoever has their agents goes on with them.
+        if (!options.agentOf(agentId)) continue;
         if (draining) break;
         unfinished.push(sessionId);
         start(workerOf(sessionId));
@@ -213,12 +216,12 @@ const AT_REST: ReadonlySet<string> = new Set(['session_created', 'run_ended', 'r
 const hasTime = (event: DurableEvent): boolean =>
   event.type === 'run_paused' && event.pending.some(({ expiresAt }) => expiresAt !== undefined);
 
-async function* leftUnfinished(journal: Journal): AsyncGenerator<string> {
+async function* leftUnfinished(journal: Journal): AsyncGenerator<SessionSummary> {
   let cursor: string | undefined;
   do {
     const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { sessionId, seq } of page.sessions) {
-      if (!(await isAtRest(journal, sessionId, seq))) yield sessionId;
+    for (const session of page.sessions) {
+      if (!(await isAtRest(journal, session.sessionId, session.seq))) yield session;
     }
     ({ cursor } = page);
   } while (cursor !== undefined);

@@ -86,12 +86,22 @@ export const DOCTOR_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-export const COMMANDS: readonly string[] = ['run', 'sessions', 'doctor', 'help'];
+/** The flags of `treadle serve`. */
+export const SERVE_OPTIONS = {
+  host: { value: 'ADDRESS', help: 'Listen there (default 127.0.0.1). Another one needs TREADLE_TOKEN.' },
+  port: { value: 'N', help: 'Default: a free one.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline.' },
+  cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const COMMANDS: readonly string[] = ['run', 'serve', 'sessions', 'doctor', 'help'];
 export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show', 'cost', 'rewind'];
 
 /** How the arguments are to be read. */
 export type Command =
   | { readonly name: 'run'; readonly args: readonly string[] }
+  | { readonly name: 'serve'; readonly args: readonly string[] }
   | { readonly name: 'sessions'; readonly args: readonly string[] }
   | { readonly name: 'doctor'; readonly args: readonly string[] }
   | { readonly name: 'help'; readonly args: readonly string[] };
@@ -106,7 +116,7 @@ const COMMAND_WORD = /^[a-z][a-z-]*$/;
  */
 export function findCommand(argv: readonly string[]): Command | { readonly name: 'unknown'; readonly word: string } {
   const [first, ...rest] = argv;
-  if (first === 'run' || first === 'sessions' || first === 'doctor' || first === 'help') {
+  if (first === 'run' || first === 'serve' || first === 'sessions' || first === 'doctor' || first === 'help') {
     return { name: first, args: rest };
   }
   if (first !== undefined && COMMAND_WORD.test(first)) return { name: 'unknown', word: first };

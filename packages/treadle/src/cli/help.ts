@@ -1,10 +1,19 @@
-import { COST_OPTIONS, DOCTOR_OPTIONS, LIST_OPTIONS, REWIND_OPTIONS, RUN_OPTIONS, SHOW_OPTIONS } from './commands.ts';
+import {
+  COST_OPTIONS,
+  DOCTOR_OPTIONS,
+  LIST_OPTIONS,
+  REWIND_OPTIONS,
+  RUN_OPTIONS,
+  SERVE_OPTIONS,
+  SHOW_OPTIONS,
+} from './commands.ts';
 import type { OptionTable } from './options.ts';
 
 /** The help of a command; of all of it when the word is no command. */
 export function helpText(command: string | undefined): string {
   if (command === 'sessions') return SESSIONS_HELP;
   if (command === 'doctor') return DOCTOR_HELP;
+  if (command === 'serve') return SERVE_HELP;
   return RUN_HELP;
 }
 
@@ -34,6 +43,7 @@ Usage:
   treadle run "prompt" [options]
   command | treadle "prompt" [options]     standard input goes after the prompt
   treadle -c ["prompt"]                    go on with the latest session of this folder
+  treadle serve                            an agent over HTTP, for this folder
   treadle sessions list                    sessions that were kept
   treadle sessions show ID                 what happened in one
   treadle sessions cost ID                 what one has used and cost
@@ -82,6 +92,18 @@ ${optionLines(COST_OPTIONS)}
 
 Options of rewind:
 ${optionLines(REWIND_OPTIONS)}
+`;
+
+const SERVE_HELP = `treadle serve: an agent of this folder over HTTP
+
+Usage:
+  treadle serve [options]                  prints where it listens, and a token, once
+
+Options of serve:
+${optionLines(SERVE_OPTIONS)}
+
+Environment:
+  TREADLE_TOKEN                           the token clients are to send, instead of a new one
 `;
 
 const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer

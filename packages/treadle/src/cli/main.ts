@@ -73,6 +73,10 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       const { sessionsCommand } = await import('./sessions.ts');
       return sessionsCommand(context, command.args);
     }
+    case 'serve': {
+      const { serveCommand } = await import('./serve.ts');
+      return serveCommand(context, command.args);
+    }
     case 'doctor': {
       const { doctorCommand } = await import('./doctor.ts');
       return doctorCommand(context, command.args);

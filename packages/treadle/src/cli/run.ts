@@ -163,7 +163,7 @@ function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): 
 }
 
 /** The tools, and what they may do: as the flags, the user's settings and the folder's have it. */
-async function rightsFor(
+export async function rightsFor(
   { io, note, interruptions }: CommandContext,
   request: RunRequest,
   folder: string,
