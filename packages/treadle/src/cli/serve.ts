@@ -85,7 +85,7 @@ async function agentOf(
     model,
     instructions: defaultInstructions(folder),
     projectInstructions: await projectInstructionsOf(folder, note),
-    tools: rights.tools,
+    tools: rights.toolsIn(folder),
     permissions,
     hooks: rights.hooks,
     context: { recall: true },
