@@ -5,7 +5,7 @@ import { hasEnded, type TaskControl, type TaskSnapshot } from './control.ts';
 
 /** The tools with which a model looks after its background tasks. */
 export const TASK_OUTPUT = 'task_output';
-export const TASK_LIST = 'task_list';
+const TASK_LIST = 'task_list';
 export const TASK_STOP = 'task_stop';
 
 const LONGEST_WAIT_MS = 600_000;
