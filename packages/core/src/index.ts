@@ -102,6 +102,7 @@ export * from './projections/todo.ts';
 export * from './projections/plan.ts';
 export * from './tools/user-questions.ts';
 export { type Run } from './run.ts';
+export { handoffTool, type HandoffOptions } from './subagents/handoff.ts';
 export { agentTool, agentsTool } from './subagents/tool.ts';
 export type { AgentToolOptions, SubAgentDefinition, SubAgentDefinitions, SubAgentOptions } from './subagents/tool.ts';
 export type { AgentSubAgents, SubAgentLimits } from './subagents/limits.ts';

@@ -5,7 +5,8 @@ import { isTooLate, tooLate } from './loop/plan-answers.ts';
 import { isAsked } from './loop/plan-permission.ts';
 import { checkUpdates } from './permissions/updates.ts';
 import type { Run } from './run.ts';
-import { goOnWith, openCalls, postTo, refresh, start, type SessionParts } from './session-runs.ts';
+import { postTo } from './session-results.ts';
+import { goOnWith, openCalls, refresh, start, type SessionParts } from './session-runs.ts';
 
 /** What a person says to a question, besides yes or no. */
 export interface ApprovalAnswer extends ApprovalExtras {

@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts';
 import type { BlobKeeper } from './blobs/keeper.ts';
-import type { ClientToolResult, Continuation, InputMessage, PendingCall, SessionInput } from './events/events.ts';
+import type { Continuation, InputMessage, SessionInput } from './events/events.ts';
 import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { userMessage, type UserInput } from './input.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
@@ -11,9 +11,7 @@ import type { Hub } from './loop/hub.ts';
 import type { ChildRunner } from './subagents/child.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
-import { isPending, isTooLate, pendingCall, resultsProblem, type ResultsProblem } from './loop/plan-answers.ts';
 import { waitsForOthers } from './loop/plan-calls.ts';
-import { isAsked } from './loop/plan-permission.ts';
 import { reduce } from './loop/reduce.ts';
 import type { SnapshotKeeper } from './loop/snapshot-keeper.ts';
 import { wakeUp } from './loop/plan-tasks.ts';
@@ -127,82 +125,6 @@ function checkedExtra({ metadata, limits, continuation }: Extra): KeptExtra {
   if (json && isJsonObject(json.value)) return { metadata: json.value };
   throw new TreadleError('invalid_definition', 'The metadata of a run must be a JSON object.');
 }
-
-export function submitToolResults(parts: SessionParts, results: readonly ClientToolResult[]): Run {
-  refuseDriven(parts);
-  sharesOf(parts, results);
-  return start(parts, async (control) => {
-    const shares = sharesOf(parts, results);
-    await goOnWith(parts, control);
-    for (const [sessionId, share] of shares) {
-      await postTo(parts, sessionId, { type: 'client_tool_results', results: share });
-    }
-  });
-}
-
-/** Whose the results are: this session's, or those of sub-agents. Each session gets all it waits for, or nothing. */
-function sharesOf(
-  parts: SessionParts,
-  results: readonly ClientToolResult[],
-): ReadonlyMap<string, readonly ClientToolResult[]> {
-  const own = parts.state.sessionId;
-  const now = parts.clock.now();
-  const waiting = new Map<string, { readonly callId: string }[]>([[own, []]]);
-  for (const call of openCalls(parts)) {
-    if (isPending(call) && !isTooLate(call, now)) waiting.get(own)?.push(call);
-    for (const { callId, approvalId, sessionId = own, expiresAt = null } of call.paused?.pending ?? []) {
-      if (approvalId === undefined && !isTooLate({ expiresAt }, now))
-        waiting.set(sessionId, [...(waiting.get(sessionId) ?? []), { callId }]);
-    }
-  }
-  const sessionOf = (result: ClientToolResult): string =>
-    [...waiting].find(([, calls]) => calls.some(({ callId }) => callId === result.callId))?.[0] ?? own;
-  const shares = Map.groupBy(results, sessionOf);
-  if (shares.size === 0) shares.set(own, []);
-  for (const [sessionId, share] of shares) {
-    const problem = resultsProblem(waiting.get(sessionId) ?? [], share);
-    if (problem !== null) throw resultsError(parts, problem);
-  }
-  return shares;
-}
-
-/** Into this session's inbox, or into that of a sub-agent below it: then this session hears that something is there. */
-export async function postTo(
-  parts: SessionParts,
-  sessionId: string,
-  input: SessionInput,
-  key = parts.ids.create('input'),
-): Promise<PostOutcome> {
-  const { journal, state, clock } = parts;
-  if (sessionId === state.sessionId) return parts.post(input, key);
-  const { duplicate } = await journal.post(sessionId, input, key, clock.now());
-  const under = openCalls(parts).find(({ paused }) => paused?.pending.some((item) => item.sessionId === sessionId));
-  const told = await parts.post({ type: 'child_updated', sessionId: under?.childSessionId ?? sessionId });
-  return { ...told, duplicate };
-}
-
-/** Too late for a call that has had its time, or its result, is another mistake than a call that never was. */
-function resultsError(parts: SessionParts, { code, message, callIds }: ResultsProblem): TreadleError {
-  const isLate = code === 'results_unknown' || code === 'not_awaiting';
-  const late = isLate ? callIds.filter((callId) => hasResult(parts, callId)) : [];
-  if (late.length === 0) return new TreadleError(code, message, { details: { callIds } });
-  return new TreadleError('conflict', `These calls have a result already, or their time is over: ${late.join(', ')}.`, {
-    details: { callIds: late },
-  });
-}
-
-/** Whether the session has had this call, and it waits for nothing any more. */
-const hasResult = (parts: SessionParts, callId: string): boolean =>
-  openCalls(parts).some((call) => call.callId === callId && (call.status === 'ended' || isPending(call))) ||
-  parts.state.view.some((message) => message.role === 'tool' && message.callId === callId);
-
-/** The calls that a client or a person is waited for, as the log had them when it was last looked at. */
-export const pendingCalls = (parts: SessionParts): PendingCall[] =>
-  openCalls(parts).flatMap((call) => {
-    if (call.status === 'ended') return [];
-    if (isPending(call) || isAsked(call)) return [pendingCall(call)];
-    return call.paused?.pending ?? [];
-  });
 
 export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {
   const { allowBypass, saveUpdate } = parts.agent.permissions;
@@ -323,7 +245,8 @@ export async function close(parts: SessionParts, reason: string): Promise<void> 
   await endSession(parts, reason);
 }
 
-function refuseDriven({ active }: SessionParts): void {
+/** @throws TreadleError `run_active` when a run is driven here. */
+export function refuseDriven({ active }: SessionParts): void {
   if (!active) return;
   throw new TreadleError(
     'run_active',
@@ -419,7 +342,24 @@ export function start(
   return control.run;
 }
 
-export function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
+export async function driveHere(parts: SessionParts, begin: () => Promise<void>, input: OpenInput): Promise<void> {
+  const { state } = parts;
+  let first = begin;
+  for (;;) {
+    const { drivenBy } = state;
+    await driveOnce(parts, drivenBy, first, input);
+    // Handed over, with something left to do: the other agent goes on.
+    if (state.drivenBy === drivenBy || !hasWork(parts)) return;
+    first = async () => {};
+  }
+}
+
+function driveOnce(
+  parts: SessionParts,
+  drivenBy: string | null,
+  begin: () => Promise<void>,
+  input: OpenInput,
+): Promise<void> {
   const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks, childRunner, blobs } = parts;
   parts.opened = null;
   return drive({
@@ -427,6 +367,7 @@ export function driveHere(parts: SessionParts, begin: () => Promise<void>, input
     state,
     keeper,
     agent,
+    drivenBy,
     clock,
     ids,
     random,

@@ -31,8 +31,10 @@ import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
 import { answerApproval, type ApprovalAnswer } from './session-answers.ts';
 import { compactSession, type CompactedEvent } from './session-compact.ts';
+import { drivingAgent } from './subagents/handoff.ts';
 import { childRunner, tellParent } from './session-children.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
+import { pendingCalls, submitToolResults } from './session-results.ts';
 import * as runs from './session-runs.ts';
 import { abortTasks, closeTasks, tasksOf } from './session-tasks.ts';
 import type { TaskControl } from './tasks/control.ts';
@@ -40,6 +42,8 @@ import type { TaskControl } from './tasks/control.ts';
 export interface SessionOptions {
   /** Where the log is kept. Default: this process's memory. */
   readonly journal?: Journal;
+  /** The agents that the session may be handed over to, by `handoffTool`. */
+  readonly agents?: readonly Agent[];
   /** Where what is too big for a log is kept: `docs/files.md`. Default: nowhere, and everything is in the log. */
   readonly blobs?: Blobs | BlobOptions;
   readonly clock?: Clock;
@@ -77,6 +81,7 @@ export interface RunOptions {
 /** One log, and the runs on it. */
 export interface Session {
   readonly id: string;
+  /** The one that drives it: that it was opened with, or that it was handed over to. */
   readonly agent: Agent;
   /** The conversation as models see it, oldest first. */
   readonly messages: readonly Message[];
@@ -244,7 +249,9 @@ async function loadParts(
   const blobs = blobKeeper(options.blobs);
   const write = (input: SessionInput, key = ids.create('input')) => journal.post(sessionId, input, key, clock.now());
   const parts: runs.SessionParts = {
-    agent,
+    get agent() {
+      return drivingAgent(agent, options.agents ?? [], parts.state.drivenBy);
+    },
     journal,
     clock,
     ids,
@@ -267,7 +274,7 @@ async function loadParts(
     children: null,
     afterDrive: watcher ? null : () => tellParent(parts),
   };
-  if (agent.background) tasksOf(parts);
+  if (parts.agent.background) tasksOf(parts);
   return parts;
 }
 
@@ -287,10 +294,12 @@ export function partsOf(session: Session): runs.SessionParts {
 }
 
 function sessionOf(parts: runs.SessionParts): Session {
-  const { agent, state, hub, post } = parts;
+  const { state, hub, post } = parts;
   const session: Session = {
     id: state.sessionId,
-    agent,
+    get agent() {
+      return parts.agent;
+    },
     get messages() {
       return state.view.slice();
     },
@@ -298,7 +307,7 @@ function sessionOf(parts: runs.SessionParts): Session {
       return parts.active?.control.run ?? null;
     },
     get pending() {
-      return runs.pendingCalls(parts);
+      return pendingCalls(parts);
     },
     get hasOpenRun() {
       return runs.hasWork(parts);
@@ -307,7 +316,7 @@ function sessionOf(parts: runs.SessionParts): Session {
       return tasksOf(parts).control;
     },
     get canGoOn() {
-      return plan(state, agent, parts.clock.now()).type !== 'idle';
+      return plan(state, parts.agent, parts.clock.now()).type !== 'idle';
     },
     prompt(input, options = {}) {
       return isStream(input)
@@ -326,7 +335,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     },
     queued: () => queued(parts),
     clearQueue: (kind) => clearQueue(parts, kind),
-    submitToolResults: (results) => runs.submitToolResults(parts, results),
+    submitToolResults: (results) => submitToolResults(parts, results),
     answerApproval: (approvalId, decision, said = {}) =>
       answerApproval(parts, approvalId, decision, typeof said === 'string' ? { message: said } : said),
     updatePermissions: (updates) => runs.updatePermissions(parts, updates),

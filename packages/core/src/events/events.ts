@@ -362,6 +362,8 @@ export type DurableEventBody =
       readonly error?: ModelError;
       /** The call of a terminal tool that ended it. */
       readonly terminalCallId?: string;
+      /** The agent that drives the session from here on, and what it is shown of the conversation. Absent: all of it. */
+      readonly handoff?: { readonly agentId: string; readonly view?: readonly ViewPart[] };
       /** In words, when `end` is not `completed`. */
       readonly message?: string;
       readonly usage: Usage;

@@ -2,6 +2,7 @@ import type { DurableEventBody } from '../events/events.ts';
 import type { JsonValue } from '../json.ts';
 import type { PerformContext } from './context.ts';
 import { reserveBudget } from './decide-budget.ts';
+import { decideHandoff } from './decide-handoff.ts';
 import { askHook } from './decide-hook.ts';
 import { askMemory, updateMemory } from './decide-memory.ts';
 import { askPermission } from './decide-permission.ts';
@@ -29,6 +30,7 @@ const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = {
   check: decideAnswer,
   turn_context: decideTurnContext,
   budget: reserveBudget,
+  handoff: decideHandoff,
 };
 
 /** Whoever answers questions of this type; the table says so, which the type checker can't follow. */

@@ -44,6 +44,8 @@ export interface DriveOptions {
   /** Keeps snapshots of the state, so that the next process needn't fold the whole log; null when nobody does. */
   readonly keeper: SnapshotKeeper | null;
   readonly agent: Agent;
+  /** Whose turn it was when that agent was found: when the session is handed over, the drive lets go. */
+  readonly drivenBy: string | null;
   readonly owner: Owner;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -173,6 +175,8 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
   try {
     for (;;) {
       if (interrupt.reason === 'lost') throw lostClaim(state);
+      // Who it was handed over to begins a drive of its own.
+      if (state.drivenBy !== options.drivenBy) return;
       const step = plan(state, agent, timeOf(options, interrupt));
       if (step.type === 'idle') return;
       // What was to be cut short is over, and whatever comes next has its own time.

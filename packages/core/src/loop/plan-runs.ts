@@ -115,6 +115,7 @@ export function endRun(
     readonly message?: string;
     readonly error?: ModelError;
     readonly terminalCallId?: string;
+    readonly handoff?: Extract<DurableEventBody, { type: 'run_ended' }>['handoff'] & object;
     readonly inputSeq?: number;
   } = {},
 ): DurableEventBody {

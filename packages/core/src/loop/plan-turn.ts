@@ -7,6 +7,7 @@ import { noCallReminder } from '../output/no-call.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import { endingCall } from './final-answer.ts';
 import { afterClosing, gateFinish } from './plan-finish.ts';
+import { planHandoff } from './plan-handoff.ts';
 import {
   closingMessage,
   continueCutReply,
@@ -34,7 +35,10 @@ export function planTurn(between: BetweenTurns): Step {
   if (last && spent) return record([endRun(run, now, spent.end, last.stopReason, { message: spent.message })]);
   const terminal = endingCall(last, agent);
   if (last && terminal) {
-    return finish(between, endRun(run, now, 'completed', last.stopReason, { terminalCallId: terminal.callId }));
+    const handoff = planHandoff(between, terminal);
+    if (handoff?.type === 'first') return handoff.step;
+    const by = { terminalCallId: terminal.callId, ...(handoff ? { handoff: handoff.to } : {}) };
+    return finish(between, endRun(run, now, 'completed', last.stopReason, by));
   }
   if (last && isRefusal(last.stopReason)) return record([refused(run, now, last.stopReason)]);
   const steering = deliver(state, agent, 'steering', run.runId, now);

@@ -20,7 +20,8 @@ export type Question =
   | FilterQuestion
   | AnswerQuestion
   | ContextQuestion
-  | BudgetQuestion;
+  | BudgetQuestion
+  | HandoffQuestion;
 
 /** Whether a call may run, as rules, the mode, a callback or a person have it. */
 type PermissionQuestion = Asked & { readonly type: 'permission'; readonly callId: string };
@@ -65,6 +66,9 @@ type ContextQuestion = Asked & { readonly type: 'turn_context'; readonly runId: 
 /** Whether the open call can be paid for: money is set aside under the key. */
 type BudgetQuestion = Asked & { readonly type: 'budget'; readonly runId: string; readonly turnIndex: number };
 
+/** What the agent that takes over is shown of the conversation. */
+type HandoffQuestion = Asked & { readonly type: 'handoff'; readonly callId: string };
+
 export type SessionSource = HookInput<'session_start'>['source'];
 
 /** The kind under which an answer is logged. */
@@ -78,4 +82,5 @@ export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   check: 'check',
   turn_context: 'context',
   budget: 'budget',
+  handoff: 'routing',
 };

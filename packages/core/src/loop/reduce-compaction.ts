@@ -23,6 +23,20 @@ export function replaceView(state: SessionState, messages: readonly Message[]): 
   state.compactedTo = null;
 }
 
+/** Another agent drives from here on, and sees what it is to be shown. */
+export function handOver(state: SessionState, { agentId, view }: NonNullable<EventOf<'run_ended'>['handoff']>): void {
+  state.drivenBy = agentId;
+  state.container = null;
+  state.anchor = NO_ANCHOR;
+  if (view === undefined) return;
+  const { view: before } = state;
+  state.view = view.flatMap((part) =>
+    part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
+  );
+  state.slots.clear();
+  state.compactedTo = null;
+}
+
 /** The view is put together anew: what is kept of it keeps its identity, and with it what is known of each message. */
 export function compacted(state: SessionState, event: EventOf<'compacted'>): void {
   const { view: before } = state;

@@ -11,7 +11,7 @@ import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { branchesEnded } from './reduce-branches.ts';
-import { compacted, compactionFailed, replaceView, spend } from './reduce-compaction.ts';
+import { compacted, compactionFailed, handOver, replaceView, spend } from './reduce-compaction.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
 import { callOf, openRun, openTurn } from './reduce-open.ts';
@@ -424,7 +424,8 @@ function permissionDecided(state: SessionState, { runId, callId, decision }: Eve
   if (said.interrupt === true) run.stop = { reason: said.reason };
 }
 
-function runEnded(state: SessionState, { runId, inputSeq }: EventOf<'run_ended'>): void {
+function runEnded(state: SessionState, { runId, inputSeq, handoff }: EventOf<'run_ended'>): void {
+  if (handoff) handOver(state, handoff);
   if (inputSeq === undefined) {
     state.lastRunId = runId;
     state.run = null;

@@ -138,11 +138,11 @@ describe('a snapshot', () => {
     expect({ version: STATE_VERSION, digests }).toEqual({
       version: 3,
       digests: {
-        'v1-conversation': 'txur6s.qsphce',
-        'v1-everything': 'jvxvr5.n749ml',
-        'v1-in-doubt': '15wzi47.l3va1e',
-        'v1-killed': '1023miy.1vyzqnh',
-        'v1-paused': '1j4wzsb.pk7gqu',
+        'v1-conversation': '179hbc8.hkeh29',
+        'v1-everything': '1igf4bj.19u2293',
+        'v1-in-doubt': 'jaf86l.10kbwuw',
+        'v1-killed': '1cprngi.1i5b4xj',
+        'v1-paused': 'lkyfvr.ot17py',
       },
     });
   });

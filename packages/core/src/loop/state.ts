@@ -199,20 +199,10 @@ export interface SessionState {
   tasks: TaskTable | null;
   /** The agent that drives the session since one handed it over; null for the one it was opened with. */
   drivenBy: string | null;
-  /** Set while a run has been handed over and the next agent hasn't taken it up. */
-  handoff: Handoff | null;
   /** What started the session, when it is a sub-agent's. */
   spawnedBy: SpawnedBy | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
-}
-
-/** A run that was handed over: what the next agent's run goes on with. */
-export interface Handoff {
-  readonly runId: string;
-  readonly callId: string;
-  readonly toolName: string;
-  readonly inputSeq: number;
 }
 
 /** What a call came to that money was set aside for. */
@@ -251,7 +241,6 @@ export function initialState(sessionId: string): SessionState {
     lastRunId: null,
     tasks: null,
     drivenBy: null,
-    handoff: null,
     spawnedBy: null,
     container: null,
   };

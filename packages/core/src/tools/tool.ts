@@ -86,6 +86,13 @@ export interface ArgumentsIssue {
   readonly message: string;
 }
 
+/** Who takes a session over, and what that agent is shown of the conversation. */
+export interface Handoff {
+  readonly agentId: string;
+  /** Returns those of the messages that are shown, in their order. Default: all. */
+  readonly filter?: (messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>;
+}
+
 /** A tool. Made by `defineTool`; adapters (MCP, OpenAPI) may build it directly. */
 export interface Tool {
   readonly name: string;
@@ -120,6 +127,8 @@ export interface Tool {
    * `agentTool`.
    */
   readonly delegates?: (args: unknown) => object;
+  /** The tool hands the session over to another agent: see `handoffTool`. */
+  readonly handsOff?: Handoff;
   /** `args` is what `check` returned. Absent on client tools, and where an agent runs instead. */
   readonly execute?: (
     args: unknown,
