@@ -43,10 +43,10 @@ describe('a run with everything in it', () => {
       expect(moments).toContain(moment);
     }
     expect(moments.length).toBeGreaterThan(200);
-  });
+  }, 120_000);
 
   it('survives a second death while another process goes on', async () => {
     const { moments, courses } = await crashMatrix(foldedTwice, { deaths: 2, moments: (moment) => moment % 2 === 1 });
     expect(courses).toBe(Math.floor(moments.length / 2));
-  });
+  }, 120_000);
 });
