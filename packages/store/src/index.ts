@@ -1,6 +1,7 @@
 export type { JournalFile, JournalFileSystem } from './files/file-system.ts';
 export type { FileJournalOptions } from './files/journal.ts';
 export { fileJournal } from './files/journal.ts';
+export { withFolderLock } from './files/lock.ts';
 export type { DamageReport } from './files/log.ts';
 export type { SqliteJournalOptions } from './sqlite/journal.ts';
 export { sqliteJournal } from './sqlite/journal.ts';

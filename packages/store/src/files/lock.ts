@@ -1,9 +1,9 @@
 import type { Clock } from '@treadle/core';
-import { TreadleError } from '@treadle/core';
+import { systemClock, TreadleError } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { ProcessIdentity, ProcessTable } from '../processes.ts';
-import type { JournalFileSystem } from './file-system.ts';
+import { systemProcesses, type ProcessIdentity, type ProcessTable } from '../processes.ts';
+import { systemFiles, type JournalFileSystem } from './file-system.ts';
 
 const LOCK = 'lock.';
 const WANT = 'want.';
@@ -51,7 +51,7 @@ export async function acquireLock(folder: string, options: LockOptions, hasYield
       if (!(await others(LOCK))) break;
       await fs.unlink(join(folder, own));
       if (clock.now() >= deadline) {
-        const message = `The journal ${folder} has been locked by another process for too long.`;
+        const message = `The folder ${folder} has been locked by another process for too long.`;
         throw new TreadleError('journal_failed', message);
       }
       if (!waits) await putDown(want);
@@ -61,6 +61,22 @@ export async function acquireLock(folder: string, options: LockOptions, hasYield
     if (waits) await takeAway(want);
   }
   return { isWanted: () => others(WANT), release: () => takeAway(own) };
+}
+
+/**
+ * Runs `work` while no other process of this machine runs its own for the same folder: for files that are read, changed and
+ * written back, such as settings. A process that died holds nobody up.
+ *
+ * @throws TreadleError `journal_failed` when others hold it for longer than 10 seconds.
+ */
+export async function withFolderLock<Value>(folder: string, work: () => Promise<Value>): Promise<Value> {
+  const options = { fs: systemFiles, clock: systemClock, processes: systemProcesses, timeoutMs: 10_000 };
+  const lock = await acquireLock(folder, options, false);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
 }
 
 /** Milliseconds, spread, so that two who met don't meet again and again. */

@@ -4,6 +4,7 @@ import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connect.ts';
+import { throughOutages } from './outage.ts';
 import { listSessions, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
 import { migrate } from './schema.ts';
@@ -21,12 +22,15 @@ export interface PostgresJournalOptions extends PostgresConnection {
   readonly processes?: ProcessTable;
   /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
   readonly leaseMs?: number;
+  /** Milliseconds for which a write is tried again when the connection breaks or the server is down. Default 10,000. */
+  readonly outageMs?: number;
 }
 
 /**
  * A journal in a Postgres database, for any number of processes on any number of machines. An append, its fence included,
  * is one statement; others hear of it by `LISTEN` and `NOTIFY`. What is acknowledged is committed, as durable as the
- * database's `synchronous_commit` makes it. The tables are made and brought up to date when the journal is first used.
+ * database's `synchronous_commit` makes it. When a connection breaks amid a write, whether that was carried out is read from
+ * the log before it is tried again, so nothing is lost and nothing written twice. The tables are made and brought up to date when the journal is first used.
  *
  * It needs the package `postgres`. It lets go of connections it made itself in `close`, and never of yours.
  */
@@ -37,6 +41,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     throw new TreadleError('invalid_definition', message);
   }
   const leasing = { clock, processes, leaseMs };
+  const outages = { clock, outageMs: options.outageMs ?? 10_000, isClosed: () => closed };
   const place = { schema, channel: `${schema}_journal` };
   const watchers = createWatchers(place.channel);
   const held = new Set<Taken>();
@@ -56,7 +61,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     }
   }
 
-  async function run<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async function run<T>(work: (sql: Sql, isAgain: boolean) => Promise<T>, isRepeatable = false): Promise<T> {
     if (closed) throw journalErrors.closed();
     opening ??= open();
     try {
@@ -65,7 +70,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
         opening = undefined;
         throw thrown;
       });
-      return await work(sql);
+      if (!isRepeatable) return await work(sql, false);
+      return await throughOutages(outages, (isAgain) => work(sql, isAgain));
     } catch (thrown) {
       throw postgresError(thrown);
     }
@@ -111,12 +117,12 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     },
     async append(sessionId, epoch, expectedSeq, events) {
       const append = { name: sessionId, epoch, expectedSeq };
-      const outcome = await run((sql) => appendEvents(sql, place, append, events));
+      const outcome = await run((sql, isAgain) => appendEvents(sql, place, append, events, isAgain), true);
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
     },
     async post(sessionId, input, key, at) {
-      const outcome = await run((sql) => postInput(sql, place, sessionId, input, key, at));
+      const outcome = await run((sql, isAgain) => postInput(sql, place, sessionId, input, key, at, isAgain), true);
       if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
       return outcome;
     },

@@ -90,10 +90,12 @@ export async function appendEvents(
   place: Place,
   append: Append,
   bodies: readonly DurableEventBody[],
+  isAgain = false,
 ): Promise<AppendOutcome> {
-  if (bodies.length > 0 && (await written(sql, place, append, bodies))) {
-    return { ok: true, events: bodies.map((body, index) => ({ ...body, seq: append.expectedSeq + index + 1 })) };
-  }
+  const events = bodies.map((body, index) => ({ ...body, seq: append.expectedSeq + index + 1 }));
+  if (bodies.length > 0 && (await written(sql, place, append, bodies))) return { ok: true, events };
+  // The answer to an attempt before may have been lost with its connection.
+  if (isAgain && (await isThere(sql, place.schema, append, bodies))) return { ok: true, events };
   const outcome = await standing(sql, place.schema, append);
   if (outcome !== null) return outcome;
   if (bodies.length === 0) return { ok: true, events: [] };
@@ -122,6 +124,22 @@ function written(sql: Sql, place: Place, append: Append, bodies: readonly Durabl
   });
 }
 
+/** Whether the log has exactly these events at this place, and nobody has taken the session over. */
+async function isThere(
+  sql: Query,
+  schema: string,
+  { name, epoch, expectedSeq }: Append,
+  bodies: readonly DurableEventBody[],
+): Promise<boolean> {
+  const rows = await sql<{ body: string }[]>`
+    select event.body from ${sql(schema)}.events as event
+    join ${sql(schema)}.sessions as session on session.id = event.session
+    where session.name = ${name} and not session.removed and session.epoch = ${epoch}
+      and event.seq > ${expectedSeq} and event.seq <= ${expectedSeq + bodies.length}
+    order by event.seq`;
+  return rows.length === bodies.length && rows.every(({ body }, index) => body === JSON.stringify(bodies[index]));
+}
+
 /** Why an append was not written; null when nothing stands in its way. */
 async function standing(
   sql: Query,
@@ -146,9 +164,18 @@ export async function postInput(
   input: SessionInput,
   key: string,
   at: number,
+  isAgain = false,
 ): Promise<PostOutcome> {
+  /** Whether an attempt of ours has written it, whose answer was lost. */
+  const isOurs = async (seq: number): Promise<boolean> => {
+    const [row] = await sql<{ body: string }[]>`
+      select event.body from ${sql(place.schema)}.events as event
+      join ${sql(place.schema)}.sessions as session on session.id = event.session
+      where session.name = ${name} and not session.removed and event.seq = ${seq}`;
+    return row?.body === JSON.stringify({ type: 'input_received', at, key, input });
+  };
   const known = await knownInput(sql, place.schema, name, key);
-  if (known !== null) return { seq: known, duplicate: true };
+  if (known !== null) return { seq: known, duplicate: !(isAgain && (await isOurs(known))) };
   try {
     return { seq: await writeNewInput(sql, place, name, input, key, at), duplicate: false };
   } catch (thrown) {
@@ -156,7 +183,7 @@ export async function postInput(
     // The same key, at the same moment: the other one was first.
     const seq = await knownInput(sql, place.schema, name, key);
     if (seq === null) throw thrown;
-    return { seq, duplicate: true };
+    return { seq, duplicate: !(isAgain && (await isOurs(seq))) };
   }
 }
 

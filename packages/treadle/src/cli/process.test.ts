@@ -139,7 +139,8 @@ describe('a process that is interrupted', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('by %s exits %i, and its log has an end', async (signal, exit) => {
+    ['SIGHUP', 129],
+  ] as const)('S15: by %s exits %i, and its log has an end', async (signal, exit) => {
     await using w = await world([HANGING]);
     const { child, printed, ended } = w.run('Go.');
     await printed('This is');
@@ -150,7 +151,27 @@ describe('a process that is interrupted', () => {
     expectSound(log, w.provider);
   });
 
-  it('takes the command it runs with it', async () => {
+  it('S15: twice ends at once, with what was acknowledged in its log and no command left behind', async () => {
+    // It doesn't end when it is asked to, which keeps the first signal waiting.
+    const sleep = `sleep 601.${process.pid}`;
+    const command = `trap '' TERM INT HUP; echo it is > started; ${sleep}; true`;
+    await using w = await world([{ toolCalls: [{ name: 'bash', arguments: { command } }] }]);
+    const { child, printed, ended } = w.run('Run it.', '--allow', 'bash', '--output-format', 'events');
+    await printed('"tool_started"');
+    await lineOf(join(w.folder, 'started'));
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    const { code, stdout } = await ended;
+    // Whichever of them came second.
+    expect([130, 143]).toContain(code);
+    const log = await logOf(w.folder);
+    expect(log).toEqual(expect.arrayContaining(durable(stdout)));
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+    const { stdout: alive } = spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' });
+    expect(alive.split('\n').filter((line) => line.includes(sleep))).toEqual([]);
+  });
+
+  it('S15: takes the command it runs with it', async () => {
     // Known by its arguments: in a sandbox its number is another one.
     const sleep = `sleep 600.${process.pid}`;
     const command = `echo it is > started; exec ${sleep}`;
@@ -167,7 +188,7 @@ describe('a process that is interrupted', () => {
 });
 
 describe('the output', () => {
-  it('may be closed early: the run ends, the log has its end, and there is no stack trace', async () => {
+  it('S15: may be closed early: the run ends, the log has its end, and there is no stack trace', async () => {
     await using w = await world([{ text: 'word '.repeat(2000), chunkDelayMs: 1 }]);
     const script = '"$0" "$@" | head -n 1; exit "${PIPESTATUS[0]}"';
     const args = ['-c', script, process.execPath, bin, 'Go.', '--model', 'anthropic/x', '--output-format', 'events'];

@@ -1,6 +1,5 @@
 import type { FileUpdate, JsonObject } from '@treadle/core';
 
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 
@@ -8,7 +7,7 @@ import type { CliIo } from '../cli/io.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import type { FolderSettings } from './combine.ts';
 import { configFolder, LOCAL_SETTINGS, parseSettings, PROJECT_SETTINGS, readSettingsFile } from './settings.ts';
-import { writeWhole } from './trust.ts';
+import { alone, writeWhole, type TrustRecord } from './trust.ts';
 
 /**
  * Keeps updates in settings files, one after the other. A folder's local file is only added to while it is one that is
@@ -34,14 +33,19 @@ async function save(
   if (update.destination === 'userSettings') {
     const config = configFolder(io);
     if (config === null) throw new UsageError('there is no home folder to keep settings in');
-    await mkdir(config, { recursive: true, mode: 0o700 });
     const path = join(config, 'settings.json');
-    await writeWhole(path, updated((await readSettingsFile(path))?.text ?? '{}', path, update));
+    await alone(config, async () =>
+      writeWhole(path, updated((await readSettingsFile(path))?.text ?? '{}', path, update)),
+    );
     return;
   }
+  await trust.update(folder, (record) => saveInFolder(folder, record, update));
+}
+
+/** Adds to a folder's own file; what is known of it then. */
+async function saveInFolder(folder: string, record: TrustRecord | null, update: FileUpdate): Promise<TrustRecord> {
   const name = update.destination === 'projectSettings' ? PROJECT_SETTINGS : LOCAL_SETTINGS;
   const path = join(folder, name);
-  const record = trust.get(folder);
   const file = await readSettingsFile(path);
   const which = update.destination === 'projectSettings' ? 'project' : 'local';
   if (file !== null && file.digest !== record?.[which]) {
@@ -57,7 +61,7 @@ async function save(
   });
   const digest = createHash('sha256').update(text).digest('hex');
   const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
-  await trust.set(folder, { ...known, [which]: digest });
+  return { ...known, [which]: digest };
 }
 
 /** A file's text with an update in it; what else it says is kept. */

@@ -18,6 +18,12 @@ export interface TrustStore {
   get(folder: string): TrustRecord | null;
   /** @throws UsageError when it can't be written. */
   set(folder: string, record: TrustRecord): Promise<void>;
+  /**
+   * Writes what `change` makes of the record as it is now, while no other process changes any.
+   *
+   * @throws UsageError when it can't be written.
+   */
+  update(folder: string, change: (record: TrustRecord | null) => Promise<TrustRecord>): Promise<void>;
 }
 
 const FILE = 'trusted-folders.json';
@@ -31,20 +37,37 @@ const FILE = 'trusted-folders.json';
 export async function openTrust(config: string | null): Promise<TrustStore> {
   const path = config === null ? null : join(config, FILE);
   const known = path === null ? new Map<string, TrustRecord>() : await readRecords(path);
-  return {
-    get: (folder) => known.get(folder) ?? null,
-    async set(folder, record) {
-      if (config === null || path === null) {
-        throw new UsageError('No folder can be trusted without a place to record it. Set HOME or XDG_CONFIG_HOME.');
-      }
+  async function update(folder: string, change: (record: TrustRecord | null) => Promise<TrustRecord>): Promise<void> {
+    if (config === null || path === null) {
+      throw new UsageError('No folder can be trusted without a place to record it. Set HOME or XDG_CONFIG_HOME.');
+    }
+    await alone(config, async () => {
       // Others may have trusted other folders meanwhile.
       const records = await readRecords(path);
+      const record = await change(records.get(folder) ?? null);
       for (const target of [known, records]) target.set(folder, record);
-      await mkdir(config, { recursive: true, mode: 0o700 });
       await writeWhole(path, `${JSON.stringify({ folders: Object.fromEntries(records) }, null, 2)}\n`);
-    },
+    });
+  }
+  return {
+    get: (folder) => known.get(folder) ?? null,
+    set: (folder, record) => update(folder, async () => record),
+    update,
   };
 }
+
+/** Changes something in the user's folder of settings while no other process does. */
+export async function alone(config: string, work: () => Promise<void>): Promise<void> {
+  await mkdir(config, { recursive: true, mode: 0o700 });
+  // Loaded on use: most commands only read.
+  const { withFolderLock } = await import('@treadle/store');
+  // One after the other in this process: those who wait for a lock beside each other hold each other up.
+  const done = before.then(() => withFolderLock(config, work));
+  before = done.catch(() => {});
+  await done;
+}
+
+let before: Promise<void> = Promise.resolve();
 
 async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
   const file = await readSettingsFile(path);

@@ -1,0 +1,223 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createSession, defineAgent, defineTool, type DurableEventBody, type Journal } from '@treadle/core';
+import { logOf, scriptedModel } from '@treadle/testing';
+import postgres from 'postgres';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { postgresJournal } from '../postgres.ts';
+import { startPostgres, type PostgresServer } from '../test-support/postgres.ts';
+
+let server: PostgresServer;
+const closing: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server.stop());
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+function open(connection: string, outageMs?: number): Journal {
+  const journal = postgresJournal({
+    connection,
+    maxConnections: 2,
+    ...(outageMs === undefined ? {} : { outageMs }),
+  });
+  closing.push(() => journal.close());
+  return journal;
+}
+
+/** Cuts its connections at a byte: of what clients have sent, or of what the server has. */
+interface Proxy {
+  readonly url: string;
+  /** The next connection that sends so many bytes in a direction is cut there, and all others with it. */
+  cutAfter(direction: 'to the server' | 'from the server', bytes: number): void;
+  readonly cuts: number;
+}
+
+async function proxyTo(url: string): Promise<Proxy> {
+  const target = new URL(url);
+  const port = Number(target.port);
+  const sockets = new Set<Socket>();
+  let left: { direction: string; bytes: number } | null = null;
+  let cuts = 0;
+
+  /** Hands on what may still pass. */
+  function relay(direction: string, from: Socket, to: Socket): void {
+    from.on('data', (data: Buffer) => {
+      if (left === null || left.direction !== direction) {
+        to.write(data);
+        return;
+      }
+      const part = data.subarray(0, left.bytes);
+      left.bytes -= part.length;
+      if (left.bytes > 0) {
+        to.write(part);
+        return;
+      }
+      left = null;
+      cuts += 1;
+      // What may pass still arrives, then everything is cut.
+      to.write(part, () => {
+        for (const socket of sockets) socket.destroy();
+      });
+    });
+    from.on('close', () => to.destroy());
+    from.on('error', () => {});
+  }
+
+  const proxy: Server = createServer((client) => {
+    const upstream = connect(port, target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    relay('to the server', client, upstream);
+    relay('from the server', upstream, client);
+  });
+  await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  target.port = String((proxy.address() as AddressInfo).port);
+  return {
+    url: target.href,
+    cutAfter: (direction, bytes) => {
+      left = { direction, bytes };
+    },
+    get cuts() {
+      return cuts;
+    },
+  };
+}
+
+const created = { type: 'session_created', at: 1, eventVersion: 1, sessionId: 's' } as const;
+const noted = (taskId: string): DurableEventBody => ({ type: 'task_updated', at: 2, taskId, status: 'running' });
+const note = (text: string) => ({ type: 'prompt', messages: [{ content: [{ type: 'text', text }] }] }) as const;
+
+async function labels(journal: Journal): Promise<string[]> {
+  return (await logOf(journal, 's')).map((event) =>
+    event.type === 'task_updated' ? event.taskId : event.type === 'input_received' ? event.key : event.type,
+  );
+}
+
+describe('a connection that breaks', () => {
+  it('S2: amid an append, at any byte of it or of its answer, leaves what was appended there once', async () => {
+    const url = await server.database();
+    const proxy = await proxyTo(url);
+    const journal = open(proxy.url);
+    await journal.create('s', created);
+    const claim = await journal.claim('s', { id: 'a', label: 'a' });
+    const wanted = ['session_created'];
+    for (const [direction, most] of [
+      ['to the server', 600],
+      ['from the server', 100],
+    ] as const) {
+      for (let bytes = 1; bytes < most; bytes += most / 10) {
+        const events = [noted(`${direction} ${bytes} a`), noted(`${direction} ${bytes} b`)];
+        proxy.cutAfter(direction, bytes);
+        const outcome = await journal.append('s', claim.epoch, wanted.length, events);
+        expect(outcome).toMatchObject({ ok: true, events: [{ seq: wanted.length + 1 }, { seq: wanted.length + 2 }] });
+        wanted.push(`${direction} ${bytes} a`, `${direction} ${bytes} b`);
+      }
+    }
+    expect(proxy.cuts).toBeGreaterThan(10);
+    expect(await labels(open(url))).toEqual(wanted);
+  }, 60_000);
+
+  it('S2: amid a post, leaves it there once, and its sender is told that it was this one', async () => {
+    const url = await server.database();
+    const proxy = await proxyTo(url);
+    const journal = open(proxy.url);
+    await journal.create('s', created);
+    const wanted = ['session_created'];
+    for (const [direction, most] of [
+      ['to the server', 600],
+      ['from the server', 100],
+    ] as const) {
+      for (let bytes = 1; bytes < most; bytes += most / 5) {
+        const key = `${direction} ${bytes}`;
+        proxy.cutAfter(direction, bytes);
+        expect(await journal.post('s', note('x'), key, 3)).toEqual({ seq: wanted.length + 1, duplicate: false });
+        wanted.push(key);
+      }
+    }
+    expect(await journal.post('s', note('x'), 'to the server 1', 3)).toEqual({ seq: 2, duplicate: true });
+    expect(proxy.cuts).toBeGreaterThan(5);
+    expect(await labels(open(url))).toEqual(wanted);
+  }, 60_000);
+
+  it('for longer than `outageMs` ends the run with an error, and another process finds out what was written', async () => {
+    const url = await server.database();
+    const proxy = await proxyTo(url);
+    const journal = open(proxy.url, 0);
+    await journal.create('s', created);
+    const claim = await journal.claim('s', { id: 'a', label: 'a' });
+    let lost = 0;
+    let seq = 1;
+    for (let bytes = 1; bytes < 80; bytes += 13) {
+      proxy.cutAfter('from the server', bytes);
+      const outcome = await journal
+        .append('s', claim.epoch, seq, [noted(`${bytes}`)])
+        .catch((error: unknown) => (error as { readonly code?: unknown }).code);
+      if (outcome === 'journal_failed') lost += 1;
+      else expect(outcome).toMatchObject({ ok: true });
+      seq = (await logOf(open(url), 's')).length;
+    }
+    expect(lost).toBeGreaterThan(1);
+    const log = await labels(open(url));
+    expect(new Set(log).size).toBe(log.length);
+  }, 60_000);
+});
+
+describe('a run', () => {
+  const agent = defineAgent({
+    model: scriptedModel(({ messages }) => {
+      const results = messages.filter(({ role }) => role === 'tool').length;
+      return results < 5 ? { text: 'I act.', toolCalls: [{ name: 'act' }] } : 'Done.';
+    }),
+    tools: [defineTool({ name: 'act', description: 'Acts.', replay: 'never', execute: () => acting() })],
+  });
+  let acting = async (): Promise<string> => 'acted';
+
+  it('S2: goes on when the server ends its connections in the middle of it', async () => {
+    const url = await server.database();
+    const admin = postgres(url, { max: 1, onnotice: () => {} });
+    closing.push(() => admin.end());
+    let ended = 0;
+    acting = async () => {
+      const rows = await admin`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`;
+      ended += rows.length;
+      return `acted ${ended}`;
+    };
+    const journal = open(url);
+    const session = await createSession(agent, { journal, id: 's' });
+    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(ended).toBeGreaterThan(4);
+    const log = await logOf(journal, 's');
+    expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+  }, 60_000);
+
+  it('S1: goes on when the server is killed and comes back', async () => {
+    const url = await server.database();
+    let calls = 0;
+    acting = async () => {
+      calls += 1;
+      if (calls === 2) {
+        await server.kill();
+        void server.restart();
+      }
+      return `acted ${calls}`;
+    };
+    const journal = open(url, 30_000);
+    const session = await createSession(agent, { journal, id: 's' });
+    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    const log = await logOf(journal, 's');
+    expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
+    expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(5);
+  }, 60_000);
+});
