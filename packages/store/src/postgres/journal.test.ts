@@ -58,7 +58,7 @@ describe('the database', () => {
     expect(sessions).toHaveLength(5);
   });
 
-  it('that a newer Treadle has written is refused, untouched', async () => {
+  it('S10: that a newer Treadle has written is refused, untouched', async () => {
     const url = await server.database();
     const journal = open(url);
     await journal.create('s', created('s'));

@@ -4,6 +4,8 @@ import { logOf, scriptedModel } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresJournal } from '../postgres.ts';
+import { holderIsNamedAndTakenOver, hundredAtOnce } from '../test-support/contention.ts';
+import { newStore } from '../test-support/stores.ts';
 import { startPostgres, type PostgresServer } from '../test-support/postgres.ts';
 
 let server: PostgresServer;
@@ -148,7 +150,7 @@ describe('a connection that breaks', () => {
     expect(await labels(open(url))).toEqual(wanted);
   }, 60_000);
 
-  it('for longer than `outageMs` ends the run with an error, and another process finds out what was written', async () => {
+  it('S6: for longer than `outageMs` ends the run with an error, and another process finds out what was written', async () => {
     const url = await server.database();
     const proxy = await proxyTo(url);
     const journal = open(proxy.url, 0);
@@ -220,4 +222,18 @@ describe('a run', () => {
     expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(5);
   }, 60_000);
+});
+
+describe('two processes at one session', () => {
+  it('S7: the second is refused and told who holds it, and takes it over when that one was killed', async () => {
+    const store = newStore('Postgres', await server.database());
+    closing.push(() => store.dispose());
+    await holderIsNamedAndTakenOver(store);
+  });
+
+  it('S8: a hundred sessions at the same time lose nothing of each other', async () => {
+    const store = newStore('Postgres', await server.database());
+    closing.push(() => store.dispose());
+    await hundredAtOnce(store);
+  });
 });
