@@ -145,7 +145,7 @@ describe('a connection that breaks', () => {
         wanted.push(key);
       }
     }
-    expect(await journal.post('s', note('x'), 'to the server 1', 3)).toEqual({ seq: 2, duplicate: true });
+    expect(await journal.post('s', note('x'), 'to the server 1', 4)).toEqual({ seq: 2, duplicate: true });
     expect(proxy.cuts).toBeGreaterThan(5);
     expect(await labels(open(url))).toEqual(wanted);
   }, 60_000);
