@@ -1,6 +1,18 @@
 export * from './encoders/encoder.ts';
 export { agUiFormat, type AgUiRequest } from './encoders/ag-ui.ts';
 export { aiSdkFormat } from './encoders/ai-sdk.ts';
+export {
+  fatalError,
+  GENERATE_CODE_CANCELLED,
+  GENERATE_CODE_ERROR,
+  generateCodeFormat,
+  variantCount,
+  variantModels,
+  type GenerateCodeMessage,
+  type GenerateCodeOptions,
+  type GenerateCodeType,
+} from './encoders/generate-code.ts';
+export { extractHtml, updatedContentOf } from './encoders/generate-code-text.ts';
 export { relayJsonFormat } from './encoders/relay-json.ts';
 export { relayRawFormat } from './encoders/relay-raw.ts';
 export { relayXmlFormat } from './encoders/relay-xml.ts';

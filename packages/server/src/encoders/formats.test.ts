@@ -10,6 +10,7 @@ import { streamServer } from '../test-support/stream-server.ts';
 import { agUiFormat, type AgUiRequest } from './ag-ui.ts';
 import { aiSdkFormat } from './ai-sdk.ts';
 import { encodeAll, type StreamFormat } from './encoder.ts';
+import { generateCodeFormat } from './generate-code.ts';
 import { nativeFormat } from './native.ts';
 import { relayJsonFormat } from './relay-json.ts';
 import { relayRawFormat } from './relay-raw.ts';
@@ -22,6 +23,7 @@ const FORMATS: readonly (readonly [name: string, format: (past: readonly Durable
   ['native', () => nativeFormat],
   ['ag-ui', () => agUiFormat(request)],
   ['ai-sdk', () => aiSdkFormat],
+  ['generate-code', () => generateCodeFormat({ variantIndex: 2 })],
   ['relay-json', () => relayJsonFormat()],
   ['relay-json-history', (past) => relayJsonFormat({ history: true, past })],
   ['relay-xml', (past) => relayXmlFormat({ history: true, past })],
