@@ -117,6 +117,8 @@ export type { WorkingCopies, WorkingCopy } from './branches/working-copy.ts';
 export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './sessions.ts';
 export * from './sessions-again.ts';
 export * from './answer-tokens.ts';
+export { replaySession, type ReplayMiss, type ReplayOptions, type ReplayReport } from './sessions-replay.ts';
+export type { ReplayDifference } from './sessions-record.ts';
 export type { SearchOptions, SessionHit } from './sessions-search.ts';
 export type { CompactedEvent } from './session-compact.ts';
 export type { ApprovalAnswer } from './session-answers.ts';

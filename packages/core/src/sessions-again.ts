@@ -21,8 +21,8 @@ export interface AgainOptions extends SessionOptions, RunOptions {
 }
 
 export interface BranchOptions extends Omit<AgainOptions, 'runId'> {
-  /** Another path from where this run began: without its prompt and all that came of it. */
-  readonly instead?: string;
+  /** Another path from where this run, or with true the latest one, began: without its prompt and all that came of it. */
+  readonly instead?: string | true;
   /** Another path from where this event happened. Give one of the two; without either it is the session's end. */
   readonly at?: number;
   /** What the branch is told. Without it the history is gone on with as it is. */
@@ -76,7 +76,10 @@ export async function branchSession(agent: Agent, sessionId: string, options: Br
   if (instead !== undefined && at !== undefined) {
     throw new TreadleError('invalid_definition', 'A branch begins at an event or instead of a run. Give one of them.');
   }
-  const seq = instead === undefined ? at : (await runIn(journal, sessionId, instead)).startedSeq - 1;
+  const seq =
+    instead === undefined
+      ? at
+      : (await runIn(journal, sessionId, instead === true ? undefined : instead)).startedSeq - 1;
   const session = await forkAt(agent, sessionId, seq, options);
   const how = { ...runOptions(options), continuation: tagged('branch', options) };
   return { session, run: prompt === undefined ? session.continue(how) : session.prompt(prompt, how) };

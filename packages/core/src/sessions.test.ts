@@ -1,4 +1,4 @@
-import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
+import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -330,6 +330,64 @@ describe('the sessions of a journal', () => {
         expect.objectContaining({ seq: hit.seq, type: 'message_added' }),
       );
     }
+  });
+});
+
+describe('a session whose agent has changed', () => {
+  const resultsIn = (messages: readonly Message[]): string[] =>
+    said(messages).filter((line) => line.startsWith('tool: '));
+  const open = (journal: Journal, model: ReturnType<typeof scriptedModel>, own = tools): Promise<Session> =>
+    openSession(defineAgent({ id: 'helper', model, tools: own }), 's', { journal });
+
+  it('S14: tells the model of a tool that is gone, whether it was asked about, waited for, or under way', async () => {
+    for (const [name, answer] of [
+      ['pay', 'There is no tool named "pay"'],
+      ['pick', 'red'],
+    ] as const) {
+      const journal = memoryJournal();
+      const session = await createSession(agentWith({ toolCalls: [{ name }] }), { journal, id: 's' });
+      await session.prompt('Go.').result;
+      const later = await open(journal, scriptedModel(['I see.']), [look]);
+      expect(said(later.messages)[0]).toBe('user: Go.');
+      const [pending] = later.pending;
+      const { callId = '', approvalId } = pending ?? {};
+      const run =
+        approvalId === undefined
+          ? later.submitToolResults([{ callId, content: 'red' }])
+          : later.answerApproval(approvalId, 'approve');
+      const result = await run.result;
+      expect(result.end).toBe('completed');
+      expect(resultsIn(result.messages)).toEqual([expect.stringContaining(answer)]);
+    }
+  });
+
+  it('S14: never runs a call in doubt whose tool is gone, and says that its effect is unknown', async () => {
+    const whole = memoryJournal();
+    const session = await createSession(agentWith({ toolCalls: [{ name: 'look' }] }, 'Ok.'), {
+      journal: whole,
+      id: 's',
+    });
+    await session.prompt('Go.').result;
+    const log = await logOf(whole, 's');
+    const journal = await journalOf(log.slice(0, log.findIndex(({ type }) => type === 'tool_started') + 1));
+    const later = await open(journal, scriptedModel(['I see.']), [act]);
+    const result = await later.resume().result;
+    expect(result.end).toBe('completed');
+    expect(resultsIn(result.messages)).toEqual([expect.stringContaining('Whether it took effect is unknown')]);
+  });
+
+  it('S14: whose model is gone says so, keeps its history readable, and goes on with another model', async () => {
+    const journal = memoryJournal();
+    const session = await createSession(agentWith('Hello.'), { journal, id: 's' });
+    await session.prompt('Hi.').result;
+    const gone = { kind: 'api', status: 404, message: 'The model helper-1 does not exist.', retryable: false } as const;
+    const later = await open(journal, scriptedModel([{ error: gone }], { id: 'helper-1' }));
+    expect(said(later.messages)).toEqual(['user: Hi.', 'assistant: Hello.']);
+    const failed = await later.prompt('Again?').result;
+    expect(failed).toMatchObject({ end: 'model_error', error: { message: gone.message } });
+    const other = await open(journal, scriptedModel(['Here again.'], { id: 'helper-2' }));
+    expect((await other.continue().result).finalAnswer).toBe('Here again.');
+    expect(said(other.messages)).toHaveLength(4);
   });
 });
 

@@ -48,6 +48,8 @@ export const LIST_OPTIONS = {
   limit: { value: 'N', help: 'At most so many (default 20).' },
   cursor: { value: 'CURSOR', help: 'The page after an earlier one, which named this cursor.' },
   cwd: { value: 'FOLDER', help: 'Only sessions of this folder.' },
+  agent: { value: 'ID', help: 'Only sessions of this agent.' },
+  tag: { value: 'TAG', help: 'Only sessions with this tag.' },
   json: { help: 'One JSON object instead of text.' },
   ...COMMON,
 } as const satisfies OptionTable;
@@ -77,6 +79,52 @@ export const REWIND_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
+const JSON_FLAG = { json: { help: 'One JSON object instead of text.' }, ...COMMON } as const;
+
+/** The flags of `treadle sessions fork`. */
+export const FORK_OPTIONS = {
+  at: { value: 'SEQ', help: 'The last event that is shared (default: the last there is).' },
+  title: { value: 'TITLE', help: 'What the fork is called.' },
+  tag: { value: 'TAG', repeatable: true, help: 'A tag of the fork.' },
+  ...JSON_FLAG,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions rename`. */
+export const RENAME_OPTIONS = JSON_FLAG satisfies OptionTable;
+
+/** The flags of `treadle sessions tag`. */
+export const TAG_OPTIONS = {
+  remove: { value: 'TAG', repeatable: true, help: 'A tag to take away.' },
+  ...JSON_FLAG,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions delete`. */
+export const DELETE_OPTIONS = JSON_FLAG satisfies OptionTable;
+
+/** The flags of `treadle sessions search`. */
+export const SEARCH_OPTIONS = {
+  limit: { value: 'N', help: 'At most so many (default 20).' },
+  agent: { value: 'ID', help: 'Only sessions of this agent.' },
+  tag: { value: 'TAG', help: 'Only sessions with this tag.' },
+  ...JSON_FLAG,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions export`. */
+export const EXPORT_OPTIONS = {
+  format: { value: 'FORMAT', help: 'events (a line of JSON each, the default), text, markdown or json.' },
+  all: { help: 'With text, markdown or json: also what the runtime told the model, and its reasoning.' },
+  ...JSON_FLAG,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions rerun` and `replay`, besides those of run. */
+export const REDO_OPTIONS = {
+  run: { value: 'RUN', help: 'Which run: rerun takes the latest, replay begins with the first.' },
+  turn: { value: 'N', help: 'replay: the turn of that run to begin with, from 0.' },
+  execute: { help: 'replay: execute calls that no result was recorded for (default: stop).' },
+  keep: { help: 'replay: keep the session in which it was replayed.' },
+  json: { help: 'One JSON object instead of text.' },
+} as const satisfies OptionTable;
+
 /** The flags of `treadle doctor`. */
 export const DOCTOR_OPTIONS = {
   probe: { value: 'NAME', repeatable: true, help: 'Ask this provider/model for one token.' },
@@ -96,7 +144,20 @@ export const SERVE_OPTIONS = {
 } as const satisfies OptionTable;
 
 export const COMMANDS: readonly string[] = ['run', 'serve', 'sessions', 'doctor', 'help'];
-export const SESSIONS_COMMANDS: readonly string[] = ['list', 'show', 'cost', 'rewind'];
+export const SESSIONS_COMMANDS: readonly string[] = [
+  'list',
+  'show',
+  'cost',
+  'search',
+  'fork',
+  'rerun',
+  'replay',
+  'export',
+  'rename',
+  'tag',
+  'delete',
+  'rewind',
+];
 
 /** How the arguments are to be read. */
 export type Command =

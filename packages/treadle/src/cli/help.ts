@@ -1,11 +1,17 @@
 import {
   COST_OPTIONS,
+  DELETE_OPTIONS,
   DOCTOR_OPTIONS,
+  EXPORT_OPTIONS,
+  FORK_OPTIONS,
   LIST_OPTIONS,
+  REDO_OPTIONS,
   REWIND_OPTIONS,
   RUN_OPTIONS,
+  SEARCH_OPTIONS,
   SERVE_OPTIONS,
   SHOW_OPTIONS,
+  TAG_OPTIONS,
 } from './commands.ts';
 import type { OptionTable } from './options.ts';
 
@@ -80,6 +86,14 @@ Usage:
   treadle sessions show ID [options]       the transcript of one
   treadle sessions cost ID [options]       what its model calls have used and cost
   treadle sessions rewind ID [options]     files and conversation as they were before one of your messages
+  treadle sessions search WORDS [options]  those in which all the words occur
+  treadle sessions fork ID [options]       another one, with its events up to one of them
+  treadle sessions rerun ID ["prompt"]     a run again, or with another prompt, in a fork
+  treadle sessions replay ID [options]     its runs again, with the recorded results; says what differs
+  treadle sessions export ID [options]     its log, or its transcript
+  treadle sessions rename ID TITLE         what it is called
+  treadle sessions tag ID [TAG...]         tags to find it by
+  treadle sessions delete ID...            gone; its forks stay
 
 Options of list:
 ${optionLines(LIST_OPTIONS)}
@@ -92,6 +106,24 @@ ${optionLines(COST_OPTIONS)}
 
 Options of rewind:
 ${optionLines(REWIND_OPTIONS)}
+
+Options of search:
+${optionLines(SEARCH_OPTIONS)}
+
+Options of fork:
+${optionLines(FORK_OPTIONS)}
+
+Options of rerun and replay, with those of run (replay asks nobody unless --model names a model):
+${optionLines(REDO_OPTIONS)}
+
+Options of export:
+${optionLines(EXPORT_OPTIONS)}
+
+Options of tag:
+${optionLines(TAG_OPTIONS)}
+
+Options of rename and delete:
+${optionLines(DELETE_OPTIONS)}
 `;
 
 const SERVE_HELP = `treadle serve: an agent of this folder over HTTP

@@ -1,4 +1,4 @@
-import type { Limits, PermissionMode } from '@treadle/core';
+import type { AgainOptions, Agent, Limits, PermissionMode, RunAgain } from '@treadle/core';
 
 import { branchesOf, type BranchesRequest } from './branches.ts';
 import { RUN_OPTIONS } from './commands.ts';
@@ -13,6 +13,9 @@ const PERMISSION_MODES: readonly PermissionMode[] = ['plan', 'dontAsk', 'default
 const FORMATS = ['text', 'json', 'events'] as const;
 
 export type OutputFormat = (typeof FORMATS)[number];
+
+/** Where sessions are kept. */
+export type KeptIn = Pick<AgainOptions, 'journal' | 'blobs'>;
 
 /** What `treadle run` was asked for. */
 export interface RunRequest {
@@ -41,6 +44,10 @@ export interface RunRequest {
   readonly stdin: 'auto' | 'always' | 'never';
   readonly help: boolean;
   readonly version: boolean;
+  /** Begins the run in another way, in another session. */
+  readonly begin?: (agent: Agent, kept: KeptIn, sessionId: string, texts: readonly string[]) => Promise<RunAgain>;
+  /** Does something else with the agent; what it returns is the exit code. */
+  readonly instead?: (agent: Agent, kept: KeptIn, sessionId: string) => Promise<number>;
 }
 
 /** @throws UsageError for arguments that can't be used. */

@@ -75,25 +75,25 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     };
     const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
-    const session = await openOrCreate(
-      journal,
-      place.sessionId,
-      agent,
-      output,
-      request.save ? await openBlobs(io) : null,
-    );
+    const { sessionId } = place;
+    const blobs = request.save ? await openBlobs(io) : null;
+    const kept = { journal, ...(blobs ? { blobs } : {}) };
+    if (request.instead && sessionId !== null) return await request.instead(agent, kept, sessionId);
+    const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, texts) : null;
+    const session = again?.session ?? (await openOrCreate(journal, sessionId, agent, output, blobs));
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
-    const begin = (): Promise<Run> =>
-      request.branches === null
-        ? Promise.resolve(startRun(session, texts))
-        : startInBranches(session, texts, request.branches, {
-            io,
-            note,
-            definition,
-            folder: place.folder,
-            toolsIn,
-            loadModel,
-          });
+    const begin = async (): Promise<Run> => {
+      if (again) return again.run;
+      if (request.branches === null) return startRun(session, texts);
+      return startInBranches(session, texts, request.branches, {
+        io,
+        note,
+        definition,
+        folder: place.folder,
+        toolsIn,
+        loadModel,
+      });
+    };
     return await driveRun(context, { session, journal, begin, output, terminals });
   } finally {
     await journal.close();

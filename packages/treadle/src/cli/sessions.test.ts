@@ -98,7 +98,7 @@ describe('a session', () => {
 });
 
 describe('the sessions of a folder that is gone', () => {
-  it('are listed by its path, and go on elsewhere', async () => {
+  it('S14: are listed by its path, read, and go on elsewhere', async () => {
     await using world = await worldWith([]);
     const folder = join(world.path, 'parent', 'gone');
     await mkdir(folder, { recursive: true });
@@ -114,6 +114,7 @@ describe('the sessions of a folder that is gone', () => {
     }
     const { stdout } = await runCli(['sessions', 'list'], world.options);
     const [id = ''] = stdout.split('\t');
+    expect((await runCli(['sessions', 'show', id], world.options)).stdout).toBe('> There.\n\nOk.\n');
     const refused = await runCli(['-r', id, 'On.'], { ...world.options, model: scriptedModel(['Ok.']) });
     expect(refused).toMatchObject({
       code: 2,

@@ -4,6 +4,8 @@ import { COST_OPTIONS, LIST_OPTIONS, REWIND_OPTIONS, SESSIONS_COMMANDS, SHOW_OPT
 import { EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
 import { helpText } from './help.ts';
+import { MANAGE_COMMANDS, manageCommand } from './sessions-manage.ts';
+import { redoCommand } from './sessions-redo.ts';
 import { parseOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
 import type { CommandContext } from './context.ts';
@@ -17,13 +19,17 @@ import { version } from './version.ts';
 
 const PAGE = 20;
 
-/** `treadle sessions list|show|cost|rewind`. Returns the exit code. */
+/** `treadle sessions …`. Returns the exit code. */
 export async function sessionsCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
   if (command === 'list') return list(context, rest);
   if (command === 'show') return show(context, rest);
   if (command === 'cost') return showCost(context, rest);
   if (command === 'rewind') return rewind(context, rest);
+  if (command === 'rerun' || command === 'replay') return redoCommand(context, command, rest);
+  const manage =
+    command !== undefined && Object.hasOwn(MANAGE_COMMANDS, command) ? MANAGE_COMMANDS[command] : undefined;
+  if (manage) return manageCommand(context, manage, rest);
   if (command === '--help' || command === '-h') {
     context.out.print(helpText('sessions'));
     return EXIT.done;
@@ -31,7 +37,7 @@ export async function sessionsCommand(context: CommandContext, args: readonly st
   const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
   const hint = command === undefined ? '' : suggestion(command, SESSIONS_COMMANDS, 'sessions ');
   throw new UsageError(
-    `${given}.${hint} There are: sessions list, sessions show ID, sessions cost ID, sessions rewind ID.`,
+    `${given}.${hint} There are: ${SESSIONS_COMMANDS.map((name) => `sessions ${name}`).join(', ')}.`,
   );
 }
 
@@ -54,12 +60,16 @@ async function list(context: CommandContext, args: readonly string[]): Promise<n
   if (cursor !== undefined && !/^\d+\.\d+$/.test(cursor)) {
     throw new UsageError(`--cursor takes what an earlier sessions list named, and not '${cursor}'.`);
   }
-  const agentId = cwd === undefined ? undefined : agentIdOf(await formerFolder(context.io.cwd, cwd));
+  const [agent, tag] = [options.text('agent'), options.text('tag')];
+  if (agent !== undefined && cwd !== undefined)
+    throw new UsageError('Say either --agent or --cwd: a folder is an agent.');
+  const agentId = cwd === undefined ? agent : agentIdOf(await formerFolder(context.io.cwd, cwd));
   return withJournal(context, async (journal) => {
     const page = await journal.list({
       limit,
       ...(cursor === undefined ? {} : { cursor }),
       ...(agentId === undefined ? {} : { agentId }),
+      ...(tag === undefined ? {} : { tag }),
     });
     const { out, note } = context;
     if (options.flag('json')) {
@@ -69,16 +79,16 @@ async function list(context: CommandContext, args: readonly string[]): Promise<n
     }
     for (const session of page.sessions) out.print(`${row(session)}\n`);
     if (page.sessions.length === 0) note('There are no sessions here.');
-    if (page.cursor !== undefined) note(`There are more: ${nextPage(page.cursor, options.text('limit'), cwd)}`);
+    if (page.cursor !== undefined)
+      note(`There are more: ${nextPage(page.cursor, { limit: options.text('limit'), cwd, agent, tag })}`);
   });
 }
 
 /** The command for the page after this one. */
-function nextPage(cursor: string, limit: string | undefined, cwd: string | undefined): string {
-  const kept = [
-    ...(limit === undefined ? [] : ['--limit', limit]),
-    ...(cwd === undefined ? [] : ['--cwd', shellWord(cwd)]),
-  ];
+function nextPage(cursor: string, flags: Readonly<Record<string, string | undefined>>): string {
+  const kept = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, shellWord(value)],
+  );
   return ['treadle sessions list', ...kept, '--cursor', cursor].join(' ');
 }
 
@@ -86,11 +96,11 @@ function nextPage(cursor: string, limit: string | undefined, cwd: string | undef
 const shellWord = (word: string): string =>
   /^[\w./~-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Tab-separated, so that other programs can cut it: id, last change, folder, first prompt. */
+/** Tab-separated, so that other programs can cut it: id, last change, folder, title or first prompt. */
 function row(session: SessionSummary): string {
-  const { sessionId, updatedAt, firstPrompt = '' } = session;
+  const { sessionId, updatedAt, firstPrompt = '', title = firstPrompt } = session;
   const folder = folderOf(session) ?? '-';
-  return [sessionId, minutes(updatedAt), plainLine(folder), plainLine(firstPrompt, 80)].join('\t');
+  return [sessionId, minutes(updatedAt), plainLine(folder), plainLine(title, 80)].join('\t');
 }
 
 /** UTC to the minute, which sorts: `2026-03-01 09:30Z`. */
