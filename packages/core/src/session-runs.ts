@@ -1,8 +1,7 @@
 import type { Agent } from './agent.ts';
 import type { BlobKeeper } from './blobs/keeper.ts';
 import type { Continuation, InputMessage, SessionInput } from './events/events.ts';
-import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
-import { userMessage, type UserInput } from './input.ts';
+import { TreadleError, type TreadleErrorCode } from './errors.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
 import { asJson, isJsonObject, type JsonObject } from './json.ts';
 import { checkLimits, limitChanges, type Limits, type LimitsData } from './limits/limits.ts';
@@ -61,13 +60,13 @@ export interface SessionParts {
   readonly afterDrive: (() => Promise<void>) | null;
 }
 
-interface Extra {
+export interface Extra {
   readonly metadata?: JsonObject;
   readonly limits?: Partial<Limits>;
   readonly continuation?: Continuation;
 }
 
-interface KeptExtra {
+export interface KeptExtra {
   readonly continuation?: Continuation;
   readonly metadata?: JsonObject;
   readonly limits?: LimitsData;
@@ -111,7 +110,7 @@ export function continueRun(parts: SessionParts, continuation: Continuation, ext
 }
 
 /** What goes into the log must be what comes out of it. */
-function checkedExtra({ metadata, limits, continuation }: Extra): KeptExtra {
+export function checkedExtra({ metadata, limits, continuation }: Extra): KeptExtra {
   if (continuation !== undefined) {
     const others = { ...(metadata === undefined ? {} : { metadata }), ...(limits === undefined ? {} : { limits }) };
     return { ...checkedExtra(others), continuation };
@@ -197,7 +196,7 @@ const isCode = (error: unknown, code: TreadleErrorCode): boolean =>
   error instanceof TreadleError && error.code === code;
 
 /** Ends one run, and no other: after its end this does nothing. */
-async function abortRun(parts: SessionParts, control: RunControl, reason: string | undefined): Promise<void> {
+export async function abortRun(parts: SessionParts, control: RunControl, reason: string | undefined): Promise<void> {
   if (control.isOver) return;
   giveUpStart(control, reason);
   if (!(await isBound(control)) || control.isOver) return;
@@ -254,7 +253,7 @@ export function refuseDriven({ active }: SessionParts): void {
   );
 }
 
-function refuseActive(parts: SessionParts): void {
+export function refuseActive(parts: SessionParts): void {
   refuseDriven(parts);
   refusePaused(parts);
 }
@@ -280,7 +279,7 @@ function refuseContinue({ view, run }: SessionState): void {
 }
 
 /** After the claim: a run whose process died makes room for the new one; a paused one doesn't. */
-async function makeRoom(parts: SessionParts): Promise<void> {
+export async function makeRoom(parts: SessionParts): Promise<void> {
   const { run } = parts.state;
   // What a fork has cut off is closed before anything else begins.
   if (!run || run.isForked) return;
@@ -383,72 +382,4 @@ function driveOnce(
     observed: () => hub.observed,
     setOpenMessage: hub.setOpenMessage,
   });
-}
-
-/**
- * The first message of the stream starts the run; the others follow up while it lasts. When the run ends or pauses, the
- * stream is closed: nothing more is read from it.
- */
-export function promptStream(parts: SessionParts, stream: AsyncIterable<UserInput>, extra: Extra): Run {
-  refuseActive(parts);
-  const kept = checkedExtra(extra);
-  const iterator = stream[Symbol.asyncIterator]();
-  const input = openInput();
-  const givenUp = Promise.withResolvers<never>();
-  givenUp.promise.catch(() => {});
-  const giveUp = (reason = 'The run was aborted before its first message came.'): void => {
-    givenUp.reject(new TreadleError('cancelled', reason));
-  };
-  const begin = async (control: RunControl): Promise<void> => {
-    await makeRoom(parts);
-    const first = await firstMessage(iterator, givenUp.promise);
-    control.bind((await parts.post({ type: 'prompt', messages: [first], ...kept })).seq);
-    void forwardFollowUps(parts, control, iterator).finally(input.close);
-  };
-  const run = start(parts, begin, { input, giveUp });
-  const stop = (): void => {
-    input.close();
-    // Not awaited, for a stream may hang; its failure concerns nobody any more.
-    void (async () => iterator.return?.())().catch(() => {});
-  };
-  run.result.then(stop, stop);
-  return run;
-}
-
-/** @throws TreadleError `empty_prompt` when the stream has none, `cancelled` when the run is aborted while it waits. */
-async function firstMessage(iterator: AsyncIterator<UserInput>, givenUp: Promise<never>): Promise<InputMessage> {
-  const first = await Promise.race([iterator.next(), givenUp]);
-  if (first.done === true) throw new TreadleError('empty_prompt', 'The stream of prompts ended without a message.');
-  return userMessage(first.value);
-}
-
-/** Never rejects: a stream that fails cancels the run it fed, with the reason. */
-async function forwardFollowUps(
-  parts: SessionParts,
-  control: RunControl,
-  iterator: AsyncIterator<UserInput>,
-): Promise<void> {
-  try {
-    for (let next = await iterator.next(); next.done !== true && !control.isOver; next = await iterator.next()) {
-      await parts.post({ type: 'follow_up', message: userMessage(next.value) });
-    }
-  } catch (error) {
-    // Only fails when the journal does, and then the run's own result says so.
-    await abortRun(parts, control, `The stream of prompts failed: ${errorText(error)}`).catch(() => {});
-  }
-}
-
-function openInput(): OpenInput & { readonly close: () => void } {
-  const listeners: (() => void)[] = [];
-  let isOpen = true;
-  return {
-    get isOpen() {
-      return isOpen;
-    },
-    onClose: (listener) => listeners.push(listener),
-    close() {
-      isOpen = false;
-      for (const listener of listeners) listener();
-    },
-  };
 }

@@ -36,6 +36,7 @@ import { childRunner, tellParent } from './session-children.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import { pendingCalls, submitToolResults } from './session-results.ts';
 import * as runs from './session-runs.ts';
+import { promptStream } from './session-stream.ts';
 import { abortTasks, closeTasks, tasksOf } from './session-tasks.ts';
 import type { TaskControl } from './tasks/control.ts';
 
@@ -319,9 +320,7 @@ function sessionOf(parts: runs.SessionParts): Session {
       return plan(state, parts.agent, parts.clock.now()).type !== 'idle';
     },
     prompt(input, options = {}) {
-      return isStream(input)
-        ? runs.promptStream(parts, input, options)
-        : runs.prompt(parts, userMessages(input), options);
+      return isStream(input) ? promptStream(parts, input, options) : runs.prompt(parts, userMessages(input), options);
     },
     continue: ({ continuation, ...options } = {}) =>
       runs.continueRun(parts, continuation ?? { kind: 'default' }, options),

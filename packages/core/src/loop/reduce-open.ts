@@ -1,4 +1,6 @@
 import { TreadleError } from '../errors.ts';
+import type { ToolCallBlock } from '../messages/content.ts';
+import type { AssistantMessage } from '../messages/message.ts';
 import type { CallState, RunState, SessionState, TurnState } from './state.ts';
 
 /** The open run, which the event must be of. */
@@ -37,4 +39,33 @@ export function callOf(
     'journal_corrupt',
     `Session ${state.sessionId}: event ${event.seq} (${event.type}) names the call ${event.callId}, which isn't in the turn.`,
   );
+}
+
+/** The calls that a message asks for, with nothing done about them yet. */
+export function callsOf(message: AssistantMessage): CallState[] {
+  return message.content
+    .filter((block): block is ToolCallBlock => block.type === 'tool_call')
+    .map((block) => ({
+      callId: block.callId,
+      name: block.name,
+      arguments: block.arguments,
+      problem: block.problem,
+      status: 'requested',
+      epoch: 0,
+      attempt: 0,
+      runs: 'server',
+      replay: 'never',
+      approvalId: null,
+      askedArguments: null,
+      asked: 0,
+      decision: null,
+      decisionMessage: null,
+      answer: null,
+      result: null,
+      childSessionId: null,
+      paused: null,
+      overruled: false,
+      expiresAt: null,
+      isForked: false,
+    }));
 }

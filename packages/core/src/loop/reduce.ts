@@ -2,8 +2,7 @@ import type { DurableEvent, QueueKind } from '../events/events.ts';
 import { needsBlob } from '../blobs/move-out.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import type { ToolCallBlock, ToolResultContent } from '../messages/content.ts';
-import type { AssistantMessage } from '../messages/message.ts';
+import type { ToolResultContent } from '../messages/content.ts';
 import { anchorOf } from '../context/measure.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
@@ -14,11 +13,11 @@ import { branchesEnded } from './reduce-branches.ts';
 import { compacted, compactionFailed, handOver, replaceView, spend } from './reduce-compaction.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
-import { callOf, openRun, openTurn } from './reduce-open.ts';
+import { callOf, callsOf, openRun, openTurn } from './reduce-open.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
-import { turnOutcome, waitingRuns, type CallState, type RunState, type SessionState } from './state.ts';
+import { turnOutcome, waitingRuns, type RunState, type SessionState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
@@ -284,34 +283,6 @@ function promptMessageAdded(state: SessionState, run: RunState): void {
   run.promptAdded += 1;
   const { input } = state.inbox.find(({ seq }) => seq === run.inputSeq) ?? {};
   if (input?.type === 'prompt' && run.promptAdded >= input.messages.length) consume(state, run.inputSeq);
-}
-
-function callsOf(message: AssistantMessage): CallState[] {
-  return message.content
-    .filter((block): block is ToolCallBlock => block.type === 'tool_call')
-    .map((block) => ({
-      callId: block.callId,
-      name: block.name,
-      arguments: block.arguments,
-      problem: block.problem,
-      status: 'requested',
-      epoch: 0,
-      attempt: 0,
-      runs: 'server',
-      replay: 'never',
-      approvalId: null,
-      askedArguments: null,
-      asked: 0,
-      decision: null,
-      decisionMessage: null,
-      answer: null,
-      result: null,
-      childSessionId: null,
-      paused: null,
-      overruled: false,
-      expiresAt: null,
-      isForked: false,
-    }));
 }
 
 function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void {
