@@ -1,4 +1,5 @@
 // A command in the background: the model starts a server, goes on at once, looks at what it has printed, and ends it.
+// Nothing of it is left when the session is closed.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
