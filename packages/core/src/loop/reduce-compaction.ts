@@ -13,6 +13,12 @@ export function spend(run: RunState, usage: Usage, cost: number | null): void {
   run.cost = run.cost === null || cost === null ? null : run.cost + cost;
 }
 
+/** A message joins the view. */
+export function addToView(state: SessionState, message: Message): void {
+  state.view.push(message);
+  if (needsBlob(message)) state.needsBlobs = true;
+}
+
 /** A new conversation takes the place of the old one: nothing that was known of that one holds. */
 export function replaceView(state: SessionState, messages: readonly Message[]): void {
   state.view = [...messages];

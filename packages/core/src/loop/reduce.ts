@@ -1,5 +1,4 @@
 import type { DurableEvent, QueueKind } from '../events/events.ts';
-import { needsBlob } from '../blobs/move-out.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { ToolResultContent } from '../messages/content.ts';
@@ -10,7 +9,7 @@ import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { branchesEnded } from './reduce-branches.ts';
-import { compacted, compactionFailed, handOver, replaceView, spend } from './reduce-compaction.ts';
+import { addToView, compacted, compactionFailed, handOver, replaceView, spend } from './reduce-compaction.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
 import { callOf, callsOf, openRun, openTurn } from './reduce-open.ts';
@@ -260,9 +259,8 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   const { message } = event;
   if (event.inputSeq === run.inputSeq) promptMessageAdded(state, run);
   else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
-  if (event.inView) state.view.push(message);
+  if (event.inView) addToView(state, message);
   if (state.tasks && event.notice?.type === 'task') tasks.taskDelivered(state.tasks, event.notice.taskId);
-  if (needsBlob(message)) state.needsBlobs = true;
   noteSlot(state.slots, message);
   if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
     state.notes = state.notes.filter(({ id }) => id !== message.id);
@@ -416,11 +414,7 @@ function runEnded(state: SessionState, { runId, inputSeq, handoff }: EventOf<'ru
 function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   const run = openRun(state, event);
   const turn = openTurn(state, event);
-  for (const { result } of turn.calls) {
-    if (!result) continue;
-    state.view.push(result);
-    if (needsBlob(result)) state.needsBlobs = true;
-  }
+  for (const { result } of turn.calls) if (result) addToView(state, result);
   for (const [key, { turnIndex }] of state.decisions) if (turnIndex === event.turnIndex) state.decisions.delete(key);
   run.last = turnOutcome(turn);
   run.turn = null;
