@@ -19,7 +19,7 @@ export interface AgentSubAgents {
 }
 
 /** How deep sub-agents are nested below an agent that is nobody's, when it doesn't say. */
-export const DEFAULT_MAX_DEPTH = 1;
+const DEFAULT_MAX_DEPTH = 1;
 const DEFAULT_MAX_CHILDREN = 16;
 
 /** Limits of a sub-agent's run where neither its definition nor its tool names others. */

@@ -337,7 +337,11 @@ async function answered(
   }
   const { approvalId } = call;
   if (!permissions.terminal.isThere) return null;
-  const typed = await askPermission(call, await questionOf(journal, session.id, approvalId), permissions);
+  const typed = await askPermission(
+    call,
+    await questionOf(journal, call.sessionId ?? session.id, approvalId),
+    permissions,
+  );
   return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
 }
 
