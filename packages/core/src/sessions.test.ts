@@ -11,6 +11,7 @@ import {
   openSession,
   rerunSession,
   sessionsOf,
+  sessionTree,
   type Journal,
   type Message,
   type Session,
@@ -417,6 +418,11 @@ describe('going on with the latest session', () => {
     expect((await second.prompt('Hello').result).runId).toBe(`${second.id}.scripted.scripted.1`);
     expect((await journal.list()).sessions[0]).toMatchObject({
       previous: { sessionId: first.id, lastActiveAt, thresholdMs: 1000 },
+    });
+    expect(sessionTree(await logOf(journal, second.id)).formation).toEqual({
+      kind: 'inactivity',
+      at: clock.now(),
+      thresholdMs: 1000,
     });
     await expect(openLatest(agentWith(), { journal, rotateAfterMs: Number.NaN })).rejects.toMatchObject({
       code: 'invalid_definition',

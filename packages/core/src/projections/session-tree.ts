@@ -115,7 +115,10 @@ export interface SessionTreeOptions {
   readonly deltas?: boolean;
   /** True when nobody goes on with what is open: such runs are then `aborted`. Default false. */
   readonly isOver?: boolean;
-  /** When the agent was active before this session: one that began later than that and the threshold is of inactivity. */
+  /**
+   * When the agent was active before this session, where its creation doesn't say: one that began later than that and the
+   * threshold is of inactivity.
+   */
   readonly inactivity?: { readonly lastActiveAt: number; readonly thresholdMs: number };
 }
 
@@ -231,7 +234,7 @@ export function sessionTreeFold(options: SessionTreeOptions = {}): SessionTreeFo
       agentId,
       createdAt: created?.at ?? firstAt,
       lastActiveAt: lastAt,
-      formation: formationOf(created?.at ?? null, firstAt, options.inactivity),
+      formation: formationOf(created?.at ?? null, firstAt, created?.previous ?? options.inactivity),
       metadata: created?.metadata ?? null,
       fork: created?.fork ?? null,
       parentSpawn: spawnRefOf(created),
