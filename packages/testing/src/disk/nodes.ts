@@ -39,7 +39,7 @@ export const newFolder = (): FolderNode => ({
   mtimeMs: Date.now(),
 });
 
-export function changed(bytes: Buffer, change: FileChange): Buffer {
+function changed(bytes: Buffer, change: FileChange): Buffer {
   if ('length' in change) {
     return change.length <= bytes.length ? bytes.subarray(0, change.length) : resized(bytes, change.length);
   }
