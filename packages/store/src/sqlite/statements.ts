@@ -26,7 +26,8 @@ const SOURCES = {
     SELECT (leases.session << 32) + ${whole(':expected')} + 1, :at, 0, :body, :sum FROM leases
     WHERE leases.session = ${SESSION} AND leases.epoch = :epoch
       AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32))
-        = (leases.session << 32) + ${whole(':expected')}`,
+        = (leases.session << 32) + ${whole(':expected')}
+    RETURNING id`,
   appendedAfter: `
     SELECT 1 FROM events
     WHERE id > (${whole(':session')} << 32) + ${whole(':seq')} AND id < ((${whole(':session')} + 1) << 32) AND posted = 0
@@ -77,11 +78,23 @@ const SOURCES = {
   dataVersion: 'PRAGMA data_version',
 } as const;
 
+/** Rows that one statement adds at most: what it costs to run one is more than what a row costs. */
+export const ROWS_AT_ONCE = 16;
+
 /** An open file with its statements, each prepared when it is first used. */
-export type Store = { readonly db: DatabaseSync } & Readonly<Record<keyof typeof SOURCES, StatementSync>>;
+export type Store = {
+  readonly db: DatabaseSync;
+  /** Adds so many events that nobody has posted, each as `id, at, body, sum`. */
+  addRows(count: number): StatementSync;
+} & Readonly<Record<keyof typeof SOURCES, StatementSync>>;
 
 export function prepareStore(db: DatabaseSync): Store {
-  const store = { db };
+  const adding: StatementSync[] = [];
+  const addRows = (count: number): StatementSync =>
+    (adding[count] ??= db.prepare(
+      `INSERT INTO events (id, at, posted, body, sum) VALUES ${Array(count).fill('(?, ?, 0, ?, ?)').join(', ')}`,
+    ));
+  const store = { db, addRows };
   for (const [name, source] of Object.entries(SOURCES)) {
     let statement: StatementSync | undefined;
     Object.defineProperty(store, name, { get: () => (statement ??= db.prepare(source)) });

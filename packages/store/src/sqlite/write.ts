@@ -1,7 +1,7 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
 import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
 import { transaction } from './database.ts';
-import type { SessionRow, Store } from './statements.ts';
+import { ROWS_AT_ONCE, type SessionRow, type Store } from './statements.ts';
 import { sumOf, type SummedRow } from './sum.ts';
 import { findSession } from './statements.ts';
 
@@ -94,24 +94,45 @@ function writeAll(
 ): boolean {
   const [first] = bodies;
   if (!first) return true;
-  const writeFirst = (): boolean => {
+  /** The row it made: its session is in the upper half. */
+  const writeFirst = (): number | undefined => {
     const row = { seq: expected + 1, at: first.at, posted: 0, body: texts[0] ?? '' };
-    return store.append.run({ name, epoch, expected, at: row.at, body: row.body, sum: sumOf(row) }).changes === 1;
+    const values = { name, epoch, expected, at: row.at, body: row.body, sum: sumOf(row) };
+    return (store.append.get(values) as { readonly id: number } | undefined)?.id;
   };
-  if (bodies.length === 1 && first.type !== 'input_received') return writeFirst();
+  if (bodies.length === 1 && first.type !== 'input_received') return writeFirst() !== undefined;
   return transaction(store.db, () => {
     // Only the first can miss: from then on the lock is ours.
-    if (!writeFirst()) return false;
-    const { id: session } = sessionOf(store, name);
+    const firstId = writeFirst();
+    if (firstId === undefined) return false;
+    addRows(store, firstId - 1, expected, bodies, texts);
+    const session = Math.floor(firstId / 2 ** 32);
     for (const [index, body] of bodies.entries()) {
-      const seq = expected + index + 1;
-      if (index > 0) addEvent(store, session, { seq, at: body.at, posted: 0, body: texts[index] ?? '' });
       if (body.type !== 'input_received') continue;
-      noteInput(store, session, body.key, body.input, seq);
+      noteInput(store, session, body.key, body.input, expected + index + 1);
       noteFacts(store, session, body);
     }
     return true;
   });
+}
+
+/** Adds all but the first, several at once. `base` is the row before the first. */
+function addRows(
+  store: Store,
+  base: number,
+  expected: number,
+  bodies: readonly DurableEventBody[],
+  texts: readonly string[],
+): void {
+  for (let from = 1; from < bodies.length; from += ROWS_AT_ONCE) {
+    const values: (bigint | number | string)[] = [];
+    for (let index = from; index < Math.min(from + ROWS_AT_ONCE, bodies.length); index += 1) {
+      const row = { seq: expected + index + 1, at: bodies[index]?.at ?? 0, posted: 0, body: texts[index] ?? '' };
+      // A number would arrive as floating point.
+      values.push(BigInt(base + index + 1), row.at, row.body, sumOf(row));
+    }
+    store.addRows(values.length / 4).run(...values);
+  }
 }
 
 export function appendEvents(
