@@ -7,7 +7,7 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ['packages/*/src/**/*.system.test.ts', 'scripts/**/*.system.test.ts'],
+    include: ['packages/*/src/**/*.system.test.ts', 'scripts/**/*.system.test.ts', 'examples/**/*.system.test.ts'],
     exclude: configDefaults.exclude,
   },
 });

@@ -46,3 +46,5 @@ export type { FolderCopiesOptions } from './copies/folder-copies.ts';
 export { rewindSession } from './rewind/rewind.ts';
 export type { RewindOptions, RewindReport } from './rewind/rewind.ts';
 export type { RewindAction, RewoundFileReport } from './rewind/restore.ts';
+export { describeChange } from './text/diff.ts';
+export type { LineChange } from './text/diff.ts';

@@ -43,7 +43,7 @@ export interface GenerateCodeOptions {
 }
 
 /** A message as a frame. */
-export const generateCodeFrame = (message: GenerateCodeMessage): Frame => ({ data: JSON.stringify(message) });
+const generateCodeFrame = (message: GenerateCodeMessage): Frame => ({ data: JSON.stringify(message) });
 
 /** What is told of all variants before anything of one: how many there are. */
 export const variantCount = (count: number): Frame =>

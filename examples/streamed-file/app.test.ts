@@ -1,0 +1,180 @@
+import type { Model } from '@treadle/core';
+import type { GenerateCodeMessage } from '@treadle/server';
+import { scriptedModel } from '@treadle/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startApp, type App, type AppOptions } from './app.ts';
+import { readRequest, RequestProblem } from './request.ts';
+
+async function start(options: AppOptions): Promise<App> {
+  const app = await startApp(options);
+  onTestFinished(async () => {
+    await app.close(0);
+  });
+  return app;
+}
+
+/** Sends a request and takes all that comes until the socket is closed. */
+async function ask(app: App, request: unknown, token = app.token) {
+  const socket = new WebSocket(app.url.replace('http', 'ws') + '/generate-code', [
+    'treadle.v1',
+    `treadle.token.${Buffer.from(token).toString('base64url')}`,
+  ]);
+  const messages: GenerateCodeMessage[] = [];
+  socket.addEventListener('open', () => socket.send(JSON.stringify(request)));
+  socket.addEventListener('message', ({ data }) => messages.push(JSON.parse(data as string) as GenerateCodeMessage));
+  const code = await new Promise<number>((resolve) => {
+    socket.addEventListener('close', (event) => resolve(event.code));
+  });
+  return { messages, code };
+}
+
+const writer = (id: string, content: string) =>
+  scriptedModel([{ toolCalls: [{ name: 'create_file', arguments: { content } }] }, 'Done.'], { id });
+
+const prompt = { text: 'A page for a bakery.', images: [], videos: [] };
+
+describe('the application', () => {
+  it('makes four variants over the models there are, each by itself, in the order of the protocol', async () => {
+    const models: Model[] = [
+      writer('a', '<p>A</p>'),
+      writer('b', '<p>B</p>'),
+      scriptedModel([{ error: { kind: 'auth', message: 'No such key.' } }], { id: 'c' }),
+      writer('d', '<p>D</p>'),
+    ];
+    const app = await start({ models: () => models });
+    const { messages, code } = await ask(app, { prompt });
+    expect(messages[0]).toEqual({ type: 'variantCount', variantIndex: 0, value: '4' });
+    expect(messages.slice(1, 5).map(({ type, variantIndex }) => [type, variantIndex])).toEqual(
+      [0, 1, 2, 3].map((index) => ['status', index]),
+    );
+    expect(messages[5]?.data).toEqual({ models: ['scripted/a', 'scripted/b', 'scripted/c', 'scripted/d'] });
+    const endOf = (index: number) =>
+      messages
+        .filter(
+          ({ variantIndex, type }) => variantIndex === index && type !== 'variantCount' && type !== 'variantModels',
+        )
+        .slice(-2)
+        .map(({ type, value }) => [type, value]);
+    expect(endOf(0)).toEqual([
+      ['setCode', '<p>A</p>'],
+      ['variantComplete', 'The variant is complete.'],
+    ]);
+    expect(endOf(2).at(-1)).toEqual(['variantError', 'No such key.']);
+    expect(endOf(3)[0]).toEqual(['setCode', '<p>D</p>']);
+    expect(code).toBe(1000);
+  });
+
+  it('makes two variants of an update, which know the file and the options', async () => {
+    const model = scriptedModel(
+      () => ({ toolCalls: [{ name: 'edit_file', arguments: { old_text: 'Hi', new_text: 'Hello' } }] }),
+      { id: 'm' },
+    );
+    const edits: Model = {
+      ...model,
+      stream: (request, signal) => (isAnswered(request.messages) ? done : model).stream(request, signal),
+    };
+    const done = scriptedModel(() => 'Done.', { id: 'm' });
+    const app = await start({ models: () => [edits] });
+    const fileState = { path: 'a.html', content: '<h1>Hi</h1>' };
+    const request = { generationType: 'update', prompt, fileState, optionCodes: ['<h1>Hi</h1>'] };
+    const { messages } = await ask(app, request);
+    expect(messages[0]?.value).toBe('2');
+    const finals = messages.filter(({ type }) => type === 'setCode').map(({ value }) => value);
+    expect(new Set(finals)).toEqual(new Set(['<h1>Hello</h1>']));
+    expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['create_file', 'edit_file', 'retrieve_option']);
+    expect(JSON.stringify(model.requests[0]?.messages)).toContain('This is the file as it is now');
+  });
+
+  it('stops a variant that calls tools for ever after 20 turns', async () => {
+    const endless = scriptedModel(
+      ({ messages }) => ({ toolCalls: [{ name: 'create_file', arguments: { content: `<p>${messages.length}</p>` } }] }),
+      { id: 'endless' },
+    );
+    const app = await start({ models: () => [endless] });
+    const { messages, code } = await ask(app, { prompt });
+    const results = messages.filter(({ type, variantIndex }) => type === 'toolResult' && variantIndex === 0);
+    expect(results).toHaveLength(20);
+    expect(messages.filter(({ type }) => type === 'variantError')).toHaveLength(4);
+    expect(messages.at(-1)).toMatchObject({ type: 'error', value: 'All variants failed.' });
+    expect(code).toBe(4332);
+  });
+
+  it('writes with the offline model where there is no key', async () => {
+    const app = await start({});
+    const text = 'Create index.html, a small page titled "Hello" with the text "Welcome"';
+    const { messages } = await ask(app, { prompt: { text } });
+    expect(messages.find(({ type }) => type === 'variantModels')?.data?.['models']).toEqual(
+      Array(4).fill('offline/offline-1'),
+    );
+    expect(messages.filter(({ type }) => type === 'variantComplete')).toHaveLength(4);
+    expect(messages.findLast(({ type }) => type === 'setCode')?.value).toContain('Welcome');
+    expect(
+      messages
+        .filter(({ type }) => type === 'assistant')
+        .map(({ value }) => value)
+        .join(''),
+    ).toContain('offline model');
+  });
+
+  it.each([
+    [{ prompt: { text: '' } }, 'The prompt is empty'],
+    [{ prompt, generatedCodeConfig: 'cobol' }, 'generatedCodeConfig must be one of'],
+    [{ prompt, generationType: 'update' }, 'An update needs a history or the file'],
+    [[], 'The request must be a JSON object'],
+  ])('refuses %j with an error and the close code of the protocol', async (request, message) => {
+    const { messages, code } = await ask(await start({ models: () => [writer('a', '<p>A</p>')] }), request);
+    expect(messages).toEqual([{ type: 'error', variantIndex: 0, value: expect.stringContaining(message) as unknown }]);
+    expect(code).toBe(4332);
+  });
+
+  it('lets in nobody without the token, from another origin or under another name', async () => {
+    const app = await start({});
+    expect((await ask(app, { prompt }, 'a-token-of-another-kind')).messages).toEqual([]);
+    const upgrade = (headers: Record<string, string>) =>
+      fetch(`${app.url}/v1/sessions`, { headers: { authorization: `Bearer ${app.token}`, ...headers } });
+    expect((await upgrade({})).status).toBe(200);
+    expect((await upgrade({ origin: 'https://evil.example' })).status).toBe(403);
+    expect((await upgrade({ authorization: '' })).status).toBe(401);
+  });
+
+  it('serves its page and the previews under policies of their own, without the token', async () => {
+    const app = await start({});
+    const [page, preview] = await Promise.all(['/', '/preview'].map((path) => fetch(`${app.url}${path}`)));
+    expect(page?.headers.get('content-security-policy')).toContain("script-src 'self';");
+    const policy = preview?.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain('sandbox allow-scripts;');
+    expect(policy).not.toContain('allow-same-origin');
+    expect(policy).toContain("connect-src 'none'");
+    expect((await page?.text()) ?? app.token).not.toContain(app.token);
+  });
+});
+
+const isAnswered = (messages: readonly { readonly role: string }[]): boolean =>
+  messages.some(({ role }) => role === 'tool');
+
+describe('a request', () => {
+  const history = [
+    { role: 'user', text: 'A page.', images: ['data:image/png;base64,AAAA'] },
+    { role: 'assistant', text: 'Here:\n```html\n<h1>1</h1>\n```' },
+    { role: 'user', text: 'Make it blue.' },
+  ];
+
+  it('with a history goes on with its last message, and knows the file from the last answer', () => {
+    const { history: before, prompt: asked, file } = readRequest(JSON.stringify({ generationType: 'update', history }));
+    expect(before.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(before[0]?.content[0]).toMatchObject({ type: 'text', text: expect.stringContaining('Tailwind') as unknown });
+    expect(before[0]?.content[1]).toEqual({ type: 'image', mediaType: 'image/png', data: 'AAAA' });
+    expect(asked).toEqual([{ type: 'text', text: 'Make it blue.' }]);
+    expect(file).toEqual({ path: 'index.html', content: '<h1>1</h1>' });
+  });
+
+  it('with the file in it takes that one', () => {
+    const fileState = { path: 'b.html', content: '<h1>2</h1>' };
+    expect(readRequest(JSON.stringify({ generationType: 'update', history, fileState })).file).toEqual(fileState);
+  });
+
+  it('with images elsewhere than in it is refused', () => {
+    const images = ['http://169.254.169.254/latest'];
+    expect(() => readRequest(JSON.stringify({ prompt: { text: 'x', images } }))).toThrow(RequestProblem);
+  });
+});
