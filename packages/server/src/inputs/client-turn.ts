@@ -53,7 +53,7 @@ export function textAt(value: unknown, path: string): string {
 }
 
 /** A `data:` URL as the media type and base64 that it is; null for any other address. */
-export function dataUrl(url: string): { readonly mediaType: string; readonly data: string } | null {
+function dataUrl(url: string): { readonly mediaType: string; readonly data: string } | null {
   const match = /^data:([^;,]+);base64,([A-Za-z0-9+/=]*)$/.exec(url);
   return match ? { mediaType: match[1] ?? '', data: match[2] ?? '' } : null;
 }

@@ -20,14 +20,20 @@ const SEPARATOR = Buffer.from(',"event":');
 const NEWLINE = 0x0a;
 
 export function recordLine(seq: number, posted: boolean, event: DurableEventBody, synced: number): Buffer {
-  const body = JSON.stringify(event);
-  const length = Buffer.byteLength(body);
-  const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${length},"sum":"${sumOf(body, synced)}"`;
-  return Buffer.from(`${head},"event":${body}}\n`);
+  // Made into bytes once: its length, its checksum and the line are all of them.
+  const body = Buffer.from(JSON.stringify(event));
+  const sum = sumOf(body, synced);
+  const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${body.length},"sum":"${sum}","event":`;
+  const line = Buffer.allocUnsafe(head.length + body.length + 2);
+  line.write(head, 'latin1');
+  line.set(body, head.length);
+  line[line.length - 2] = 0x7d;
+  line[line.length - 1] = NEWLINE;
+  return line;
 }
 
 /** Of the event's bytes; of what was synced then, too, where it is noted. */
-const sumOf = (bytes: Uint8Array | string, synced: number | undefined): string =>
+const sumOf = (bytes: Uint8Array, synced: number | undefined): string =>
   crc32(bytes, synced === undefined ? 0 : (synced + 1) >>> 0)
     .toString(16)
     .padStart(8, '0');

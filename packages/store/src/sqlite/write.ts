@@ -94,18 +94,18 @@ function writeAll(
 ): boolean {
   const [first] = bodies;
   if (!first) return true;
-  /** The row it made: its session is in the upper half. */
-  const writeFirst = (): number | undefined => {
-    const row = { seq: expected + 1, at: first.at, posted: 0, body: texts[0] ?? '' };
-    const values = { name, epoch, expected, at: row.at, body: row.body, sum: sumOf(row) };
-    return (store.append.get(values) as { readonly id: number } | undefined)?.id;
-  };
-  if (bodies.length === 1 && first.type !== 'input_received') return writeFirst() !== undefined;
+  const text = texts[0] ?? '';
+  const sum = sumOf({ seq: expected + 1, at: first.at, posted: 0, body: text });
+  // A number would arrive as floating point.
+  const values = [BigInt(expected), first.at, text, sum, name, epoch] as const;
+  if (bodies.length === 1 && first.type !== 'input_received') return store.append.run(...values).changes === 1;
   return transaction(store.db, () => {
     // Only the first can miss: from then on the lock is ours.
-    const firstId = writeFirst();
-    if (firstId === undefined) return false;
+    const made = store.appendFirst.get(...values) as { readonly id: number } | undefined;
+    if (!made) return false;
+    const firstId = made.id;
     addRows(store, firstId - 1, expected, bodies, texts);
+    // A row's session is in its upper half.
     const session = Math.floor(firstId / 2 ** 32);
     for (const [index, body] of bodies.entries()) {
       if (body.type !== 'input_received') continue;
