@@ -1,9 +1,8 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
 import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
 import { transaction } from './database.ts';
-import { ROWS_AT_ONCE, type SessionRow, type Store } from './statements.ts';
+import { findSession, ROWS_AT_ONCE, type SessionRow, type Store } from './statements.ts';
 import { sumOf, type SummedRow } from './sum.ts';
-import { findSession } from './statements.ts';
 
 export function sessionOf(store: Store, name: string): SessionRow {
   const row = findSession(store, name);
