@@ -25,6 +25,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
   client: { packages: [CORE], node: false },
+  otel: { packages: [CORE], node: false },
   testing: { packages: [CORE], node: true },
   treadle: {
     packages: [
