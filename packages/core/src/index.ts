@@ -10,6 +10,8 @@ export type { PromptSections } from './model/prompted/prompt.ts';
 export { createPartialJson, type PartialJson } from './model/partial-json.ts';
 export * from './events/events.ts';
 export type { FileCheckpointedEvent, FilesRewoundEvent, RewoundFile } from './events/files.ts';
+export type { FilesGeneratedEvent, GeneratedFile } from './events/generated-files.ts';
+export type { ModelFile, ModelFiles, ReadModelFileOptions } from './model/files.ts';
 export * from './journal/journal.ts';
 export * from './journal/memory.ts';
 export * from './journal/support.ts';
@@ -89,6 +91,7 @@ export type {
 } from './tasks/task.ts';
 export * from './projections/conversations.ts';
 export * from './projections/cost-table.ts';
+export * from './projections/generated-files.ts';
 export * from './projections/rewind.ts';
 export * from './projections/run-log.ts';
 export * from './projections/run-result.ts';

@@ -1,5 +1,5 @@
-import { systemClock } from '@treadle/core';
-import type { Clock, Http, Model, ModelRequest, ModelStream, Usage } from '@treadle/core';
+import { errorText, systemClock } from '@treadle/core';
+import type { Clock, Http, HttpResponse, Model, ModelFiles, ModelRequest, ModelStream, Usage } from '@treadle/core';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
@@ -7,6 +7,13 @@ import type { Redact } from './errors/redact.ts';
 import { createModelStream } from './model-stream.ts';
 import type { StreamSetup } from './model-stream.ts';
 import type { Protocol } from './protocols/protocol.ts';
+
+/** What reading a provider's files needs of a model: its address, its credentials and what keeps them out of errors. */
+export interface FilesWire {
+  /** `path` is below the base URL. Redirects are not followed. */
+  get(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpResponse>;
+  redact(text: string): string;
+}
 
 /** Everything a {@link Model} of a wire is made of. */
 export interface WireModelOptions {
@@ -21,6 +28,8 @@ export interface WireModelOptions {
   /** Adds to the headers of each request what can't be known beforehand. */
   readonly credentials?: CredentialProvider;
   readonly http: Http;
+  /** Reads the provider's files, where it keeps any. */
+  readonly files?: (wire: FilesWire) => ModelFiles;
   readonly contextWindow?: number;
   /** Tokens of a reply at most. */
   readonly outputLimit?: number;
@@ -92,6 +101,17 @@ export function wireModel(options: WireModelOptions): Model {
       return { url, headers: { ...wire.headers, ...options.headers }, body: wire.body };
     },
   };
+  const files = options.files?.({
+    async get(filePath, headers, signal) {
+      try {
+        const fileUrl = withPath(options.baseUrl, filePath);
+        return await setup.http({ method: 'GET', url: fileUrl, headers: { ...headers, ...options.headers }, signal });
+      } catch (error) {
+        throw new Error(setup.redact(errorText(error)), { cause: error });
+      }
+    },
+    redact: (text) => setup.redact(text),
+  });
   const structuredOutput = protocol.structuredOutput?.(modelId);
   return {
     provider,
@@ -99,6 +119,7 @@ export function wireModel(options: WireModelOptions): Model {
     ...(structuredOutput === undefined ? {} : { structuredOutput }),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
+    ...(files === undefined ? {} : { files }),
     ...(options.cost === undefined ? {} : { cost: options.cost }),
     stream: (request: ModelRequest, signal: AbortSignal): ModelStream => ({
       [Symbol.asyncIterator]: () => createModelStream(setup, request, signal),

@@ -7,6 +7,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   session_created: true,
   file_checkpointed: true,
   files_rewound: true,
+  files_generated: true,
   drive_started: true,
   input_received: true,
   input_rejected: true,

@@ -1,6 +1,7 @@
 import type { PreviousSession } from './about-sessions.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { FileCheckpointedEvent, FilesRewoundEvent } from './files.ts';
+import type { FilesGeneratedEvent } from './generated-files.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
@@ -83,6 +84,7 @@ interface InTurn extends InRun {
 export type DurableEventBody =
   | FileCheckpointedEvent
   | FilesRewoundEvent
+  | FilesGeneratedEvent
   | {
       readonly type: 'session_created';
       readonly at: number;

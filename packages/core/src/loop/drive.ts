@@ -12,6 +12,7 @@ import { noteInput } from './checkpoint.ts';
 import { callModel } from './call-model.ts';
 import { compact } from './compact.ts';
 import type { PerformContext } from './context.ts';
+import { filesDue, keepFiles } from './keep-files.ts';
 import { decide } from './decide.ts';
 import { hookObservers } from './hook-observers.ts';
 import { createInterrupt, type Interrupt } from './interrupt.ts';
@@ -188,8 +189,10 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       }
       if (step.type === 'record') {
         // A run that would end well waits while its prompt is still arriving, and for what it has in the background.
+        const due = filesDue(context, step);
         const isHeld = input.isOpen || (state.tasks !== null && waitsForTasks(state.tasks, agent));
         if (isHeld && interrupt.reason === null && endsWell(step)) await waitUntil(context, null);
+        else if (due.length > 0) await keepFiles(context, due);
         else await log.tryRecord(step.events);
       } else if (step.type === 'wait') await waitUntil(context, step.until);
       else if (step.type === 'decide') await decide(context, step.questions);

@@ -10,6 +10,7 @@ import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
 import { branchesEnded } from './reduce-branches.ts';
 import { addToView, compacted, compactionFailed, handOver, replaceView, spend } from './reduce-compaction.ts';
+import { filesGenerated, noteFiles } from './reduce-files.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
 import { callOf, callsOf, openRun, openTurn } from './reduce-open.ts';
@@ -120,6 +121,8 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'file_checkpointed':
     case 'files_rewound':
       return;
+    case 'files_generated':
+      return filesGenerated(state, event);
     case 'branches_started':
       openRun(state, event).branches = { all: event.branches };
       return;
@@ -268,6 +271,7 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   foldMessage(run, event);
   if (message.role !== 'assistant') return;
   run.lastMessage = message;
+  noteFiles(run, message);
   if (event.fromBranch === undefined) spend(run, message.usage, message.cost);
   if (event.inView) state.anchor = anchorOf(message, state.view.length - 1) ?? state.anchor;
   if (message.containerId !== undefined) state.container = { provider: message.provider, id: message.containerId };

@@ -136,7 +136,7 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 3,
+      version: 4,
       digests: {
         'v1-conversation': '179hbc8.hkeh29',
         'v1-everything': '1igf4bj.19u2293',

@@ -1,3 +1,4 @@
+import type { GeneratedFile } from '../events/generated-files.ts';
 import type { BranchRef } from '../events/branches.ts';
 import type {
   ApprovalExtras,
@@ -112,6 +113,14 @@ export interface SucceededCall {
   readonly arguments: JsonObject;
 }
 
+/** A file that a result of the open run has named, and that no `files_generated` has told of since. */
+export interface SeenFile {
+  readonly fileId: string;
+  readonly provider: string;
+  readonly firstTurn: number;
+  lastTurn: number;
+}
+
 /** The open run. */
 export interface RunState {
   readonly runId: string;
@@ -136,6 +145,8 @@ export interface RunState {
   usage: Usage;
   /** Null once any part of it is unknown. */
   cost: number | null;
+  /** Present while there are files that its results of provider tools name, and no `files_generated` has told of them. */
+  seenFiles?: SeenFile[];
   /** Calls that started sub-agents. */
   children: number;
   /** The model's last message, whatever came of it. */
@@ -203,6 +214,8 @@ export interface SessionState {
   spawnedBy: SpawnedBy | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
+  /** Present once files of the provider's are kept as blobs: these, the oldest first. */
+  keptFiles?: readonly Pick<GeneratedFile, 'fileId' | 'provider' | 'name' | 'mediaType' | 'blob'>[];
 }
 
 /** What a call came to that money was set aside for. */

@@ -1,3 +1,4 @@
+import type { ModelFiles } from './files.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { AssistantContent, ToolCallBlock } from '../messages/content.ts';
 import type { ModelMessage } from '../messages/message.ts';
@@ -154,4 +155,6 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): ModelStream;
   /** US dollars for this usage, or null when the price or a count is unknown. */
   cost?(usage: Usage): number | null;
+  /** The files that its provider keeps; absent where they can't be read. */
+  readonly files?: ModelFiles;
 }

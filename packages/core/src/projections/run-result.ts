@@ -1,4 +1,5 @@
 import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunEnd, SessionInput } from '../events/events.ts';
+import type { GeneratedFile } from '../events/generated-files.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
@@ -36,7 +37,7 @@ export interface RunResult {
   readonly cacheHitRate: number | null;
   /** Model calls. */
   readonly turns: number;
-  /** Files that tools and the model produced. */
+  /** Files that tools, the provider's own among them, and the model produced. */
   readonly files: readonly FileBlock[];
   /** The provider's container, when it used one. */
   readonly containerId: string | null;
@@ -135,6 +136,21 @@ export function runResultFold(runId: string): RunResultFold {
     if (event.type === 'tool_ended' && event.files) files.push(...event.files);
   }
 
+  /** Seen again in a run that went on, it stands once. */
+  function addGenerated({ fileId, provider, name, mediaType, blob }: GeneratedFile): void {
+    const at = files.findIndex((file) => file.fileId === fileId && file.provider === provider);
+    const block: FileBlock = {
+      type: 'file',
+      mediaType: mediaType ?? 'application/octet-stream',
+      ...(name === undefined ? {} : { name }),
+      ...(blob ? { blob } : {}),
+      fileId,
+      provider,
+    };
+    if (at < 0) files.push(block);
+    else files[at] = block;
+  }
+
   function lost(inputSeq: number): UndeliveredMessage[] {
     const message = queue.get(inputSeq);
     return message ? [message] : [];
@@ -166,6 +182,7 @@ export function runResultFold(runId: string): RunResultFold {
         if (event.inputSeq !== undefined) queue.delete(event.inputSeq);
         addMessage(event.message, event.inView, event.fromBranch !== undefined);
       } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
+      else if (event.type === 'files_generated') for (const file of event.files) addGenerated(file);
       else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
       else if (event.type === 'message_discarded' && event.reason === 'interrupted') spend(UNKNOWN_USAGE, null);
       else if (event.type === 'compacted' || event.type === 'compaction_failed') {

@@ -6,6 +6,7 @@ import type { CredentialProvider } from '../auth/credentials.ts';
 import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
 import { anthropicMessages } from '../protocols/anthropic-messages.ts';
 import type { AnthropicQuirks } from '../protocols/anthropic-quirks.ts';
+import { anthropicFiles } from './anthropic-files.ts';
 import { deploymentModel, firstSet } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 
@@ -47,6 +48,7 @@ const deploymentOf = (quirks: AnthropicQuirks | undefined): Deployment => ({
     const token = firstSet(env, [TOKEN_VARIABLE]);
     return token === undefined ? undefined : oauth(token);
   },
+  files: anthropicFiles,
   catalogue: ANTHROPIC_ROWS,
 });
 

@@ -1,11 +1,12 @@
 import { TreadleError } from '@treadle/core';
-import type { Clock, Http, Model } from '@treadle/core';
+import type { Clock, Http, Model, ModelFiles } from '@treadle/core';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { modelFacts } from '../catalogue/facts.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel } from '../model.ts';
+import type { FilesWire } from '../model.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 
 /** A place where a wire protocol is spoken. A row of data: everything a provider needs besides its protocol's code. */
@@ -28,6 +29,8 @@ export interface Deployment {
   readonly credentials?: (env: Environment) => CredentialProvider | undefined;
   /** The environment variables that `credentials` reads. */
   readonly credentialVariables?: readonly string[];
+  /** Reads the files that it keeps, where it has an API for them. */
+  readonly files?: (wire: FilesWire) => ModelFiles;
   /** What is known about its models. */
   readonly catalogue?: readonly CatalogueRow[];
   /** What its models have for the option of this name when it isn't given. */
@@ -180,6 +183,7 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
     headers: { ...(key === undefined || query !== undefined ? {} : { [header]: prefix + key }), ...headers },
     ...(credentials === undefined ? {} : { credentials }),
     http: options.http ?? defaultHttp(env),
+    ...(deployment.files === undefined ? {} : { files: deployment.files }),
     ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),
     ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),

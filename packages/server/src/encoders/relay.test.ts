@@ -124,3 +124,49 @@ describe('the XML tags', () => {
     expect(lines(relayXmlFormat(), delta('a\nb\\n')).join('|')).toBe('<content-block-text>|a\\nb\\\\n|[DONE]');
   });
 });
+
+describe('the files of a run', () => {
+  const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+  const file = { fileId: 'file_1', provider: 'anthropic', firstTurn: 0, lastTurn: 2, isUpdate: false };
+  const blob = { id: `sha256-${'a'.repeat(64)}`, size: 12 };
+  const generated: DurableEvent = {
+    type: 'files_generated',
+    seq: 6,
+    at: 1_700_000_000_000,
+    runId,
+    backend: 'files',
+    files: [
+      { ...file, name: 'table.csv', mediaType: 'text/csv', blob },
+      { ...file, fileId: 'file_2', error: 'Not found.' },
+    ],
+  };
+  const end: DurableEvent = {
+    type: 'run_ended',
+    seq: 7,
+    at: 1_700_000_000_001,
+    runId,
+    end: 'completed',
+    stopReason: 'stop',
+    usage,
+    cost: 0,
+    turns: 3,
+  };
+
+  it('that the provider’s tools made are told with where they are kept, and when they were seen', () => {
+    const told = lines(relayJsonFormat(), generated, end).find((line) => line.includes('meta_files')) ?? '';
+    expect(told).toContain('table.csv');
+    for (const field of [
+      'file_id',
+      'storage_location',
+      'first_seen_step',
+      'last_seen_step',
+      'is_update',
+      'timestamp',
+      'size',
+      'Not found.',
+    ]) {
+      expect(told).toContain(field);
+    }
+    expect(told).toContain(blob.id);
+  });
+});

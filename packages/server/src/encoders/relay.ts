@@ -3,6 +3,7 @@ import {
   type AssistantMessage,
   type DurableEvent,
   type FileBlock,
+  type FilesGeneratedEvent,
   type JsonObject,
   type JsonValue,
   type RunResultFold,
@@ -80,6 +81,8 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
   const queries = new Map<number, string>();
   /** Messages whose beginning was told, by run. */
   const begun = new Map<string, string>();
+  /** The files of the provider's own tools. */
+  const generated = new Map<string, JsonObject>();
   let session = '';
   let root: string | undefined;
   let result: RunResultFold | undefined;
@@ -142,7 +145,7 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
   function ended(event: Extract<TreadleEvent, { type: 'run_ended' }>): RelayItem[] {
     if (event.runId !== root) return [];
     const run = result?.result();
-    const files = (run?.files ?? []).map(fileEntry);
+    const files = (run?.files ?? []).map((file) => generated.get(keyOf(file)) ?? fileEntry(file));
     const completed = event.end === 'completed';
     return [
       ...(completed ? [] : [{ type: 'error' as const, message: event.message ?? `The run ended as ${event.end}.` }]),
@@ -168,7 +171,10 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
   function remember(event: DurableEvent): void {
     if (!('runId' in event) || event.runId === undefined) return;
     root ??= event.runId;
-    if (event.runId === root) (result ??= runResultFold(root)).take(event);
+    if (event.runId !== root) return;
+    (result ??= runResultFold(root)).take(event);
+    if (event.type === 'files_generated')
+      for (const file of event.files) generated.set(keyOf(file), registered(event, file));
   }
 
   function event(event: StreamEvent): readonly Frame[] {
@@ -273,4 +279,22 @@ const fileEntry = (file: FileBlock): JsonObject => ({
   media_type: file.mediaType,
   storage_backend: file.provider ?? (file.url === undefined ? 'inline' : 'url'),
   ...(file.url === undefined ? {} : { storage_location: file.url }),
+});
+
+const keyOf = ({ provider = '', fileId = '' }: Pick<FileBlock, 'provider' | 'fileId'>): string =>
+  `${provider}\0${fileId}`;
+
+/** A file of the provider's own tools, with where it is kept. Steps count from 1. */
+const registered = ({ at, backend }: FilesGeneratedEvent, file: FilesGeneratedEvent['files'][number]): JsonObject => ({
+  file_id: file.fileId,
+  filename: file.name ?? null,
+  media_type: file.mediaType ?? 'application/octet-stream',
+  size: file.blob?.size ?? null,
+  storage_backend: file.blob ? backend : 'none',
+  storage_location: file.blob?.id ?? null,
+  first_seen_step: file.firstTurn + 1,
+  last_seen_step: file.lastTurn + 1,
+  timestamp: at,
+  is_update: file.isUpdate,
+  ...(file.error === undefined ? {} : { error: file.error }),
 });
