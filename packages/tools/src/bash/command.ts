@@ -2,6 +2,9 @@ import type { Clock } from '@treadle/core';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { access, constants } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { outputsOf, processTree, tagVariable } from './processes.ts';
 import type { ProcessTree } from './processes.ts';
@@ -121,22 +124,39 @@ interface Started {
   readonly stderr: Readable;
 }
 
-function start(request: CommandRequest, tag: string): Promise<Started> {
+/**
+ * Waits until its outputs have been looked at, then becomes the program. A program that ends at once would otherwise be gone
+ * before, when this process has to wait for its turn, and a daemon of its that keeps an output could not be found.
+ */
+const gate = 'read -r go <&3 || exit 125; exec 3<&-; unset go; exec "$@"';
+
+async function start(request: CommandRequest, tag: string): Promise<Started> {
   const outer = request.environment[tagVariable];
+  // The gate could not say that there is no such program: a shell's exit code may be anything else's.
+  const isGated = process.platform !== 'win32' && isAbsolute(request.file);
+  if (isGated) await access(request.file, constants.X_OK);
+  const [file, args] = isGated
+    ? (['/bin/sh', ['-c', gate, 'sh', request.file, ...request.args]] as const)
+    : ([request.file, request.args] as const);
   return new Promise((resolve, reject) => {
-    const child = spawn(request.file, request.args, {
+    const child = spawn(file, args, {
       cwd: request.folder,
       // A command inside a command keeps the outer tag too, so that either can find its processes.
       env: { ...request.environment, [tagVariable]: outer === undefined ? tag : `${outer},${tag}` },
-      stdio: [request.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      stdio: [request.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', isGated ? 'pipe' : 'ignore'],
       detached: true,
     });
     const { pid, stdin, stdout, stderr } = child;
+    const [, , , opener] = child.stdio;
     // A program may end without having read its input; its exit says what came of that.
     stdin?.on('error', () => {});
     stdin?.end(request.input);
-    // At once, while it is certain to be there.
     const outputs = pid === undefined ? nothing : outputsOf(pid);
+    if (opener && 'end' in opener) {
+      // It may be killed before it has read this; its exit says so.
+      opener.on('error', () => {});
+      opener.end('\n');
+    }
     child.once('error', reject);
     child.once('spawn', () => {
       if (pid === undefined || stdout === null || stderr === null)
