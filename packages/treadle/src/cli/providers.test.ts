@@ -61,6 +61,7 @@ describe.each(WIRES)('a job of three tool calls over the wire of $name', ({ name
       'message_delta',
       'message_added assistant',
       'decision_made',
+      'file_checkpointed',
       'tools 1',
       'turn_ended',
       'turn_started',
