@@ -1,6 +1,6 @@
 import type { AgainOptions, Agent, Limits, PermissionMode, RunAgain } from '@treadle/core';
 
-import { branchesOf, type BranchesRequest } from './branches.ts';
+import { branchesOf, type BranchesRequest } from './branches-request.ts';
 import { RUN_OPTIONS } from './commands.ts';
 import type { CliIo } from './io.ts';
 import { parseOptions, type ParsedOptions } from './options.ts';

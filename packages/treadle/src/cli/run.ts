@@ -19,7 +19,8 @@ import {
 
 import { hostname } from 'node:os';
 
-import { startBranches, strategyOf, type BranchesRequest } from './branches.ts';
+import { startBranches, strategyOf } from './branches.ts';
+import type { BranchesRequest } from './branches-request.ts';
 import { answersFor, type Asking } from './ask-user.ts';
 import { agentTool, type AgentParts } from './agents.ts';
 import { chooseModel } from './choose-model.ts';
