@@ -6,7 +6,9 @@ import { ledgerContract } from '../index.ts';
 /** Names of the cases that a ledger breaks. */
 async function broken(make: () => Ledger): Promise<string[]> {
   const names: string[] = [];
-  for (const { name, run } of ledgerContract(() => ({ ledger: make() }))) await run().catch(() => names.push(name));
+  for (const { name, run } of ledgerContract(() => ({ ledger: make() }), { seed: 1 })) {
+    await run().catch(() => names.push(name));
+  }
   return names;
 }
 
@@ -44,7 +46,7 @@ describe('ledgerContract', () => {
           return { granted: true, amount };
         },
       }),
-      /never promises more/,
+      /grants the last of it once/,
     ],
   ])('notices a ledger that %s', async (_, flaw, name) => {
     expect(await broken(flawed(flaw))).toEqual(expect.arrayContaining([expect.stringMatching(name) as string]));

@@ -176,6 +176,17 @@ const CASES: readonly LedgerCase[] = [
       assert.deepEqual(await second.balance(), await ledger.balance());
     },
   },
+  {
+    // The interleavings above may miss a ledger that looks and then acts; this one can't.
+    name: 'grants the last of it once, however many ask for all of it at once',
+    async run({ ledger, open }) {
+      const second = (await open?.()) ?? ledger;
+      const asked = ['a', 'b', 'c', 'd'].map((id, index) => (index % 2 === 0 ? ledger : second).reserve(id, 1));
+      const outcomes = await Promise.all(asked);
+      assert.equal(outcomes.filter(({ granted }) => granted).length, 1);
+      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 1, remaining: 0 });
+    },
+  },
 ];
 
 /**
