@@ -54,9 +54,9 @@ describe('branches', () => {
     expect([result.end, result.finalAnswer]).toEqual(['completed', 'It is four.']);
     expect(script.text()).toMatchInlineSnapshot(`
       "run_started
-        branches_started
+        branches_started a, b
         decision_made judge judge {"selectedIndex":1,"strategy":"most_tokens"}
-        branches_ended
+        branches_ended 1 is selected
         message_added user (prompt) "Two and two?"
         message_added assistant (stop) "It is four."
       run_ended completed"

@@ -4,8 +4,12 @@ import type { Message } from '../messages/message.ts';
 
 /** A transcript to read in a review: one line per event, indented by run and turn, with what matters of each. */
 export interface Golden {
-  /** Subscribe this to a session. */
+  /** Subscribe this to a session. What its sub-agents do is shown too when that is asked for, behind the agent's id. */
   readonly observe: (event: TreadleEvent) => void;
+  /** As `observe`, for what has a transcript within this one: its lines stand behind the name. */
+  readonly observeAs: (name: string) => (event: TreadleEvent) => void;
+  /** Writes a line of the test's own, such as what somebody saw from outside. */
+  readonly note: (line: string) => void;
   /** A hook that writes its moment into the transcript, marked with `*`, before it answers. */
   hook<Event extends HookEvent>(
     event: Event,
@@ -16,31 +20,56 @@ export interface Golden {
   text(): string;
 }
 
-export function golden(options: { readonly live?: boolean } = {}): Golden {
+export interface GoldenOptions {
+  /** Show what is live too. Default false. */
+  readonly live?: boolean;
+  /** Show what sub-agents do. Default false. */
+  readonly children?: boolean;
+}
+
+export function golden(options: GoldenOptions = {}): Golden {
   const lines: string[] = [];
-  let depth = 0;
-  const write = (line: string): void => void lines.push(`${'  '.repeat(depth)}${line}`);
+  const children = new Map<string, (event: TreadleEvent) => void>();
+  const own = writer(lines, '', options);
+  const takeChild = (sessionId: string, event: TreadleEvent): void => {
+    if (event.type === 'run_started') children.set(sessionId, writer(lines, event.agentId, options).take);
+    children.get(sessionId)?.(event);
+  };
   return {
     observe(event) {
-      if (!('seq' in event) && options.live !== true && event.type !== 'warning') return;
-      if (HIDDEN.has(event.type)) return;
-      if (CLOSES.has(event.type) && depth > 0) depth -= 1;
-      write(lineOf(event));
-      if (OPENS.has(event.type)) depth += 1;
-      if (event.type === 'run_ended' || event.type === 'run_paused') depth = 0;
+      if (event.type !== 'child_event') own.take(event);
+      else if (options.children === true) takeChild(event.sessionId, event.event);
     },
+    observeAs: (name) => writer(lines, name, options).take,
+    note: (line) => own.write(`- ${line}`),
     hook: (event, answer, hookOptions) =>
       defineHook(
         event,
         (input) => {
           const of = 'toolName' in input ? ` ${input.toolName}` : '';
-          write(`* ${event}${of}`);
+          own.write(`* ${event}${of}`);
           return answer?.(input);
         },
         hookOptions,
       ),
     text: () => lines.join('\n'),
   };
+}
+
+/** Writes the events of one session, behind its name. */
+function writer(lines: string[], name: string, { live = false }: GoldenOptions) {
+  let depth = 0;
+  const mark = name === '' ? '' : `${name}| `;
+  const write = (line: string): void => void lines.push(`${mark}${'  '.repeat(depth)}${line}`);
+  const take = (event: TreadleEvent): void => {
+    if (!('seq' in event) && !live && event.type !== 'warning') return;
+    if (HIDDEN.has(event.type)) return;
+    if (CLOSES.has(event.type) && depth > 0) depth -= 1;
+    write(lineOf(event));
+    if (OPENS.has(event.type)) depth += 1;
+    if (event.type === 'run_ended' || event.type === 'run_paused') depth = 0;
+  };
+  return { take, write };
 }
 
 const HIDDEN: ReadonlySet<string> = new Set(['session_created', 'drive_started', 'input_received']);
@@ -70,9 +99,15 @@ function lineOf(event: TreadleEvent): string {
     case 'turn_started':
       return `turn_started ${event.turnIndex} by ${event.triggeredBy}`;
     case 'run_ended':
-      return `run_ended ${event.end}${event.message === undefined ? '' : ` ${JSON.stringify(event.message)}`}`;
+      return `run_ended ${event.end}${event.handoff === undefined ? '' : `, hands over to ${event.handoff.agentId}`}${event.message === undefined ? '' : ` ${JSON.stringify(event.message)}`}`;
     case 'run_paused':
       return `run_paused ${event.reason} ${event.pending.map(({ toolName }) => toolName).join(', ')}`;
+    case 'tool_paused':
+      return `tool_paused ${event.toolName}, for ${event.pending.map(({ toolName }) => toolName).join(', ')}`;
+    case 'branches_started':
+      return `branches_started ${event.branches.map(({ configId }) => configId).join(', ')}`;
+    case 'branches_ended':
+      return `branches_ended ${event.selectedIndex} is selected`;
     case 'approval_requested':
       return `approval_requested ${event.toolName} ${JSON.stringify(event.arguments)}`;
     case 'approval_answered':
