@@ -16,6 +16,7 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts', 'examples/**/*.test.ts'],
     // Those need programs that npm doesn't bring: vitest.system.config.ts runs them.
     exclude: [...configDefaults.exclude, '**/*.system.test.ts'],
+    setupFiles: ['scripts/vitest/seed.ts'],
     testTimeout: 30_000,
     // By default one core is left idle.
     maxWorkers: '100%',
