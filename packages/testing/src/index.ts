@@ -6,13 +6,8 @@ export { scriptedModel } from './scripted-model.ts';
 export type { TestClock } from './clock.ts';
 export { testClock } from './clock.ts';
 export { countingIds } from './ids.ts';
-export type {
-  FakeProvider,
-  FakeProviderOptions,
-  ProviderRequest,
-  ProviderTurn,
-  WireFaults,
-} from './provider/server.ts';
+export type { FakeProvider } from './provider/server.ts';
+export type { FakeProviderOptions, ProviderRequest, ProviderTurn, WireFaults } from './provider/turn.ts';
 export type { Chunking } from './provider/sink.ts';
 export { fakeProvider } from './provider/server.ts';
 export { validateAnthropicRequest } from './provider/validate-anthropic.ts';

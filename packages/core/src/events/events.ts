@@ -1,18 +1,19 @@
 import type { PreviousSession } from './about-sessions.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { BudgetSettled, CompactionEvent, ViewPart } from './context-events.ts';
 import type { FileCheckpointedEvent, FilesRewoundEvent } from './files.ts';
 import type { FilesGeneratedEvent } from './generated-files.ts';
-import type { FileBlock, ToolResultContent } from '../messages/content.ts';
+import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
-import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { LimitName, LimitsData } from '../limits/limits.ts';
 import type { BranchesEnded, BranchesStarted } from './branches.ts';
 import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
 import type { TaskEnd } from '../tasks/control.ts';
-import type { ReplayPolicy } from '../tools/tool.ts';
-import type { ApprovalExtras, Continuation, SessionInput } from './inputs.ts';
+import type { Continuation, SessionInput } from './inputs.ts';
+import type { InRun, InTurn } from './places.ts';
+import type { PendingCall, ToolEvent } from './tool-events.ts';
 
 export type {
   ApprovalExtras,
@@ -24,6 +25,8 @@ export type {
 } from './inputs.ts';
 
 export type { PreviousSession, TitleOrigin } from './about-sessions.ts';
+export type { CompactionTrigger, ViewPart } from './context-events.ts';
+export type { PendingCall } from './tool-events.ts';
 
 /** Version of the event union. A log written by a higher one is refused, untouched. */
 export const EVENT_VERSION = 1;
@@ -71,14 +74,6 @@ export type RunEnd =
   /** The reply still didn't fit the schema when the retries were spent. */
   | 'invalid_output'
   | 'check_failed';
-
-interface InRun {
-  readonly runId: string;
-}
-interface InTurn extends InRun {
-  /** From 0 in each run. */
-  readonly turnIndex: number;
-}
 
 /** A durable event before it has a place in a log. */
 export type DurableEventBody =
@@ -176,36 +171,7 @@ export type DurableEventBody =
       readonly attempt: number;
       readonly reason: 'attempt_failed' | 'interrupted';
     })
-  | (InTurn & {
-      readonly type: 'tool_call_rejected';
-      readonly at: number;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly reason:
-        | 'unknown_tool'
-        /** The reply called no tool where one was wanted. It names no tool and belongs to no call. */
-        | 'no_call'
-        | 'invalid_json'
-        | 'invalid_xml'
-        /** The call doesn't say which tool it is for. */
-        | 'missing_field'
-        | 'not_an_object'
-        | 'cut_off'
-        | 'invalid_arguments'
-        | 'in_doubt'
-        | 'cancelled'
-        /** The run's tool calls are used up. */
-        | 'limit'
-        /** A hook said no. */
-        | 'hook'
-        /** The permissions, or a person, said no. */
-        | 'denied'
-        /** No more sub-agents may be started: so deep, or in this run. */
-        | 'sub_agent_limit'
-        /** Nobody answered in time. */
-        | 'expired';
-      readonly content: readonly ToolResultContent[];
-    })
+  | ToolEvent
   | {
       readonly type: 'decision_made';
       readonly at: number;
@@ -220,77 +186,6 @@ export type DurableEventBody =
       readonly callId?: string;
       readonly decision: JsonValue;
     }
-  | (InTurn & {
-      readonly type: 'tool_started';
-      readonly at: number;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly arguments: JsonObject;
-      readonly idempotencyKey: string;
-      readonly replay: ReplayPolicy;
-      readonly runs: 'server' | 'client';
-      readonly attempt: number;
-      /** It never ran: steering came first, and its end follows at once. */
-      readonly skipped?: true;
-      /** The session of the sub-agent that the call starts, or goes on with. */
-      readonly childSessionId?: string;
-      /** Of a client's call: a result that is posted at this time or later counts for nothing. */
-      readonly expiresAt?: number;
-    })
-  | (InTurn & {
-      readonly type: 'tool_ended';
-      readonly at: number;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly content: readonly ToolResultContent[];
-      readonly isError: boolean;
-      /** Never sent to a model. */
-      readonly details?: JsonValue;
-      readonly files?: readonly FileBlock[];
-      readonly durationMs: number;
-      readonly skipped?: true;
-      /** The run a sub-agent's call started. */
-      readonly childRunId?: string;
-      /** US dollars that a sub-agent and its own ones spent of what is limited: they count against the run's `maxCost`. */
-      readonly childSpent?: number;
-      /** The input that brought a client tool's result. */
-      readonly inputSeq?: number;
-    })
-  /** The call's sub-agent waits for somebody: the call goes on once it was answered. */
-  | (InTurn & {
-      readonly type: 'tool_paused';
-      readonly at: number;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly childSessionId: string;
-      readonly childRunId?: string;
-      /** What is waited for there, and below. Empty when another process is at work on it. */
-      readonly pending: readonly PendingCall[];
-    })
-  | (InTurn & {
-      readonly type: 'approval_requested';
-      readonly at: number;
-      readonly approvalId: string;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly arguments: JsonObject;
-      readonly question: string;
-      /** The rule that wants it to be asked for, if one does. */
-      readonly rule?: string;
-      /** Updates that would let calls like this one run from now on. */
-      readonly suggestions?: readonly PermissionUpdate[];
-      /** An answer that is posted at this time or later counts for nothing, and the call is not run. */
-      readonly expiresAt?: number;
-    })
-  | (InRun &
-      ApprovalExtras & {
-        readonly type: 'approval_answered';
-        readonly at: number;
-        readonly approvalId: string;
-        readonly decision: 'approve' | 'deny';
-        readonly message?: string;
-        readonly inputSeq: number;
-      })
   | (InRun & {
       readonly type: 'run_paused';
       readonly at: number;
@@ -298,59 +193,8 @@ export type DurableEventBody =
       readonly reason: 'client_tools' | 'approval' | 'sub_agent';
       readonly pending: readonly PendingCall[];
     })
-  /** The view was replaced by a smaller one. The history is what it was. */
-  | {
-      readonly type: 'compacted';
-      readonly at: number;
-      /** Absent, with `turnIndex`, when no run was open. */
-      readonly runId?: string;
-      readonly turnIndex?: number;
-      readonly trigger: CompactionTrigger;
-      /** The strategies that did it, and their phases in order. */
-      readonly strategy: string;
-      readonly phases: readonly string[];
-      /** The new view, in order. */
-      readonly view: readonly ViewPart[];
-      /** Tokens of a request with the view, system prompt and tools included. */
-      readonly tokensBefore: number;
-      readonly tokensAfter: number;
-      readonly messagesBefore: number;
-      readonly messagesAfter: number;
-      /** What writing summaries took. Absent when no model was asked. */
-      readonly usage?: Usage;
-      readonly cost?: number | null;
-      /** The input that asked for it. */
-      readonly inputSeq?: number;
-    }
-  /** The view stays as it is: it could not be made smaller. */
-  | {
-      readonly type: 'compaction_failed';
-      readonly at: number;
-      readonly runId?: string;
-      readonly turnIndex?: number;
-      readonly trigger: CompactionTrigger;
-      /** `interrupted`: nobody waits for it any more; the run ends for its own reason. */
-      readonly reason: 'no_progress' | 'interrupted';
-      readonly message: string;
-      readonly usage?: Usage;
-      readonly cost?: number | null;
-      readonly inputSeq?: number;
-    }
-  /** What a model call that had money set aside for it cost in the end. */
-  | (InTurn & {
-      readonly type: 'budget_settled';
-      readonly at: number;
-      /** The reservation: the `key` of the decision that made it. */
-      readonly key: string;
-      /** US dollars. */
-      readonly reserved: number;
-      readonly cost: number;
-      /**
-       * Where the cost is from: the usage the provider reported; what was streamed before it was stopped; all that was
-       * reserved, for nobody knows; or nothing, for the call was not made or the provider turned it away.
-       */
-      readonly basis: 'usage' | 'streamed' | 'worst_case' | 'none';
-    })
+  | CompactionEvent
+  | BudgetSettled
   | (InTurn & { readonly type: 'turn_ended'; readonly at: number; readonly usage: Usage; readonly cost: number | null })
   | BranchesStarted
   | BranchesEnded
@@ -377,14 +221,6 @@ export type DurableEventBody =
       readonly inputSeq?: number;
     });
 
-/** What made a compaction happen: the size of the view, somebody's wish, or a provider that found the request too long. */
-export type CompactionTrigger = 'auto' | 'manual' | 'overflow';
-
-/** A piece of a new view: messages of the view before, by their places there, or a message that is new or was shortened. */
-export type ViewPart =
-  | { readonly type: 'kept'; readonly from: number; readonly count: number }
-  | { readonly type: 'message'; readonly message: Message };
-
 /** What the runtime tells a model of its own accord. */
 export type Notice =
   /** A limit comes near. */
@@ -401,18 +237,6 @@ export type Notice =
 /** Who or what decided. */
 export type DecisionKind =
   'hook' | 'permission' | 'memory' | 'check' | 'filter' | 'context' | 'budget' | 'routing' | 'judge';
-
-/** A call the run waits for: a client tool to run, or an approval to give. */
-export interface PendingCall {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly arguments: JsonObject;
-  readonly approvalId?: string;
-  /** The session of the sub-agent whose call it is. Absent: it is of this session. */
-  readonly sessionId?: string;
-  /** When it is too late for an answer, in milliseconds since 1970. Resume the run then. */
-  readonly expiresAt?: number;
-}
 
 /** What started a sub-agent's session. */
 export interface SpawnedBy {

@@ -69,3 +69,8 @@ export function callsOf(message: AssistantMessage): CallState[] {
       isForked: false,
     }));
 }
+
+/** The input is used up. */
+export function consume(state: SessionState, inputSeq: number): void {
+  state.inbox = state.inbox.filter((entry) => entry.seq !== inputSeq);
+}

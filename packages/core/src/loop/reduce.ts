@@ -1,7 +1,6 @@
 import type { DurableEvent, QueueKind } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import type { ToolResultContent } from '../messages/content.ts';
 import { anchorOf } from '../context/measure.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
@@ -13,7 +12,8 @@ import { addToView, compacted, compactionFailed, handOver, replaceView, spend } 
 import { filesGenerated, noteFiles } from './reduce-files.ts';
 import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
-import { callOf, callsOf, openRun, openTurn } from './reduce-open.ts';
+import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce-calls.ts';
+import { callOf, callsOf, consume, openRun, openTurn } from './reduce-open.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
@@ -184,10 +184,6 @@ function cancel(state: SessionState, target: number | undefined, cancelled: { re
   }
 }
 
-function consume(state: SessionState, inputSeq: number): void {
-  state.inbox = state.inbox.filter((entry) => entry.seq !== inputSeq);
-}
-
 function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
   // A prompt stays in the inbox until all its messages are in the history.
   const { input } = state.inbox.find(({ seq }) => seq === event.inputSeq) ?? {};
@@ -285,80 +281,6 @@ function promptMessageAdded(state: SessionState, run: RunState): void {
   run.promptAdded += 1;
   const { input } = state.inbox.find(({ seq }) => seq === run.inputSeq) ?? {};
   if (input?.type === 'prompt' && run.promptAdded >= input.messages.length) consume(state, run.inputSeq);
-}
-
-function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void {
-  const call = callOf(state, event);
-  call.status = 'started';
-  call.epoch = state.epoch;
-  // A skipped call was never tried.
-  if (event.skipped) call.overruled = true;
-  else call.attempt = event.attempt;
-  if (event.attempt === 1 && !event.skipped) openRun(state, event).limits.toolCalls += 1;
-  if (event.childSessionId !== undefined) {
-    call.childSessionId = event.childSessionId;
-    if (event.attempt === 1) openRun(state, event).children += 1;
-  }
-  call.paused = null;
-  call.runs = event.runs;
-  call.expiresAt = event.expiresAt ?? null;
-  call.replay = event.replay;
-  call.decision = null;
-  call.approvalId = null;
-  call.answer = null;
-}
-
-function endCall(
-  state: SessionState,
-  event: EventOf<'tool_ended'> | EventOf<'tool_call_rejected'>,
-  content: readonly ToolResultContent[],
-  isError: boolean,
-): void {
-  const run = openRun(state, event);
-  const turn = openTurn(state, event);
-  const call = callOf(state, event);
-  if (call.status !== 'ended') turn.ended += 1;
-  call.status = 'ended';
-  call.paused = null;
-  if (event.type === 'tool_ended' && event.childSpent !== undefined) run.limits.spent += event.childSpent;
-  if (event.type === 'tool_call_rejected' && OVERRULED.has(event.reason)) call.overruled = true;
-  if (event.type === 'tool_call_rejected' && event.reason === 'limit') run.limits.callsUsedUp = true;
-  call.result = {
-    role: 'tool',
-    id: `result_${event.callId}`,
-    at: event.at,
-    callId: event.callId,
-    toolName: event.toolName,
-    content,
-    isError,
-  };
-  if (turn.ended === turn.calls.length && turn.message) foldFinishedTurn(run, turn, turn.message);
-}
-
-const OVERRULED: ReadonlySet<string> = new Set(['cancelled', 'limit']);
-
-function approvalRequested(state: SessionState, event: EventOf<'approval_requested'>): void {
-  const call = callOf(state, event);
-  call.approvalId = event.approvalId;
-  call.askedArguments = event.arguments;
-  call.asked += 1;
-  call.expiresAt = event.expiresAt ?? null;
-  call.decision = null;
-  call.answer = null;
-}
-
-function approvalAnswered(state: SessionState, event: EventOf<'approval_answered'>): void {
-  consume(state, event.inputSeq);
-  const call = state.run?.turn?.calls.find(({ approvalId }) => approvalId === event.approvalId);
-  if (!call) return;
-  call.decision = event.decision;
-  call.decisionMessage = event.message ?? null;
-  const { updatedInput, updatedPermissions, interrupt } = event;
-  call.answer = {
-    ...(updatedInput === undefined ? {} : { updatedInput }),
-    ...(updatedPermissions === undefined ? {} : { updatedPermissions }),
-    ...(interrupt === undefined ? {} : { interrupt }),
-  };
 }
 
 /** The answer is kept, and what a hook said takes effect: on its call, on what the model is told, on the run. */

@@ -1,78 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock, JsonObject, JsonValue } from '@treadle/core';
-import { errorText, isJsonObject, systemClock } from '@treadle/core';
-import { passPauses } from '../pause.ts';
+import type { JsonValue } from '@treadle/core';
+import { errorText, isJsonObject } from '@treadle/core';
 import type { Script } from '../script.ts';
 import { outOfTurns, takeTurn } from '../script.ts';
-import type { ScriptedError, Turn } from '../turns.ts';
-import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
+import { sendJson, stream } from './answer.ts';
 import { anthropicWire } from './anthropic.ts';
 import { bedrockWire } from './bedrock.ts';
 import { geminiWire } from './gemini.ts';
 import { ollamaWire } from './ollama.ts';
 import { openAIChatWire } from './openai.ts';
 import { openAIResponsesWire } from './responses.ts';
-import type { Chunking } from './sink.ts';
-import { cutConnection, sink } from './sink.ts';
-import type { ReplyContext, Wire } from './wire.ts';
-import { statusOfError } from './wire.ts';
-
-/** What the network, or a broken server, does to a reply. */
-export interface WireFaults {
-  /** An HTTP response of this status, with `body`, instead of the turn. */
-  readonly status?: number;
-  /** Headers on top of the usual ones, or in their place. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** These bytes, or this JSON value, instead of the turn's. Status 200 unless `status` says otherwise. */
-  readonly body?: string | Uint8Array | JsonObject;
-  /** Breaks the connection after so many bytes of the body. */
-  readonly cutAfterBytes?: number;
-  /** Breaks the connection after so many of the reply's writes of events; 0 right after the headers. */
-  readonly cutAfterEvents?: number;
-  /** How the connection breaks: ended in the middle of the body (`close`, the default), or by a TCP reset. */
-  readonly cutBy?: 'close' | 'reset';
-  /** How the bytes are cut into writes. Default `events`. */
-  readonly chunking?: Chunking;
-}
-
-/** A turn of the fake provider: a turn, and what happens to it on the way. */
-export interface ProviderTurn extends Turn {
-  readonly faults?: WireFaults;
-}
-
-/** A request as it came in. */
-export interface ProviderRequest {
-  /** Undefined for an unknown path. */
-  readonly wire: Wire['name'] | undefined;
-  readonly method: string;
-  readonly path: string;
-  /** Names in lowercase. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly rawBody: string;
-  /** Undefined when it isn't JSON. */
-  readonly body: JsonValue | undefined;
-  /** Why it was refused; empty for a valid one. */
-  readonly problems: readonly string[];
-  /** `open` while it is answered; `done` after a complete answer; `cut` by a fault; `left` by the client. */
-  readonly outcome: 'open' | 'done' | 'cut' | 'left';
-}
-
-type Logged = { -readonly [Key in keyof ProviderRequest]: ProviderRequest[Key] };
-
-export interface FakeProviderOptions {
-  /** UTF-16 code units per delta. Default 16. */
-  readonly chunkSize?: number;
-  /** How bytes are cut into writes, unless a turn says otherwise. Default `events`. */
-  readonly chunking?: Chunking;
-  /** The clock of the turns' delays. Default: the machine's. */
-  readonly clock?: Clock;
-  /** Requests with another key get a 401. Default: any key, or none, will do. */
-  readonly apiKey?: string;
-  /** False answers requests that the real service would refuse. Default true. */
-  readonly validate?: boolean;
-}
+import type { FakeProviderOptions, Logged, ProviderRequest, ProviderTurn } from './turn.ts';
+import type { Wire } from './wire.ts';
 
 /** A running fake provider. */
 export interface FakeProvider {
@@ -110,8 +51,6 @@ const WIRES: readonly Wire[] = [
   ollamaWire,
 ];
 
-const EVENT_STREAM = 'text/event-stream; charset=utf-8';
-
 async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -132,135 +71,6 @@ function headersOf(request: IncomingMessage): Record<string, string> {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return headers;
-}
-
-interface Exchange {
-  readonly wire: Wire;
-  readonly response: ServerResponse;
-  readonly request: Logged;
-  readonly body: JsonObject;
-  /** The script's turn, counted from 1. */
-  readonly number: number;
-  readonly requestId: string;
-  /** Aborted when the client leaves or the provider closes. */
-  readonly gone: AbortSignal;
-}
-
-function sendJson(response: ServerResponse, status: number, headers: Record<string, string>, body: object): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(text)),
-    ...headers,
-  });
-  response.end(text);
-}
-
-async function sendError(exchange: Exchange, error: ScriptedError, extra: Record<string, string>): Promise<void> {
-  const { wire, response, requestId } = exchange;
-  const status = statusOfError(error);
-  if (status === undefined) {
-    exchange.request.outcome = 'cut';
-    return cutConnection(response, 'reset');
-  }
-  const overflow = error.kind === 'context_overflow' ? wire.overflow : undefined;
-  const message = error.message ?? overflow?.message ?? 'The script says that this call fails.';
-  const code = error.code ?? overflow?.code;
-  const { retryAfterMs } = error;
-  const retry = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
-  sendJson(
-    response,
-    status,
-    { [wire.requestIdHeader]: requestId, ...retry, ...extra },
-    wire.errorBody(status, message, code, requestId),
-  );
-}
-
-function sinkFor(exchange: Exchange, faults: WireFaults, chunking: Chunking) {
-  return sink(exchange.response, {
-    chunking: faults.chunking ?? chunking,
-    cutAfterBytes: faults.cutAfterBytes ?? Number.POSITIVE_INFINITY,
-    cutAfterEvents: faults.cutAfterEvents ?? Number.POSITIVE_INFINITY,
-    cutBy: faults.cutBy ?? 'close',
-  });
-}
-
-/** Answers with the bytes a fault names. */
-async function sendFault(exchange: Exchange, faults: WireFaults, chunking: Chunking): Promise<void> {
-  const { body = '', status = 200 } = faults;
-  const isJson = typeof body !== 'string' && !(body instanceof Uint8Array);
-  const type = isJson
-    ? 'application/json'
-    : status === 200
-      ? (exchange.wire.contentType ?? EVENT_STREAM)
-      : 'text/plain';
-  const bytes = body instanceof Uint8Array ? body : Buffer.from(isJson ? JSON.stringify(body) : body);
-  exchange.response.writeHead(status, {
-    'content-type': type,
-    [exchange.wire.requestIdHeader]: exchange.requestId,
-    ...faults.headers,
-  });
-  exchange.response.flushHeaders();
-  const out = sinkFor(exchange, faults, chunking);
-  const whole = (await out.event(bytes)) && (await out.end());
-  if (!whole) exchange.request.outcome = 'cut';
-}
-
-async function stream(exchange: Exchange, turn: ProviderTurn, options: FakeProviderOptions): Promise<void> {
-  const { wire, response, gone } = exchange;
-  const { chunkSize = DEFAULT_CHUNK_SIZE, chunking = 'events', clock = systemClock } = options;
-  const faults = turn.faults ?? {};
-  const player = playTurn(turn, exchange.number, chunkSize);
-  await passPauses(player, clock, gone);
-  if (gone.aborted) return;
-  if (faults.status !== undefined || faults.body !== undefined) return sendFault(exchange, faults, chunking);
-  if (turn.error && (turn.error.afterDeltas ?? 0) <= 0) return sendError(exchange, turn.error, { ...faults.headers });
-  const context = contextOf(exchange, turn, clock);
-  const { path } = exchange.request;
-  if (!(wire.asksForStream?.(path, exchange.body) ?? exchange.body['stream'] === true)) {
-    if (turn.error) return sendError(exchange, turn.error, { ...faults.headers });
-    const headers = { [wire.requestIdHeader]: exchange.requestId, ...faults.headers };
-    return sendJson(response, 200, headers, wire.whole(context));
-  }
-  response.writeHead(200, {
-    'content-type': wire.contentType ?? EVENT_STREAM,
-    'cache-control': 'no-cache',
-    [wire.requestIdHeader]: exchange.requestId,
-    ...faults.headers,
-  });
-  response.flushHeaders();
-  const out = sinkFor(exchange, faults, chunking);
-  const encode = wire.encoder(context);
-  let open = await out.event(new Uint8Array());
-  for (let event = player.next(); event && open; event = player.next()) {
-    if (event.type === 'error' && statusOfError(turn.error ?? {}) === undefined) {
-      exchange.request.outcome = 'cut';
-      await out.flush();
-      await new Promise((resolve) => setImmediate(resolve));
-      return cutConnection(response, 'reset');
-    }
-    const written = encode(event);
-    open = await out.event(typeof written === 'string' ? Buffer.from(written) : written);
-    const paused = passPauses(player, clock, gone);
-    if (paused) {
-      await out.flush();
-      await paused;
-    }
-    if (gone.aborted) return;
-  }
-  if (!(open && (await out.end()))) exchange.request.outcome = 'cut';
-}
-
-function contextOf(exchange: Exchange, turn: Turn, clock: Clock): ReplyContext {
-  const { model, stream_options: streamOptions } = exchange.body;
-  return {
-    number: exchange.number,
-    model:
-      exchange.wire.modelOf?.(exchange.request.path, exchange.body) ?? (typeof model === 'string' ? model : 'unknown'),
-    turn,
-    created: Math.floor(clock.now() / 1000),
-    includeUsage: isJsonObject(streamOptions) && streamOptions['include_usage'] === true,
-  };
 }
 
 /** Why a request is refused before it gets a turn: its status and what is wrong. */

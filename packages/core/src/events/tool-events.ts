@@ -1,0 +1,122 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { FileBlock, ToolResultContent } from '../messages/content.ts';
+import type { PermissionUpdate } from '../permissions/updates.ts';
+import type { ReplayPolicy } from '../tools/tool.ts';
+import type { ApprovalExtras } from './inputs.ts';
+import type { InRun, InTurn } from './places.ts';
+
+/** A call the run waits for: a client tool to run, or an approval to give. */
+export interface PendingCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonObject;
+  readonly approvalId?: string;
+  /** The session of the sub-agent whose call it is. Absent: it is of this session. */
+  readonly sessionId?: string;
+  /** When it is too late for an answer, in milliseconds since 1970. Resume the run then. */
+  readonly expiresAt?: number;
+}
+
+/** Durable: what becomes of the calls of a reply, and of the questions about them. */
+export type ToolEvent =
+  | (InTurn & {
+      readonly type: 'tool_call_rejected';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly reason:
+        | 'unknown_tool'
+        /** The reply called no tool where one was wanted. It names no tool and belongs to no call. */
+        | 'no_call'
+        | 'invalid_json'
+        | 'invalid_xml'
+        /** The call doesn't say which tool it is for. */
+        | 'missing_field'
+        | 'not_an_object'
+        | 'cut_off'
+        | 'invalid_arguments'
+        | 'in_doubt'
+        | 'cancelled'
+        /** The run's tool calls are used up. */
+        | 'limit'
+        /** A hook said no. */
+        | 'hook'
+        /** The permissions, or a person, said no. */
+        | 'denied'
+        /** No more sub-agents may be started: so deep, or in this run. */
+        | 'sub_agent_limit'
+        /** Nobody answered in time. */
+        | 'expired';
+      readonly content: readonly ToolResultContent[];
+    })
+  | (InTurn & {
+      readonly type: 'tool_started';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly arguments: JsonObject;
+      readonly idempotencyKey: string;
+      readonly replay: ReplayPolicy;
+      readonly runs: 'server' | 'client';
+      readonly attempt: number;
+      /** It never ran: steering came first, and its end follows at once. */
+      readonly skipped?: true;
+      /** The session of the sub-agent that the call starts, or goes on with. */
+      readonly childSessionId?: string;
+      /** Of a client's call: a result that is posted at this time or later counts for nothing. */
+      readonly expiresAt?: number;
+    })
+  | (InTurn & {
+      readonly type: 'tool_ended';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly content: readonly ToolResultContent[];
+      readonly isError: boolean;
+      /** Never sent to a model. */
+      readonly details?: JsonValue;
+      readonly files?: readonly FileBlock[];
+      readonly durationMs: number;
+      readonly skipped?: true;
+      /** The run a sub-agent's call started. */
+      readonly childRunId?: string;
+      /** US dollars that a sub-agent and its own ones spent of what is limited: they count against the run's `maxCost`. */
+      readonly childSpent?: number;
+      /** The input that brought a client tool's result. */
+      readonly inputSeq?: number;
+    })
+  /** The call's sub-agent waits for somebody: the call goes on once it was answered. */
+  | (InTurn & {
+      readonly type: 'tool_paused';
+      readonly at: number;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly childSessionId: string;
+      readonly childRunId?: string;
+      /** What is waited for there, and below. Empty when another process is at work on it. */
+      readonly pending: readonly PendingCall[];
+    })
+  | (InTurn & {
+      readonly type: 'approval_requested';
+      readonly at: number;
+      readonly approvalId: string;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly arguments: JsonObject;
+      readonly question: string;
+      /** The rule that wants it to be asked for, if one does. */
+      readonly rule?: string;
+      /** Updates that would let calls like this one run from now on. */
+      readonly suggestions?: readonly PermissionUpdate[];
+      /** An answer that is posted at this time or later counts for nothing, and the call is not run. */
+      readonly expiresAt?: number;
+    })
+  | (InRun &
+      ApprovalExtras & {
+        readonly type: 'approval_answered';
+        readonly at: number;
+        readonly approvalId: string;
+        readonly decision: 'approve' | 'deny';
+        readonly message?: string;
+        readonly inputSeq: number;
+      });
