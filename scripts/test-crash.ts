@@ -2,10 +2,15 @@
 // its client: `npm run test:crash [journal …]`. It prints the table of docs/reliability.md. It takes minutes.
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
 import { crashAtRandom, crashMatrix, everythingScenario } from '@treadle/testing';
 import { clientToolCourse } from '../packages/store/src/test-support/client-tool-run.ts';
 import { startPostgres } from '../packages/store/src/test-support/postgres.ts';
 import { newStore, programOf, type StoreAt } from '../packages/store/src/test-support/stores.ts';
+
+// Most of such a process's life is making JavaScript of the sources, which Node can keep.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/compile');
 
 const kinds = ['files', 'SQLite', 'Postgres'] as const;
 const wanted = process.argv.slice(2);
