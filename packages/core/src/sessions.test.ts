@@ -1,4 +1,4 @@
-import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
+import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -12,9 +12,7 @@ import {
   rerunSession,
   sessionsOf,
   sessionTree,
-  type Journal,
   type Message,
-  type Session,
 } from './index.ts';
 
 const act = defineTool({ name: 'act', description: 'Acts.', execute: () => 'acted' });
@@ -35,78 +33,7 @@ const said = (messages: readonly Message[]): string[] =>
         ],
   );
 
-/** A session with two runs: one with tools of every kind, to a pause and on, and one that only talks. */
-async function longSession(journal: Journal): Promise<Session> {
-  const calls = ['act', 'look', 'pick', 'pay'].map((name) => ({ name }));
-  const agent = agentWith({ text: 'I begin.', toolCalls: calls }, 'All done.', 'You are welcome.');
-  const session = await createSession(agent, { journal, id: 'parent' });
-  const paused = await session.prompt('Do it all.').result;
-  await session.steer('And be quick.');
-  const approvalId = paused.pending.find((call) => call.approvalId !== undefined)?.approvalId ?? '';
-  const asked = await session.answerApproval(approvalId, 'approve').result;
-  const results = asked.pending.map(({ callId }) => ({ callId, content: 'red' }));
-  await session.submitToolResults(results).result;
-  await session.prompt('Thanks.').result;
-  return session;
-}
-
-/** What providers refuse: a call without its one result, or a result without its call. */
-function unanswered(messages: readonly Message[]): string[] {
-  const open: string[] = [];
-  for (const message of messages) {
-    if (message.role === 'tool') {
-      const at = open.indexOf(message.callId);
-      if (at === -1) return [`${message.callId} has a result too many`];
-      open.splice(at, 1);
-    } else if (message.role === 'assistant') {
-      for (const block of message.content) if (block.type === 'tool_call') open.push(block.callId);
-    } else if (open.length > 0) return open;
-  }
-  return open;
-}
-
 describe('a fork', () => {
-  it('S12: at every event goes on by itself, with a history that providers take, and leaves its parent alone', async () => {
-    const journal = memoryJournal();
-    await longSession(journal);
-    const before = await logOf(journal, 'parent');
-    const sessions = sessionsOf(journal);
-    for (let at = 1; at <= before.length; at += 1) {
-      const id = await sessions.fork('parent', { at });
-      const model = scriptedModel(['Here I am.']);
-      const fork = await openSession(defineAgent({ model, tools }), id, { journal });
-      expect(fork.hasOpenRun).toBe(false);
-      const { end, runId } = await fork.prompt('And now?').result;
-      expect({ at, end, isOwn: runId.startsWith(`${id}.`) }).toEqual({ at, end: 'completed', isOwn: true });
-      expect(unanswered(model.requests[0]?.messages ?? [])).toEqual([]);
-      expect((await logOf(journal, id)).slice(0, at)).toEqual(before.slice(0, at));
-    }
-    expect(await logOf(journal, 'parent')).toEqual(before);
-  });
-
-  it('S12: of a fork, and both after all they came from was deleted, are as they were', async () => {
-    const journal = memoryJournal();
-    await longSession(journal);
-    const sessions = sessionsOf(journal);
-    const child = await sessions.fork('parent', { at: 20 });
-    const first = await openSession(agentWith('In the child.'), child, { journal });
-    await first.prompt('On.').result;
-    const grandchild = await sessions.fork(child);
-    const log = await logOf(journal, grandchild);
-    await sessions.remove('parent');
-    await sessions.remove(child);
-    expect(await logOf(journal, grandchild)).toEqual(log);
-    const session = await openSession(agentWith('In the grandchild.'), grandchild, { journal });
-    await session.prompt('Further.').result;
-    expect(said(session.messages).slice(-4)).toEqual([
-      'user: On.',
-      'assistant: In the child.',
-      'user: Further.',
-      'assistant: In the grandchild.',
-    ]);
-    await expect(sessions.fork('parent')).rejects.toMatchObject({ code: 'session_not_found' });
-  });
-
   it('answers the calls that were under way with "unknown: forked", and runs none of them', async () => {
     const journal = memoryJournal();
     const ran: string[] = [];
@@ -331,64 +258,6 @@ describe('the sessions of a journal', () => {
         expect.objectContaining({ seq: hit.seq, type: 'message_added' }),
       );
     }
-  });
-});
-
-describe('a session whose agent has changed', () => {
-  const resultsIn = (messages: readonly Message[]): string[] =>
-    said(messages).filter((line) => line.startsWith('tool: '));
-  const open = (journal: Journal, model: ReturnType<typeof scriptedModel>, own = tools): Promise<Session> =>
-    openSession(defineAgent({ id: 'helper', model, tools: own }), 's', { journal });
-
-  it('S14: tells the model of a tool that is gone, whether it was asked about, waited for, or under way', async () => {
-    for (const [name, answer] of [
-      ['pay', 'There is no tool named "pay"'],
-      ['pick', 'red'],
-    ] as const) {
-      const journal = memoryJournal();
-      const session = await createSession(agentWith({ toolCalls: [{ name }] }), { journal, id: 's' });
-      await session.prompt('Go.').result;
-      const later = await open(journal, scriptedModel(['I see.']), [look]);
-      expect(said(later.messages)[0]).toBe('user: Go.');
-      const [pending] = later.pending;
-      const { callId = '', approvalId } = pending ?? {};
-      const run =
-        approvalId === undefined
-          ? later.submitToolResults([{ callId, content: 'red' }])
-          : later.answerApproval(approvalId, 'approve');
-      const result = await run.result;
-      expect(result.end).toBe('completed');
-      expect(resultsIn(result.messages)).toEqual([expect.stringContaining(answer)]);
-    }
-  });
-
-  it('S14: never runs a call in doubt whose tool is gone, and says that its effect is unknown', async () => {
-    const whole = memoryJournal();
-    const session = await createSession(agentWith({ toolCalls: [{ name: 'look' }] }, 'Ok.'), {
-      journal: whole,
-      id: 's',
-    });
-    await session.prompt('Go.').result;
-    const log = await logOf(whole, 's');
-    const journal = await journalOf(log.slice(0, log.findIndex(({ type }) => type === 'tool_started') + 1));
-    const later = await open(journal, scriptedModel(['I see.']), [act]);
-    const result = await later.resume().result;
-    expect(result.end).toBe('completed');
-    expect(resultsIn(result.messages)).toEqual([expect.stringContaining('Whether it took effect is unknown')]);
-  });
-
-  it('S14: whose model is gone says so, keeps its history readable, and goes on with another model', async () => {
-    const journal = memoryJournal();
-    const session = await createSession(agentWith('Hello.'), { journal, id: 's' });
-    await session.prompt('Hi.').result;
-    const gone = { kind: 'api', status: 404, message: 'The model helper-1 does not exist.', retryable: false } as const;
-    const later = await open(journal, scriptedModel([{ error: gone }], { id: 'helper-1' }));
-    expect(said(later.messages)).toEqual(['user: Hi.', 'assistant: Hello.']);
-    const failed = await later.prompt('Again?').result;
-    expect(failed).toMatchObject({ end: 'model_error', error: { message: gone.message } });
-    const other = await open(journal, scriptedModel(['Here again.'], { id: 'helper-2' }));
-    expect((await other.continue().result).finalAnswer).toBe('Here again.');
-    expect(said(other.messages)).toHaveLength(4);
   });
 });
 

@@ -34,6 +34,7 @@ export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.t
 export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
 export { memoryContract } from './contract/memory.ts';
+export { sessionContract } from './contract/sessions.ts';
 export type { CrashLife, CrashWorld } from './crash/life.ts';
 export type { CrashProcess } from './crash/process.ts';
 export { crashProcess } from './crash/process.ts';

@@ -8,8 +8,9 @@ export async function logOf(journal: Journal, sessionId: string): Promise<Durabl
 }
 
 /**
- * A journal in memory that holds exactly these events of one session, as a process that died after the last of them
- * would have left it: for tests of what the next process makes of it. The session's id is that of its first event.
+ * A journal that holds exactly these events of one session, as a process that died after the last of them would have left
+ * it: for tests of what the next process makes of it. The session's id is that of its first event. Without a journal to
+ * put them in, it is one in memory.
  *
  * @throws TypeError when the events don't start with `session_created`.
  * @example
@@ -28,11 +29,10 @@ export async function logOf(journal: Journal, sessionId: string): Promise<Durabl
  * console.log(later.hasOpenRun, (await later.resume().result).end); // true completed
  * ```
  */
-export async function journalOf(events: readonly DurableEvent[]): Promise<Journal> {
+export async function journalOf(events: readonly DurableEvent[], journal: Journal = memoryJournal()): Promise<Journal> {
   const [created, ...rest] = events.map(({ seq: _, ...body }) => body as DurableEventBody);
   if (created?.type !== 'session_created') throw new TypeError('A log starts with session_created.');
   const { sessionId } = created;
-  const journal = memoryJournal();
   await journal.create(sessionId, created);
   const owner = { id: 'dead', label: 'a process that died' };
   // As many drives as the log has had: the next one's epoch must be higher than all of them.

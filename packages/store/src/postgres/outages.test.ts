@@ -4,8 +4,6 @@ import { logOf, scriptedModel } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresJournal } from '../postgres.ts';
-import { holderIsNamedAndTakenOver, hundredAtOnce } from '../test-support/contention.ts';
-import { newStore } from '../test-support/stores.ts';
 import { startPostgres, type PostgresServer } from '../test-support/postgres.ts';
 
 let server: PostgresServer;
@@ -222,18 +220,4 @@ describe('a run', () => {
     expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(5);
   }, 60_000);
-});
-
-describe('two processes at one session', () => {
-  it('S7: the second is refused and told who holds it, and takes it over when that one was killed', async () => {
-    const store = newStore('Postgres', await server.database());
-    closing.push(() => store.dispose());
-    await holderIsNamedAndTakenOver(store);
-  });
-
-  it('S8: a hundred sessions at the same time lose nothing of each other', async () => {
-    const store = newStore('Postgres', await server.database());
-    closing.push(() => store.dispose());
-    await hundredAtOnce(store);
-  });
 });

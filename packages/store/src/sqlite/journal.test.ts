@@ -101,7 +101,7 @@ describe('the file', () => {
     expect(await open(path).snapshots?.load('s', 9)).toEqual({ seq: 3, text: 'three' });
   });
 
-  it('of a newer version is refused and left untouched', async () => {
+  it('S10: of a newer version is refused and left untouched', async () => {
     const path = join(newFolder(), 'journal.db');
     const newer = new DatabaseSync(path);
     newer.exec('CREATE TABLE future (x); PRAGMA user_version = 7');
@@ -113,7 +113,7 @@ describe('the file', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it('of a newer version whose mark is still in the write-ahead log is refused too', async () => {
+  it('S10: of a newer version whose mark is still in the write-ahead log is refused too', async () => {
     const path = join(newFolder(), 'journal.db');
     await open(path).list();
     const newer = new DatabaseSync(path);
@@ -122,7 +122,7 @@ describe('the file', () => {
     newer.close();
   });
 
-  it('of an older version gets what it lacks, and keeps what it has', async () => {
+  it('S10: of an older version gets what it lacks, and keeps what it has', async () => {
     const path = join(newFolder(), 'journal.db');
     const before = open(path);
     await before.create('s', created('s'));

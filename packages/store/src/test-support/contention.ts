@@ -1,45 +1,110 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Journal } from '@treadle/core';
+import { createSession, defineAgent, openSession, type Journal, type SessionSummary } from '@treadle/core';
+import { logOf, scriptedModel } from '@treadle/testing';
 import { expect } from 'vitest';
+import { systemProcesses, type ProcessTable } from '../processes.ts';
+import type { Crowd } from './crowd-process.ts';
 import { programOf, type TestStore } from './stores.ts';
 
-const created = (sessionId: string) => ({ type: 'session_created', at: 1, eventVersion: 1, sessionId }) as const;
-const note = (text: string) => ({ type: 'prompt', messages: [{ content: [{ type: 'text', text }] }] }) as const;
-
-/** While another process holds a session, who holds it is said; when that one is killed, it is taken over at once. */
-export async function holderIsNamedAndTakenOver(store: TestStore): Promise<void> {
-  const journal = await store.open();
-  await journal.create('s', created('s'));
-  const { module, execArgv } = programOf('./holder-process.ts', store.at);
-  const holder = spawn(process.execPath, [...execArgv, module.pathname, JSON.stringify(store.at)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+function startProgram(module: string, store: TestStore, input: unknown) {
+  const program = programOf(module, store.at);
+  const child = spawn(process.execPath, [...program.execArgv, program.module.pathname, JSON.stringify(input)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const exited = once(holder, 'exit');
-  await once(holder.stdout, 'data');
-  await expect(journal.claim('s', { id: 'second', label: 'second' })).rejects.toMatchObject({
-    code: 'session_busy',
-    message: expect.stringContaining(`the process ${holder.pid}`) as string,
-  });
-  holder.kill('SIGKILL');
-  await exited;
-  const claim = await journal.claim('s', { id: 'second', label: 'second' });
-  expect(claim.epoch).toBe(2);
-  expect((await journal.append('s', claim.epoch, claim.seq, [created('s')])).ok).toBe(true);
+  return { child, exited: once(child, 'exit'), said: once(child.stdout, 'data') };
 }
 
-/** A hundred sessions that are made and written at the same time are all listed, with all that was said in them. */
+/** While another process drives a session, who does is said; when that one is killed, its run is taken over at once. */
+export async function holderIsNamedAndTakenOver(store: TestStore): Promise<void> {
+  const { child, exited, said } = startProgram('./holder-process.ts', store, store.at);
+  await said;
+  const journal = await store.open();
+  const session = await openSession(defineAgent({ model: scriptedModel(['Taken over.']) }), 's', { journal });
+  const refusal = {
+    code: 'session_busy',
+    message: expect.stringContaining(`the process ${child.pid}`) as string,
+  };
+  const length = (await logOf(journal, 's')).length;
+  await expect(session.resume().result).rejects.toMatchObject(refusal);
+  await expect(journal.claim('s', { id: 'second', label: 'second' })).rejects.toMatchObject(refusal);
+  expect(await logOf(journal, 's')).toHaveLength(length);
+  child.kill('SIGKILL');
+  await exited;
+  expect(await session.resume().result).toMatchObject({ end: 'completed', finalAnswer: 'Taken over.' });
+  const log = await logOf(journal, 's');
+  expect(log.flatMap((event) => (event.type === 'drive_started' ? [event.epoch] : []))).toEqual([1, 2]);
+  expect(log.filter(({ type }) => type === 'run_ended')).toHaveLength(1);
+}
+
+/** A process that has the id of a dead one is not taken for it. The table that decides is the operating system's own. */
+export async function reusedProcessIdHoldsNothing(store: TestStore): Promise<void> {
+  const self = systemProcesses.self();
+  const startedAt = (start: string | null): ProcessTable => ({
+    self: () => ({ ...self, start }),
+    isGone: (process) => systemProcesses.isGone(process),
+  });
+  // This process itself has the id that both leases name; it started at only one of the two times.
+  const [living, dead] = [startedAt(self.start), startedAt(`${self.start}0`)];
+  const after = await store.open();
+  for (const [sessionId, before] of [
+    ['held', living],
+    ['free', dead],
+  ] as const) {
+    const journal = await store.open(before);
+    await journal.create(sessionId, { type: 'session_created', at: 1, eventVersion: 1, sessionId });
+    await journal.claim(sessionId, { id: 'a', label: 'the one before' });
+  }
+  await expect(after.claim('held', { id: 'b', label: 'b' })).rejects.toMatchObject({ code: 'session_busy' });
+  expect((await after.claim('free', { id: 'b', label: 'b' })).epoch).toBe(2);
+}
+
+async function everyPage(journal: Journal): Promise<SessionSummary[]> {
+  const all: SessionSummary[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await journal.list({ limit: 30, ...(cursor === undefined ? {} : { cursor }) });
+    all.push(...page.sessions);
+    if (page.cursor === undefined) return all;
+    ({ cursor } = page);
+  }
+}
+
+/** A hundred sessions in three processes, at the same time: all are listed, whole, and so is what they share. */
 export async function hundredAtOnce(store: TestStore): Promise<void> {
-  const journals: Journal[] = await Promise.all([1, 2, 3, 4].map(() => store.open()));
-  await Promise.all(
-    Array.from({ length: 100 }, async (_, index) => {
-      const journal = journals[index % journals.length];
-      await journal?.create(`s${index}`, created(`s${index}`));
-      await journal?.post(`s${index}`, note(`prompt ${index}`), 'k', 2);
-    }),
+  const journal = await store.open();
+  await createSession(defineAgent({ model: scriptedModel([]) }), { journal, id: 'shared' });
+  const processes = [0, 34, 67].map((from, index, all) =>
+    startProgram('./crowd-process.ts', store, { at: store.at, from, before: all[index + 1] ?? 100 } satisfies Crowd),
   );
-  const { sessions } = (await journals[0]?.list({ limit: 200 })) ?? { sessions: [] };
-  expect(sessions.map(({ sessionId, seq, firstPrompt }) => `${sessionId} ${seq} ${firstPrompt}`).toSorted()).toEqual(
-    Array.from({ length: 100 }, (_, index) => `s${index} 2 prompt ${index}`).toSorted(),
+  await Promise.all(processes.map(({ said }) => said));
+  for (const { child } of processes) child.stdin.write('go\n');
+  for (const { exited } of processes) expect((await exited)[0]).toBe(0);
+
+  const numbers = Array.from({ length: 100 }, (_, index) => index);
+  const sessions = await everyPage(journal);
+  const own = sessions.filter(({ sessionId }) => sessionId !== 'shared');
+  expect(sessions).toHaveLength(own.length + 1);
+  expect(own.map(({ sessionId, firstPrompt }) => `${sessionId}: ${firstPrompt}`).toSorted()).toEqual(
+    numbers.map((number) => `s${number}: Prompt ${number}.`).toSorted(),
+  );
+  for (const number of numbers) {
+    const log = await logOf(journal, `s${number}`);
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+    const isRun = number % 5 === 0;
+    expect(JSON.stringify(log).includes(`Answer ${number}.`)).toBe(isRun);
+    expect(log.at(-1)).toMatchObject(isRun ? { type: 'run_ended', end: 'completed' } : { seq: 2, key: 'k' });
+  }
+  const shared = await logOf(journal, 'shared');
+  expect(shared.map(({ seq }) => seq)).toEqual(shared.map((_, index) => index + 1));
+  const prompts = shared.flatMap((event) =>
+    event.type === 'input_received' && event.input.type === 'prompt' ? [event.key] : [],
+  );
+  expect(prompts.toSorted()).toEqual(numbers.map((number) => `k${number}`).toSorted());
+  const { tags = [] } = sessions.find(({ sessionId }) => sessionId === 'shared') ?? {};
+  expect(tags.toSorted()).toEqual(
+    numbers
+      .filter((number) => number % 5 === 0)
+      .map((number) => `t${number}`)
+      .toSorted(),
   );
 }

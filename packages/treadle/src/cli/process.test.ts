@@ -135,7 +135,7 @@ describe('a process that is killed', () => {
   };
 });
 
-describe('a process that is interrupted', () => {
+describe('a process that is interrupted, with its session in SQLite', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -187,7 +187,7 @@ describe('a process that is interrupted', () => {
   });
 });
 
-describe('the output', () => {
+describe('the output, with the session in SQLite', () => {
   it('S15: may be closed early: the run ends, the log has its end, and there is no stack trace', async () => {
     await using w = await world([{ text: 'word '.repeat(2000), chunkDelayMs: 1 }]);
     const script = '"$0" "$@" | head -n 1; exit "${PIPESTATUS[0]}"';

@@ -97,7 +97,7 @@ describe('a session', () => {
   });
 });
 
-describe('the sessions of a folder that is gone', () => {
+describe('the sessions of a folder that is gone, in SQLite', () => {
   it('S14: are listed by its path, read, and go on elsewhere', async () => {
     await using world = await worldWith([]);
     const folder = join(world.path, 'parent', 'gone');
