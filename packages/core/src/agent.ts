@@ -20,6 +20,7 @@ import type {
   ToolDefinition,
 } from './model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
+import { checkRouting, type Routing, type RoutingOptions } from './model/routing.ts';
 import { checkNoToolCall, type NoToolCallPolicy } from './output/no-call.ts';
 import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from './output/check.ts';
 import { checkFilters, type InputFilter, type NamedInputFilter } from './output/filters.ts';
@@ -56,6 +57,8 @@ export interface AgentDefinition {
   readonly fallbacks?: readonly Model[];
   /** The failures that move on to the next model, once retrying is over. Default: all but `cancelled` and `context_overflow`. */
   readonly fallbackOn?: readonly ModelErrorKind[];
+  /** Which model each turn asks, where that isn't always the same. See `docs/routing.md`. */
+  readonly routing?: RoutingOptions;
   readonly retry?: Partial<RetryPolicy>;
   /** The system prompt. */
   readonly instructions?: string;
@@ -128,8 +131,10 @@ export interface AgentDefinition {
 export interface Agent {
   readonly id: string;
   readonly model: Model;
-  /** `model`, then the fallbacks. */
+  /** `model`, then the fallbacks, then what else can be chosen for a turn. */
   readonly models: readonly Model[];
+  /** Null when nobody chooses. */
+  readonly routing: Routing | null;
   readonly fallbackOn: readonly ModelErrorKind[];
   readonly retry: RetryPolicy;
   readonly instructions: string;
@@ -207,8 +212,10 @@ export function defineAgent(definition: AgentDefinition): Agent {
   const context = definition.context === undefined ? null : checkContext(definition.context);
   const { background, tools: own } = checkBackground(definition.background, definition.tools ?? []);
   const given = [...own, ...(context?.recall ? [recallTool()] : [])];
-  const models = Object.freeze([definition.model, ...(definition.fallbacks ?? [])]);
-  const output = checkOutput(definition.output, models, given.length > 0 || definition.terminalTools === true);
+  const hasTools = given.length > 0 || definition.terminalTools === true;
+  const ownModels = [definition.model, ...(definition.fallbacks ?? [])];
+  const { models, routing } = checkRouting(definition.routing, ownModels, hasTools);
+  const output = checkOutput(definition.output, models, hasTools);
   if (output && definition.responseFormat) {
     throw new TreadleError('invalid_definition', 'An agent has either output or responseFormat. output does the more.');
   }
@@ -236,7 +243,8 @@ export function defineAgent(definition: AgentDefinition): Agent {
   return Object.freeze({
     id: definition.id ?? 'agent',
     model: definition.model,
-    models,
+    models: Object.freeze([...models]),
+    routing,
     fallbackOn: definition.fallbackOn ?? DEFAULT_FALLBACK_ON,
     retry,
     instructions: [definition.instructions, output?.instructions].filter(Boolean).join('\n\n'),
@@ -275,7 +283,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     background,
     subAgents: checkSubAgents(definition.subAgents),
     configSegment,
-    snapshot: snapshotOf(definition, [...tools.keys()], limits, configSegment),
+    snapshot: snapshotOf(definition, models, [...tools.keys()], limits, configSegment),
   });
 }
 
@@ -313,6 +321,7 @@ function slugSegment(definition: AgentDefinition): string {
 
 function snapshotOf(
   definition: AgentDefinition,
+  models: readonly Model[],
   tools: readonly string[],
   limits: Limits,
   configId: string,
@@ -326,6 +335,7 @@ function snapshotOf(
     ...(definition.temperature === undefined ? {} : { temperature: definition.temperature }),
     ...(definition.maxTokens === undefined ? {} : { maxTokens: definition.maxTokens }),
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    ...(models.length === 1 ? {} : { models: models.map(({ provider, id }) => ({ provider, model: id })) }),
     tools,
     limits: limitsAsData(limits),
     ...(definition.noProgress === false ? { noProgress: false as const } : {}),

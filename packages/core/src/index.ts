@@ -5,6 +5,16 @@ export * from './messages/content.ts';
 export * from './messages/message.ts';
 export * from './model/model.ts';
 export * from './model/retry.ts';
+export type {
+  ChooseModel,
+  Range,
+  Route,
+  RouteCondition,
+  Routing,
+  RoutingChoice,
+  RoutingFacts,
+  RoutingOptions,
+} from './model/routing.ts';
 export { promptedTools, type PromptedToolsOptions } from './model/prompted/prompted-tools.ts';
 export type { PromptSections } from './model/prompted/prompt.ts';
 export { createPartialJson, type PartialJson } from './model/partial-json.ts';

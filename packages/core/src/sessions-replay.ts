@@ -154,7 +154,7 @@ function replaying(agent: Agent, runs: readonly RecordedRun[], supply: Supply, o
     tools,
     memory: null,
     ...(supply.onMiss === 'stop' ? { permissions } : { permissions: { ...agent.permissions, tools: all } }),
-    ...(model ? { model, models: [model] } : {}),
+    ...(model ? { model, models: [model], routing: null } : {}),
   };
 }
 

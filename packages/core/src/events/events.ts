@@ -43,6 +43,8 @@ export interface ConfigSnapshot {
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly contextWindow?: number;
+  /** All that may be asked, in order, where there are several: `modelIndex` counts in it. */
+  readonly models?: readonly { readonly provider: string; readonly model: string }[];
   readonly tools: readonly string[];
   readonly limits: JsonObject;
   /** Present when nobody looks whether the run gets anywhere. */

@@ -7,6 +7,7 @@ import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import type { Model, ModelError, ModelEvent, ModelEventIterator, StopReason } from '../model/model.ts';
 import { decideRetry } from '../model/retry.ts';
+import { nextModel } from '../model/routing.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { priceOf } from './price.ts';
 import { runOf, type PerformContext } from './context.ts';
@@ -241,7 +242,8 @@ function nextAttempt(
   const decision = decideRetry(error, modelAttempt, agent.retry, { sawText, random: random() });
   if (decision.retry) return { retry: { delayMs: decision.delayMs, modelIndex } };
   const mayMoveOn = agent.fallbackOn.includes(error.kind) && (!sawText || agent.retry.afterText);
-  if (mayMoveOn && modelIndex + 1 < agent.models.length) return { retry: { delayMs: 0, modelIndex: modelIndex + 1 } };
+  const next = mayMoveOn ? nextModel(agent.models, agent.routing, modelIndex) : null;
+  if (next !== null) return { retry: { delayMs: 0, modelIndex: next } };
   return decision.why === undefined ? {} : { why: decision.why };
 }
 

@@ -6,6 +6,7 @@ import { decideHandoff } from './decide-handoff.ts';
 import { askHook } from './decide-hook.ts';
 import { askMemory, updateMemory } from './decide-memory.ts';
 import { askPermission } from './decide-permission.ts';
+import { decideRouting } from './decide-routing.ts';
 import { decideAnswer, decideInput, decideOutput, decideTurnContext } from './decide-output.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { KIND_OF, type Question } from './question.ts';
@@ -31,6 +32,7 @@ const DECIDERS: { readonly [Type in Question['type']]: Decider<Type> } = {
   turn_context: decideTurnContext,
   budget: reserveBudget,
   handoff: decideHandoff,
+  routing: decideRouting,
 };
 
 /** Whoever answers questions of this type; the table says so, which the type checker can't follow. */

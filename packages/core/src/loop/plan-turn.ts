@@ -20,6 +20,7 @@ import {
 import { deliver } from './queues.ts';
 import { deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { askTurnContext, gateDelivery, outputOf, outputSpent, turnContext } from './plan-output.ts';
+import { askRouting, routedModel } from './plan-routing.ts';
 import { runContext } from './run-context.ts';
 import type { RunState, TurnOutcome, TurnState } from './state.ts';
 import type { Step } from './step.ts';
@@ -103,9 +104,10 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
     gateDelivery(between, prompt, messages) ??
     gateTurn(between, prompt) ??
     askTurnContext(between) ??
+    askRouting(between) ??
     record([
       ...(run.turns === 0 ? runContext(state, agent, run, now) : []),
-      turnStarted(run, run.turns, now),
+      turnStarted(agent.routing ? { ...run, modelIndex: routedModel(between) } : run, run.turns, now),
       ...turnContext(between),
       ...prompt,
       ...warnings(between),

@@ -101,7 +101,7 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
   if (gate) return gate;
   const context = runContext(state, agent, { runId: run.runId, inputSeq: entry.seq }, now);
   // Who has a say about turns is asked once the run has begun.
-  if (agent.hooks?.has('before_turn') || agent.turnContext || (agent.inputFilters && steered(state)))
+  if (agent.hooks?.has('before_turn') || agent.turnContext || agent.routing || (agent.inputFilters && steered(state)))
     return record([started.event, ...context]);
   const steering = deliver(state, agent, 'steering', run.runId, now);
   const notes = deliverNotes(state, run.runId, now);

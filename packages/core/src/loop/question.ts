@@ -21,7 +21,8 @@ export type Question =
   | AnswerQuestion
   | ContextQuestion
   | BudgetQuestion
-  | HandoffQuestion;
+  | HandoffQuestion
+  | RoutingQuestion;
 
 /** Whether a call may run, as rules, the mode, a callback or a person have it. */
 type PermissionQuestion = Asked & { readonly type: 'permission'; readonly callId: string };
@@ -66,6 +67,9 @@ type ContextQuestion = Asked & { readonly type: 'turn_context'; readonly runId: 
 /** Whether the open call can be paid for: money is set aside under the key. */
 type BudgetQuestion = Asked & { readonly type: 'budget'; readonly runId: string; readonly turnIndex: number };
 
+/** Which model the next turn asks. */
+type RoutingQuestion = Asked & { readonly type: 'routing'; readonly runId: string; readonly turnIndex: number };
+
 /** What the agent that takes over is shown of the conversation. */
 type HandoffQuestion = Asked & { readonly type: 'handoff'; readonly callId: string };
 
@@ -83,4 +87,5 @@ export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   turn_context: 'context',
   budget: 'budget',
   handoff: 'routing',
+  routing: 'routing',
 };

@@ -7,6 +7,7 @@ import { UNKNOWN_USAGE } from '../model/model.ts';
 import { asPermissionDecision } from '../permissions/decision.ts';
 import { applyUpdate } from '../permissions/updates.ts';
 import { partsOfRunId } from './plan-runs.ts';
+import { routingKey } from './plan-routing.ts';
 import { branchesEnded } from './reduce-branches.ts';
 import { addToView, compacted, compactionFailed, handOver, replaceView, spend } from './reduce-compaction.ts';
 import { filesGenerated, noteFiles } from './reduce-files.ts';
@@ -246,10 +247,10 @@ function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void 
 function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): void {
   const { at, error, retry, usage } = event;
   const run = openRun(state, event);
-  openTurn(state, event).failure = {
-    error,
-    retry: retry ? { at: at + retry.delayMs, modelIndex: retry.modelIndex } : null,
-  };
+  const turn = openTurn(state, event);
+  turn.failure = { error, retry: retry ? { at: at + retry.delayMs, modelIndex: retry.modelIndex } : null };
+  const { index: turnIndex, modelIndex } = turn;
+  if (state.decisions.has(routingKey(turnIndex))) run.lastFailure = { turnIndex, modelIndex, kind: error.kind };
   if (usage) spend(run, usage, event.cost ?? null);
 }
 

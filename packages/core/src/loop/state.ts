@@ -138,6 +138,8 @@ export interface RunState {
   lastAt: number;
   /** Which of the agent's models the next turn asks: the last one that was tried. */
   modelIndex: number;
+  /** Present where somebody chooses models and a call failed: the newest. */
+  lastFailure?: { readonly turnIndex: number; readonly modelIndex: number; readonly kind: ModelError['kind'] };
   /** Model calls begun, attempts at the same turn counted once. */
   turns: number;
   /** What limits, the budget and the guard keep of it. */

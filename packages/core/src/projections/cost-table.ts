@@ -174,8 +174,9 @@ function modelOf(event: DurableEvent, { config, modelIndex }: RunDraft): ModelNa
     return { provider, model };
   }
   const isCall = event.type === 'attempt_failed' || event.type === 'message_discarded';
-  // A run's configuration names the first of its agent's models; a summary may be another's work.
-  if (!isCall || modelIndex > 0 || config === null) return UNKNOWN_MODEL;
+  // A run's configuration names its agent's models; a summary may be another's work.
+  if (!isCall || config === null) return UNKNOWN_MODEL;
+  if (modelIndex > 0) return config.models?.[modelIndex] ?? UNKNOWN_MODEL;
   return { provider: config.provider, model: config.model };
 }
 
