@@ -7,6 +7,7 @@ import { streamSession, type StreamMessage, type StreamOptions } from './stream.
 export interface SessionInfo {
   readonly sessionId: string;
   readonly agentId?: string;
+  readonly title?: string;
   readonly seq: number;
   readonly status: 'idle' | 'running' | 'paused';
   readonly runId?: string;

@@ -30,6 +30,7 @@ import { isTerminalToolName, terminalTools } from './output/terminal-tools.ts';
 import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions/permissions.ts';
 import { checkBackground, type BackgroundOptions, type BackgroundSettings } from './tasks/background.ts';
 import { checkSubAgents, type AgentSubAgents, type SubAgentLimits } from './subagents/limits.ts';
+import { titleSettings, type TitleOptions, type TitleSettings } from './titles/options.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -123,6 +124,11 @@ export interface AgentDefinition {
   readonly background?: true | BackgroundOptions;
   /** How many sub-agents there may be, and how deep. See `docs/sub-agents.md`. */
   readonly subAgents?: Partial<SubAgentLimits>;
+  /**
+   * Has a model name each session, once, beside its runs: after the first run that completes, unless it has a title. Costs a
+   * short call. Default false. See `docs/sessions.md`.
+   */
+  readonly title?: boolean | TitleOptions;
   /** The middle part of run ids. Default: made of provider, model and thinking level. */
   readonly configId?: string;
 }
@@ -182,6 +188,8 @@ export interface Agent {
   /** Null for none. */
   readonly background: BackgroundSettings | null;
   readonly subAgents: AgentSubAgents;
+  /** Null: no model is asked for titles. */
+  readonly title: TitleSettings | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -282,6 +290,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     turnContext: checkTurnContext(definition.turnContext),
     background,
     subAgents: checkSubAgents(definition.subAgents),
+    title: titleSettings(definition.title, definition.model),
     configSegment,
     snapshot: snapshotOf(definition, models, [...tools.keys()], limits, configSegment),
   });

@@ -92,7 +92,8 @@ async function runOne(
     const config = options.branches[index];
     if (!config) throw new TreadleError('internal', `There is no configuration ${index}.`);
     const agent = await agentOf(config, index, folder);
-    const session = await openBranch(parts, context, agent, branch);
+    // A branch is no session of its own to those who look at lists.
+    const session = await openBranch(parts, context, { ...agent, title: null }, branch);
     const unsubscribe = options.onEvent && session.subscribe((event) => options.onEvent?.(event, branch));
     const forget = context.interrupt.on(
       () => void session.abort('The run that it is a branch of was stopped.').catch(() => {}),

@@ -114,6 +114,7 @@ export * from './projections/transcript-format.ts';
 export * from './projections/todo.ts';
 export * from './projections/plan.ts';
 export * from './tools/user-questions.ts';
+export type { TitleOptions, TitleSettings } from './titles/options.ts';
 export { type Run } from './run.ts';
 export { handoffTool, type HandoffOptions } from './subagents/handoff.ts';
 export { agentTool, agentsTool } from './subagents/tool.ts';

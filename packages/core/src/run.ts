@@ -1,4 +1,4 @@
-import type { DurableEvent, TreadleEvent } from './events/events.ts';
+import type { DurableEvent, RunEnd, TreadleEvent } from './events/events.ts';
 import { isDurable } from './events/events.ts';
 import { TreadleError } from './errors.ts';
 import type { Follower } from './loop/hub.ts';
@@ -29,6 +29,8 @@ export interface RunControl extends Follower {
   readonly bound: Promise<number>;
   /** Whether it has ended, paused or failed, for good. */
   readonly isOver: boolean;
+  /** How it ended; null before, and when it only paused. */
+  readonly end: RunEnd | null;
   /** The drive has let go: whatever came of the run is final. */
   finish(error?: unknown): void;
 }
@@ -57,13 +59,13 @@ export function createRun(sources: RunSources): RunControl {
   let rejected: TreadleError | null = null;
   let firstSeq: number | null = null;
   let lastSeq = 0;
-  let hasEnded = false;
+  let end: RunEnd | null = null;
   let done: { readonly error: unknown } | null = null;
   // Whoever doesn't ask for these must not be hit by an unhandled rejection; iterating tells of the failure too.
   for (const { promise } of [id, result, bound]) promise.catch(() => {});
 
   function isOurs(event: TreadleEvent): boolean {
-    if (hasEnded) return false;
+    if (end !== null) return false;
     if (event.type === 'input_rejected' && event.inputSeq === boundTo) {
       rejected = new TreadleError('run_active', event.reason);
     }
@@ -82,7 +84,7 @@ export function createRun(sources: RunSources): RunControl {
       firstSeq ??= event.seq;
       lastSeq = event.seq;
       fold?.take(event);
-      hasEnded = event.type === 'run_ended';
+      if (event.type === 'run_ended') ({ end } = event);
     }
     for (const reader of readers) reader.push(event);
   }
@@ -119,6 +121,9 @@ export function createRun(sources: RunSources): RunControl {
     bound: bound.promise,
     get isWatched() {
       return readers.size > 0;
+    },
+    get end() {
+      return end;
     },
     get isOver() {
       return done !== null || fold?.isSettled === true;

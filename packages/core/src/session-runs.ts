@@ -21,6 +21,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 import { runResultFold } from './projections/run-result.ts';
 import type { TaskDesk } from './tasks/desk.ts';
+import type { Titler } from './titles/titler.ts';
 import { createRun, type Run, type RunControl } from './run.ts';
 
 /** What the methods of a session share. */
@@ -58,6 +59,8 @@ export interface SessionParts {
   children: Map<string, SessionParts> | null;
   /** Told when a drive that nobody above waits for has let go. Null where there is nobody to tell. */
   readonly afterDrive: (() => Promise<void>) | null;
+  /** Has the session named; null in a sub-agent's, which is in no list. */
+  titler: Titler | null;
 }
 
 export interface Extra {
@@ -240,7 +243,9 @@ export async function reset(parts: SessionParts): Promise<void> {
 
 /** Waits for what is going on, then tells the hooks that nobody will use the session here any more. */
 export async function close(parts: SessionParts, reason: string): Promise<void> {
+  const named = parts.titler?.stop();
   while (parts.active) await parts.active.ended;
+  await named;
   await endSession(parts, reason);
 }
 
@@ -327,6 +332,7 @@ export function start(
     () => {
       letGo();
       control.finish();
+      if (control.end === 'completed') parts.titler?.afterRun();
     },
     (error: unknown) => {
       letGo();

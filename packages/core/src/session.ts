@@ -36,6 +36,7 @@ import { childRunner, tellParent } from './session-children.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import { pendingCalls, submitToolResults } from './session-results.ts';
 import * as runs from './session-runs.ts';
+import { createTitler } from './session-title.ts';
 import { promptStream } from './session-stream.ts';
 import { abortTasks, closeTasks, tasksOf } from './session-tasks.ts';
 import type { TaskControl } from './tasks/control.ts';
@@ -82,6 +83,8 @@ export interface RunOptions {
 /** One log, and the runs on it. */
 export interface Session {
   readonly id: string;
+  /** What it is called, by somebody or by a model; null while nobody has named it. */
+  readonly title: string | null;
   /** The one that drives it: that it was opened with, or that it was handed over to. */
   readonly agent: Agent;
   /** The conversation as models see it, oldest first. */
@@ -180,7 +183,9 @@ export interface Session {
   openMessage(): LiveEvent[];
   /** Resolves when no run is being driven here. */
   idle(): Promise<void>;
-  /** Waits until it is idle, kills what runs in the background, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
+  /** Resolves when nothing goes on beside the runs: when the session has the title that a model was asked for. */
+  settled(): Promise<void>;
+  /** Waits until it is idle, ends the asking for a title, kills what runs in the background, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
   close(reason?: string): Promise<void>;
 }
 
@@ -274,7 +279,9 @@ async function loadParts(
     },
     children: null,
     afterDrive: watcher ? null : () => tellParent(parts),
+    titler: null,
   };
+  if (!watcher) parts.titler = createTitler(parts, () => runs.refresh(parts));
   if (parts.agent.background) tasksOf(parts);
   return parts;
 }
@@ -298,6 +305,9 @@ function sessionOf(parts: runs.SessionParts): Session {
   const { state, hub, post } = parts;
   const session: Session = {
     id: state.sessionId,
+    get title() {
+      return state.title;
+    },
     get agent() {
       return parts.agent;
     },
@@ -358,6 +368,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     async idle() {
       while (parts.active) await parts.active.ended;
     },
+    settled: () => parts.titler?.settled() ?? Promise.resolve(),
   };
   partsOfSession.set(session, parts);
   return session;

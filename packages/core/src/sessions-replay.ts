@@ -153,6 +153,7 @@ function replaying(agent: Agent, runs: readonly RecordedRun[], supply: Supply, o
     ...agent,
     tools,
     memory: null,
+    title: null,
     ...(supply.onMiss === 'stop' ? { permissions } : { permissions: { ...agent.permissions, tools: all } }),
     ...(model ? { model, models: [model], routing: null } : {}),
   };

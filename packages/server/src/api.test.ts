@@ -1,6 +1,6 @@
 import { defineTool, memoryBlobs, type AgentDefinition, type JsonObject } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ROUTES } from './routes/routes.ts';
 import { isRunEnd, sse, until } from './test-support/events.ts';
 import { startServer, type TestServer } from './test-support/server.ts';
@@ -91,6 +91,17 @@ describe('sessions', () => {
     await server.call('POST', '/v1/sessions', { id: 'mine' });
     const taken = await server.call('POST', '/v1/sessions', { id: 'mine' });
     expect(await taken.json()).toMatchObject({ status: 409, code: 'session_exists' });
+  });
+
+  it('have the title that a model gave, alone and in the list', async () => {
+    const title = { model: scriptedModel(['{"title": "A greeting"}']) };
+    const server = await startServer({ model: scriptedModel(['Hello.']), title });
+    const sessionId = await newSession(server);
+    await run(server, sessionId);
+    await vi.waitFor(async () => {
+      expect(await server.json('GET', `/v1/sessions/${sessionId}`)).toMatchObject({ title: 'A greeting' });
+    });
+    expect(await server.json('GET', '/v1/sessions')).toMatchObject({ sessions: [{ sessionId, title: 'A greeting' }] });
   });
 
   it('are forked at an event, and the fork goes its own way', async () => {

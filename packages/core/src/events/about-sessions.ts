@@ -9,6 +9,8 @@ export interface TitleOrigin {
   /** What asking the model took. */
   readonly usage?: Usage;
   readonly cost?: number | null;
+  /** With `fallback`: why there is none of a model's. */
+  readonly problem?: string;
 }
 
 /** The session that one of inactivity follows. Times in milliseconds. */

@@ -16,6 +16,7 @@ import * as tasks from './reduce-tasks.ts';
 import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce-calls.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce-open.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
+import { entitle } from './reduce-title.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
 import { foldFinishedTurn, foldMessage, foldReservation, foldSettlement, newRunLimits } from './run-limits.ts';
 import { turnOutcome, waitingRuns, type RunState, type SessionState } from './state.ts';
@@ -58,6 +59,7 @@ function fold(state: SessionState, event: DurableEvent): void {
   switch (event.type) {
     case 'session_created':
       writtenBy(state, event.eventVersion);
+      entitle(state, event);
       if (event.fork && state.tasks) tasks.tasksForked(state.tasks, event);
       // A fork of a sub-agent's session is nobody's sub-agent.
       state.spawnedBy = event.spawnedBy ?? null;
@@ -141,15 +143,17 @@ function forgetOtherDrives({ decisions }: SessionState): void {
   for (const key of decisions.keys()) if (key.startsWith('session_start:')) decisions.delete(key);
 }
 
-function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
+function inputReceived(state: SessionState, event: EventOf<'input_received'>): void {
+  const { seq, at, input } = event;
   refuseUnknownInput(seq, input);
   if (input.type === 'cancel') return cancel(state, input.inputSeq, { reason: input.reason ?? null });
   if (input.type === 'permission_updates') {
     for (const update of input.updates) state.permissions = applyUpdate(state.permissions, update);
     return;
   }
-  // What a session is called is for lists of sessions.
-  if (input.type === 'rename' || input.type === 'tag') return;
+  if (input.type === 'rename') return entitle(state, event);
+  // Tags are for lists of sessions.
+  if (input.type === 'tag') return;
   if (input.type === 'child_updated') return wakeCalls(state, input.sessionId);
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
   if (input.type === 'task_ended') return tasks.taskEnded(state.tasks, { seq, at, input });

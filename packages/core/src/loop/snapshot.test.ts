@@ -136,13 +136,13 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 4,
+      version: 5,
       digests: {
-        'v1-conversation': '179hbc8.hkeh29',
-        'v1-everything': '1igf4bj.19u2293',
-        'v1-in-doubt': 'jaf86l.10kbwuw',
-        'v1-killed': '1cprngi.1i5b4xj',
-        'v1-paused': 'lkyfvr.ot17py',
+        'v1-conversation': 'xcc1de.lo26s7',
+        'v1-everything': 'u6lo85.aiiybg',
+        'v1-in-doubt': 'p8smzb.5ogp7j',
+        'v1-killed': '14e41l0.iw3lhk',
+        'v1-paused': '1pmvhff.nnw2yp',
       },
     });
   });

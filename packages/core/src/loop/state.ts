@@ -180,6 +180,8 @@ export interface RunState {
 /** What a drive knows of its session, folded from the log. One owner at a time; `reduce` changes it in place. */
 export interface SessionState {
   readonly sessionId: string;
+  /** What it is called; null while nobody has said so. */
+  title: string | null;
   /** The last event folded in; 0 for none. */
   seq: number;
   /** The version of the newest events in the log. */
@@ -239,6 +241,7 @@ export const waitingRuns = ({ inbox, run }: SessionState): InboxEntry[] =>
 export function initialState(sessionId: string): SessionState {
   return {
     sessionId,
+    title: null,
     seq: 0,
     eventVersion: 0,
     epoch: 0,

@@ -4,7 +4,7 @@ import { addSpending, NOTHING_SPENT, spendingOf, type Spending } from './spendin
 
 /** What some model calls have used and cost. */
 export interface CostSum extends Spending {
-  /** Calls of a model: replies, attempts that failed, calls that were cut off, summaries. */
+  /** Calls of a model: replies, attempts that failed, calls that were cut off, summaries; what asking for a title took counts as one. */
   readonly calls: number;
   /** US dollars: the sum of the parts that are known. The same as `cost` where all are. */
   readonly costAtLeast: number;
@@ -18,7 +18,7 @@ export interface ModelCost extends CostSum {
   readonly model: string | null;
 }
 
-/** What one run has used. `runId` is null for compactions while no run was open; `end` is null before the end. */
+/** What one run has used. `runId` is null for compactions while no run was open, and for the title; `end` is null before the end. */
 export interface RunCost extends CostSum {
   readonly runId: string | null;
   readonly startedAt: number;
@@ -128,10 +128,10 @@ export function costTableFold(options: CostTableOptions = {}): CostTableFold {
         }
         total = newSum();
       }
-      if (!('runId' in event) && event.type !== 'compacted' && event.type !== 'compaction_failed') return;
+      const runId = 'runId' in event ? event.runId : undefined;
       const spent = spendingOf(event);
-      if (event.runId === undefined && spent === null) return;
-      const run = runOf(event.runId ?? null, event.at);
+      if (runId === undefined && spent === null) return;
+      const run = runOf(runId ?? null, event.at);
       const calls = callsIn(event, run, spent);
       const name = modelOf(event, run);
       note(run, event);
@@ -171,6 +171,10 @@ function callsIn(event: DurableEvent, run: RunDraft, spent: Spending | null): nu
 function modelOf(event: DurableEvent, { config, modelIndex }: RunDraft): ModelName {
   if (event.type === 'message_added' && event.message.role === 'assistant') {
     const { provider, model } = event.message;
+    return { provider, model };
+  }
+  if (event.type === 'input_received' && event.input.type === 'rename') {
+    const { provider = null, model = null } = event.input;
     return { provider, model };
   }
   const isCall = event.type === 'attempt_failed' || event.type === 'message_discarded';

@@ -35,6 +35,10 @@ export function spendingOf(event: DurableEvent): Spending | null {
     case 'compacted':
     case 'compaction_failed':
       return event.usage ? { usage: event.usage, cost: event.cost ?? null } : null;
+    case 'input_received':
+      return event.input.type === 'rename' && event.input.usage
+        ? { usage: event.input.usage, cost: event.input.cost ?? null }
+        : null;
     case 'message_discarded':
       // Nobody said what the call had cost until then; a failed attempt says it itself.
       return event.reason === 'interrupted' ? { usage: UNKNOWN_USAGE, cost: null } : null;

@@ -1,4 +1,5 @@
 import type { DurableEvent, SessionInput } from '../events/events.ts';
+import { changesFacts, factsAfter, type SessionFacts } from '../journal/session-facts.ts';
 
 const MOST = 50;
 const KEPT = 47;
@@ -24,14 +25,35 @@ export function fallbackTitle(text: string): string {
   return `${characters.slice(0, KEPT).join('').trimEnd()}...`;
 }
 
-/** The fallback title of a session: of its first prompt that has a text; null when there is none yet. */
+/** Folds a log into what its session is called. */
+export interface SessionTitleFold {
+  take(event: DurableEvent): void;
+  /** As it is now; null when there is none yet. */
+  title(): string | null;
+}
+
+/** Starts the fold. Feed it the events of one session in order. */
+export function sessionTitleFold(): SessionTitleFold {
+  let facts: SessionFacts = {};
+  let firstPrompt: string | null = null;
+  return {
+    take(event) {
+      if (event.type === 'session_created' || changesFacts(event)) facts = factsAfter(facts, event);
+      if (firstPrompt === null && event.type === 'input_received')
+        firstPrompt = fallbackTitle(textOf(event.input)) || null;
+    },
+    title: () => facts.title ?? firstPrompt,
+  };
+}
+
+/**
+ * What a session is called: as somebody named it, else as a model did, else its first prompt that has a text; null when
+ * there is none yet. A fork has no title of its parent's.
+ */
 export function sessionTitle(events: Iterable<DurableEvent>): string | null {
-  for (const event of events) {
-    if (event.type !== 'input_received') continue;
-    const title = fallbackTitle(textOf(event.input));
-    if (title !== '') return title;
-  }
-  return null;
+  const fold = sessionTitleFold();
+  for (const event of events) fold.take(event);
+  return fold.title();
 }
 
 const textOf = (input: SessionInput): string =>

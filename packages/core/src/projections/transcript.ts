@@ -4,7 +4,7 @@ import type { AssistantContent, FileBlock, ImageBlock, ToolCallBlock, ToolResult
 import type { AssistantMessage, Message, UserMessageOrigin } from '../messages/message.ts';
 import type { StopReason } from '../model/usage.ts';
 import { terminalText } from '../output/terminal-tools.ts';
-import { sessionTitle } from './title.ts';
+import { sessionTitleFold, type SessionTitleFold } from './title.ts';
 
 /** An image or a file that is not in the transcript itself. */
 export interface TranscriptAttachment {
@@ -126,9 +126,20 @@ type Item = Entry & ({ readonly message: Message; readonly isComplete: boolean }
  * ```
  */
 export function transcript(events: Iterable<DurableEvent>, options: TranscriptOptions = {}): Transcript {
-  const log: Reading = { sessionId: '', title: null, items: [], calls: new Map(), queued: new Set(), openRun: null };
-  for (const event of events) read(log, event);
-  const { sessionId, title, openRun } = log;
+  const log: Reading = {
+    sessionId: '',
+    title: sessionTitleFold(),
+    items: [],
+    calls: new Map(),
+    queued: new Set(),
+    openRun: null,
+  };
+  for (const event of events) {
+    log.title.take(event);
+    read(log, event);
+  }
+  const { sessionId, openRun } = log;
+  const title = log.title.title();
   const entries = log.items.flatMap((item) => ('note' in item ? [item.note] : entriesOf(item, log.calls, options)));
   if (openRun) entries.push({ ...openRun, type: 'note', kind: 'open', text: 'This run has not ended.' });
   return { sessionId, title, entries };
@@ -137,7 +148,7 @@ export function transcript(events: Iterable<DurableEvent>, options: TranscriptOp
 /** What was read of a log so far. */
 interface Reading {
   sessionId: string;
-  title: string | null;
+  readonly title: SessionTitleFold;
   readonly items: Item[];
   readonly calls: Map<string, CallFacts>;
   /** Inputs that are messages to a run. */
@@ -176,7 +187,6 @@ function read(log: Reading, event: DurableEvent): void {
 
 function readInput(log: Reading, event: Extract<DurableEvent, { type: 'input_received' }>): void {
   const { input, seq } = event;
-  log.title ??= sessionTitle([event]);
   if (input.type === 'steering' || input.type === 'follow_up') log.queued.add(seq);
   // During a run an import is refused.
   if (input.type !== 'import' || log.openRun) return;

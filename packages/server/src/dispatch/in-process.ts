@@ -138,16 +138,17 @@ export function inProcess(options: InProcessOptions): InProcess {
     else forget(worker);
     for (const oldest of resting) {
       if (resting.size <= keepOpen) break;
-      close(oldest);
+      void close(oldest);
     }
   }
 
-  function close(worker: Worker): void {
+  function close(worker: Worker): Promise<void> {
     resting.delete(worker);
     for (const listener of worker.listeners) listener.stop();
-    void worker.session?.close().catch((error: unknown) => onError(error, worker.sessionId));
+    const closed = worker.session?.close().catch((error: unknown) => onError(error, worker.sessionId));
     worker.session = null;
     forget(worker);
+    return closed ?? Promise.resolve();
   }
 
   function forget(worker: Worker): void {
@@ -193,7 +194,8 @@ export function inProcess(options: InProcessOptions): InProcess {
         signal.addEventListener('abort', () => resolve(false), { once: true });
       });
       const finished = await Promise.race([Promise.allSettled(working).then(() => true), late]);
-      for (const worker of [...resting]) close(worker);
+      // What closing writes down, such as a title, must be in the journal before that is closed.
+      await Promise.race([Promise.all([...resting].map(close)), late]);
       return finished;
     },
   };

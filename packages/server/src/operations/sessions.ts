@@ -28,6 +28,8 @@ export interface NewSession {
 export interface SessionInfo {
   readonly sessionId: string;
   readonly agentId?: string;
+  /** What somebody, or a model, has called it. */
+  readonly title?: string;
   /** The last event of its log. */
   readonly seq: number;
   readonly status: SessionStatus;
@@ -161,6 +163,7 @@ export async function readSession(parts: ServerParts, sessionId: string): Promis
   return {
     sessionId,
     ...(agentId === undefined ? {} : { agentId }),
+    ...(state.title === null ? {} : { title: state.title }),
     seq: state.seq,
     status: sessionStatus(state),
     ...(state.run ? { runId: state.run.runId } : {}),

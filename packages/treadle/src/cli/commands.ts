@@ -22,6 +22,7 @@ export const RUN_OPTIONS = {
     help: 'Who chooses: model (default), pairs, vote, first, fewest-tokens, most-tokens, or a model.',
   },
   'max-cost': { value: 'DOLLARS', help: 'At most so much money; a model of unknown price is then not called.' },
+  title: { help: 'Have the model name the session once it has answered: one more short call.' },
   continue: { short: 'c', help: "Go on with this folder's latest session." },
   resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },
   tools: { value: 'LIST', help: 'Only these tools, or none: --tools read_file,search.' },
@@ -140,6 +141,7 @@ export const SERVE_OPTIONS = {
   port: { value: 'N', help: 'Default: a free one.' },
   model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline.' },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
+  title: { help: 'Have the model name each session once it has answered: one more short call.' },
   ...COMMON,
 } as const satisfies OptionTable;
 

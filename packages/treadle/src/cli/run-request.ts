@@ -31,6 +31,8 @@ export interface RunRequest {
   readonly tools: readonly string[] | undefined;
   /** Whether `web_fetch` is among the tools, whatever the settings say. */
   readonly web: boolean;
+  /** Whether the model names the session. */
+  readonly title: boolean;
   readonly system: string | undefined;
   /** Whether the project's instruction files are read. */
   readonly instructions: boolean;
@@ -71,6 +73,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     branches: branchesOf(options.count('branches'), options.text('judge')),
     tools: options.list('tools'),
     web: options.flag('web'),
+    title: options.flag('title'),
     system: options.text('system'),
     instructions: !options.flag('no-instructions'),
     allow: options.rules('allow') ?? [],

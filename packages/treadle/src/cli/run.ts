@@ -73,6 +73,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       // Whoever names the tools gets no other one.
       context: { recall: request.tools === undefined },
       limits: request.limits,
+      title: request.title,
     };
     const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
@@ -95,7 +96,10 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
         loadModel,
       });
     };
-    return await driveRun(context, { session, journal, begin, output, terminals });
+    const code = await driveRun(context, { session, journal, begin, output, terminals });
+    // All is printed; whoever doesn't want to wait for a title goes.
+    if (request.title) await Promise.race([session.settled(), interruptions.first]);
+    return code;
   } finally {
     await journal.close();
   }

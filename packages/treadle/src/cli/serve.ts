@@ -35,7 +35,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const { withUserVariables } = await import('../settings/combine.ts');
   const env = await withUserVariables(io);
   const { TREADLE_TOKEN: own } = env;
-  const agent = await agentOf(context, folder, options.text('model'), env);
+  const agent = await agentOf(context, folder, options.text('model'), env, options.flag('title'));
   const journal = await parts.journal(io);
   try {
     const serving = await serve({
@@ -71,6 +71,7 @@ async function agentOf(
   folder: string,
   modelName: string | undefined,
   env: Parameters<typeof chooseModel>[1],
+  title: boolean,
 ): Promise<ReturnType<typeof defineAgent>> {
   const { io, parts, out, note } = context;
   const choice = chooseModel(modelName, env);
@@ -88,6 +89,7 @@ async function agentOf(
     tools: rights.toolsIn(folder),
     permissions,
     hooks: rights.hooks,
+    title,
     context: { recall: true },
   });
 }

@@ -46,6 +46,14 @@ describe('treadle sessions list', () => {
     }
   });
 
+  it('has the title that the model gave, where the run was asked to have one', async () => {
+    await using world = await worldWith([]);
+    const model = scriptedModel(['Light is scattered.', '{"title": "The colour of the sky"}']);
+    const { code, stdout } = await runCli(['Why is the sky blue?', '--title'], { ...world.options, model });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Light is scattered.')]);
+    expect((await runCli(['sessions', 'list'], world.options)).stdout).toMatch(/\tThe colour of the sky\n$/);
+  });
+
   it('comes in pages', async () => {
     await using world = await worldWith(['One.', 'Two.', 'Three.']);
     const seen: string[] = [];
