@@ -70,6 +70,29 @@ describe('the database', () => {
     expect(await sql`select name from treadle.sessions`).toEqual([{ name: 's' }]);
   });
 
+  it('S3: whose last events are gone says so, and gives those before them', async () => {
+    const url = await server.database();
+    const writer = open(url);
+    await writer.create('s', created('s'));
+    for (let index = 2; index <= 6; index += 1) await writer.post('s', note(`note ${index}`), `k${index}`, 2);
+    await writer.close();
+    const sql = client(url);
+    for (let length = 5; length >= 3; length -= 1) {
+      await sql`delete from treadle.events where seq > ${length}`;
+      const journal = open(url);
+      const read: number[] = [];
+      const reading = (async () => {
+        for await (const { seq } of journal.read('s', 1)) read.push(seq);
+      })();
+      await expect(reading).rejects.toMatchObject({
+        code: 'journal_corrupt',
+        message: expect.stringContaining(`events are missing from ${length + 1} on`) as string,
+      });
+      expect(read).toEqual(Array.from({ length }, (_, index) => index + 1));
+    }
+    expect(await sql`select seq from treadle.events order by seq`).toHaveLength(3);
+  });
+
   it('may be reached by a client of your own, which stays open', async () => {
     const sql = client(await server.database());
     const journal = open(sql);

@@ -1,9 +1,18 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createSession, defineAgent, defineTool, type DurableEventBody, type Journal } from '@treadle/core';
-import { logOf, scriptedModel } from '@treadle/testing';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  openSession,
+  type DurableEventBody,
+  type Journal,
+} from '@treadle/core';
+import { crashMatrix, everythingScenario, logOf, scriptedModel } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresJournal } from '../postgres.ts';
+import { systemProcesses } from '../processes.ts';
+import { newStore, openStore, programOf } from '../test-support/stores.ts';
 import { startPostgres, type PostgresServer } from '../test-support/postgres.ts';
 
 let server: PostgresServer;
@@ -202,6 +211,47 @@ describe('a run', () => {
     expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
   }, 60_000);
 
+  it('S6: stops with an error when the database takes no more writes, and what anyone was told is there', async () => {
+    const url = await server.database();
+    const admin = postgres(url, { max: 1, onnotice: () => {} });
+    closing.push(() => admin.end());
+    const name = new URL(url).pathname.slice(1);
+    const takeWrites = async (may: boolean): Promise<void> => {
+      await admin.unsafe(`alter database ${name} set default_transaction_read_only = ${may ? 'off' : 'on'}`);
+      // It counts from the next connection on.
+      await admin`set default_transaction_read_only = off`;
+      await admin`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`;
+    };
+    let calls = 0;
+    acting = async () => {
+      calls += 1;
+      if (calls === 3) await takeWrites(false);
+      return `acted ${calls}`;
+    };
+    const session = await createSession(agent, { journal: open(url), id: 's' });
+    const run = session.prompt('Go.');
+    const told: number[] = [];
+    const ended = await (async () => {
+      for await (const event of run) if ('seq' in event) told.push(event.seq);
+      return run.result;
+    })().catch((error: unknown) => error);
+    expect(ended).toMatchObject({ code: 'journal_failed' });
+    expect(told.length).toBeGreaterThan(5);
+    const log = await logOf(open(url), 's');
+    expect(log.map(({ seq }) => seq)).toEqual(expect.arrayContaining(told));
+    expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(2);
+    await takeWrites(true);
+    // Another process, after this one is dead: it could not let go of the session.
+    const later = openStore({ kind: 'Postgres', place: url }, { self: systemProcesses.self, isGone: () => true });
+    closing.push(() => later.close());
+    const again = await openSession(agent, 's', { journal: later });
+    // The third call may not be run twice: its effect is unknown.
+    expect(await again.resume().result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(calls).toBe(5);
+  }, 60_000);
+
   it('S1: goes on when the server is killed and comes back', async () => {
     const url = await server.database();
     let calls = 0;
@@ -220,4 +270,17 @@ describe('a run', () => {
     expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(5);
   }, 60_000);
+});
+
+describe('a run with everything in it', () => {
+  it('S1, S2: is brought to its end by another process wherever one was killed', async () => {
+    const place = await server.database();
+    const scenario = everythingScenario(() => {
+      const store = newStore('Postgres', place);
+      return { ...store, process: programOf('./everything-process.ts', store.at) };
+    });
+    // Some of the moments; `npm run test:crash` has all of them.
+    const { courses } = await crashMatrix(scenario, { moments: (moment) => moment % 47 === 11 });
+    expect(courses).toBeGreaterThanOrEqual(3);
+  }, 120_000);
 });

@@ -77,6 +77,7 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
  * @throws TreadleError `journal_too_new` when a newer Treadle has been here; nothing is changed then.
  */
 export async function migrate(sql: Sql, schema: string): Promise<void> {
+  if (await isCurrent(sql, schema)) return;
   await sql.begin(async (transaction) => {
     // Two processes that start together: the second waits, and finds everything done.
     await transaction`select pg_advisory_xact_lock(hashtext(${`treadle ${schema}`}))`;
@@ -95,4 +96,13 @@ export async function migrate(sql: Sql, schema: string): Promise<void> {
     await transaction`delete from ${transaction(schema)}.schema_version`;
     await transaction`insert into ${transaction(schema)}.schema_version values (${MIGRATIONS.length})`;
   });
+}
+
+/** One that is up to date is left alone: it can be read where nothing can be written. */
+async function isCurrent(sql: Sql, schema: string): Promise<boolean> {
+  const tables = await sql`
+    select from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'schema_version'`;
+  if (tables.length === 0) return false;
+  const [row] = await sql<{ version: number }[]>`select version from ${sql(schema)}.schema_version`;
+  return row?.version === MIGRATIONS.length;
 }

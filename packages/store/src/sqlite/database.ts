@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@treadle/core';
@@ -89,7 +89,13 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
 }
 
 const HEADER = 'SQLite format 3\u0000';
+// Where the file's header has them: https://www.sqlite.org/fileformat2.html#the_database_header
+const PAGE_SIZE_OFFSET = 16;
+const CHANGES_OFFSET = 24;
+const PAGES_OFFSET = 28;
 const VERSION_OFFSET = 60;
+const PAGES_VALID_FOR_OFFSET = 92;
+const HEADER_LENGTH = 100;
 
 const tooNew = (path: string, version: number): TreadleError =>
   new TreadleError(
@@ -99,21 +105,41 @@ const tooNew = (path: string, version: number): TreadleError =>
     { details: { path, version, known: FORMAT } },
   );
 
-/** Looks at the file's first bytes, so that a foreign or newer file is refused before SQLite writes anything near it. */
+/** Looks at the file's header, so that a foreign, newer or cut file is refused before SQLite writes anything near it. */
 function checkHeader(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file = openSync(path, 'a+', 0o600);
   try {
-    const header = Buffer.alloc(VERSION_OFFSET + 4);
-    const length = readSync(file, header, 0, header.length, 0);
-    if (length === 0) return;
-    if (length < header.length || header.toString('latin1', 0, HEADER.length) !== HEADER)
+    const header = headerOf(file);
+    if (header.length === 0) return;
+    if (header.length < VERSION_OFFSET + 4 || header.toString('latin1', 0, HEADER.length) !== HEADER)
       throw corrupt(path, 'it is not an SQLite file');
     const version = header.readInt32BE(VERSION_OFFSET);
     if (version > FORMAT) throw tooNew(path, version);
+    // Seen twice: another process may be writing to it and have put its log away in between.
+    const lack = lackOf(path, file);
+    if (lack !== null && lack === lackOf(path, file)) throw corrupt(path, `its last ${lack} bytes are missing`);
   } finally {
     closeSync(file);
   }
+}
+
+function headerOf(file: number): Buffer {
+  const header = Buffer.alloc(HEADER_LENGTH);
+  return header.subarray(0, readSync(file, header, 0, HEADER_LENGTH, 0));
+}
+
+/** How many bytes a file lacks of what its header says; null for none, or when a log beside it may have them. */
+function lackOf(path: string, file: number): number | null {
+  const isMore = (log: string): boolean => (statSync(`${path}-${log}`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (isMore('wal') || isMore('journal')) return null;
+  const header = headerOf(file);
+  const { size } = fstatSync(file);
+  if (header.length < HEADER_LENGTH) return HEADER_LENGTH - header.length;
+  if (header.readUInt32BE(PAGES_VALID_FOR_OFFSET) !== header.readUInt32BE(CHANGES_OFFSET)) return null;
+  const pageSize = header.readUInt16BE(PAGE_SIZE_OFFSET);
+  const lack = header.readUInt32BE(PAGES_OFFSET) * (pageSize === 1 ? 65_536 : pageSize) - size;
+  return lack > 0 ? lack : null;
 }
 
 function prepareSchema(db: DatabaseSync, path: string): void {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -197,4 +198,51 @@ describe('a full disk', () => {
     }
     expect(failed).toBeGreaterThan(3);
   });
+});
+
+describe('a disk that fails', () => {
+  /** One run in a process of its own, whose files can't grow: it prints what it was told, and what the run failed with. */
+  const PROGRAM = `
+    import { createSession, defineAgent, defineTool } from '@treadle/core';
+    import { sqliteJournal } from '@treadle/store';
+    import { scriptedModel } from '@treadle/testing';
+    const tools = [defineTool({ name: 'act', description: 'Acts.', replay: 'safe', execute: () => 'acted '.repeat(2000) })];
+    const model = scriptedModel(({ messages }) => (messages.length > 9 ? 'Done.' : { toolCalls: [{ name: 'act' }] }));
+    const journal = sqliteJournal({ path: process.argv[1] });
+    const told = [];
+    try {
+      const session = await createSession(defineAgent({ model, tools }), { journal, id: 's' });
+      const run = session.prompt('Go.');
+      for await (const event of run) if ('seq' in event) told.push(event.seq);
+      await run.result;
+      console.log(JSON.stringify({ told, code: null }));
+    } catch ({ code, message }) {
+      console.log(JSON.stringify({ told, code, message }));
+    }
+    process.exit(0);`;
+
+  it('S6: that refuses to be written stops the run with an error, and what anyone was told is there', async () => {
+    for (const kilobytes of [100, 160, 220]) {
+      const path = join(newFolder(), 'journal.db');
+      // No file of this process may grow beyond it. SQLite gets an error that it doesn't know, as from a broken disk.
+      const command = `ulimit -f ${kilobytes}; exec "$0" "$@"`;
+      const flags = ['--conditions=treadle-source', '--input-type=module', '-e', PROGRAM, '--', path];
+      const output = execFileSync('bash', ['-c', command, process.execPath, ...flags], {
+        cwd: join(import.meta.dirname, '../..'),
+        encoding: 'utf8',
+      });
+      const { told, code, message } = JSON.parse(output) as { told: number[]; code: string; message: string };
+      expect({ code, message }).toEqual({
+        code: 'journal_failed',
+        message: expect.stringContaining('could not be') as string,
+      });
+      const journal = open(path);
+      const log = await logOf(journal, 's');
+      expect(told.length).toBeGreaterThan(5);
+      expect(log.map(({ seq }) => seq)).toEqual(expect.arrayContaining(told));
+      const session = await openSession(agent, 's', { journal });
+      expect(session.hasOpenRun).toBe(true);
+      expect(await session.resume().result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    }
+  }, 60_000);
 });

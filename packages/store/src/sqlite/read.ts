@@ -20,10 +20,13 @@ interface Stretch {
   readonly last: number;
 }
 
-/** `sum` is null in rows of an earlier format. */
-interface EventRow extends SummedRow {
+/** `sum` is null in rows of an earlier format. In a damaged file the body may be anything. */
+interface EventRow extends Omit<SummedRow, 'body'> {
+  readonly body: unknown;
   readonly sum: number | null;
 }
+
+const hasText = (row: EventRow): row is EventRow & SummedRow => typeof row.body === 'string';
 
 /** What a reader fetches at a time: enough to be quick, little enough to keep neither the process nor the memory busy. */
 const BATCH_ROWS = 500;
@@ -48,18 +51,20 @@ function fetchBatch(store: Store, part: Stretch): EventRow[] {
   const query = { session: part.session, from: part.next, to: part.last };
   for (const row of store.events.iterate(query) as Iterable<unknown> as Iterable<EventRow>) {
     rows.push(row);
-    characters += row.body.length;
+    characters += hasText(row) ? row.body.length : 0;
     if (rows.length >= BATCH_ROWS || characters >= BATCH_CHARACTERS) break;
   }
   return rows;
 }
 
 function parseEvent(path: string, name: string, row: EventRow): DurableEvent {
-  const { seq, body, sum } = row;
-  if (sum !== null && sum !== sumOf(row)) throw corrupt(path, `event ${seq} of session ${name} isn't what was written`);
+  const { seq, sum } = row;
+  if (!hasText(row) || (sum !== null && sum !== sumOf(row))) {
+    throw corrupt(path, `event ${seq} of session ${name} isn't what was written`);
+  }
   let event: unknown;
   try {
-    event = JSON.parse(body);
+    event = JSON.parse(row.body);
   } catch (error) {
     throw corrupt(path, `event ${seq} of session ${name} is not JSON`, error);
   }
