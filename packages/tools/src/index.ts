@@ -43,6 +43,7 @@ export { openRoot } from './root/root.ts';
 export type { FileChange, Root, RootOptions, UpdateOptions } from './root/root.ts';
 export { folderCopies } from './copies/folder-copies.ts';
 export type { FolderCopiesOptions } from './copies/folder-copies.ts';
+export { worktreeCopies } from './copies/worktree-copies.ts';
 export { rewindSession } from './rewind/rewind.ts';
 export type { RewindOptions, RewindReport } from './rewind/rewind.ts';
 export type { RewindAction, RewoundFileReport } from './rewind/restore.ts';

@@ -5,8 +5,8 @@ export interface WorkingCopy {
 }
 
 /**
- * The port for files: each branch works on a copy, and the winner's becomes the original. Implementation: `folderCopies` of
- * `@treadle/tools`.
+ * The port for files: each branch works on a copy, and the winner's becomes the original. Implementations: `folderCopies` and
+ * `worktreeCopies` of `@treadle/tools`.
  */
 export interface WorkingCopies {
   /** A copy of the original as it is now. The same key again, in any process, gives the copy that is there. */

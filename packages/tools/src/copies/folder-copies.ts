@@ -67,7 +67,7 @@ export function folderCopies(options: FolderCopiesOptions): WorkingCopies {
   };
 }
 
-function realRoot(root: string): string {
+export function realRoot(root: string): string {
   try {
     return realpathSync(root);
   } catch (cause) {
@@ -76,10 +76,10 @@ function realRoot(root: string): string {
 }
 
 /** Readable, and different for different keys. */
-const nameOf = (key: string): string =>
+export const nameOf = (key: string): string =>
   `${key.replaceAll(/[^\w.-]/g, '_').slice(-80)}-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 
-const exists = (path: string): Promise<boolean> =>
+export const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,

@@ -20,7 +20,8 @@ export async function makeEqual(from: string, to: string): Promise<void> {
   for (const name of wanted) await makeEntryEqual(join(from, name), join(to, name));
 }
 
-async function makeEntryEqual(from: string, to: string): Promise<void> {
+/** The same for one of its entries; the folder it is in must be there. */
+export async function makeEntryEqual(from: string, to: string): Promise<void> {
   const wanted = await lstat(from);
   const there = await lstat(to).catch(() => null);
   if (there && kindOf(there) !== kindOf(wanted)) await rm(to, { recursive: true, force: true });

@@ -47,10 +47,20 @@ describe('treadle run --branches', () => {
     expect(existsSync(join(folder.path, 'a.txt'))).toBe(true);
   });
 
+  it('says when there is no repository to make worktrees of', async () => {
+    await using folder = await temporaryFolder();
+    const argv = [...ARGV, '--branches', '2', '--judge', 'first', '--copies', 'worktree'];
+    const { code, stderr } = await runCli(argv, { cwd: folder.path, model: writer() });
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/git rev-parse failed in .*: (fatal: not a git repository|git is not installed)/);
+  });
+
   it.each([
     [['--judge', 'first'], 'Say how many'],
     [['--branches', '3', '--judge', 'nobody'], "doesn't know 'nobody'"],
     [['--branches', '99'], 'up to 16'],
+    [['--copies', 'worktree'], 'Say how many'],
+    [['--branches', '2', '--copies', 'clone'], 'folder or worktree'],
   ])('refuses %j', async (argv, problem) => {
     const { code, stderr } = await runCli(['run', 'Write.', ...argv], { model: writer() });
     expect(code).toBe(2);

@@ -48,9 +48,10 @@ export async function startBranches(
   { io, note, request, strategy, folder, agentIn }: BranchesInHand,
 ): Promise<BranchesRun> {
   const { runBranches } = await import('@treadle/core');
-  const { folderCopies } = await import('@treadle/tools');
+  const { folderCopies, worktreeCopies } = await import('@treadle/tools');
   // Beside the home folder, for nobody may write inside it without being asked.
-  const copies = folderCopies({ root: folder, folder: join(`${homeFolder(io)}-branches`, session.id) });
+  const place = { root: folder, folder: join(`${homeFolder(io)}-branches`, session.id) };
+  const copies = request.copies === 'worktree' ? worktreeCopies(place) : folderCopies(place);
   const run = runBranches(session, {
     branches: Array.from({ length: request.count }, (_, index) => ({
       configId: String(index + 1),

@@ -21,6 +21,7 @@ export const RUN_OPTIONS = {
     value: 'WHO',
     help: 'Who chooses: model (default), pairs, vote, first, fewest-tokens, most-tokens, or a model.',
   },
+  copies: { value: 'KIND', help: 'What branches work in: folder (default), or worktree, without what Git ignores.' },
   'max-cost': { value: 'DOLLARS', help: 'At most so much money; a model of unknown price is then not called.' },
   title: { help: 'Have the model name the session once it has answered: one more short call.' },
   continue: { short: 'c', help: "Go on with this folder's latest session." },

@@ -70,7 +70,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     format: formatOf(options.text('output-format')),
     limits: limitsOf(options),
     session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
-    branches: branchesOf(options.count('branches'), options.text('judge')),
+    branches: branchesOf(options.count('branches'), options.text('judge'), options.text('copies')),
     tools: options.list('tools'),
     web: options.flag('web'),
     title: options.flag('title'),
