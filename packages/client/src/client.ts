@@ -1,6 +1,26 @@
-import type { CostTable, JsonObject, PendingCall, SessionSummary, UserInput } from '@treadle/core';
+import type {
+  ConversationPage,
+  CostTable,
+  DurableEvent,
+  JsonObject,
+  Limits,
+  Message,
+  PendingCall,
+  ReplayReport,
+  SessionHit,
+  SessionSummary,
+  UserInput,
+} from '@treadle/core';
 import { createHttp, type ClientOptions } from './http.ts';
-import { followRun, type Approval, type RunOptions, type RunOutcome } from './run.ts';
+import {
+  followRun,
+  type Approval,
+  type FollowOptions,
+  type RunOptions,
+  type RunOutcome,
+  type ToolResult,
+} from './run.ts';
+import { clientTasks, type ClientTasks } from './tasks.ts';
 import { streamSession, type StreamMessage, type StreamOptions } from './stream.ts';
 
 /** A session, as it is now. */
@@ -14,10 +34,82 @@ export interface SessionInfo {
   readonly pending: readonly PendingCall[];
 }
 
-export interface CreateOptions {
+/** What a new session is called, and what is kept of it. */
+export interface SessionFacts {
   readonly id?: string;
-  readonly agent?: string;
+  /** One line of at most 200 characters. */
+  readonly title?: string;
+  readonly tags?: readonly string[];
   readonly metadata?: JsonObject;
+}
+
+export interface CreateOptions extends SessionFacts {
+  /** Which of the server's agents. Default: its first. */
+  readonly agent?: string;
+}
+
+export interface ForkOptions extends SessionFacts {
+  /** The last event that both share. Default: the last one there is. */
+  readonly seq?: number;
+}
+
+/** A run that begins in a fork. `metadata` and `limits` are the run's. */
+export interface AgainOptions extends SessionFacts {
+  /** Names the attempt. Default: the time. */
+  readonly tag?: string;
+  readonly limits?: Partial<Limits>;
+}
+
+export interface BranchOptions extends AgainOptions {
+  /** What the branch is told. Without it, it goes on with the history as it is. */
+  readonly input?: UserInput;
+  /** From where this run, or with true the latest, began. */
+  readonly instead?: string | true;
+  /** From this event. Without either: from the end. */
+  readonly seq?: number;
+}
+
+export interface ReplayOptions {
+  /** The run to begin with. Default: the first. */
+  readonly runId?: string;
+  readonly turn?: number;
+  /** Who replies. Default `agent`. */
+  readonly model?: 'agent' | 'recorded';
+  /** What becomes of calls without a recorded result. Default `stop`. */
+  readonly onMiss?: 'stop' | 'execute';
+  readonly keep?: boolean;
+}
+
+/** A token by which whoever has it may answer one call, and do nothing else: see `answerWithToken`. */
+export interface AnswerToken {
+  readonly token: string;
+  readonly callId: string;
+  readonly approvalId?: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface PageOptions {
+  readonly limit?: number;
+  /** Only what comes after this event; the `cursor` of the page before. */
+  readonly after?: number;
+}
+
+/** A message as it happened. */
+export interface HistoryItem {
+  readonly seq: number;
+  readonly runId: string;
+  /** False for what happened and is not sent to models. */
+  readonly inView: boolean;
+  readonly message: Message;
+}
+
+/** An image or a file that a log speaks of. */
+export interface FileItem {
+  readonly seq: number;
+  readonly type: 'image' | 'file';
+  readonly mediaType: string;
+  readonly [field: string]: unknown;
 }
 
 /** One session of the server. */
@@ -26,17 +118,52 @@ export interface ClientSession {
   read(): Promise<SessionInfo>;
   /** Starts a run, follows it, runs the tools that are here and asks about the others, and resolves at its end. */
   run(input: UserInput, options?: RunOptions): Promise<RunOutcome>;
+  /** Goes on with the conversation as it is, as `run` does with a prompt. @throws ClientError `nothing_to_continue`, `ends_with_assistant` */
+  continue(options?: RunOptions): Promise<RunOutcome>;
   /** What happens in the session, from its beginning or after an id, through every break of the connection. */
   stream(options?: StreamOptions): AsyncGenerator<StreamMessage>;
   steer(input: UserInput): Promise<void>;
   followUp(input: UserInput): Promise<void>;
+  /** Ends the open run, prompts that wait, and what runs in the background. */
   cancel(reason?: string): Promise<void>;
-  /** Answers a question of a run that nobody here follows. @throws ClientError `not_awaiting` */
+  /** Answers a question of a run that nobody here follows. @throws ClientError `not_awaiting`, `conflict` */
   answerApproval(approvalId: string, approval: Approval): Promise<void>;
+  /** Gives results of client tools of a run that nobody here follows. @throws ClientError `not_awaiting`, `results_missing`, `conflict` */
+  submitToolResults(results: readonly ToolResult[]): Promise<void>;
+  /** Tokens for all calls that wait, or for one of them. */
+  answerTokens(callId?: string): Promise<readonly AnswerToken[]>;
+  readonly tasks: ClientTasks;
+  rename(title: string): Promise<void>;
+  /** Adds tags; those of `remove` are taken away first. */
+  tag(add: readonly string[], remove?: readonly string[]): Promise<void>;
+  events(options?: PageOptions): Promise<{ readonly events: readonly DurableEvent[]; readonly cursor?: number }>;
+  /** All messages as they happened. */
+  history(options?: PageOptions): Promise<{ readonly messages: readonly HistoryItem[]; readonly cursor?: number }>;
+  /** The runs that have ended, the newest page first. */
+  conversations(options?: { readonly limit?: number; readonly before?: number }): Promise<ConversationPage>;
+  files(options?: PageOptions): Promise<{ readonly files: readonly FileItem[]; readonly cursor?: number }>;
   cost(): Promise<CostTable>;
   /** A new session with the events of this one, up to `seq`. */
-  fork(options?: { readonly seq?: number }): Promise<ClientSession>;
+  fork(options?: ForkOptions): Promise<ClientSession>;
+  /** Does a run again in a fork, and follows it there. Default: the latest. */
+  rerun(options?: AgainOptions & { readonly runId?: string }, run?: FollowOptions): Promise<AgainOutcome>;
+  /** Takes another path in a fork, and follows it there. */
+  branch(options: BranchOptions, run?: FollowOptions): Promise<AgainOutcome>;
+  /** Plays runs again with the recorded results of their tools, and says what came out otherwise. */
+  replay(options?: ReplayOptions): Promise<ReplayReport>;
   delete(): Promise<void>;
+}
+
+/** A run in a session of its own. */
+export interface AgainOutcome extends RunOutcome {
+  readonly session: ClientSession;
+}
+
+export interface ListOptions {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly agent?: string;
+  readonly tag?: string;
 }
 
 /** A server, as its client sees it. */
@@ -44,10 +171,17 @@ export interface Client {
   createSession(options?: CreateOptions): Promise<ClientSession>;
   /** A session that exists. Nothing is asked of the server yet. */
   session(id: string): ClientSession;
-  listSessions(options?: {
-    readonly limit?: number;
-    readonly cursor?: string;
-  }): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }>;
+  listSessions(
+    options?: ListOptions,
+  ): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }>;
+  /** Sessions in which all words of the query occur. A page may be short while there is a `cursor` to go on with. */
+  search(
+    query: string,
+    options?: ListOptions & { readonly messages?: boolean },
+  ): Promise<{ readonly hits: readonly SessionHit[]; readonly cursor?: string }>;
+  /** Keeps a file on the server. Its id is the hash of its bytes. */
+  uploadFile(bytes: Blob | Uint8Array<ArrayBuffer>): Promise<{ readonly id: string; readonly size: number }>;
+  downloadFile(id: string): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /**
@@ -73,32 +207,52 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client {
   const http = createHttp(options);
-  const newKey = (): string => crypto.randomUUID();
+  const post = async <Value>(path: string, body: unknown): Promise<Value> =>
+    http.json<Value>('POST', path, { body, key: newKey() });
 
   function session(id: string): ClientSession {
     const at = `/v1/sessions/${encodeURIComponent(id)}`;
-    const post = async (path: string, body: unknown): Promise<void> => {
-      await http.json('POST', `${at}${path}`, { body, key: newKey() });
+    const say = async (path: string, body: unknown): Promise<void> => {
+      await post(`${at}${path}`, body);
+    };
+    const start = async (asked: object, run: RunOptions): Promise<RunOutcome> => {
+      const { metadata, key = newKey(), signal } = run;
+      const body = { ...asked, ...(metadata === undefined ? {} : { metadata }) };
+      const { inputSeq } = await http.json<{ inputSeq: number }>('POST', `${at}/runs`, { body, key, signal });
+      return followRun(http, id, inputSeq, run);
+    };
+    const again = async (path: string, body: object, run: FollowOptions): Promise<AgainOutcome> => {
+      const made = await post<{ sessionId: string; inputSeq: number }>(`${at}${path}`, body);
+      const outcome = await followRun(http, made.sessionId, made.inputSeq, run);
+      return { ...outcome, session: session(made.sessionId) };
     };
     return {
       id,
       read: () => http.json('GET', at),
-      async run(input, run = {}) {
-        const { metadata, key = newKey(), signal } = run;
-        const body = { input, ...(metadata === undefined ? {} : { metadata }) };
-        const { inputSeq } = await http.json<{ inputSeq: number }>('POST', `${at}/runs`, { body, key, signal });
-        return followRun(http, id, inputSeq, run);
-      },
+      run: (input, run = {}) => start({ input }, run),
+      continue: (run = {}) => start({ continue: true }, run),
       stream: (stream) => streamSession(http, id, stream),
-      steer: (input) => post('/steering', { input }),
-      followUp: (input) => post('/follow-ups', { input }),
-      cancel: (reason) => post('/cancel', reason === undefined ? {} : { reason }),
-      answerApproval: (approvalId, approval) => post(`/approvals/${encodeURIComponent(approvalId)}`, approval),
-      cost: () => http.json('GET', `${at}/cost`),
-      async fork(fork = {}) {
-        const made = await http.json<{ sessionId: string }>('POST', `${at}/fork`, { body: fork, key: newKey() });
-        return session(made.sessionId);
+      steer: (input) => say('/steering', { input }),
+      followUp: (input) => say('/follow-ups', { input }),
+      cancel: (reason) => say('/cancel', reason === undefined ? {} : { reason }),
+      answerApproval: (approvalId, approval) => say(`/approvals/${encodeURIComponent(approvalId)}`, approval),
+      submitToolResults: (results) => say('/tool-results', { results }),
+      async answerTokens(callId) {
+        const body = callId === undefined ? {} : { callId };
+        return (await post<{ tokens: AnswerToken[] }>(`${at}/answer-tokens`, body)).tokens;
       },
+      tasks: clientTasks(http, at, newKey),
+      rename: (title) => say('/title', { title }),
+      tag: (add, remove = []) => say('/tags', { add, remove }),
+      events: (page = {}) => http.json('GET', `${at}/events${queryOf({ ...page })}`),
+      history: (page = {}) => http.json('GET', `${at}/history${queryOf({ ...page })}`),
+      conversations: (page = {}) => http.json('GET', `${at}/conversations${queryOf({ ...page })}`),
+      files: (page = {}) => http.json('GET', `${at}/files${queryOf({ ...page })}`),
+      cost: () => http.json('GET', `${at}/cost`),
+      fork: async (fork = {}) => session((await post<{ sessionId: string }>(`${at}/fork`, fork)).sessionId),
+      rerun: (body = {}, run = {}) => again('/rerun', body, run),
+      branch: (body, run = {}) => again('/branch', body, run),
+      replay: (body = {}) => post(`${at}/replay`, body),
       async delete() {
         await http.json('DELETE', at);
       },
@@ -108,15 +262,19 @@ export function createClient(options: ClientOptions): Client {
   return {
     session,
     async createSession(create = {}) {
-      const made = await http.json<{ sessionId: string }>('POST', '/v1/sessions', { body: create, key: newKey() });
-      return session(made.sessionId);
+      return session((await post<{ sessionId: string }>('/v1/sessions', create)).sessionId);
     },
-    listSessions({ limit, cursor } = {}) {
-      const query = new URLSearchParams({
-        ...(limit === undefined ? {} : { limit: String(limit) }),
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      return http.json('GET', `/v1/sessions?${query.toString()}`);
-    },
+    listSessions: (page = {}) => http.json('GET', `/v1/sessions${queryOf({ ...page })}`),
+    search: (query, page = {}) => http.json('GET', `/v1/search${queryOf({ query, ...page })}`),
+    uploadFile: (bytes) => http.upload('/v1/files', bytes),
+    downloadFile: (id) => http.bytes(`/v1/files/${encodeURIComponent(id)}`),
   };
+}
+
+const newKey = (): string => crypto.randomUUID();
+
+function queryOf(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
+  return query.size === 0 ? '' : `?${query.toString()}`;
 }

@@ -14,6 +14,10 @@ export interface ClientOptions {
 export interface Http {
   /** The JSON of an answer. @throws ClientError */
   json<Value>(method: string, path: string, request?: JsonRequest): Promise<Value>;
+  /** The JSON of the answer to bytes. They may be sent again: the same bytes are the same file. @throws ClientError */
+  upload<Value>(path: string, bytes: Blob | Uint8Array<ArrayBuffer>): Promise<Value>;
+  /** The bytes of an answer. @throws ClientError */
+  bytes(path: string): Promise<Uint8Array<ArrayBuffer>>;
   /** An answer that streams. @throws ClientError */
   stream(path: string, lastId: string | null, signal: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>>;
   /** Waits before the next attempt. Rejects when the signal fires. */
@@ -80,6 +84,22 @@ export function createHttp(options: ClientOptions): Http {
           await pause(failures, request.signal);
         }
       }
+    },
+    async upload<Value>(path: string, body: Blob | Uint8Array<ArrayBuffer>): Promise<Value> {
+      for (let failures = 0; ; failures += 1) {
+        try {
+          const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
+          const response = await ask(`${base}${path}`, { method: 'POST', headers, body });
+          if (!response.ok) throw await errorOf(response);
+          return (await response.json()) as Value;
+        } catch (error) {
+          if (!isPassing(error)) throw error;
+          await pause(failures, undefined);
+        }
+      }
+    },
+    async bytes(path) {
+      return new Uint8Array(await (await once('GET', path, {})).arrayBuffer());
     },
     async stream(path, lastId, signal) {
       const response = await ask(`${base}${path}`, {

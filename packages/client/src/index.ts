@@ -1,5 +1,7 @@
 export * from './client.ts';
+export * from './answers.ts';
 export { ClientError } from './error.ts';
 export type { ClientOptions } from './http.ts';
-export type { Approval, ClientTool, RunOptions, RunOutcome } from './run.ts';
+export type { Approval, ClientTool, FollowOptions, RunOptions, RunOutcome, ToolResult } from './run.ts';
+export type { ClientTasks, TaskInfo } from './tasks.ts';
 export type { Snapshot, StreamMessage, StreamOptions } from './stream.ts';

@@ -19,16 +19,20 @@ export interface Approval {
   readonly interrupt?: boolean;
 }
 
-export interface RunOptions {
+/** How a run is followed. */
+export interface FollowOptions {
   /** The tools that run here, by their names. */
   readonly tools?: Readonly<Record<string, ClientTool>>;
   /** Asked whether a call may run. Without it, such a run stays paused. */
   readonly approve?: (call: PendingCall) => Approval | Promise<Approval>;
   /** Told of every event of the run, in order. */
   readonly onEvent?: (event: TreadleEvent | Snapshot) => void;
-  readonly metadata?: JsonObject;
   /** Stops following the run. It goes on all the same: `cancel` ends it. */
   readonly signal?: AbortSignal;
+}
+
+export interface RunOptions extends FollowOptions {
+  readonly metadata?: JsonObject;
   /** The key under which the server counts this prompt once. Default: a new one. */
   readonly key?: string;
 }
@@ -51,11 +55,12 @@ export async function followRun(
   http: Http,
   sessionId: string,
   inputSeq: number,
-  options: RunOptions,
+  options: FollowOptions,
 ): Promise<RunOutcome> {
   const { signal } = options;
   let runId = '';
   let text = '';
+  const answered = new Set<string>();
   const after = String(inputSeq - 1);
   for await (const { event } of streamSession(http, sessionId, { after, ...(signal ? { signal } : {}) })) {
     options.onEvent?.(event);
@@ -68,37 +73,48 @@ export async function followRun(
       text = event.message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     } else if (event.type === 'run_ended') return { runId, end: event.end, text, pending: [], cost: event.cost };
     else if (event.type === 'run_paused') {
-      const rest = await answer(http, sessionId, event.pending, options);
+      const rest = await answer(http, sessionId, event.pending, { ...options, answered });
       if (rest.length > 0) return { runId, end: 'paused', text, pending: rest, cost: null };
     }
   }
   throw new ClientError(0, 'cancelled', 'The run was left before its end. It goes on all the same.');
 }
 
-/** Answers what there are functions for, and gives back the rest. */
+/**
+ * Answers what there are functions for, and gives back the rest. A run may pause again before an answer has reached the
+ * sub-agent that waits for it: what was answered is not asked again.
+ */
 async function answer(
   http: Http,
   sessionId: string,
   pending: readonly PendingCall[],
-  { tools = {}, approve, signal }: RunOptions,
+  { tools = {}, approve, signal, answered }: FollowOptions & { readonly answered: Set<string> },
 ): Promise<readonly PendingCall[]> {
   const at = `/v1/sessions/${encodeURIComponent(sessionId)}`;
-  const calls = pending.filter(({ approvalId }) => approvalId === undefined);
-  const canRun = calls.every(({ toolName }) => Object.hasOwn(tools, toolName));
-  if (calls.length > 0 && canRun) {
-    const results = await Promise.all(calls.map((call) => resultOf(tools[call.toolName], call)));
+  const open = pending.filter((call) => !answered.has(nameOf(call)));
+  const calls = open.filter(({ approvalId }) => approvalId === undefined);
+  // Each session, the run's own and those of its sub-agents, takes the results of all its calls at once.
+  const ready = [...Map.groupBy(calls, ({ sessionId: of }) => of).values()]
+    .filter((group) => group.every(({ toolName }) => Object.hasOwn(tools, toolName)))
+    .flat();
+  if (ready.length > 0) {
+    const results = await Promise.all(ready.map((call) => resultOf(tools[call.toolName], call)));
     // The same calls have the same key: a second tab, or this one after a break, answers nothing twice.
-    const key = `results:${calls.map(({ callId }) => callId).join(',')}`.slice(0, 200);
+    const key = `results:${ready.map(({ callId }) => callId).join(',')}`.slice(0, 200);
     await posted(http.json('POST', `${at}/tool-results`, { body: { results }, key, signal }));
+    for (const call of ready) answered.add(nameOf(call));
   }
-  for (const call of pending) {
+  for (const call of open) {
     if (call.approvalId === undefined || !approve) continue;
     const body = await approve(call);
     const path = `${at}/approvals/${encodeURIComponent(call.approvalId)}`;
     await posted(http.json('POST', path, { body, key: `approval:${call.approvalId}`, signal }));
+    answered.add(nameOf(call));
   }
-  return pending.filter(({ approvalId }) => (approvalId === undefined ? !canRun : !approve));
+  return open.filter((call) => !answered.has(nameOf(call)));
 }
+
+const nameOf = ({ approvalId, callId, sessionId = '' }: PendingCall): string => `${sessionId}/${approvalId ?? callId}`;
 
 /** Whoever answered first counts: then there is nothing left to do. */
 async function posted(request: Promise<unknown>): Promise<void> {
@@ -109,13 +125,14 @@ async function posted(request: Promise<unknown>): Promise<void> {
   }
 }
 
-interface Result {
+/** The result of a client tool. */
+export interface ToolResult {
   readonly callId: string;
   readonly content: string | readonly ToolResultContent[];
   readonly isError?: boolean;
 }
 
-async function resultOf(tool: ClientTool | undefined, call: PendingCall): Promise<Result> {
+async function resultOf(tool: ClientTool | undefined, call: PendingCall): Promise<ToolResult> {
   const { callId } = call;
   try {
     const value = await tool?.(call.arguments, call);
@@ -125,7 +142,7 @@ async function resultOf(tool: ClientTool | undefined, call: PendingCall): Promis
   }
 }
 
-function contentOf(value: unknown): Result['content'] {
+function contentOf(value: unknown): ToolResult['content'] {
   if (typeof value === 'string') return value;
   const isBlocks = Array.isArray(value) && value.length > 0 && value.every((item: unknown) => hasType(item));
   if (isBlocks) return value as readonly ToolResultContent[];

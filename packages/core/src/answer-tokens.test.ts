@@ -36,6 +36,15 @@ describe('an answer token', () => {
     expect((await run.result).finalAnswer).toBe('Done.');
   });
 
+  it('says which call it is for, whoever keeps what waits', async () => {
+    const { tokens, pending, token } = await paused();
+    const { sessionId: id } = await tokens.verify(token);
+    expect(await tokens.callOf({ id, pending: [pending] }, token)).toBe(pending);
+    for (const waiting of [[], [{ ...pending, arguments: { amount: 6, to: 'Ada' } }]]) {
+      await expect(tokens.callOf({ id, pending: waiting }, token)).rejects.toMatchObject({ code: 'conflict' });
+    }
+  });
+
   it('gives the result of a client tool', async () => {
     const { session, tokens } = await paused({ toolCalls: [{ name: 'pick' }, { name: 'pick' }] });
     const issued = await Promise.all(session.pending.map((each) => tokens.issue('s', each)));

@@ -37,11 +37,17 @@ export interface AnswerTokens {
   /** A token for a call that waits: one of `session.pending`, of a result's `pending` or of `run_paused`. */
   issue(sessionId: string, call: PendingCall): Promise<string>;
   /**
-   * What a token says, if it may be believed.
+   * What a token says, if it may be believed. Without a session's id it may be for any session.
    *
    * @throws TreadleError `invalid_token`: not issued with this key, changed since, or for another session; `token_expired`.
    */
-  verify(token: string, sessionId: string): Promise<AnswerTokenClaims>;
+  verify(token: string, sessionId?: string): Promise<AnswerTokenClaims>;
+  /**
+   * The call that a token is for, among those that a session waits for now.
+   *
+   * @throws TreadleError as `verify`, and `conflict` when the call doesn't wait any more, or has other arguments.
+   */
+  callOf(session: Pick<Session, 'id' | 'pending'>, token: string): Promise<PendingCall>;
   /**
    * Answers the question that a token is for.
    *
@@ -106,7 +112,7 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
   const digestOf = async (args: JsonObject): Promise<string> =>
     toBase64(new Uint8Array(await subtle.digest('SHA-256', bytesOf(canonicalJson(args)))));
 
-  async function verify(token: string, sessionId: string): Promise<AnswerTokenClaims> {
+  async function verify(token: string, sessionId?: string): Promise<AnswerTokenClaims> {
     const parts = token.split('.');
     const [body = '', signature = ''] = parts;
     const given = fromBase64(signature);
@@ -116,14 +122,15 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
       (await subtle.verify('HMAC', await key(), given, bytesOf(PURPOSE + body)));
     const claims = isGenuine ? claimsIn(body) : null;
     if (!claims) throw invalid('This answer token was not issued here, or was changed.');
-    if (claims.sessionId !== sessionId) throw invalid('This answer token is for another session.');
+    if (sessionId !== undefined && claims.sessionId !== sessionId)
+      throw invalid('This answer token is for another session.');
     if (clock.now() >= claims.expiresAt)
       throw new TreadleError('token_expired', 'The time of this answer token is over.');
     return claims;
   }
 
   /** The call as the session has it now must be the one that the token was issued for. */
-  async function callOf(session: Session, token: string): Promise<PendingCall> {
+  async function callOf(session: Pick<Session, 'id' | 'pending'>, token: string): Promise<PendingCall> {
     const { callId, approvalId, argumentsDigest } = await verify(token, session.id);
     const call = session.pending.find((each) => each.callId === callId && each.approvalId === approvalId);
     if (call && (await digestOf(call.arguments)) === argumentsDigest) return call;
@@ -146,6 +153,7 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
       return `${body}.${toBase64(new Uint8Array(signature))}`;
     },
     verify,
+    callOf,
     async answerApproval(session, token, decision, said) {
       const { approvalId, callId } = await callOf(session, token);
       if (approvalId === undefined)

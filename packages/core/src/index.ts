@@ -40,7 +40,7 @@ export {
 export type { BlobOptions } from './blobs/keeper.ts';
 export { memoryBlobs } from './blobs/memory.ts';
 export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './blobs/sweep.ts';
-export { changesFacts, factsAfter, type SessionFacts } from './journal/session-facts.ts';
+export { changesFacts, checkTags, checkTitle, factsAfter, type SessionFacts } from './journal/session-facts.ts';
 export * from './memory/memory.ts';
 export { tellingWords, wordsOf } from './memory/words.ts';
 export { createRedactor, type Redactor, type RedactorStream } from './secrets/redactor.ts';
@@ -88,6 +88,7 @@ export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './lim
 export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './limits/guard.ts';
 export type { BackgroundOptions, BackgroundSettings } from './tasks/background.ts';
 export { RUN_IN_BACKGROUND } from './tasks/background.ts';
+export { hasEnded } from './tasks/control.ts';
 export { inProcessTasks } from './tasks/in-process.ts';
 export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './tasks/control.ts';
 export type {
@@ -97,6 +98,7 @@ export type {
   TaskOutput,
   TaskRequest,
   TaskRunner,
+  TaskState,
   TaskWatch,
 } from './tasks/task.ts';
 export * from './projections/conversations.ts';
@@ -130,6 +132,7 @@ export { llmJudge, pairwiseJudge, type JudgeOptions } from './branches/judge.ts'
 export type { WorkingCopies, WorkingCopy } from './branches/working-copy.ts';
 export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './sessions.ts';
 export * from './sessions-again.ts';
+export * from './sessions-again-input.ts';
 export * from './answer-tokens.ts';
 export { replaySession, type ReplayMiss, type ReplayOptions, type ReplayReport } from './sessions-replay.ts';
 export type { ReplayDifference } from './sessions-record.ts';

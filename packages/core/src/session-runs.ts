@@ -10,6 +10,7 @@ import type { Hub } from './loop/hub.ts';
 import type { ChildRunner } from './subagents/child.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
+import { plan } from './loop/plan.ts';
 import { waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
 import type { SnapshotKeeper } from './loop/snapshot-keeper.ts';
@@ -156,6 +157,16 @@ export function resume(parts: SessionParts): Run {
 
 const nothingOpen = (): TreadleError =>
   new TreadleError('nothing_to_continue', 'No run of this session is open. Use prompt() or continue().');
+
+/** Does what needs no run. */
+export async function tidyUp(parts: SessionParts): Promise<void> {
+  if (parts.active) return;
+  await inTurn(parts, async () => {
+    await foldNews(parts);
+    if (parts.active || hasWork(parts) || plan(parts.state, parts.agent, parts.clock.now()).type === 'idle') return;
+    await driveHere(parts, () => Promise.resolve(), CLOSED_INPUT);
+  });
+}
 
 /** Binds a handle to the open run, with what the log has of it, or else to the prompt that is next. */
 export async function goOnWith({ state, journal, agent }: SessionParts, control: RunControl): Promise<void> {

@@ -120,6 +120,11 @@ export interface Session {
    * @throws TreadleError `nothing_to_continue` when no run is open, `run_active` when it is being driven here.
    */
   resume(): Run;
+  /**
+   * Does what is to be done without a run: ends background tasks that are to stop, and closes what a fork has cut off. Does
+   * nothing while a run is driven here, which does it by itself, or when there is nothing of the kind.
+   */
+  tidyUp(): Promise<void>;
   /** Takes in what other processes have written since: `messages`, `hasOpenRun` and what is waited for follow the log. */
   refresh(): Promise<void>;
   /** Queues a message for the model's next call, or for the next run when there is none. Acknowledged once it is in the log. */
@@ -335,6 +340,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     continue: ({ continuation, ...options } = {}) =>
       runs.continueRun(parts, continuation ?? { kind: 'default' }, options),
     resume: () => runs.resume(parts),
+    tidyUp: () => runs.tidyUp(parts),
     refresh: () => runs.refresh(parts),
     async steer(input) {
       await post({ type: 'steering', message: userMessage(input) });

@@ -1,12 +1,11 @@
 import type { Agent } from './agent.ts';
-import type { Continuation, DurableEvent, InputMessage } from './events/events.ts';
-import { TreadleError } from './errors.ts';
 import type { UserInput } from './input.ts';
 import type { Journal } from './journal/journal.ts';
 import { systemClock } from './ports/clock.ts';
 import { randomIds } from './ports/ids.ts';
 import type { Run } from './run.ts';
 import { openSession, type RunOptions, type Session, type SessionOptions } from './session.ts';
+import { branchOf, rerunOf } from './sessions-again-input.ts';
 import { forkSession, type ForkOptions } from './sessions.ts';
 
 /** What re-running and branching take. */
@@ -57,10 +56,9 @@ export interface RunAgain {
  */
 export async function rerunSession(agent: Agent, sessionId: string, options: AgainOptions): Promise<RunAgain> {
   const { journal } = options;
-  const asked = await runIn(journal, sessionId, options.runId);
-  const session = await forkAt(agent, sessionId, asked.startedSeq - 1, options);
-  const how = { ...runOptions(options), continuation: tagged('rerun', options) };
-  const { messages } = asked;
+  const { at, messages, continuation } = await rerunOf(journal, sessionId, options);
+  const session = await forkAt(agent, sessionId, at, options);
+  const how = { ...runOptions(options), continuation };
   return { session, run: messages ? session.prompt(messages, how) : session.continue(how) };
 }
 
@@ -72,17 +70,10 @@ export async function rerunSession(agent: Agent, sessionId: string, options: Aga
  * `session_not_found` when there is no such event; `ends_with_assistant`.
  */
 export async function branchSession(agent: Agent, sessionId: string, options: BranchOptions): Promise<RunAgain> {
-  const { journal, instead, at, prompt } = options;
-  if (instead !== undefined && at !== undefined) {
-    throw new TreadleError('invalid_definition', 'A branch begins at an event or instead of a run. Give one of them.');
-  }
-  const seq =
-    instead === undefined
-      ? at
-      : (await runIn(journal, sessionId, instead === true ? undefined : instead)).startedSeq - 1;
-  const session = await forkAt(agent, sessionId, seq, options);
-  const how = { ...runOptions(options), continuation: tagged('branch', options) };
-  return { session, run: prompt === undefined ? session.continue(how) : session.prompt(prompt, how) };
+  const { at, messages, continuation } = await branchOf(options.journal, sessionId, options);
+  const session = await forkAt(agent, sessionId, at, options);
+  const how = { ...runOptions(options), continuation };
+  return { session, run: messages ? session.prompt(messages, how) : session.continue(how) };
 }
 
 async function forkAt(
@@ -101,28 +92,3 @@ const runOptions = ({ metadata, limits }: RunOptions): RunOptions => ({
   ...(metadata === undefined ? {} : { metadata }),
   ...(limits === undefined ? {} : { limits }),
 });
-
-const tagged = (
-  kind: 'rerun' | 'branch',
-  { tag, clock = systemClock }: Pick<AgainOptions, 'tag' | 'clock'>,
-): Continuation => ({ kind, tag: tag ?? new Date(clock.now()).toISOString() });
-
-interface AskedRun {
-  readonly startedSeq: number;
-  /** Null for a run that went on without a prompt. */
-  readonly messages: readonly InputMessage[] | null;
-}
-
-/** What a run was asked, and where it began. */
-async function runIn(journal: Journal, sessionId: string, runId: string | undefined): Promise<AskedRun> {
-  const asked = new Map<number, readonly InputMessage[] | null>();
-  let found: Extract<DurableEvent, { type: 'run_started' }> | null = null;
-  for await (const event of journal.read(sessionId, 1)) {
-    if (event.type === 'input_received') {
-      if (event.input.type === 'prompt') asked.set(event.seq, event.input.messages);
-    } else if (event.type === 'run_started' && (runId === undefined || event.runId === runId)) found = event;
-  }
-  if (found) return { startedSeq: found.seq, messages: asked.get(found.inputSeq) ?? null };
-  const which = runId === undefined ? 'no run' : `no run ${runId}`;
-  throw new TreadleError('nothing_to_continue', `Session ${sessionId} has ${which} that could be done again.`);
-}

@@ -254,7 +254,7 @@ describe('client tools', () => {
     expect(await post([...good, ...good], mine)).toBe('results_duplicate');
     expect(await post(good, as('token-of-another-tab'))).toBe('not_found');
     expect(await post(good, { ...mine, 'idempotency-key': 'first' })).toBeUndefined();
-    expect(await post(good, { ...mine, 'idempotency-key': 'second' })).toBe('not_awaiting');
+    expect(await post(good, { ...mine, 'idempotency-key': 'second' })).toBe('conflict');
     // The same request again is no second answer.
     expect(await post(good, { ...mine, 'idempotency-key': 'first' })).toBeUndefined();
   });
@@ -288,7 +288,7 @@ describe('approvals', () => {
     const answer = (decision: string, id = approvalId) => server.call('POST', `${at}/approvals/${id}`, { decision });
     expect(await (await answer('approve', 'approval_forged')).json()).toMatchObject({ code: 'not_awaiting' });
     expect((await answer('approve')).status).toBe(202);
-    expect(await (await answer('deny')).json()).toMatchObject({ status: 409, code: 'not_awaiting' });
+    expect(await (await answer('deny')).json()).toMatchObject({ status: 409, code: 'conflict' });
     const seen = await until(sse(await server.call('GET', `${at}/stream`)), isRunEnd);
     const results = seen.flatMap(({ event }) => (event.type === 'tool_ended' ? [event.content] : []));
     expect(results).toEqual([[{ type: 'text', text: 'erased' }]]);

@@ -1,8 +1,10 @@
 import {
+  createAnswerTokens,
   randomIds,
   systemClock,
   TreadleError,
   type Agent,
+  type AnswerTokenOptions,
   type Blobs,
   type Clock,
   type Dispatcher,
@@ -53,6 +55,11 @@ export interface ServerOptions {
   readonly redactor?: Redactor;
   /** Takes the server's log. Default: nothing is logged. */
   readonly log?: (record: LogRecord) => void;
+  /**
+   * Makes answer tokens, by which whoever has one answers one question and nothing else (`POST /v1/answers`). All processes
+   * that serve the same journal have the same key. Default: none are made.
+   */
+  readonly answerTokens?: Pick<AnswerTokenOptions, 'key' | 'lifetimeMs'>;
   readonly clock?: Clock;
   readonly ids?: Ids;
   /** Who drives, shown to the next process that wants a session. */
@@ -114,6 +121,8 @@ export function createServer(options: ServerOptions): AgentServer {
         ids,
         agentOf: (agentId) => (agentId === undefined ? options.agents[0] : agents.get(agentId)),
         onError: (error, sessionId) => log('error', 'drive_failed', { sessionId, error: errorField(error) }),
+        agents: options.agents,
+        ...(options.blobs ? { blobs: options.blobs } : {}),
         ...(options.owner === undefined ? {} : { owner: options.owner }),
       });
   const dispatch = options.dispatch ?? own;
@@ -133,6 +142,8 @@ export function createServer(options: ServerOptions): AgentServer {
     states: createStates(journal, limits.states),
     connections: createConnections(clock, limits.heartbeatMs),
     batch: createBatch(),
+    replays: new Map(),
+    answerTokens: options.answerTokens ? createAnswerTokens({ ...options.answerTokens, clock }) : null,
     limits,
     log,
     redactor,

@@ -1,10 +1,11 @@
-import type { Agent, Blobs, Clock, Dispatcher, Ids, Journal, LiveFeed, Redactor } from '@treadle/core';
+import type { Agent, AnswerTokens, Blobs, Clock, Dispatcher, Ids, Journal, LiveFeed, Redactor } from '@treadle/core';
 import type { StreamFormat } from './encoders/encoder.ts';
 import type { ServerLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import type { Authenticate } from './security/tokens.ts';
 import type { OriginRules } from './security/origin.ts';
 import type { RateLimiter } from './security/rate.ts';
+import type { Replays } from './replays.ts';
 import type { States } from './states.ts';
 import type { Batch } from './streams/batch.ts';
 import type { Connections } from './streams/connections.ts';
@@ -25,6 +26,9 @@ export interface ServerParts {
   readonly states: States;
   readonly connections: Connections;
   readonly batch: Batch;
+  readonly replays: Replays;
+  /** Null where none are made. */
+  readonly answerTokens: AnswerTokens | null;
   readonly limits: ServerLimits;
   readonly log: Log;
   readonly redactor: Redactor | null;

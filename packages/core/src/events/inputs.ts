@@ -13,6 +13,11 @@ export type Continuation =
   | { readonly kind: 'rerun'; readonly tag: string }
   | { readonly kind: 'branch'; readonly tag: string };
 
+/** By which request an answer came, so that the same request again is told from another one's. */
+interface OfRequest {
+  readonly requestKey?: string;
+}
+
 /** What anyone may put into a session's inbox. */
 export type SessionInput =
   | {
@@ -39,13 +44,16 @@ export type SessionInput =
   | { readonly type: 'clear_queue'; readonly kind?: QueueKind }
   /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
   | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
-  | { readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] }
+  /** Ends one background task, and nothing else. */
+  | { readonly type: 'stop_task'; readonly taskId: string; readonly reason?: string }
+  | ({ readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] } & OfRequest)
   | ({
       readonly type: 'approval_answer';
       readonly approvalId: string;
       readonly decision: 'approve' | 'deny';
       readonly message?: string;
-    } & ApprovalExtras)
+    } & ApprovalExtras &
+      OfRequest)
   | TaskEnded
   | BranchesInput
   /** Makes the view smaller: at once, or before the open run's next model call. */

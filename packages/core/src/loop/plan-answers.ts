@@ -29,7 +29,7 @@ export function takeAnswers(state: SessionState, run: RunState, turn: TurnState,
     const { input } = entry;
     if (input.type === 'client_tool_results') return takeResults(run, turn, entry, input.results, now);
     if (input.type === 'approval_answer') {
-      const { type: _, approvalId, decision, ...said } = input;
+      const { type: _, requestKey: __, approvalId, decision, ...said } = input;
       const asked = turn.calls.find((call) => call.approvalId === approvalId && isAsked(call));
       if (!asked) return [rejectInput(entry, now, `No question ${approvalId} is open.`, run.runId)];
       if (isTooLate(asked, entry.at)) return [rejectInput(entry, now, tooLate(approvalId), run.runId)];

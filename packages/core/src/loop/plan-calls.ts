@@ -5,7 +5,7 @@ import { argumentsProblem } from '../tools/arguments.ts';
 import type { Step } from './step.ts';
 import { expireCalls, expiryOf, isPending, pendingCall, takeAnswers } from './plan-answers.ts';
 import { afterHooks, gateCalls } from './plan-gates.ts';
-import { isWaiting, refuseChildren } from './plan-children.ts';
+import { isOverdue, isWaiting, refuseChildren } from './plan-children.ts';
 import { isAsked, notHeldBack, refusal } from './plan-permission.ts';
 import { rejectCall, type Rejection } from './reject-call.ts';
 import { skipCalls } from './queues.ts';
@@ -26,7 +26,7 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   if (tooMany.length > 0) return { type: 'record', events: tooMany };
   const tooDeep = refuseChildren(run, turn, agent, now);
   if (tooDeep.length > 0) return { type: 'record', events: tooDeep };
-  const runnable = notHeldBack(turn.calls, agent).filter((call) => mayRun(state, agent, call));
+  const runnable = notHeldBack(turn.calls, agent).filter((call) => mayRun(state, agent, call, now));
   if (runnable.length > 0) {
     const calls = withinLimit(nextGroup(runnable, agent), run, agent);
     return gateCalls({ state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls };
@@ -95,10 +95,10 @@ function problemWords(turn: TurnState, call: CallState): string {
   return block.problemMessage ?? argumentsProblem(call.problem, written);
 }
 
-function mayRun(state: SessionState, agent: Agent, call: CallState): boolean {
+function mayRun(state: SessionState, agent: Agent, call: CallState, now: number): boolean {
   // A client's call starts here too: its arguments are checked before the client sees them.
   if (call.status === 'requested') return agent.tools.has(call.name) && !isAsked(call);
-  if (call.paused?.woken === true) return agent.tools.has(call.name);
+  if (call.paused && (call.paused.woken || isOverdue(call.paused, now))) return agent.tools.has(call.name);
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
 

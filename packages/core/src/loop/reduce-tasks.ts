@@ -92,6 +92,15 @@ export function cancelTasks(tasks: TaskTable, runInputSeq: number | undefined, r
   }
 }
 
+/** One task is to end. What has ended stays as it is. */
+export function stopTask(
+  tasks: TaskTable | null,
+  { taskId, reason = 'It was stopped.' }: { readonly taskId: string; readonly reason?: string },
+): void {
+  const task = tasks?.all.get(taskId);
+  if (task && !hasEnded(task.status)) task.stopping ??= reason;
+}
+
 /** A run begins: what has ended by then wakes nobody any more. */
 export function tasksWoke(tasks: TaskTable): void {
   for (const task of openTasks(tasks)) if (hasEnded(task.status)) task.woke = true;

@@ -30,6 +30,7 @@ const INPUTS: Readonly<Record<SessionInput['type'], true>> = {
   client_tool_results: true,
   approval_answer: true,
   task_ended: true,
+  stop_task: true,
   branch: true,
   compact: true,
   permission_updates: true,

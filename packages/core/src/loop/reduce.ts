@@ -156,6 +156,7 @@ function inputReceived(state: SessionState, event: EventOf<'input_received'>): v
   if (input.type === 'tag') return;
   if (input.type === 'child_updated') return wakeCalls(state, input.sessionId);
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
+  if (input.type === 'stop_task') return tasks.stopTask(state.tasks, input);
   if (input.type === 'task_ended') return tasks.taskEnded(state.tasks, { seq, at, input });
   if (input.type === 'import' && state.run === null) {
     if (state.tasks) tasks.forgetResults(state.tasks);

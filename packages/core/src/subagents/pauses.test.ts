@@ -1,4 +1,4 @@
-import { logOf, scriptedModel, type Turn } from '@treadle/testing';
+import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   agentTool,
@@ -99,6 +99,23 @@ describe('a question that a sub-agent has', () => {
     const { pending } = await session.prompt('Pay.').result;
     const result = await session.answerApproval(pending[0]?.approvalId ?? '', 'deny', 'Too much.').result;
     expect(result.finalAnswer).toMatch(/Got: Got: Permission denied: pay was not run. Too much\./);
+    expect(done).toEqual([]);
+  });
+
+  it('ends at its time, however deep it is, and the run goes on when it is resumed then', async () => {
+    const done: string[] = [];
+    const permissions = { answerTimeoutMs: 60_000 };
+    const model = scriptedModel(byResults([payment(5)]));
+    const payer = defineAgent({ id: 'payer', model, tools: [pay(done)], permissions });
+    const middle = agentWith('middle', [given(payer)], calls('payer'));
+    const clock = testClock();
+    const session = await createSession(agentWith('boss', [given(middle)], calls('middle'), 2), { clock });
+    const paused = await session.prompt('Pay.').result;
+    expect(paused.pending[0]?.expiresAt).toBe(clock.now() + 60_000);
+    await clock.advance(60_000);
+    const result = await session.resume().result;
+    expect(result.end).toBe('completed');
+    expect(result.finalAnswer).toContain('Nobody answered in time');
     expect(done).toEqual([]);
   });
 

@@ -245,6 +245,25 @@ const taskIdIn = ({ requests }: ScriptedModel): string =>
   /task_[\w-]+/.exec(JSON.stringify(requests.at(-1)?.messages))?.[0] ?? 'none';
 
 describe('ending a task', () => {
+  it('by an input that names it, which ends no other, while nobody drives the session', async () => {
+    const { tool } = longTool();
+    const journal = memoryJournal();
+    const model = scriptedModel([{ toolCalls: [...inBackground().toolCalls, ...inBackground().toolCalls] }, 'Begun.']);
+    const session = await createSession(agentOf(model, [tool]), { id: 's1', journal });
+    await session.prompt('Build both.').result;
+    const [first, second] = session.tasks.list();
+    await journal.post('s1', { type: 'stop_task', taskId: first?.taskId ?? '', reason: 'Too long.' }, 'k', 0);
+    await session.tidyUp();
+    expect(await session.tasks.read(first?.taskId ?? '')).toMatchObject({ status: 'killed', message: 'Too long.' });
+    expect(await session.tasks.read(second?.taskId ?? '')).toMatchObject({ status: 'running' });
+    // There is nothing left to do, and what has ended stays as it is.
+    await journal.post('s1', { type: 'stop_task', taskId: first?.taskId ?? '', reason: 'Again.' }, 'k2', 0);
+    const { length } = await logOf(journal, 's1');
+    await session.tidyUp();
+    expect(await logOf(journal, 's1')).toHaveLength(length);
+    await session.close();
+  });
+
   it('by the model: it is killed, said once, and listed', async () => {
     const { tool } = longTool();
     const journal = memoryJournal();

@@ -1,8 +1,10 @@
 import {
+  hasEnded,
   openSession,
   systemClock,
   TreadleError,
   type Agent,
+  type Blobs,
   type Clock,
   type Dispatcher,
   type DurableEvent,
@@ -18,6 +20,10 @@ export interface InProcessOptions {
   readonly journal: Journal;
   /** The agent of a session, by the name its log has; undefined when there is none any more. */
   readonly agentOf: (agentId: string | undefined) => Agent | undefined;
+  /** The agents that sessions may be handed over to. */
+  readonly agents?: readonly Agent[];
+  /** Where what is too big for a log is kept. Default: nowhere. */
+  readonly blobs?: Blobs;
   readonly clock?: Clock;
   readonly ids?: Ids;
   /** Who drives, shown to the next process that wants a session. */
@@ -81,8 +87,13 @@ export function inProcess(options: InProcessOptions): InProcess {
     const agentId = await agentIdOf(journal, worker.sessionId);
     const agent = options.agentOf(agentId);
     if (!agent) throw new TreadleError('agent_not_found', `There is no agent ${agentId ?? 'of this session'} here.`);
-    const { ids, owner } = options;
-    const parts = { ...(ids ? { ids } : {}), ...(owner === undefined ? {} : { owner }) };
+    const { ids, owner, blobs, agents } = options;
+    const parts = {
+      ...(ids ? { ids } : {}),
+      ...(owner === undefined ? {} : { owner }),
+      ...(blobs ? { blobs } : {}),
+      ...(agents ? { agents } : {}),
+    };
     const session = await openSession(agent, worker.sessionId, { journal, clock, ...parts });
     worker.session = session;
     for (const listener of worker.listeners) listener.stop = session.subscribe(listener.tell);
@@ -95,10 +106,10 @@ export function inProcess(options: InProcessOptions): InProcess {
       worker.wanted = false;
       try {
         const session = await opened(worker);
-        if (session.canGoOn) {
+        if (session.hasOpenRun && session.canGoOn) {
           await session.resume().result;
           await session.idle();
-        }
+        } else await session.tidyUp();
         wakeInTime(worker, session);
       } catch (error) {
         if (error instanceof TreadleError && error.code === 'session_busy') again(worker);
@@ -109,14 +120,16 @@ export function inProcess(options: InProcessOptions): InProcess {
   }
 
   /** A question that nobody answers ends at its time, and its run goes on. */
-  function wakeInTime(worker: Worker, { pending }: Session): void {
+  function wakeInTime(worker: Worker, session: Session): void {
     worker.stopTimer();
-    const next = Math.min(...pending.map(({ expiresAt = Infinity }) => expiresAt));
-    if (next === Infinity) worker.stopTimer = () => {};
-    else
-      worker.stopTimer = clock.after(Math.max(0, next - clock.now()), () => start(workerOf(worker.sessionId)), {
-        background: true,
-      });
+    worker.stopTimer = () => {};
+    const next = Math.min(...session.pending.map(({ expiresAt = Infinity }) => expiresAt));
+    const waitMs = next - clock.now();
+    if (waitMs <= 0) worker.wanted ||= session.canGoOn;
+    else if (next < Infinity) {
+      const wake = (): void => start(workerOf(worker.sessionId));
+      worker.stopTimer = clock.after(waitMs, wake, { background: true });
+    }
   }
 
   /** Who holds the session may be about to let go, and not see what was posted last. */
@@ -138,7 +151,8 @@ export function inProcess(options: InProcessOptions): InProcess {
     else forget(worker);
     for (const oldest of resting) {
       if (resting.size <= keepOpen) break;
-      void close(oldest);
+      // What runs in its background would end with it.
+      if (!hasTasks(oldest)) void close(oldest);
     }
   }
 
@@ -200,6 +214,9 @@ export function inProcess(options: InProcessOptions): InProcess {
     },
   };
 }
+
+const hasTasks = ({ session }: Worker): boolean =>
+  session?.agent.background != null && session.tasks.list().some(({ status }) => !hasEnded(status));
 
 /** Nothing to do any more, or a process that took the session over: then the log is in good hands. */
 const isHarmless = (error: unknown): boolean =>

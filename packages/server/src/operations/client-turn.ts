@@ -1,18 +1,13 @@
-import {
-  checkMessages,
-  pendingCalls,
-  TreadleError,
-  type ClientToolResult,
-  type PendingCall,
-  type SessionState,
-} from '@treadle/core';
+import { checkMessages, pendingCalls, TreadleError, type PendingCall, type SessionState } from '@treadle/core';
 import type { ClientTurn } from '../inputs/client-turn.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { checkAccess } from '../security/admit.ts';
 import type { Principal } from '../security/tokens.ts';
 import { oneRun, type Scope } from '../streams/scope.ts';
-import { answerApproval, startRun, submitToolResults, type Ask } from './inputs.ts';
+import { answerApproval, submitToolResults } from './answers.ts';
+import { startRun } from './inputs.ts';
+import type { Ask } from './post.ts';
 import { createSession, SESSION_ID } from './sessions.ts';
 
 /** What a request of a chat protocol has set going: the stream that answers it. */
@@ -33,14 +28,14 @@ export async function takeTurn(
   parts: ServerParts,
   principal: Principal,
   turn: ClientTurn,
-  { agent, key }: { readonly agent: string | null; readonly key: string },
+  { agent, ...how }: { readonly agent: string | null } & Omit<Ask, 'sessionId'>,
 ): Promise<TakenTurn> {
   const { threadId: sessionId } = turn;
   if (!SESSION.test(sessionId)) {
     throw new RequestError('bad_request', 'The name of a conversation has 1 to 128 letters, digits and marks of ._~:-');
   }
   checkAccess(principal, 'write', sessionId);
-  const ask = { sessionId, key };
+  const ask = { sessionId, ...how };
   const known = await stateOf(parts, sessionId);
   if (!known) {
     await createSession(parts, principal, { id: sessionId, ...(agent === null ? {} : { agent }) }, null);
@@ -77,38 +72,22 @@ async function stateOf(parts: ServerParts, sessionId: string): Promise<SessionSt
  */
 async function giveAnswers(
   parts: ServerParts,
-  { sessionId, key }: Ask,
+  ask: Ask,
   pending: readonly PendingCall[],
   { results, answers }: ClientTurn,
 ): Promise<number[]> {
   const seqs: number[] = [];
-  const tools = pending.filter(({ approvalId }) => approvalId === undefined);
-  // Each session, the run's own and those of its sub-agents, takes all of its results at once.
-  for (const [of, given] of Map.groupBy(awaitedResults(tools, results), ([call]) => call.sessionId)) {
-    const ask = { sessionId, key: `${key}:results:${of ?? ''}` };
-    const { inputSeq } = await submitToolResults(
-      parts,
-      ask,
-      given.map(([, result]) => result),
-    );
-    seqs.push(inputSeq);
-  }
+  const given = pending.flatMap(({ callId, approvalId }) => {
+    const result = approvalId === undefined ? results.find((each) => each.callId === callId) : undefined;
+    return result ? [result] : [];
+  });
+  if (given.length > 0) seqs.push((await submitToolResults(parts, ask, given)).inputSeq);
   for (const { approvalId, ...answer } of answers) {
     if (!pending.some((call) => call.approvalId === approvalId)) continue;
-    const { inputSeq } = await answerApproval(parts, { sessionId, key: `${key}:${approvalId}` }, approvalId, answer);
-    seqs.push(inputSeq);
+    seqs.push((await answerApproval(parts, ask, approvalId, answer)).inputSeq);
   }
   return seqs;
 }
-
-const awaitedResults = (
-  tools: readonly PendingCall[],
-  results: readonly ClientToolResult[],
-): (readonly [PendingCall, ClientToolResult])[] =>
-  tools.flatMap((call) => {
-    const result = results.find(({ callId }) => callId === call.callId);
-    return result ? [[call, result] as const] : [];
-  });
 
 /** The run that goes on after several answers. It may pause between two of them, which is not where its stream ends. */
 function afterAnswers(seqs: readonly number[]): Scope {

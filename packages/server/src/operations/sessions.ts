@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import {
+  checkTags,
+  checkTitle,
   EVENT_VERSION,
   pendingCalls,
+  sessionsOf,
   sessionStatus,
   TreadleError,
   type DurableEventBody,
   type JsonObject,
   type PendingCall,
   type SessionStatus,
-  type SessionSummary,
 } from '@treadle/core';
 import type { SessionSnapshot } from '../encoders/encoder.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { idPrefix, maySee, type Principal } from '../security/tokens.ts';
+import { mismatch, refuseDraining } from './post.ts';
 
 /** Letters, digits and a few marks: an id is a part of URLs, files' names and run ids. */
 export const SESSION_ID = '^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$';
@@ -22,6 +25,8 @@ export interface NewSession {
   readonly id?: string;
   readonly agent?: string;
   readonly metadata?: JsonObject;
+  readonly title?: string;
+  readonly tags?: readonly string[];
 }
 
 /** A session, as it is now. */
@@ -50,78 +55,106 @@ export interface CreatedSession {
 export async function createSession(
   parts: ServerParts,
   principal: Principal,
-  { id, agent: name, metadata }: NewSession,
+  { id, agent: name, metadata, title, tags }: NewSession,
   key: string | null,
 ): Promise<CreatedSession> {
+  refuseDraining(parts);
   const agent = name === undefined ? parts.defaultAgent : parts.agents.get(name);
   if (!agent) {
     const known = [...parts.agents.keys()].join(', ');
     throw new RequestError('bad_request', `There is no agent "${String(name)}". The agents are: ${known}.`);
   }
-  const sessionId = id ?? newId(parts, principal, key);
-  if (!maySee(principal, sessionId)) throw new RequestError('forbidden', 'This token may not create that session.');
-  const existed = await startLog(
-    parts,
+  const sessionId = ownId(parts, principal, id, key);
+  const first: Creation = {
+    type: 'session_created',
+    at: parts.clock.now(),
+    eventVersion: EVENT_VERSION,
     sessionId,
-    {
-      type: 'session_created',
-      at: parts.clock.now(),
-      eventVersion: EVENT_VERSION,
-      sessionId,
-      agentId: agent.id,
-      ...(metadata === undefined ? {} : { metadata }),
-    },
-    id === undefined && key !== null,
-  );
+    agentId: agent.id,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(title === undefined ? {} : { title: checkTitle(title) }),
+    ...(tags === undefined ? {} : { tags: checkTags(tags) }),
+  };
+  const existed = await made(parts, { id: sessionId, mayExist: id === undefined && key !== null }, first, async () => {
+    await parts.journal.create(sessionId, first);
+  });
   return { sessionId, agentId: agent.id, existed };
 }
 
-/** A session that begins with another's events up to `seq`; by default with all of them. */
+/** How a fork begins. */
+export interface ForkRequest extends Omit<NewSession, 'agent'> {
+  /** The last event they share. Default: the last one there is. */
+  readonly seq?: number;
+}
+
+/** Starts a session with the events of another one. What was under way there is closed in the fork. */
 export async function forkSession(
   parts: ServerParts,
   principal: Principal,
   parent: string,
-  { id, seq, metadata }: { readonly id?: string; readonly seq?: number; readonly metadata?: JsonObject },
+  { id, seq, ...facts }: ForkRequest,
   key: string | null,
 ): Promise<CreatedSession> {
-  const state = await parts.states.of(parent);
-  const at = seq ?? state.seq;
-  const agentId = await agentIdOf(parts, parent);
-  const sessionId = id ?? newId(parts, principal, key);
-  if (!maySee(principal, sessionId)) throw new RequestError('forbidden', 'This token may not create that session.');
-  const fork = { sessionId: parent, seq: at };
-  const existed = await startLog(
-    parts,
-    sessionId,
-    {
-      type: 'session_created',
-      at: parts.clock.now(),
-      eventVersion: EVENT_VERSION,
-      sessionId,
-      ...(agentId === undefined ? {} : { agentId }),
-      ...(metadata === undefined ? {} : { metadata }),
-      fork,
-    },
-    id === undefined && key !== null,
-    fork,
-  );
-  return { sessionId, agentId: agentId ?? parts.defaultAgent.id, existed };
+  refuseDraining(parts);
+  const sessionId = ownId(parts, principal, id, key);
+  const { clock, ids, journal } = parts;
+  const wanted = { fork: { sessionId: parent, ...(seq === undefined ? {} : { seq }) }, ...facts };
+  const existed = await made(parts, { id: sessionId, mayExist: id === undefined && key !== null }, wanted, async () => {
+    const at = seq === undefined ? {} : { at: seq };
+    await sessionsOf(journal, { clock, ids }).fork(parent, { id: sessionId, ...at, ...facts });
+  });
+  // Something has to close what it has cut off.
+  await parts.dispatcher.dispatch(sessionId);
+  return { sessionId, agentId: (await agentIdOf(parts, sessionId)) ?? parts.defaultAgent.id, existed };
 }
 
-async function startLog(
-  { journal }: ServerParts,
-  sessionId: string,
-  first: DurableEventBody,
-  mayExist: boolean,
-  fork?: { readonly sessionId: string; readonly seq: number },
+/** True when it was there, made by the same request. @throws TreadleError `session_exists`, RequestError `idempotency_mismatch` */
+async function made(
+  parts: ServerParts,
+  { id, mayExist }: { readonly id: string; readonly mayExist: boolean },
+  wanted: Wanted,
+  create: () => Promise<void>,
 ): Promise<boolean> {
   try {
-    await journal.create(sessionId, first, fork);
+    await create();
     return false;
   } catch (error) {
-    if (mayExist && error instanceof TreadleError && error.code === 'session_exists') return true;
-    throw error;
+    if (!mayExist || !(error instanceof TreadleError) || error.code !== 'session_exists') throw error;
   }
+  const there = await creationOf(parts, id);
+  if (there && isWanted(there, wanted)) return true;
+  throw mismatch();
+}
+
+type Creation = Extract<DurableEventBody, { type: 'session_created' }>;
+type Wanted = Partial<Pick<Creation, 'agentId' | 'metadata' | 'title' | 'tags'>> & {
+  readonly fork?: { readonly sessionId: string; readonly seq?: number };
+};
+
+/** Whether a session is what a request asks for: what the request doesn't say, another one may have said. */
+function isWanted({ fork, ...there }: Creation, { fork: asked, ...wanted }: Wanted): boolean {
+  const isFork = fork?.sessionId === asked?.sessionId && (asked?.seq === undefined || asked.seq === fork?.seq);
+  return (
+    isFork &&
+    (['agentId', 'metadata', 'title', 'tags'] as const).every(
+      (name) => wanted[name] === undefined || JSON.stringify(wanted[name]) === JSON.stringify(there[name]),
+    )
+  );
+}
+
+/** The event that began a session: of a fork, the one after what it shares. */
+async function creationOf({ journal }: ServerParts, sessionId: string): Promise<Creation | null> {
+  for await (const event of journal.read(sessionId, 1)) {
+    if (event.type === 'session_created' && event.sessionId === sessionId) return event;
+  }
+  return null;
+}
+
+/** The id of a session to be made. @throws RequestError `forbidden` where the token may not make it. */
+export function ownId(parts: ServerParts, principal: Principal, id: string | undefined, key: string | null): string {
+  const sessionId = id ?? newId(parts, principal, key);
+  if (maySee(principal, sessionId)) return sessionId;
+  throw new RequestError('forbidden', 'This token may not create that session.');
 }
 
 /** A key gives the same id each time, so that a request that is repeated finds what it made. */
@@ -131,31 +164,6 @@ function newId({ ids }: ServerParts, principal: Principal, key: string | null): 
   if (key === null) return `${prefix}${ids.create('s').slice(2)}`;
   return `${prefix}${createHash('sha256').update(`${principal.name}\n${key}`).digest('hex').slice(0, 32)}`;
 }
-
-/** A page of the sessions that a token may see, newest first. */
-export async function listSessions(
-  { journal }: ServerParts,
-  principal: Principal,
-  { limit, cursor, agent }: { readonly limit: number; readonly cursor?: string; readonly agent?: string },
-): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }> {
-  const sessions: SessionSummary[] = [];
-  let next = cursor;
-  // A token with a narrow scope may have to pass over many; a page that looks at enough of them says where to go on.
-  for (let looked = 0; looked < MOST_LOOKED_AT;) {
-    const page = await journal.list({
-      limit: limit - sessions.length,
-      ...(next === undefined ? {} : { cursor: next }),
-      ...(agent === undefined ? {} : { agentId: agent }),
-    });
-    sessions.push(...page.sessions.filter(({ sessionId }) => maySee(principal, sessionId)));
-    looked += page.sessions.length;
-    next = page.cursor;
-    if (next === undefined || sessions.length >= limit) break;
-  }
-  return { sessions, ...(next === undefined ? {} : { cursor: next }) };
-}
-
-const MOST_LOOKED_AT = 2000;
 
 export async function readSession(parts: ServerParts, sessionId: string): Promise<SessionInfo> {
   const agentId = await agentIdOf(parts, sessionId);

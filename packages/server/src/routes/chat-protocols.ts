@@ -6,6 +6,7 @@ import { readAiSdkRequest } from '../inputs/ai-sdk.ts';
 import type { ClientTurn } from '../inputs/client-turn.ts';
 import { takeTurn } from '../operations/client-turn.ts';
 import { oneRun } from '../streams/scope.ts';
+import { keyOf } from './ask.ts';
 import type { Call, Route } from './route.ts';
 import { openStream } from './stream.ts';
 
@@ -14,8 +15,7 @@ const agent = {
 } as const;
 
 async function answer(call: Call, turn: ClientTurn, format: StreamFormat): Promise<Response> {
-  const key = call.key === null ? call.parts.ids.create('http') : `http:${call.principal.name}:${call.key}`;
-  const wanted = { agent: call.query.get('agent'), key };
+  const wanted = { agent: call.query.get('agent'), ...keyOf(call) };
   const { sessionId, afterSeq, scope } = await takeTurn(call.parts, call.principal, turn, wanted);
   const stream = { from: { seq: afterSeq, message: null }, scope, format };
   return openStream({ ...call, path: { sessionId } }, stream);

@@ -157,7 +157,7 @@ describe('a relay of browser tools', () => {
     const again = await here.call('POST', '/agent/tool_results', results);
     expect({ status: again.status, body: await again.json() }).toMatchObject({
       status: 409,
-      body: { code: 'not_awaiting' },
+      body: { code: 'conflict' },
     });
   });
 

@@ -1,10 +1,9 @@
 import { costTableFold, readConversations, type ContentBlock, type DurableEvent, type Message } from '@treadle/core';
 import { eventJson } from '../encoders/native.ts';
+import { sessionOf } from './ask.ts';
 import { json, type Call, type Route } from './route.ts';
 import { integer } from './parameters.ts';
 import { openStream, positionOf } from './stream.ts';
-
-const sessionOf = ({ path }: Call): string => path['sessionId'] ?? '';
 
 const after = { schema: { type: 'integer', minimum: 0 }, description: 'Only what comes after this event. Default 0.' };
 const pageLimit = {

@@ -5,11 +5,14 @@ import { relayRawFormat } from '../encoders/relay-raw.ts';
 import { relayXmlFormat } from '../encoders/relay-xml.ts';
 import type { RelayOptions } from '../encoders/relay.ts';
 import { readRelayPrompt, readRelayResults } from '../inputs/relay.ts';
-import { startRun, submitToolResults } from '../operations/inputs.ts';
-import { createSession, listSessions } from '../operations/sessions.ts';
+import { submitToolResults } from '../operations/answers.ts';
+import { listSessions } from '../operations/catalogue.ts';
+import { startRun } from '../operations/inputs.ts';
+import { createSession } from '../operations/sessions.ts';
 import { RequestError } from '../problem.ts';
 import { checkAccess } from '../security/admit.ts';
 import { oneRun, type RunRef } from '../streams/scope.ts';
+import { keyOf } from './ask.ts';
 import { integer } from './parameters.ts';
 import { json, type Call, type Route } from './route.ts';
 import { openStream } from './stream.ts';
@@ -32,9 +35,6 @@ function formatOf({ query }: Call, past: readonly DurableEvent[]): StreamFormat 
   if (!make) throw new RequestError('bad_request', `There is no format "${name}". The formats are: json, xml, raw.`);
   return make({ history: query.get('history') === 'true', past });
 }
-
-const keyOf = ({ parts, key, principal }: Call): string =>
-  key === null ? parts.ids.create('http') : `http:${principal.name}:${key}`;
 
 function stream(call: Call, sessionId: string, inputSeq: number, ref: RunRef, past: readonly DurableEvent[]): Response {
   const from = { seq: inputSeq - 1, message: null };
@@ -73,7 +73,7 @@ export const RELAY_ROUTES: readonly Route[] = [
       formatOf(call, []);
       checkAccess(call.principal, 'write', known);
       const sessionId = known ?? (await newSession(call, agentType));
-      const { inputSeq } = await startRun(call.parts, { sessionId, key: keyOf(call) }, { input: prompt });
+      const { inputSeq } = await startRun(call.parts, { sessionId, ...keyOf(call) }, { input: prompt });
       return stream(call, sessionId, inputSeq, { inputSeq }, []);
     },
   },
@@ -91,7 +91,7 @@ export const RELAY_ROUTES: readonly Route[] = [
       formatOf(call, []);
       checkAccess(call.principal, 'write', sessionId);
       const past = await pastOf(call, sessionId);
-      const { inputSeq } = await submitToolResults(call.parts, { sessionId, key: keyOf(call) }, results);
+      const { inputSeq } = await submitToolResults(call.parts, { sessionId, ...keyOf(call) }, results);
       return stream(call, sessionId, inputSeq, { answeredBy: inputSeq }, past);
     },
   },

@@ -8,6 +8,8 @@ export interface Call {
   readonly parts: ServerParts;
   readonly request: Request;
   readonly principal: Principal;
+  /** The token that it was let in with. It comes into no log and no answer. */
+  readonly token: string;
   /** What stands in the path, decoded and checked. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -27,8 +29,8 @@ export interface Route {
   /** Its name in the description. */
   readonly id: string;
   readonly summary: string;
-  /** What a token must be allowed: to look, or to change something. */
-  readonly access: 'read' | 'write';
+  /** What a token must be allowed: to look, or to change something. `answer`: it is the token of a question. */
+  readonly access: 'read' | 'write' | 'answer';
   readonly query?: Readonly<Record<string, { readonly schema: JsonSchema; readonly description: string }>>;
   /** Of a JSON body; bodies are checked against it. */
   readonly body?: JsonSchema;

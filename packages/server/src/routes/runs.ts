@@ -1,28 +1,12 @@
 import { TreadleError, type ClientToolResult, type UserInput } from '@treadle/core';
-import {
-  answerApproval,
-  cancel,
-  followUp,
-  startOf,
-  startRun,
-  steer,
-  submitToolResults,
-  type Accepted,
-  type ApprovalRequest,
-  type Ask,
-} from '../operations/inputs.ts';
+import { answerApproval, submitToolResults, type ApprovalRequest } from '../operations/answers.ts';
+import { cancel, followUp, startOf, startRun, steer } from '../operations/inputs.ts';
+import type { Accepted } from '../operations/post.ts';
 import { oneRun } from '../streams/scope.ts';
+import { accepted, askOf, nothingToDo } from './ask.ts';
 import { json, type Call, type Route } from './route.ts';
 import * as schemas from './schemas.ts';
 import { openStream, wantsStream } from './stream.ts';
-
-const askOf = ({ parts, path, key, principal }: Call): Ask => ({
-  sessionId: path['sessionId'] ?? '',
-  // Keys of different tokens are different keys, and what has none is a request of its own.
-  key: key === null ? parts.ids.create('http') : `http:${principal.name}:${key}`,
-});
-
-const accepted = ({ inputSeq, duplicate }: Accepted): Response => json({ inputSeq, duplicate }, 202);
 
 /** A run that goes on after an input, streamed from there when the client asks for it. */
 function streamed(call: Call, done: Accepted): Response {
@@ -79,13 +63,13 @@ export const RUN_ROUTES: readonly Route[] = [
     method: 'post',
     path: '/v1/sessions/{sessionId}/cancel',
     id: 'cancel',
-    summary: 'Ends the open run, and prompts that wait. Where nothing is open it does nothing.',
+    summary: 'Ends the open run, prompts that wait and background tasks. Where nothing is open it does nothing.',
     access: 'write',
     body: schemas.cancellation,
     success: { status: 202, description: 'It is in the log, where there was something to cancel.' },
     async handle(call) {
       const done = await cancel(call.parts, askOf(call), call.body['reason'] as string | undefined);
-      return done ? accepted(done) : json({ duplicate: false }, 202);
+      return done ? accepted(done) : nothingToDo();
     },
   },
   {
@@ -96,7 +80,7 @@ export const RUN_ROUTES: readonly Route[] = [
     access: 'write',
     body: schemas.toolResults,
     success: { status: 202, description: 'They are in the log, and the run goes on.' },
-    problems: ['not_awaiting', 'idempotency_mismatch'],
+    problems: ['not_awaiting', 'results_missing', 'results_unknown', 'results_duplicate', 'conflict'],
     async handle(call) {
       const results = call.body['results'] as unknown as readonly ClientToolResult[];
       return streamed(call, await submitToolResults(call.parts, askOf(call), results));
@@ -110,7 +94,7 @@ export const RUN_ROUTES: readonly Route[] = [
     access: 'write',
     body: schemas.approval,
     success: { status: 202, description: 'It is in the log, and the run goes on.' },
-    problems: ['not_awaiting', 'idempotency_mismatch'],
+    problems: ['not_awaiting', 'conflict'],
     async handle(call) {
       const answer = call.body as unknown as ApprovalRequest;
       return streamed(call, await answerApproval(call.parts, askOf(call), call.path['approvalId'] ?? '', answer));

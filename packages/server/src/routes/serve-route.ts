@@ -5,7 +5,7 @@ import { errorField } from '../log.ts';
 import { SESSION_ID } from '../operations/sessions.ts';
 import type { ServerParts } from '../parts.ts';
 import { problemResponse, RequestError } from '../problem.ts';
-import { checkAccess, checkOrigin, identify, tokenOf } from '../security/admit.ts';
+import { checkAccess, checkOrigin, identify, identifyAnswer, tokenOf } from '../security/admit.ts';
 import type { NodeResponse } from '../streams/response-sink.ts';
 import type { Call, Route } from './route.ts';
 
@@ -58,18 +58,21 @@ async function admitCall(
   const visitor = { host: headers.get('host') ?? hostOf(request), origin: headers.get('origin') };
   checkOrigin(parts, visitor);
   const address = context.env?.incoming?.socket?.remoteAddress ?? 'unknown';
-  const principal = await identify(parts, { ...visitor, token: tokenOf(headers), address });
+  const token = tokenOf(headers);
+  const identified = { ...visitor, token, address };
+  const principal = await (route.access === 'answer' ? identifyAnswer : identify)(parts, identified);
   const path: Readonly<Record<string, string>> = context.req.param();
   const { sessionId } = path;
   // What no id can be is in no log, and comes into no file's name.
   if (sessionId !== undefined && !SESSION.test(sessionId))
     throw new RequestError('not_found', 'There is no such session.');
-  checkAccess(principal, route.access, sessionId);
+  checkAccess(principal, route.access === 'read' ? 'read' : 'write', sessionId);
   const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
   return {
     parts,
     request,
     principal,
+    token: token ?? '',
     path,
     query: new URL(request.url).searchParams,
     body,

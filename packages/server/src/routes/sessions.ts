@@ -1,9 +1,24 @@
-import { createSession, forkSession, listSessions, readSession } from '../operations/sessions.ts';
-import { json, type Call, type Route } from './route.ts';
+import { listSessions, renameSession, searchSessions, tagSession } from '../operations/catalogue.ts';
+import { createSession, forkSession, readSession } from '../operations/sessions.ts';
+import { RequestError } from '../problem.ts';
+import { accepted, askOf, sessionOf } from './ask.ts';
+import { json, type Route } from './route.ts';
 import * as schemas from './schemas.ts';
 import { integer, optional } from './parameters.ts';
 
-const sessionOf = ({ path }: Call): string => path['sessionId'] ?? '';
+const PAGE = {
+  limit: { schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'At most so many. Default 20.' },
+  cursor: { schema: { type: 'string' }, description: 'The cursor of the page before.' },
+  agent: { schema: { type: 'string' }, description: 'Only sessions of this agent.' },
+  tag: { schema: { type: 'string' }, description: 'Only sessions with this tag.' },
+} as const;
+
+const pageOf = (query: URLSearchParams) => ({
+  limit: integer(query, 'limit', { least: 1, most: 100, otherwise: 20 }),
+  ...optional(query, 'cursor'),
+  ...optional(query, 'agent'),
+  ...optional(query, 'tag'),
+});
 
 export const SESSION_ROUTES: readonly Route[] = [
   {
@@ -14,7 +29,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     access: 'write',
     body: schemas.newSession,
     success: { status: 201, description: 'It is there; 200 when the same request has created it before.' },
-    problems: ['session_exists'],
+    problems: ['session_exists', 'idempotency_mismatch'],
     async handle({ parts, principal, body, key }) {
       const { existed, ...created } = await createSession(parts, principal, body, key);
       return json(created, existed ? 200 : 201);
@@ -26,17 +41,35 @@ export const SESSION_ROUTES: readonly Route[] = [
     id: 'listSessions',
     summary: 'Lists sessions, those that changed last first.',
     access: 'read',
-    query: {
-      limit: { schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'At most so many. Default 20.' },
-      cursor: { schema: { type: 'string' }, description: 'The cursor of the page before.' },
-      agent: { schema: { type: 'string' }, description: 'Only sessions of this agent.' },
-    },
+    query: PAGE,
     success: { status: 200, description: 'A page, with the cursor of the next where there is one.' },
-    async handle({ parts, principal, query }) {
-      const limit = integer(query, 'limit', { least: 1, most: 100, otherwise: 20 });
-      return json(
-        await listSessions(parts, principal, { limit, ...optional(query, 'cursor'), ...optional(query, 'agent') }),
-      );
+    handle: async ({ parts, principal, query }) => json(await listSessions(parts, principal, pageOf(query))),
+  },
+  {
+    method: 'get',
+    path: '/v1/search',
+    id: 'searchSessions',
+    summary: 'Finds sessions in which all words of `query` occur: in title, tags or first prompt, else in a message.',
+    access: 'read',
+    query: {
+      query: {
+        schema: { type: 'string', minLength: 1, maxLength: 500 },
+        description: 'The words. Case does not matter.',
+      },
+      messages: { schema: { type: 'boolean' }, description: 'False looks at titles, tags and first prompts only.' },
+      ...PAGE,
+    },
+    success: {
+      status: 200,
+      description:
+        'A page of `hits`, sessions that changed last first. It may be short while there is a `cursor` to go on with.',
+    },
+    async handle({ parts, principal, query, request }) {
+      const words = query.get('query') ?? '';
+      if (words.trim() === '' || words.length > 500)
+        throw new RequestError('bad_request', '`query` must have 1 to 500 characters.');
+      const wanted = { ...pageOf(query), query: words, messages: query.get('messages') !== 'false' };
+      return json(await searchSessions(parts, principal, wanted, request.signal));
     },
   },
   {
@@ -56,12 +89,34 @@ export const SESSION_ROUTES: readonly Route[] = [
     access: 'write',
     body: schemas.fork,
     success: { status: 201, description: 'It is there; 200 when the same request has created it before.' },
-    problems: ['session_exists'],
+    problems: ['session_exists', 'idempotency_mismatch'],
     async handle(call) {
       const { parts, principal, key, body } = call;
       const { existed, ...created } = await forkSession(parts, principal, sessionOf(call), body, key);
       return json(created, existed ? 200 : 201);
     },
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/title',
+    id: 'renameSession',
+    summary: 'Names a session.',
+    access: 'write',
+    body: schemas.title,
+    success: { status: 202, description: 'It is in the log.' },
+    problems: ['invalid_definition', 'idempotency_mismatch'],
+    handle: async (call) => accepted(await renameSession(call.parts, askOf(call), call.body['title'] as string)),
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/tags',
+    id: 'tagSession',
+    summary: 'Adds tags to a session; those of `remove` are taken away first.',
+    access: 'write',
+    body: schemas.tags,
+    success: { status: 202, description: 'It is in the log.' },
+    problems: ['invalid_definition', 'idempotency_mismatch'],
+    handle: async (call) => accepted(await tagSession(call.parts, askOf(call), call.body)),
   },
   {
     method: 'delete',

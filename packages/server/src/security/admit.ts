@@ -1,3 +1,4 @@
+import { TreadleError } from '@treadle/core';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { hostProblem, originProblem } from './origin.ts';
@@ -30,6 +31,28 @@ export async function identify(parts: ServerParts, { token, address }: Visitor):
   }
   refuseTooMany(parts.requests.take(principal.name));
   return principal;
+}
+
+/**
+ * Whoever has the token of a question may answer that question, whoever it is.
+ *
+ * @throws RequestError `too_many_requests`; TreadleError `invalid_token`, `token_expired`.
+ */
+export async function identifyAnswer(parts: ServerParts, { token, address }: Visitor): Promise<Principal> {
+  const { answerTokens } = parts;
+  try {
+    if (!answerTokens || token === null)
+      throw new TreadleError('invalid_token', 'Send the answer token as a bearer token.');
+    const { sessionId, callId } = await answerTokens.verify(token);
+    const principal = { name: `answer:${sessionId}:${callId}`, sessions: [sessionId] };
+    refuseTooMany(parts.requests.take(principal.name));
+    return principal;
+  } catch (error) {
+    if (!(error instanceof TreadleError)) throw error;
+    refuseTooMany(parts.failedLogins.take(address));
+    parts.log('warning', 'unauthorized', { address });
+    throw error;
+  }
 }
 
 function refuseTooMany(waitMs: number): void {

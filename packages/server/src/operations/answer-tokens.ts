@@ -1,0 +1,121 @@
+import {
+  pendingCalls,
+  type AnswerTokens,
+  type ClientToolResult,
+  type JsonObject,
+  type PendingCall,
+} from '@treadle/core';
+import type { ServerParts } from '../parts.ts';
+import { RequestError } from '../problem.ts';
+import { answerApproval, submitToolResults, type ApprovalRequest } from './answers.ts';
+import type { Accepted, Ask } from './post.ts';
+
+/** A call that waits, and the token by which it may be answered. */
+export interface IssuedToken {
+  readonly token: string;
+  readonly callId: string;
+  readonly approvalId?: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export function tokensOf({ answerTokens }: ServerParts): AnswerTokens {
+  if (answerTokens) return answerTokens;
+  throw new RequestError('not_found', 'This server makes no answer tokens: it has no key for them.');
+}
+
+/** Tokens for all that a session waits for, or for one call of it. */
+export async function issueAnswerTokens(
+  parts: ServerParts,
+  sessionId: string,
+  callId: string | undefined,
+): Promise<IssuedToken[]> {
+  const tokens = tokensOf(parts);
+  const pending = await pendingOf(parts, sessionId);
+  return Promise.all(
+    pending
+      .filter((call) => callId === undefined || call.callId === callId)
+      .map(async (call) => {
+        const token = await tokens.issue(sessionId, call);
+        const { callId: of, approvalId, expiresAt } = await tokens.verify(token, sessionId);
+        return { token, callId: of, ...(approvalId === undefined ? {} : { approvalId }), expiresAt };
+      }),
+  );
+}
+
+/** What the holder of a token is asked. */
+export interface AskedByToken extends Omit<PendingCall, 'sessionId'> {
+  /** In words, for a person; of approvals only. */
+  readonly question?: string;
+}
+
+/** The call that a token is for. @throws TreadleError `invalid_token`, `token_expired`, `conflict` */
+export async function readAsked(parts: ServerParts, token: string): Promise<AskedByToken> {
+  const tokens = tokensOf(parts);
+  const { sessionId } = await tokens.verify(token);
+  const call = await tokens.callOf({ id: sessionId, pending: await pendingOf(parts, sessionId) }, token);
+  const { sessionId: below = sessionId, ...shown } = call;
+  for await (const event of parts.journal.read(below, 1)) {
+    if (event.type !== 'approval_requested' || event.approvalId !== call.approvalId) continue;
+    return { ...shown, question: event.question };
+  }
+  return shown;
+}
+
+/** What is said by a token: a person's answer, or a client's result; with more tokens, several results at once. */
+export interface TokenAnswer {
+  readonly decision?: 'approve' | 'deny';
+  readonly message?: string;
+  readonly updatedInput?: JsonObject;
+  readonly content?: ClientToolResult['content'];
+  readonly isError?: boolean;
+  readonly results?: readonly (Omit<ClientToolResult, 'callId'> & { readonly token: string })[];
+}
+
+/** Answers exactly the call that a token is for. */
+export async function answerByToken(
+  parts: ServerParts,
+  token: string,
+  how: Omit<Ask, 'sessionId'>,
+  answer: TokenAnswer,
+): Promise<Accepted> {
+  const tokens = tokensOf(parts);
+  const { sessionId, approvalId } = await tokens.verify(token);
+  const ask = { ...how, sessionId };
+  const { decision, message, updatedInput } = answer;
+  if (approvalId !== undefined) {
+    if (decision === undefined) throw new RequestError('bad_request', 'This token is for a `decision`.');
+    await mustBeIt(parts, tokens, sessionId, token);
+    const said: ApprovalRequest = {
+      decision,
+      ...(message === undefined ? {} : { message }),
+      ...(updatedInput === undefined ? {} : { updatedInput }),
+    };
+    return answerApproval(parts, ask, approvalId, said);
+  }
+  const { content, isError, results } = answer;
+  if (content === undefined && results === undefined)
+    throw new RequestError('bad_request', 'This token is for a result: give its `content`, or `results`.');
+  const given = results ?? [{ token, content: content ?? '', ...(isError === undefined ? {} : { isError }) }];
+  const named = await Promise.all(
+    given.map(async ({ token: own, ...result }) => {
+      const { callId, approvalId: asked } = await tokens.verify(own, sessionId);
+      if (asked !== undefined) throw new RequestError('bad_request', `A token is for an approval, not for a result.`);
+      await mustBeIt(parts, tokens, sessionId, own);
+      return { ...result, callId };
+    }),
+  );
+  return submitToolResults(parts, ask, named);
+}
+
+/** While the call waits, it must wait with the arguments that the token was issued for. */
+async function mustBeIt(parts: ServerParts, tokens: AnswerTokens, id: string, token: string): Promise<void> {
+  const { callId, approvalId } = await tokens.verify(token, id);
+  const pending = await pendingOf(parts, id);
+  const isOpen = pending.some((call) => call.callId === callId && call.approvalId === approvalId);
+  // Of one that is over, a repeated request is told what the first one was.
+  if (isOpen) await tokens.callOf({ id, pending }, token);
+}
+
+const pendingOf = async ({ states }: ServerParts, sessionId: string): Promise<readonly PendingCall[]> =>
+  pendingCalls(await states.of(sessionId));

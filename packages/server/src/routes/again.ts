@@ -1,0 +1,71 @@
+import { TreadleError } from '@treadle/core';
+import { branch, replay, rerun, type Again } from '../operations/again.ts';
+import { startOf } from '../operations/inputs.ts';
+import { oneRun } from '../streams/scope.ts';
+import { askOf } from './ask.ts';
+import { json, type Call, type Route } from './route.ts';
+import * as schemas from './schemas.ts';
+import { openStream, wantsStream } from './stream.ts';
+
+/** The run of a fork: its stream where that is asked for, else its name. */
+async function begun(call: Call, { sessionId, inputSeq, duplicate }: Again): Promise<Response> {
+  if (wantsStream(call)) {
+    const stream = { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ inputSeq }) };
+    return openStream({ ...call, path: { sessionId } }, stream);
+  }
+  const start = await startOf(call.parts, sessionId, inputSeq);
+  if (start.status === 'rejected') throw new TreadleError('run_active', start.reason);
+  return json({ sessionId, inputSeq, duplicate, ...(start.status === 'waiting' ? {} : { runId: start.runId }) }, 202);
+}
+
+const success = {
+  status: 202,
+  description:
+    'The `sessionId` of the fork, and its `runId` once it has begun. With `accept: text/event-stream`, its stream.',
+} as const;
+
+/** Runs done again, or otherwise, in forks: the session itself stays as it is. */
+export const AGAIN_ROUTES: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/rerun',
+    id: 'rerun',
+    summary: 'Does a run again, with the same prompt, in a fork from before it.',
+    access: 'write',
+    body: schemas.rerun,
+    success,
+    problems: ['nothing_to_continue', 'session_exists', 'idempotency_mismatch'],
+    async handle(call) {
+      const { parts, principal, key, body } = call;
+      return begun(call, await rerun(parts, principal, askOf(call), body, key));
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/branch',
+    id: 'branch',
+    summary: 'Takes another path, in a fork: from an event, from where a run began, or from the end.',
+    access: 'write',
+    body: schemas.branch,
+    success,
+    problems: ['nothing_to_continue', 'ends_with_assistant', 'session_exists', 'idempotency_mismatch'],
+    async handle(call) {
+      const { parts, principal, key, body } = call;
+      return begun(call, await branch(parts, principal, askOf(call), body, key));
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/replay',
+    id: 'replay',
+    summary: 'Plays runs again with the recorded results of their tools, and says what came out otherwise.',
+    access: 'write',
+    body: schemas.replay,
+    success: { status: 200, description: 'The report, once it is over.' },
+    problems: ['nothing_to_continue', 'idempotency_mismatch'],
+    async handle(call) {
+      const { parts, principal, body } = call;
+      return json(await replay(parts, principal, askOf(call), body));
+    },
+  },
+];

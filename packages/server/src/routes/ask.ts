@@ -1,0 +1,16 @@
+import type { Accepted, Ask } from '../operations/post.ts';
+import { json, type Call } from './route.ts';
+
+/** How a request counts: keys of different tokens are different keys, and what has none is a request of its own. */
+export function keyOf({ parts, key, principal }: Call): Omit<Ask, 'sessionId'> {
+  return { key: key === null ? parts.ids.create('http') : `http:${principal.name}:${key}` };
+}
+
+export const sessionOf = ({ path }: Call): string => path['sessionId'] ?? '';
+
+export const askOf = (call: Call): Ask => ({ sessionId: sessionOf(call), ...keyOf(call) });
+
+export const accepted = ({ inputSeq, duplicate }: Accepted): Response => json({ inputSeq, duplicate }, 202);
+
+/** What was there already, and needed nothing. */
+export const nothingToDo = (): Response => json({ duplicate: false }, 202);
