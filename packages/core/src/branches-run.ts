@@ -1,5 +1,6 @@
 import type { Agent } from './agent.ts';
-import type { BranchOutcome, BranchStrategy } from './branches/outcome.ts';
+import { agentWithin } from './branches-money.ts';
+import type { BranchOutcome, BranchStrategy, EvaluationBudget } from './branches/outcome.ts';
 import type { WorkingCopies } from './branches/working-copy.ts';
 import type { BranchRef } from './events/branches.ts';
 import type { BranchesInput } from './events/inputs.ts';
@@ -51,11 +52,12 @@ export async function runAllBranches(
   context: PerformContext,
   options: BranchesOptions,
   all: readonly BranchRef[],
+  budget: EvaluationBudget | null,
 ): Promise<readonly BranchOutcome[]> {
   const asked = await askedIn(context);
   return Promise.all(
     all.map(async (branch, index) => {
-      const outcome = await runOne(parts, context, options, { branch, index, asked });
+      const outcome = await runOne(parts, context, options, { branch, index, asked, budget });
       if (context.interrupt.reason === null) options.onOutcome?.(outcome);
       return outcome;
     }),
@@ -76,6 +78,7 @@ interface OneBranch {
   readonly branch: BranchRef;
   readonly index: number;
   readonly asked: BranchesInput;
+  readonly budget: EvaluationBudget | null;
 }
 
 /** Runs a branch to its end, or goes on with it where another process was. Never rejects: failing is an outcome. */
@@ -91,7 +94,7 @@ async function runOne(
     folder = options.copies ? (await options.copies.open(branch.sessionId)).folder : null;
     const config = options.branches[index];
     if (!config) throw new TreadleError('internal', `There is no configuration ${index}.`);
-    const agent = await agentOf(config, index, folder);
+    const agent = agentWithin(await agentOf(config, index, folder), one.budget);
     // A branch is no session of its own to those who look at lists.
     const session = await openBranch(parts, context, { ...agent, title: null }, branch);
     const unsubscribe = options.onEvent && session.subscribe((event) => options.onEvent?.(event, branch));

@@ -1,5 +1,5 @@
 import { messagesOf, type BranchesOptions } from './branches-run.ts';
-import type { BranchOutcome, BranchStrategy, Evaluation } from './branches/outcome.ts';
+import type { BranchOutcome, BranchStrategy, Evaluation, EvaluationBudget } from './branches/outcome.ts';
 import { onlyBranch } from './branches/strategies.ts';
 import type { DurableEventBody } from './events/events.ts';
 import { errorText } from './errors.ts';
@@ -14,11 +14,12 @@ export async function selectBranch(
   context: PerformContext,
   { strategy = onlyBranch() }: BranchesOptions,
   outcomes: readonly BranchOutcome[],
+  budget: EvaluationBudget | null,
 ): Promise<void> {
   const { state, log, clock } = context;
   const { runId } = runOf(state);
   const completed = outcomes.filter(({ end }) => end === 'completed');
-  const chosen = completed.length === 0 ? allFailed(outcomes) : await evaluate(context, strategy, completed);
+  const chosen = completed.length === 0 ? allFailed(outcomes) : await evaluate(context, strategy, completed, budget);
   if (context.interrupt.reason !== null) return;
   const at = clock.now();
   const ends = outcomes.map(({ sessionId, end, usage, cost }) => ({ sessionId, end, usage, cost }));
@@ -62,6 +63,7 @@ async function evaluate(
   context: PerformContext,
   strategy: BranchStrategy,
   completed: readonly BranchOutcome[],
+  budget: EvaluationBudget | null,
 ): Promise<Evaluation | Problem> {
   const { state, clock, interrupt, emit } = context;
   const abort = new AbortController();
@@ -73,6 +75,7 @@ async function evaluate(
       history: state.view.slice(),
       signal: abort.signal,
       clock,
+      budget,
       warn: (message) => emit({ type: 'warning', afterSeq: state.seq, runId, code: 'evaluation', message }),
     });
   } catch (error) {

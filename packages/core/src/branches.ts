@@ -1,4 +1,5 @@
 import { adoptBranch, selectBranch } from './branches-select.ts';
+import { branchesBudget } from './branches-money.ts';
 import { agentOf, runAllBranches, type BranchesOptions } from './branches-run.ts';
 import type { BranchOutcome } from './branches/outcome.ts';
 import { onlyBranch } from './branches/strategies.ts';
@@ -104,11 +105,12 @@ function performer(
       );
     }
     if (step.type === 'adopt_branch') return adoptBranch(parts, context, options, step);
-    const outcomes = await runAllBranches(parts, context, options, all);
+    const budget = await branchesBudget(parts.journal, context, all);
+    const outcomes = await runAllBranches(parts, context, options, all, budget);
     // What was cut short is answered by the plan.
     if (context.interrupt.reason !== null) return;
     ended(outcomes);
-    await selectBranch(context, options, outcomes);
+    await selectBranch(context, options, outcomes, budget);
   };
 }
 

@@ -1,4 +1,6 @@
 import { errorText } from '../errors.ts';
+import { estimateText } from '../context/estimate.ts';
+import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../limits/budget.ts';
 import type { Model } from '../model/model.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import type { EvaluationContext } from './outcome.ts';
@@ -36,11 +38,12 @@ export async function askJudge(call: JudgeCall, context: EvaluationContext, spen
 }
 
 async function said(
-  { model, system, text }: JudgeCall,
-  { clock, warn }: EvaluationContext,
+  { model, system, text, timeoutMs }: JudgeCall,
+  context: EvaluationContext,
   spent: Spent,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const { clock, warn } = context;
   const message = {
     role: 'user',
     id: 'judge',
@@ -48,17 +51,21 @@ async function said(
     origin: 'prompt',
     content: [{ type: 'text', text }],
   } as const;
+  const money = await setAside({ model, system, text, timeoutMs }, context);
+  if (money === 'refused') return null;
+  const request = { system, messages: [message], tools: [], ...(money ? { maxTokens: money.maxTokens } : {}) };
   let answer = '';
+  let cost: number | null = null;
   try {
-    for await (const event of model.stream({ system, messages: [message], tools: [] }, signal)) {
+    for await (const event of model.stream(request, signal)) {
       if (event.type === 'start') answer = '';
       if (event.type === 'block_end' && event.block.type === 'text') answer += event.block.text;
       if (event.type === 'finish') {
-        spend(spent, model, event.usage);
+        cost = spend(spent, model, event.usage);
         return answer;
       }
       if (event.type === 'error') {
-        spend(spent, model, event.usage ?? UNKNOWN_USAGE);
+        cost = spend(spent, model, event.usage ?? UNKNOWN_USAGE);
         warn(`The judge's model failed: ${event.error.message}`);
         return null;
       }
@@ -66,13 +73,49 @@ async function said(
     warn("The judge's stream ended without an end.");
   } catch (thrown) {
     warn(`The judge's model threw: ${errorText(thrown)}`);
+  } finally {
+    // Where nobody says what it cost, all that was set aside is gone.
+    if (money) await money.settle(cost);
   }
   spend(spent, model, UNKNOWN_USAGE);
   return null;
 }
 
-function spend(spent: Spent, model: Model, usage: Usage): void {
+interface SetAside {
+  readonly maxTokens: number;
+  readonly settle: (cost: number | null) => Promise<void>;
+}
+
+/** Tokens below which a judge can't say whom it takes. */
+const LEAST_REPLY = 64;
+
+/** Sets aside what the question can cost; null where money isn't limited. */
+async function setAside(
+  { model, system, text }: JudgeCall,
+  { budget, warn }: EvaluationContext,
+): Promise<SetAside | 'refused' | null> {
+  if (!budget) return null;
+  const { ledger, unknownPrice, key } = budget;
+  const price = callPrice(model, unknownPrice);
+  const prompt = estimateText(system) + estimateText(text);
+  const { remaining } = await ledger.balance();
+  const most = model.outputLimit ?? ASSUMED_OUTPUT_TOKENS;
+  const maxTokens = affordableOutput(price, prompt, most, remaining);
+  const id = key();
+  const amount = price(prompt, maxTokens);
+  const isPaid = maxTokens >= LEAST_REPLY && amount !== null && (await ledger.reserve(id, amount)).granted;
+  if (!isPaid) {
+    const why =
+      price(prompt, most) === null ? 'its price is unknown, and money is limited' : 'there is too little money left';
+    warn(`The judge was not asked: ${why}.`);
+    return 'refused';
+  }
+  return { maxTokens, settle: (cost) => ledger.settle(id, cost ?? amount) };
+}
+
+function spend(spent: Spent, model: Model, usage: Usage): number | null {
   const cost = model.cost?.(usage) ?? null;
   spent.usage = addUsage(spent.usage, usage);
   spent.cost = spent.cost === null || cost === null ? null : spent.cost + cost;
+  return cost;
 }

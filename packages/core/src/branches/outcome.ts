@@ -1,3 +1,5 @@
+import type { UnknownPrice } from '../limits/budget.ts';
+import type { Ledger } from '../limits/ledger.ts';
 import type { RunEnd } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import type { Usage } from '../model/usage.ts';
@@ -25,6 +27,15 @@ export interface BranchOutcome {
   readonly folder: string | null;
 }
 
+/** The money that branches and their judge share. */
+export interface EvaluationBudget {
+  readonly ledger: Ledger;
+  /** What becomes of a call whose price is unknown. */
+  readonly unknownPrice: UnknownPrice;
+  /** An id for one more call. */
+  readonly key: () => string;
+}
+
 /** What a strategy may look at, and use. */
 export interface EvaluationContext {
   /** What was asked: the prompt, or the last thing the user had said. */
@@ -33,6 +44,8 @@ export interface EvaluationContext {
   readonly history: readonly Message[];
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Where money is limited: a judge sets aside what asking can cost, and isn't asked when there is too little. */
+  readonly budget?: EvaluationBudget | null;
   /** Tells people of something that is not as it should be. */
   warn(message: string): void;
 }
