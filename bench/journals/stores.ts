@@ -72,13 +72,17 @@ async function barePostgres(url: string, table: string): Promise<Log> {
   await sql`
     create table ${sql(table)} (session bigint not null, seq bigint not null, body text not null, primary key (session, seq))`;
   let seq = 0;
+  let rows = 0;
+  let insert = '';
   return {
     async append(events) {
-      const texts = events.map((event) => JSON.stringify(event));
-      await sql`
-        insert into ${sql(table)} (session, seq, body)
-        select 1, ${seq}::bigint + body.place, body.text from unnest(${texts}::text[]) with ordinality as body (text, place)`;
-      seq += events.length;
+      if (events.length !== rows) {
+        rows = events.length;
+        const places = events.map((_, row) => `($${3 * row + 1}, $${3 * row + 2}, $${3 * row + 3})`);
+        insert = `insert into ${table} (session, seq, body) values ${places.join(', ')}`;
+      }
+      const values = events.flatMap((event) => [1, (seq += 1), JSON.stringify(event)]);
+      await sql.unsafe(insert, values, { prepare: true });
     },
   };
 }

@@ -54,6 +54,8 @@ export type TreadleErrorCode =
   | 'journal_corrupt'
   /** The journal could not write. Nothing after the last acknowledged event happened. */
   | 'journal_failed'
+  /** The journal has not answered in time. Whether it did what it was asked for is unknown. */
+  | 'journal_timeout'
   /** No blob with that id. */
   | 'blob_not_found'
   /** A blob whose bytes don't fit its id. */

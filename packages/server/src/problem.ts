@@ -60,6 +60,7 @@ const STATUS: Readonly<Partial<Record<string, number>>> = {
   draining: 503,
   fenced: 503,
   journal_failed: 503,
+  journal_timeout: 503,
   blob_failed: 503,
 };
 

@@ -93,8 +93,8 @@ export interface Snapshots {
 /**
  * The journal port: an append-only log per session, with one writer at a time and an inbox for everyone.
  * Every method rejects with a `TreadleError`: `session_not_found`, `session_exists`, `session_busy`, `fenced`,
- * `journal_failed` (also after `close`), `journal_corrupt`, `journal_too_new`. `journalContract` of `@treadle/testing`
- * checks an implementation.
+ * `journal_failed` (also after `close`), `journal_timeout`, `journal_corrupt`, `journal_too_new`. `journalContract` of
+ * `@treadle/testing` checks an implementation.
  *
  * What `append` and `post` have acknowledged survives the death of the process (in the memory journal, whose contents
  * die with it, there is nothing to survive).

@@ -38,7 +38,7 @@ export function takeLease(sql: Sql, schema: string, leasing: Leasing, name: stri
     const { id: session, seq } = await sessionOf(transaction, schema, name, 'update');
     await refuseHeld(transaction, schema, leasing, name, session, owner.id);
     const [raised] = await transaction<{ epoch: string }[]>`
-      update ${transaction(schema)}.sessions set epoch = epoch + 1 where id = ${session} returning epoch`;
+      update ${transaction(schema)}.heads set epoch = epoch + 1, held = true where session = ${session} returning epoch`;
     const epoch = Number(raised?.epoch);
     const { pid, start, host } = leasing.processes.self();
     const expiresAt = leasing.clock.now() + leasing.leaseMs;
@@ -61,5 +61,11 @@ export async function renewLease(sql: Sql, schema: string, leasing: Leasing, tak
 }
 
 export async function releaseLease(sql: Sql, schema: string, { session, epoch }: Taken): Promise<void> {
-  await sql`delete from ${sql(schema)}.leases where session = ${session} and epoch = ${epoch}`;
+  // Its head first, as whoever takes it does.
+  await sql`
+    with released as (
+      update ${sql(schema)}.heads set held = false where session = ${session} and epoch = ${epoch} returning session, epoch
+    )
+    delete from ${sql(schema)}.leases as lease using released
+    where lease.session = released.session and lease.epoch = released.epoch`;
 }

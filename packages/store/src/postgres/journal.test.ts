@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Journal } from '@treadle/core';
-import { journalContract, testClock } from '@treadle/testing';
+import { journalContract, logOf, testClock } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresJournal, type PostgresJournalOptions } from '../postgres.ts';
@@ -56,6 +58,40 @@ describe('the database', () => {
     await Promise.all(all.map((journal, index) => journal.create(`s${index}`, created(`s${index}`))));
     const { sessions } = await open(url).list();
     expect(sessions).toHaveLength(5);
+  });
+
+  it('S10: of an earlier version is brought up to date, with all that is in it', async () => {
+    const url = await server.database();
+    const old = readFileSync(
+      join(import.meta.dirname, '..', 'test-support', 'corpus', 'postgres-version-14.sql'),
+      'utf8',
+    );
+    await client(url).unsafe(old);
+    const journal = open(url);
+    const typesOf = async (name: string): Promise<string[]> => (await logOf(journal, name)).map(({ type }) => type);
+    expect(await typesOf('s')).toEqual(['session_created', 'input_received', 'task_updated', 'task_updated']);
+    expect(await typesOf('f')).toEqual(['session_created', 'input_received', 'task_updated', 'session_created']);
+    expect(await typesOf('rf')).toEqual(['session_created', 'input_received', 'session_created']);
+    const { sessions } = await journal.list();
+    expect(sessions.map(({ sessionId, seq, updatedAt }) => [sessionId, seq, updatedAt])).toEqual([
+      ['f', 4, 120_000],
+      ['h', 3, 9000],
+      ['rf', 3, 6000],
+      ['s', 4, 3500],
+    ]);
+    expect(sessions[1]).toMatchObject({ title: 'A title' });
+    expect(await journal.snapshots?.load('s', 9)).toEqual({ seq: 3, text: 'three' });
+    expect(await journal.post('s', note('Hello'), 'k', 9)).toEqual({ seq: 2, duplicate: true });
+    const claim = await journal.claim('s', { id: 'c', label: 'c' });
+    expect(claim).toMatchObject({ epoch: 2, seq: 4 });
+    expect(await journal.append('s', 2, 4, [noted('v')])).toMatchObject({ ok: true });
+    // Somebody held it when it was brought up to date, and still does.
+    await expect(journal.claim('h', { id: 'c', label: 'c' })).rejects.toMatchObject({ code: 'session_busy' });
+    expect(await journal.append('h', 1, 2, [noted('v')])).toEqual({ ok: false, seq: 3 });
+    expect(await journal.append('h', 1, 3, [noted('v')])).toMatchObject({ ok: true });
+    await expect(journal.claim('r', { id: 'c', label: 'c' })).rejects.toMatchObject({ code: 'session_not_found' });
+    await journal.create('r', created('r'));
+    expect(await typesOf('r')).toEqual(['session_created']);
   });
 
   it('S10: that a newer Treadle has written is refused, untouched', async () => {
@@ -147,12 +183,35 @@ describe('another process', () => {
     const sql = client(url);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;
-    await sql`update treadle.sessions set seq = seq`;
+    await sql`update treadle.heads set seq = seq`;
     await client(url)`select 1`;
     const again = open(url);
     await again.post('s', note('two'), 'k2', 3);
     await until(3);
     expect(heard).toContain(3);
+  });
+
+  it('is told of many appends by fewer notices, and of the last one always', async () => {
+    const url = await server.database();
+    const [writer, reader] = [open(url), open(url)];
+    await writer.create('s', created('s'));
+    await reader.list();
+    const told = new Promise<void>((resolve) => {
+      reader.watch('s', (seq) => {
+        if (seq === 51) resolve();
+      });
+    });
+    const claim = await writer.claim('s', { id: 'a', label: 'a' });
+    for (let seq = 1; seq <= 50; seq += 1) await writer.append('s', claim.epoch, seq, [noted(`${seq}`)]);
+    await told;
+    const ended = new Promise<void>((resolve) => {
+      reader.watch('s', (seq) => {
+        if (seq === 53) resolve();
+      });
+    });
+    const paused = { type: 'run_paused', at: 3, runId: 'r', turnIndex: 0, reason: 'approval', pending: [] } as const;
+    await writer.append('s', claim.epoch, 51, [noted('one more'), paused]);
+    await ended;
   });
 
   it('takes a session over when its lease has lapsed, and the older one writes nothing more', async () => {

@@ -4,7 +4,10 @@ import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connect.ts';
+import { listen, type Listening } from './listen.ts';
+import { createTeller, endsSomething } from './notices.ts';
 import { throughOutages } from './outage.ts';
+import { placeOf } from './place.ts';
 import { listSessions, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
 import { migrate } from './schema.ts';
@@ -16,7 +19,7 @@ import { appendEvents, createSession, postInput } from './write.ts';
 export interface PostgresJournalOptions extends PostgresConnection {
   /** The schema its tables are in, made when it isn't there. Default `treadle`. */
   readonly schema?: string;
-  /** Time for leases. Every machine's clock must be about right. Default: the machine's. */
+  /** Time for leases, retries and deadlines. Every machine's clock must be about right. Default: the machine's. */
   readonly clock?: Clock;
   /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
   readonly processes?: ProcessTable;
@@ -24,6 +27,11 @@ export interface PostgresJournalOptions extends PostgresConnection {
   readonly leaseMs?: number;
   /** Milliseconds for which a write is tried again when the connection breaks or the server is down. Default 10,000. */
   readonly outageMs?: number;
+}
+
+interface Opened {
+  readonly connected: Connected;
+  readonly listening: Listening;
 }
 
 /**
@@ -42,21 +50,29 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
   }
   const leasing = { clock, processes, leaseMs };
   const outages = { clock, outageMs: options.outageMs ?? 10_000, isClosed: () => closed };
-  const place = { schema, channel: `${schema}_journal` };
-  const watchers = createWatchers(place.channel);
-  const held = new Set<Taken>();
+  const place = placeOf(schema);
+  const watchers = createWatchers();
+  const teller = createTeller(async (notices) => (await opening)?.listening.send(notices));
+  const held = new Map<string, Taken>();
   let closed = false;
-  let opening: Promise<Connected> | undefined;
+  let opening: Promise<Opened> | undefined;
   let closing: Promise<void> | undefined;
 
-  async function open(): Promise<Connected> {
-    const connected = await connect(options);
+  async function open(): Promise<Opened> {
+    const connected = await connect(options, clock);
     try {
       await migrate(connected.sql, schema);
-      await watchers.listen(connected.sql, schema);
-      return connected;
+      const { heard, look } = watchers;
+      const listening = await listen({
+        connected,
+        clock,
+        channel: place.channel,
+        heard,
+        look: (sql) => look(sql, schema),
+      });
+      return { connected, listening };
     } catch (thrown) {
-      if (connected.isOurs) await connected.sql.end({ timeout: 0 });
+      await connected.end();
       throw thrown;
     }
   }
@@ -65,29 +81,31 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     if (closed) throw journalErrors.closed();
     opening ??= open();
     try {
-      const { sql } = await opening.catch((thrown: unknown) => {
+      const { connected } = await opening.catch((thrown: unknown) => {
         // A later call tries again: the server may be up by then.
         opening = undefined;
         throw thrown;
       });
-      if (!isRepeatable) return await work(sql, false);
-      return await throughOutages(outages, (isAgain) => work(sql, isAgain));
+      if (!isRepeatable) return await work(connected.sql, false);
+      return await throughOutages(outages, (isAgain) => work(connected.sql, isAgain));
     } catch (thrown) {
       throw postgresError(thrown);
     }
   }
 
   async function shut(): Promise<void> {
-    const connected = await opening?.catch(() => undefined);
-    if (connected) {
-      await Promise.all(
+    const opened = await opening?.catch(() => undefined);
+    if (opened) {
+      await Promise.all([
+        teller.flush(),
         // One that can't be released lapses by itself, or with this process.
-        [...held].map((taken) => run((sql) => releaseLease(sql, schema, taken)).catch(() => {})),
-      );
+        ...[...held.values()].map((taken) => run((sql) => releaseLease(sql, schema, taken)).catch(() => {})),
+      ]);
     }
     closed = true;
-    await watchers.close().catch(() => {});
-    if (connected?.isOurs === true) await connected.sql.end({ timeout: 5 });
+    watchers.close();
+    opened?.listening.stop();
+    await opened?.connected.end();
   }
 
   async function* read(sessionId: string, from: number): AsyncGenerator<DurableEvent> {
@@ -103,7 +121,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     create: (sessionId, first, fork) => run((sql) => createSession(sql, schema, sessionId, first, fork)),
     async claim(sessionId, owner) {
       const taken = await run((sql) => takeLease(sql, schema, leasing, sessionId, owner));
-      held.add(taken);
+      held.set(sessionId, taken);
+      let released = false;
       return {
         sessionId,
         epoch: taken.epoch,
@@ -111,14 +130,21 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
         leaseMs,
         renew: () => run((sql) => renewLease(sql, schema, leasing, taken)),
         async release() {
-          if (held.delete(taken) && !closed) await run((sql) => releaseLease(sql, schema, taken));
+          if (released || closed) return;
+          released = true;
+          if (held.get(sessionId) === taken) held.delete(sessionId);
+          await run((sql) => releaseLease(sql, schema, taken));
         },
       };
     },
     async append(sessionId, epoch, expectedSeq, events) {
-      const append = { name: sessionId, epoch, expectedSeq };
+      const append = { name: sessionId, epoch, expectedSeq, session: held.get(sessionId)?.session };
       const outcome = await run((sql, isAgain) => appendEvents(sql, place, append, events, isAgain), true);
-      if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
+      if (!outcome.ok || events.length === 0) return outcome;
+      const seq = expectedSeq + events.length;
+      if (endsSomething(events)) teller.forget(sessionId);
+      else teller.wrote(sessionId, seq);
+      watchers.wrote(sessionId, seq);
       return outcome;
     },
     async post(sessionId, input, key, at) {
@@ -136,6 +162,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     list: (listOptions = {}) => run((sql) => listSessions(sql, schema, listOptions)),
     async remove(sessionId) {
       const { seq } = await run((sql) => sessionOf(sql, schema, sessionId));
+      teller.forget(sessionId);
       await run((sql) =>
         removeSession(sql, place, sessionId, (transaction, session) =>
           refuseHeld(transaction, schema, leasing, sessionId, session),

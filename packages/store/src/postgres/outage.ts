@@ -16,13 +16,17 @@ const CODES: ReadonlySet<unknown> = new Set([
   '57P01',
   '57P02',
   '57P03',
+  // Nobody has answered.
+  'journal_timeout',
 ]);
 
-const isOutage = (thrown: unknown): boolean => CODES.has((thrown as { readonly code?: unknown } | undefined)?.code);
+/** Whether the connection is gone. */
+export const isOutage = (thrown: unknown): boolean =>
+  CODES.has((thrown as { readonly code?: unknown } | undefined)?.code);
 
 export interface Outages {
   readonly clock: Clock;
-  /** Milliseconds to keep trying. */
+  /** Milliseconds to keep trying after the first failure. */
   readonly outageMs: number;
   readonly isClosed: () => boolean;
 }
@@ -38,12 +42,13 @@ export async function throughOutages<Value>(
   { clock, outageMs, isClosed }: Outages,
   work: (isAgain: boolean) => Promise<Value>,
 ): Promise<Value> {
-  const deadline = clock.now() + outageMs;
+  let deadline: number | undefined;
   let wait = SHORTEST_WAIT;
   for (let isAgain = false; ; isAgain = true) {
     try {
       return await work(isAgain);
     } catch (thrown) {
+      deadline ??= clock.now() + outageMs;
       if (!isOutage(thrown) || isClosed() || clock.now() >= deadline) throw thrown;
     }
     const pause = wait;

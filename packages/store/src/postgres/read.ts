@@ -96,16 +96,17 @@ export async function listSessions(
   const [updatedAt = 0, id = 0] = cursor?.split('.').map(Number) ?? [];
   const rows = await sql<ListRow[]>`
     select session.id, session.name as "sessionId", session.created_at as "createdAt",
-      session.updated_at as "updatedAt", session.agent_id as "agentId", session.first_prompt as "firstPrompt",
-      session.base, parent.name as "parentId", session.seq, session.facts::text
-    from ${sql(schema)}.sessions as session
+      head.updated_at as "updatedAt", session.agent_id as "agentId", session.first_prompt as "firstPrompt",
+      session.base, parent.name as "parentId", head.seq, session.facts::text
+    from ${sql(schema)}.heads as head
+    join ${sql(schema)}.sessions as session on session.id = head.session
     left join ${sql(schema)}.sessions as parent on parent.id = session.parent
     where not session.removed
       ${agentId === undefined ? sql`` : sql`and session.agent_id = ${agentId}`}
       ${tag === undefined ? sql`` : sql`and jsonb_exists(session.facts -> 'tags', ${tag})`}
-      ${cursor === undefined ? sql`` : sql`and (session.updated_at, session.id) < (${updatedAt}, ${id})`}
-      ${cursor === undefined ? sql`` : sql`and session.updated_minute <= ${Math.floor(updatedAt / 60_000)}`}
-    order by session.updated_minute desc, session.updated_at desc, session.id desc limit ${limit + 1}`;
+      ${cursor === undefined ? sql`` : sql`and (head.updated_at, session.id) < (${updatedAt}, ${id})`}
+      ${cursor === undefined ? sql`` : sql`and head.updated_minute <= ${Math.floor(updatedAt / 60_000)}`}
+    order by head.updated_minute desc, head.updated_at desc, session.id desc limit ${limit + 1}`;
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {

@@ -1,4 +1,5 @@
 import type { Query, Sql } from './connect.ts';
+import { removalNotice } from './notices.ts';
 import { sessionOf } from './tables.ts';
 
 /** Deletes a session, but for what forks still read of it. `refuseHeld` throws when somebody works on it. */
@@ -9,16 +10,15 @@ export async function removeSession(
   refuseHeld: (transaction: Query, session: string) => Promise<void>,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    const { id } = await sessionOf(transaction, schema, name, 'update');
+    const { id, seq } = await sessionOf(transaction, schema, name, 'update');
     await refuseHeld(transaction, id);
+    // Whoever waits to write finds nothing to write to.
+    await transaction`delete from ${transaction(schema)}.heads where session = ${id}`;
     await transaction`delete from ${transaction(schema)}.leases where session = ${id}`;
     await transaction`delete from ${transaction(schema)}.inputs where session = ${id}`;
-    const [written] = await transaction`
-      with written as (
-        update ${transaction(schema)}.sessions set removed = true where id = ${id} returning name, seq
-      )
-      select pg_notify(${channel}, md5(written.name) || ':' || written.seq || ':removed') from written`;
-    if (written) await prune(transaction, schema, id);
+    await transaction`update ${transaction(schema)}.sessions set removed = true where id = ${id}`;
+    await prune(transaction, schema, id);
+    await transaction`select pg_notify(${channel}, ${removalNotice(name, seq)})`;
   });
 }
 

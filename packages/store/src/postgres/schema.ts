@@ -69,6 +69,29 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
   // An event is written by the statement that has its session's row, and deleted before it: a check of each costs as much
   // as writing it.
   (sql, schema) => sql`alter table ${sql(schema)}.events drop constraint events_session_fkey`,
+  // What each append changes has a narrow table of its own: where a log ends, and who may write to it. Its rows are changed
+  // in place, and an append opens no index of the sessions. A removed session has none.
+  (sql, schema) => sql`
+    create table ${sql(schema)}.heads (
+      session bigint primary key,
+      seq bigint not null,
+      last_appended bigint not null,
+      epoch bigint not null default 0,
+      held boolean not null default false,
+      updated_at bigint not null,
+      updated_minute bigint generated always as (updated_at / 60000) stored
+    ) with (fillfactor = 50)`,
+  (sql, schema) => sql`
+    insert into ${sql(schema)}.heads (session, seq, last_appended, epoch, held, updated_at)
+    select session.id, session.seq, session.last_appended, session.epoch, lease.session is not null, session.updated_at
+    from ${sql(schema)}.sessions as session
+    left join ${sql(schema)}.leases as lease on lease.session = session.id and lease.epoch = session.epoch
+    where not session.removed`,
+  (sql, schema) => sql`create index heads_listed on ${sql(schema)}.heads (updated_minute desc)`,
+  // Whoever still runs an earlier version fails from here on, instead of writing what nobody sees.
+  (sql, schema) => sql`
+    alter table ${sql(schema)}.sessions drop column updated_minute, drop column updated_at, drop column seq,
+      drop column last_appended, drop column epoch`,
 ];
 
 /**

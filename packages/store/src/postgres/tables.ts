@@ -10,23 +10,30 @@ export interface SessionRow {
   readonly seq: string;
   readonly lastAppended: string;
   readonly epoch: string;
+  /** Whether the holder of that epoch hasn't let it go. */
+  readonly held: boolean;
   readonly firstPrompt: string | null;
   readonly firstPromptSeq: string | null;
 }
 
+/**
+ * `share` keeps a session from being removed. `update` keeps everybody from writing to it, too: whoever locks both its head
+ * and its row locks the head first.
+ */
 export type Lock = 'none' | 'share' | 'update';
 
 /**
- * The row of a session.
+ * The row of a session, and where its log ends.
  *
  * @throws TreadleError `session_not_found`.
  */
 export async function sessionOf(sql: Query, schema: string, name: string, lock: Lock = 'none'): Promise<SessionRow> {
-  const locking = { none: sql``, share: sql`for share`, update: sql`for update` }[lock];
+  const locking = { none: sql``, share: sql`for share of session`, update: sql`for update of head` }[lock];
   const [row] = await sql<SessionRow[]>`
-    select id, parent, base, seq, last_appended as "lastAppended", epoch, first_prompt as "firstPrompt",
-      first_prompt_seq as "firstPromptSeq"
-    from ${sql(schema)}.sessions where name = ${name} and not removed ${locking}`;
+    select session.id, session.parent, session.base, head.seq, head.last_appended as "lastAppended", head.epoch,
+      head.held, session.first_prompt as "firstPrompt", session.first_prompt_seq as "firstPromptSeq"
+    from ${sql(schema)}.sessions as session join ${sql(schema)}.heads as head on head.session = session.id
+    where session.name = ${name} and not session.removed ${locking}`;
   if (!row) throw journalErrors.notFound(name);
   return row;
 }

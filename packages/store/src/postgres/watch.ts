@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import type { Sql } from './connect.ts';
+import type { Query } from './connect.ts';
+import { idOf } from './notices.ts';
 
 interface Watched {
   readonly name: string;
@@ -16,17 +16,16 @@ export interface Watchers {
   wrote(name: string, seq: number): void;
   /** This process removed the session. */
   removed(name: string, seq: number): void;
-  /** Hears of other processes' writes from now on. */
-  listen(sql: Sql, schema: string): Promise<void>;
-  close(): Promise<void>;
+  /** Another process, or this one, has sent a notice. */
+  heard(payload: string): void;
+  /** Notices may be missing: asks where everything stands that is watched. */
+  look(sql: Query, schema: string): Promise<void>;
+  close(): void;
 }
 
-const idOf = (name: string): string => createHash('md5').update(name).digest('hex');
-
 /** Watches sessions: own writes at once, those of other processes by Postgres's notifications. */
-export function createWatchers(channel: string): Watchers {
+export function createWatchers(): Watchers {
   const sessions = new Map<string, Watched>();
-  let stop: (() => Promise<void>) | null = null;
 
   /** Own writes come back as notifications, before or after their acknowledgement: each is told once. */
   function news(watched: Watched | undefined, seq: number): void {
@@ -54,21 +53,6 @@ export function createWatchers(channel: string): Watchers {
     }
   }
 
-  function heard(payload: string): void {
-    const [id = '', seq = '', removed] = payload.split(':');
-    (removed === undefined ? news : gone)(sessions.get(id), Number(seq));
-  }
-
-  /** After a connection was lost, notifications may be missing: where everything stands is asked for. */
-  async function lookAgain(sql: Sql, schema: string): Promise<void> {
-    const watched = [...sessions.values()];
-    if (watched.length === 0) return;
-    const rows = await sql<{ name: string; seq: string }[]>`
-      select name, seq from ${sql(schema)}.sessions
-      where not removed and name in ${sql(watched.map(({ name }) => name))}`;
-    for (const { name, seq } of rows) news(sessions.get(idOf(name)), Number(seq));
-  }
-
   return {
     add(name, changed) {
       const id = idOf(name);
@@ -87,16 +71,21 @@ export function createWatchers(channel: string): Watchers {
     removed(name, seq) {
       gone(sessions.get(idOf(name)), seq);
     },
-    async listen(sql, schema) {
-      const listening = await sql.listen(channel, heard, () => {
-        // Whoever next reads or writes gets the error.
-        lookAgain(sql, schema).catch(() => {});
-      });
-      stop = () => listening.unlisten();
+    heard(payload) {
+      const [id = '', seq = '', removed] = payload.split(':');
+      (removed === undefined ? news : gone)(sessions.get(id), Number(seq));
     },
-    async close() {
+    async look(sql, schema) {
+      const names = [...sessions.values()].map(({ name }) => name);
+      if (names.length === 0) return;
+      const rows = await sql<{ name: string; seq: string }[]>`
+        select session.name, head.seq from ${sql(schema)}.sessions as session
+        join ${sql(schema)}.heads as head on head.session = session.id
+        where not session.removed and session.name = any(${names}::text[])`;
+      for (const { name, seq } of rows) news(sessions.get(idOf(name)), Number(seq));
+    },
+    close() {
       sessions.clear();
-      await stop?.();
     },
   };
 }

@@ -1,11 +1,9 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
 import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
 import { isDuplicate, type Query, type Sql } from './connect.ts';
-import { leaseOf, sessionOf, type SessionRow } from './tables.ts';
-
-/** What listeners are sent: which session, by a name of fixed length, and the end of its log. */
-const notice = (sql: Query, channel: string): ReturnType<Query> =>
-  sql`pg_notify(${channel}, md5(written.name) || ':' || written.seq)`;
+import { endsSomething, idOf, noticeOf } from './notices.ts';
+import type { Place } from './place.ts';
+import { sessionOf, type SessionRow } from './tables.ts';
 
 /** What `list` shows of a prompt; a text of Postgres can't have NUL in it. */
 const shownPrompt = (input: SessionInput): string | null => firstPromptOf(input)?.replaceAll('\0', '') ?? null;
@@ -18,26 +16,32 @@ export async function createSession(
   fork: { readonly sessionId: string; readonly seq: number } | undefined,
 ): Promise<void> {
   const agentId = agentIdOf(first) ?? null;
-  await sql.begin(async (transaction) => {
+  const create = async (query: Query): Promise<void> => {
     // Shared, so that the parent can't be removed while it gets a child.
-    const parent = fork ? await sessionOf(transaction, schema, fork.sessionId, 'share') : null;
+    const parent = fork ? await sessionOf(query, schema, fork.sessionId, 'share') : null;
     if (fork && parent && !(Number.isInteger(fork.seq) && fork.seq >= 1 && fork.seq <= Number(parent.seq))) {
       throw journalErrors.noSuchEvent(fork.sessionId, fork.seq, Number(parent.seq));
     }
     const base = fork?.seq ?? 0;
     const { text, seq } = inheritedPrompt(parent, base);
-    const [row] = await transaction<{ id: string }[]>`
-      insert into ${transaction(schema)}.sessions
-        (name, parent, base, seq, last_appended, created_at, updated_at, agent_id, first_prompt, first_prompt_seq,
-          facts)
-      values (${name}, ${parent?.id ?? null}, ${base}, ${base + 1}, ${base + 1}, ${first.at}, ${first.at}, ${agentId},
-        ${text}, ${seq}, ${JSON.stringify(factsAfter({}, first))}::text::jsonb)
-      on conflict do nothing returning id`;
-    if (!row) throw journalErrors.exists(name);
-    await transaction`
-      insert into ${transaction(schema)}.events (session, seq, body)
-      values (${row.id}, ${base + 1}, ${JSON.stringify(first)})`;
-  });
+    const rows = await query`
+      with session as (
+        insert into ${query(schema)}.sessions
+          (name, parent, base, created_at, agent_id, first_prompt, first_prompt_seq, facts)
+        values (${name}, ${parent?.id ?? null}, ${base}, ${first.at}, ${agentId}, ${text}, ${seq},
+          ${JSON.stringify(factsAfter({}, first))}::text::jsonb)
+        on conflict do nothing returning id
+      ), head as (
+        insert into ${query(schema)}.heads (session, seq, last_appended, updated_at)
+        select session.id, ${base + 1}, ${base + 1}, ${first.at} from session
+      ), event as (
+        insert into ${query(schema)}.events (session, seq, body)
+        select session.id, ${base + 1}, ${JSON.stringify(first)} from session
+      )
+      select from session`;
+    if (rows.length === 0) throw journalErrors.exists(name);
+  };
+  await (fork ? sql.begin(create) : create(sql));
 }
 
 function inheritedPrompt(parent: SessionRow | null, base: number): { text: string | null; seq: string | null } {
@@ -45,44 +49,31 @@ function inheritedPrompt(parent: SessionRow | null, base: number): { text: strin
   return inherits ? { text: parent.firstPrompt, seq: parent.firstPromptSeq } : { text: null, seq: null };
 }
 
-/** The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log. */
+/** The events as one text, which needs no quoting: there is no line break in JSON as it is written here. */
+const linesOf = (bodies: readonly DurableEventBody[]): string => bodies.map((body) => JSON.stringify(body)).join('\n');
+
+/** The fence and the write are one statement: whoever holds this epoch, at this end of the log. */
 async function writeAll(
   sql: Query,
-  { schema, channel }: Place,
-  append: Append,
+  place: Place,
+  { name, epoch, expectedSeq, session }: Append & { readonly session: string },
   bodies: readonly DurableEventBody[],
 ): Promise<boolean> {
-  const { name, epoch, expectedSeq } = append;
-  const count = bodies.length;
-  const texts = bodies.map((body) => JSON.stringify(body));
   const at = bodies.at(-1)?.at ?? 0;
-  const rows = await sql`
-    with written as (
-      update ${sql(schema)}.sessions as session
-      set seq = session.seq + ${count}::int, last_appended = session.seq + ${count}::int, updated_at = ${at}
-      where session.name = ${name} and not session.removed and session.seq = ${expectedSeq}
-        and exists (
-          select from ${sql(schema)}.leases as lease where lease.session = session.id and lease.epoch = ${epoch}
-        ) and session.epoch = ${epoch}
-      returning session.id, session.name, session.seq
-    ), events as (
-      insert into ${sql(schema)}.events (session, seq, body)
-      select written.id, ${expectedSeq}::bigint + body.place, body.text
-      from written, unnest(${texts}::text[]) with ordinality as body (text, place)
-    )
-    select ${notice(sql, channel)} from written`;
-  return rows.length === 1;
+  const tells = endsSomething(bodies);
+  const values = [expectedSeq, at, session, epoch, linesOf(bodies), bodies.length];
+  const statement = place.appending(bodies.length === 1, tells);
+  const all = tells ? [...values, noticeOf(name, expectedSeq + bodies.length)] : values;
+  const { count } = await sql.unsafe(statement, all, { prepare: true });
+  return count > 0;
 }
 
-interface Place {
-  readonly schema: string;
-  readonly channel: string;
-}
-
-interface Append {
+export interface Append {
   readonly name: string;
   readonly epoch: number;
   readonly expectedSeq: number;
+  /** The row id of the session, when it is known. */
+  readonly session: string | undefined;
 }
 
 export async function appendEvents(
@@ -93,7 +84,8 @@ export async function appendEvents(
   isAgain = false,
 ): Promise<AppendOutcome> {
   const events = bodies.map((body, index) => ({ ...body, seq: append.expectedSeq + index + 1 }));
-  if (bodies.length > 0 && (await written(sql, place, append, bodies))) return { ok: true, events };
+  const session = append.session ?? (await sessionOf(sql, place.schema, append.name)).id;
+  if (bodies.length > 0 && (await written(sql, place, { ...append, session }, bodies))) return { ok: true, events };
   // The answer to an attempt before may have been lost with its connection.
   if (isAgain && (await isThere(sql, place.schema, append, bodies))) return { ok: true, events };
   const outcome = await standing(sql, place.schema, append);
@@ -103,22 +95,27 @@ export async function appendEvents(
 }
 
 /** Inputs among what is appended have keys to remember, which takes a transaction; a drive never appends any. */
-function written(sql: Sql, place: Place, append: Append, bodies: readonly DurableEventBody[]): Promise<boolean> {
+function written(
+  sql: Sql,
+  place: Place,
+  append: Append & { readonly session: string },
+  bodies: readonly DurableEventBody[],
+): Promise<boolean> {
   if (!bodies.some(({ type }) => type === 'input_received')) return writeAll(sql, place, append, bodies);
   return sql.begin(async (transaction) => {
     if (!(await writeAll(transaction, place, append, bodies))) return false;
-    const { id } = await sessionOf(transaction, place.schema, append.name);
+    const { session } = append;
     for (const [index, body] of bodies.entries()) {
       if (body.type !== 'input_received') continue;
       const seq = append.expectedSeq + index + 1;
       const text = shownPrompt(body.input);
       await transaction`
-        insert into ${transaction(place.schema)}.inputs (session, key, seq) values (${id}, ${body.key}, ${seq})
+        insert into ${transaction(place.schema)}.inputs (session, key, seq) values (${session}, ${body.key}, ${seq})
         on conflict do nothing`;
       await transaction`
         update ${transaction(place.schema)}.sessions set first_prompt = ${text}, first_prompt_seq = ${seq}
-        where id = ${id} and first_prompt is null and ${text}::text is not null`;
-      await noteFacts(transaction, place.schema, id, body);
+        where id = ${session} and first_prompt is null and ${text}::text is not null`;
+      await noteFacts(transaction, place.schema, session, body);
     }
     return true;
   });
@@ -134,7 +131,8 @@ async function isThere(
   const rows = await sql<{ body: string }[]>`
     select event.body from ${sql(schema)}.events as event
     join ${sql(schema)}.sessions as session on session.id = event.session
-    where session.name = ${name} and not session.removed and session.epoch = ${epoch}
+    join ${sql(schema)}.heads as head on head.session = session.id
+    where session.name = ${name} and not session.removed and head.epoch = ${epoch}
       and event.seq > ${expectedSeq} and event.seq <= ${expectedSeq + bodies.length}
     order by event.seq`;
   return rows.length === bodies.length && rows.every(({ body }, index) => body === JSON.stringify(bodies[index]));
@@ -149,7 +147,7 @@ async function standing(
   const row = await sessionOf(sql, schema, name);
   const [seq, highest, lastAppended] = [Number(row.seq), Number(row.epoch), Number(row.lastAppended)];
   if (epoch !== highest) throw journalErrors.fenced(name, epoch, `epoch ${highest} took it over`);
-  if (!(await leaseOf(sql, schema, row.id))) throw journalErrors.fenced(name, epoch, 'its claim was released');
+  if (!row.held) throw journalErrors.fenced(name, epoch, 'its claim was released');
   if (expectedSeq === seq) return null;
   if (expectedSeq > seq || expectedSeq < lastAppended) {
     throw journalErrors.fenced(name, epoch, `it expects event ${expectedSeq + 1}, the log ends at ${seq}`);
@@ -234,20 +232,21 @@ async function writeInput(
   const text = shownPrompt(input);
   const [row] = await sql<{ seq: string }[]>`
     with written as (
-      update ${sql(schema)}.sessions as session
-      set seq = session.seq + 1, updated_at = ${at},
-        first_prompt = coalesce(session.first_prompt, ${text}::text),
-        first_prompt_seq = case when session.first_prompt is null and ${text}::text is not null
-          then session.seq + 1 else session.first_prompt_seq end
-      where session.name = ${name} and not session.removed
-      returning session.id, session.name, session.seq
+      update ${sql(schema)}.heads as head set seq = head.seq + 1, updated_at = ${at}
+      from ${sql(schema)}.sessions as session
+      where session.name = ${name} and not session.removed and head.session = session.id
+      returning head.session as id, head.seq
+    ), shown as (
+      update ${sql(schema)}.sessions as session set first_prompt = ${text}::text, first_prompt_seq = written.seq
+      from written
+      where session.id = written.id and session.first_prompt is null and ${text}::text is not null
     ), events as (
       insert into ${sql(schema)}.events (session, seq, body)
       select written.id, written.seq, ${JSON.stringify(event)} from written
     ), inputs as (
       insert into ${sql(schema)}.inputs (session, key, seq) select written.id, ${key}, written.seq from written
     )
-    select written.seq, ${notice(sql, channel)} from written`;
+    select written.seq, pg_notify(${channel}, ${`${idOf(name)}:`}::text || written.seq) from written`;
   if (!row) throw journalErrors.notFound(name);
   return Number(row.seq);
 }

@@ -1,0 +1,122 @@
+import type { Clock } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import type postgres from 'postgres';
+import { isOutage } from './outage.ts';
+import type { Sockets } from './sockets.ts';
+
+/** How long a server may say nothing. */
+export interface Deadline {
+  /** Calls `expired` when its time is over, unless it is cancelled by what is returned. */
+  begin(expired: (error: TreadleError) => void): () => void;
+}
+
+/** All deadlines of a client. */
+export interface Deadlines extends Deadline {
+  /** Whether there is an answer to wait for. */
+  isWaiting(): boolean;
+}
+
+/**
+ * A connection can swallow what is sent without ever closing. When a statement's time is over, the connections that have
+ * been silent for half of it are destroyed: whichever the statement was on, it and those like it are replaced.
+ */
+export function deadlinesOf(clock: Clock, ms: number, sockets: Sockets): Deadlines {
+  const waiting = new Set<object>();
+  return {
+    isWaiting: () => waiting.size > 0,
+    begin(expired) {
+      waiting.add(expired);
+      let cancel = clock.after(ms / 2, () => {
+        const before = sockets.received();
+        cancel = clock.after(ms / 2, () => {
+          sockets.giveUp(before);
+          waiting.delete(expired);
+          expired(
+            new TreadleError(
+              'journal_timeout',
+              `The Postgres server has not answered for ${ms} ms. Whether it has done what it was asked for is unknown.`,
+            ),
+          );
+        });
+      });
+      return () => {
+        waiting.delete(expired);
+        cancel();
+      };
+    },
+  };
+}
+
+function answered<Value>(deadline: Deadline, work: () => PromiseLike<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const cancel = deadline.begin(reject);
+    Promise.resolve(work()).finally(cancel).then(resolve, reject);
+  });
+}
+
+/** The same client, each of whose statements has a deadline: a transaction's BEGIN and COMMIT, too. */
+export function withDeadlines<Client extends postgres.ISql>(client: Client, deadline: Deadline): Client {
+  /** Nothing is sent until somebody waits for it, so a part of another statement has no deadline. */
+  const timed = (made: unknown): unknown => {
+    if (!(made instanceof Promise)) return made;
+    const answer = made.then.bind(made);
+    const then: typeof made.then = (onAnswer, onError) => answered(deadline, answer).then(onAnswer, onError);
+    // oxlint-disable-next-line unicorn/no-thenable -- it is a promise already: its own `then` gets a deadline.
+    return Object.assign(made, { then });
+  };
+  return new Proxy(client, {
+    apply: (target, self, values: unknown[]) => timed(Reflect.apply(target, self, values)),
+    get(target, key) {
+      if (key === 'unsafe') {
+        return (...values: Parameters<postgres.ISql['unsafe']>) => timed(target.unsafe(...values));
+      }
+      if (key === 'begin' && isWhole(target)) {
+        return (work: (transaction: postgres.TransactionSql) => Promise<unknown>) => begin(target, deadline, work);
+      }
+      return Reflect.get(target, key) as unknown;
+    },
+  });
+}
+
+const isWhole = (client: postgres.ISql): client is postgres.Sql => 'begin' in client;
+
+/**
+ * A transaction has one deadline, which begins anew with each step of it. Nothing more is sent when its connection is gone:
+ * the client would write to a socket that isn't there, which ends the process. It sends ROLLBACK for work that fails, so
+ * such work is left unfinished instead.
+ */
+function begin(
+  client: postgres.Sql,
+  deadline: Deadline,
+  work: (transaction: postgres.TransactionSql) => Promise<unknown>,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    let cancel = (): void => {};
+    const end = (settle: (outcome: unknown) => void, outcome: unknown): void => {
+      isOver = true;
+      cancel();
+      settle(outcome);
+    };
+    const fail = (error: unknown): void => end(reject, error);
+    const step = (): void => {
+      cancel();
+      if (!isOver) cancel = deadline.begin(fail);
+    };
+    const steps: Deadline = {
+      begin() {
+        step();
+        return step;
+      },
+    };
+    const working = (transaction: postgres.TransactionSql): Promise<unknown> =>
+      new Promise((done, rollBack) => {
+        work(withDeadlines(transaction, steps)).then(done, (error: unknown) => {
+          const settle = isOver || isOutage(error) ? fail : rollBack;
+          settle(error);
+        });
+      });
+    step();
+    client.begin(working).then((value) => end(resolve, value), fail);
+  });
+}
