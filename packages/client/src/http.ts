@@ -20,8 +20,8 @@ export interface Http {
   bytes(path: string): Promise<Uint8Array<ArrayBuffer>>;
   /** An answer that streams. @throws ClientError */
   stream(path: string, lastId: string | null, signal: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>>;
-  /** Waits before the next attempt. Rejects when the signal fires. */
-  pause(failures: number, signal: AbortSignal | undefined): Promise<void>;
+  /** Waits before the next attempt, at least `leastMs`. Rejects when the signal fires. */
+  pause(failures: number, signal: AbortSignal | undefined, leastMs?: number): Promise<void>;
 }
 
 export interface JsonRequest {
@@ -56,16 +56,19 @@ export function createHttp(options: ClientOptions): Http {
     return response;
   }
 
-  async function pause(failures: number, signal: AbortSignal | undefined): Promise<void> {
+  async function pause(failures: number, signal: AbortSignal | undefined, leastMs = 0): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
         reject(reasonOf(signal));
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop);
-        resolve();
-      }, retryDelayMs(failures));
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+        },
+        Math.max(leastMs, retryDelayMs(failures)),
+      );
       signal?.addEventListener('abort', stop, { once: true });
       if (signal?.aborted) stop();
     });

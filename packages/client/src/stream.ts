@@ -46,9 +46,13 @@ export async function* streamSession(
 ): AsyncGenerator<StreamMessage> {
   const path = `/v1/sessions/${encodeURIComponent(sessionId)}/stream`;
   let last: string | null = after ?? null;
+  let leastMs = 0;
+  const retry = (ms: number): void => {
+    leastMs = ms;
+  };
   for (let failures = 0; !signal?.aborted;) {
     try {
-      for await (const { id, data } of readEvents(await http.stream(path, last, signal))) {
+      for await (const { id, data } of readEvents(await http.stream(path, last, signal), retry)) {
         const event = JSON.parse(data) as StreamMessage['event'] | Closing;
         if (event.type === 'closing') {
           if (event.reason === 'removed') return;
@@ -57,13 +61,14 @@ export async function* streamSession(
         failures = 0;
         last = id;
         yield { id, event };
+        if (signal?.aborted) return;
       }
     } catch (error) {
       if (signal?.aborted) return;
       if (!isPassing(error)) throw error;
     }
     if (signal?.aborted) return;
-    await http.pause(failures, signal).catch(() => {});
+    await http.pause(failures, signal, leastMs).catch(() => {});
     failures += 1;
   }
 }

@@ -1,6 +1,7 @@
 import {
   agentTool,
   type Agent,
+  type Journal,
   createSession,
   defineAgent,
   defineTool,
@@ -80,11 +81,11 @@ export function conversationAgent(): Agent {
 }
 
 /** Plays the conversation, with identity and time of its own, so that its events are always the same. */
-export async function playConversation(): Promise<Conversation> {
+export async function playConversation(journal: Journal = memoryJournal()): Promise<Conversation> {
   const clock = { ...systemClock, now: () => 1_800_000_000_000 };
   const session = await createSession(conversationAgent(), {
     id: 's1',
-    journal: memoryJournal(),
+    journal,
     ids: countingIds(),
     clock,
     random: () => 0,

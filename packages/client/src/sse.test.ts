@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createSseParser, readEvents, type ServerSentEvent } from './sse.ts';
+
+/** A body that comes in these pieces. */
+const bodyOf = (...pieces: readonly (Uint8Array | string)[]): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      for (const piece of pieces)
+        controller.enqueue(typeof piece === 'string' ? new TextEncoder().encode(piece) : piece);
+      controller.close();
+    },
+  });
+
+async function read(...pieces: readonly (Uint8Array | string)[]): Promise<ServerSentEvent[]> {
+  const events: ServerSentEvent[] = [];
+  for await (const event of readEvents(bodyOf(...pieces))) events.push(event);
+  return events;
+}
+
+const STREAM = [
+  ': a comment',
+  'id: 1',
+  'data: {"text":"größer 🧵"}',
+  '',
+  'data:no blank',
+  'data:  one blank is taken away',
+  'data',
+  'data: last line',
+  '',
+  'event: ignored by us',
+  'id: 2~msg_1~1~0~t0.5',
+  'data: x',
+  'unknown: field',
+  '',
+  '',
+];
+const EVENTS: readonly ServerSentEvent[] = [
+  { id: '1', data: '{"text":"größer 🧵"}' },
+  { id: '1', data: 'no blank\n one blank is taken away\n\nlast line' },
+  { id: '2~msg_1~1~0~t0.5', data: 'x' },
+];
+
+describe('server-sent events', () => {
+  it.each([
+    ['LF', '\n'],
+    ['CR', '\r'],
+    ['CRLF', '\r\n'],
+  ])('with lines that end in %s, and a byte order mark, are the same wherever the bytes are cut', async (_, end) => {
+    for (const mark of ['', '\uFEFF']) {
+      const bytes = new TextEncoder().encode(mark + STREAM.join(end));
+      expect(await read(bytes)).toEqual(EVENTS);
+      for (let at = 1; at < bytes.length; at += 1)
+        expect(await read(bytes.subarray(0, at), bytes.subarray(at))).toEqual(EVENTS);
+      expect(await read(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(EVENTS);
+    }
+  });
+
+  it('may have lines that end in any way, in any pieces', () => {
+    // A CR before a line that is empty and ends with LF would be one end of a line: that LF is written as CRLF.
+    const ends = fc.array(fc.constantFrom('\n', '\r', '\r\n'), { minLength: STREAM.length, maxLength: STREAM.length });
+    const textOf = (chosen: readonly string[]): string => {
+      let text = '';
+      for (const [at, line] of STREAM.slice(0, -1).entries()) {
+        const end = chosen[at] ?? '\n';
+        text += line + (line === '' && end === '\n' && text.endsWith('\r') ? '\r\n' : end);
+      }
+      return text;
+    };
+    fc.assert(
+      fc.property(ends, fc.array(fc.nat(200), { maxLength: 12 }), (chosen, cuts) => {
+        const text = textOf(chosen);
+        const parser = createSseParser();
+        const places = [0, ...cuts.toSorted((a, b) => a - b), text.length];
+        const events = places.slice(1).flatMap((to, at) => parser.push(text.slice(places[at], to)));
+        expect(events).toEqual(EVENTS);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keep the last id, an empty one too, and not one with a NUL', async () => {
+    const ids = await read('data: a\n\nid: 1\ndata: b\n\nid: 2\0\ndata: c\n\ndata: d\n\nid\ndata: e\n\n');
+    expect(ids.map(({ id }) => id)).toEqual([null, '1', '1', '1', '']);
+  });
+
+  it('are none without data, and none without an empty line behind them', async () => {
+    expect(await read('id: 1\n\n: beat\n\nevent: x\n\n')).toEqual([]);
+    expect(await read('data: cut off\n')).toEqual([]);
+    expect(await read('data\n\n')).toEqual([{ id: null, data: '' }]);
+  });
+
+  it('say how long to wait before the next connection, in digits only', async () => {
+    const parser = createSseParser();
+    parser.push('retry: soon\nretry: 1.5\nretry:-1\n');
+    expect(parser.retryMs).toBe(null);
+    parser.push('retry: 2500\n');
+    expect(parser.retryMs).toBe(2500);
+  });
+
+  it('are refused when one of them has no end, in one line or in many', () => {
+    const long = createSseParser({ maxLength: 1000 });
+    expect(long.push(`data: ${'x'.repeat(900)}\n\n`)).toHaveLength(1);
+    expect(long.push(`data: ${'x'.repeat(900)}\n\n`)).toHaveLength(1);
+    expect(() => long.push('x'.repeat(1001))).toThrow(expect.objectContaining({ code: 'too_large' }));
+    const many = createSseParser({ maxLength: 1000 });
+    expect(() => many.push(`data: ${'x'.repeat(50)}\n`.repeat(20))).toThrow(
+      expect.objectContaining({ code: 'too_large' }),
+    );
+  });
+
+  it('let go of the connection when nobody reads on', async () => {
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode('data: x\n\n')),
+      cancel() {
+        cancelled = true;
+      },
+    });
+    for await (const _ of readEvents(body)) break;
+    expect(cancelled).toBe(true);
+  });
+});
