@@ -1,5 +1,14 @@
-import { createSession, defineAgent, defineTool, type Hook, type HookEvent, type TreadleEvent } from '@treadle/core';
-import { scriptedModel, testClock } from '@treadle/testing';
+import {
+  agentTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  type Hook,
+  type HookEvent,
+  type TreadleEvent,
+} from '@treadle/core';
+import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,6 +107,36 @@ describe('a shell command as a before_tool hook', () => {
     expect(ran).toEqual([]);
     expect(rejected[0]).toMatch(why);
     expect(warnings[0]).toMatch(why);
+  });
+
+  it.each([
+    ['crashes', 'exit 1', /exited with 1/],
+    ['is killed', 'kill -9 $$', /SIGKILL/],
+    ['is missing', './no-such-check', /exited with 127/],
+    ['prints garbage', 'echo hello', /not JSON/],
+  ])('H2: that %s denies the calls of a sub-agent as well', async (_, command, why) => {
+    ran.length = 0;
+    const journal = memoryJournal();
+    const worker = defineAgent({
+      id: 'worker',
+      model: scriptedModel([{ toolCalls: [{ name: 'bash', arguments: { command: 'ls' } }] }, 'It was not to be.']),
+      tools: [bash],
+    });
+    const boss = defineAgent({
+      model: scriptedModel([{ toolCalls: [{ name: 'worker', arguments: { prompt: 'Go.' } }] }, 'Done.']),
+      tools: [agentTool(worker, { description: 'Works.' })],
+      hooks: [commandHook('before_tool', { command, folder, matcher: 'bash' })],
+    });
+    const session = await createSession(boss, { journal, id: 's' });
+    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect(ran).toEqual([]);
+    const child = (await logOf(journal, 's')).flatMap((event) =>
+      event.type === 'tool_started' ? (event.childSessionId ?? []) : [],
+    );
+    expect(child).toHaveLength(1);
+    const rejected = (await logOf(journal, child[0] ?? '')).filter(({ type }) => type === 'tool_call_rejected');
+    expect(rejected).toHaveLength(1);
+    expect(JSON.stringify(rejected)).toMatch(why);
   });
 
   it("H1: that hangs denies when its time is up, and it doesn't outlive that", async () => {
