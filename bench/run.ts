@@ -17,12 +17,14 @@ import { installSize } from './install-size.ts';
 import type { Job, Sample } from './job.ts';
 import { appendTable, openTable } from './journals/report.ts';
 import { METRICS, type Figure, type Metric } from './metrics.ts';
+import { serveTables } from './serve/report.ts';
 import { median, short, table } from './table.ts';
 
 const HEAD = ['what', 'wire', 'floor', 'Treadle', '× floor', 'range', 'floor × floor', 'limit', 'goal'];
 const INSTALL = 'install';
 const APPEND = 'append';
 const OPEN = 'open';
+const SERVE = 'serve';
 const TIMEOUT_MS = 180_000;
 
 const root = dirname(import.meta.dirname);
@@ -112,6 +114,8 @@ function rowOf(figure: Figure, wire: WireName, contestant: ContestantName, round
 interface Options {
   readonly metrics: ReadonlySet<string>;
   readonly quick: boolean;
+  /** As they were asked for; each metric has a number of its own. */
+  readonly asked: number | undefined;
   rounds(metric: Metric): number;
 }
 
@@ -119,7 +123,7 @@ function readOptions(): Options {
   const { values } = parseArgs({
     options: { metrics: { type: 'string' }, rounds: { type: 'string' }, quick: { type: 'boolean', default: false } },
   });
-  const known = [...new Set(METRICS.map(({ id }) => id)), INSTALL, APPEND, OPEN];
+  const known = [...new Set(METRICS.map(({ id }) => id)), INSTALL, APPEND, OPEN, SERVE];
   const chosen = values.metrics?.split(',') ?? known;
   const unknown = chosen.filter((id) => !known.includes(id));
   if (unknown.length > 0)
@@ -128,7 +132,7 @@ function readOptions(): Options {
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))
     throw new Error('--rounds takes a number from 1 on.');
   const { quick } = values;
-  return { metrics: new Set(chosen), quick, rounds: (metric) => rounds ?? (quick ? 2 : metric.rounds) };
+  return { metrics: new Set(chosen), quick, asked: rounds, rounds: (metric) => rounds ?? (quick ? 2 : metric.rounds) };
 }
 
 /** Builds what is measured, as it would be published, and the programs that measure it. */
@@ -170,6 +174,10 @@ async function main(): Promise<void> {
   }
   if (rows.length > 0) console.log(table(HEAD, rows));
   if (options.metrics.has(APPEND)) console.log(`\n${await appendTable(program('journals/append'), options.quick)}`);
+  if (options.metrics.has(SERVE)) {
+    const programs = { server: program('serve/server'), client: program('serve/client') };
+    console.log(`\n${await serveTables(programs, options.quick, options.asked)}`);
+  }
   if (options.metrics.has(OPEN)) console.log(`\n${await openTable(program('journals/open'), options.quick)}`);
 }
 

@@ -10,6 +10,7 @@ import type { States } from './states.ts';
 import type { Batch } from './streams/batch.ts';
 import type { Connections } from './streams/connections.ts';
 import type { Feeds } from './streams/feed.ts';
+import type { Shared } from './streams/shared.ts';
 
 /** What the parts of a server share. */
 export interface ServerParts {
@@ -26,6 +27,7 @@ export interface ServerParts {
   readonly states: States;
   readonly connections: Connections;
   readonly batch: Batch;
+  readonly shared: Shared;
   readonly replays: Replays;
   /** Null where none are made. */
   readonly answerTokens: AnswerTokens | null;

@@ -69,6 +69,11 @@ export interface StreamFormat {
   readonly headers?: Readonly<Record<string, string>>;
   /** False for protocols whose clients take no `id` fields. A reader of theirs can't resume by `Last-Event-ID`. */
   readonly ids: boolean;
+  /**
+   * True when its encoders keep nothing, so that an event has the same frames whoever is told and whenever: they are then made
+   * once for all who follow a session. Default: each connection's encoder is asked.
+   */
+  readonly stateless?: boolean;
   encoder(): Encoder;
 }
 

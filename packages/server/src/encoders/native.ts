@@ -16,6 +16,7 @@ export const nativeFormat: StreamFormat = {
   name: 'json',
   contentType: 'text/event-stream',
   ids: true,
+  stateless: true,
   encoder: () => NATIVE,
 };
 

@@ -62,12 +62,14 @@ export function openStream(call: Call, stream: StreamRequest): Response {
     'x-content-type-options': 'nosniff',
     ...format.headers,
   };
+  // Who asks for the headers alone gets no stream, which would have no end.
+  if (call.request.method === 'HEAD') return new Response(null, { headers });
   if (node) {
     node.writeHead(200, headers);
-    connect(call, stream, format, nodeSink(node, parts.batch));
+    connect(call, stream, format, nodeSink(node, parts.batch, parts.shared));
     return RESPONSE_ALREADY_SENT;
   }
-  const { sink, body } = bodySink(parts.batch);
+  const { sink, body } = bodySink(parts.batch, parts.shared);
   connect(call, stream, format, sink);
   return new Response(body, { headers });
 }
@@ -90,15 +92,15 @@ export function connect(
   sink: Sink,
 ): void {
   const sessionId = path['sessionId'] ?? '';
-  const { journal, clock, feeds, limits, connections, log } = parts;
+  const { journal, clock, feeds, limits, connections, shared, log } = parts;
   const reader = openReader({
     sessionId,
     ...(runId === undefined ? {} : { runId }),
     journal,
     clock,
     feed: feeds.of(sessionId),
-    encoder: format.encoder(),
-    ids: format.ids,
+    format,
+    shared,
     sink,
     scope,
     from,

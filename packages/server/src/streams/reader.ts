@@ -1,8 +1,9 @@
 import { TreadleError, type Clock, type DurableEvent, type Journal, type LiveEvent } from '@treadle/core';
-import type { Encoder, Frame, SessionSnapshot, StreamEnd, StreamEvent } from '../encoders/encoder.ts';
+import type { Frame, SessionSnapshot, StreamEnd, StreamEvent, StreamFormat } from '../encoders/encoder.ts';
 import type { Follower, SessionFeed } from './feed.ts';
 import { missedDeltas, trackPosition, type Position, type PositionTracker } from './position.ts';
 import type { Scope } from './scope.ts';
+import type { Shared } from './shared.ts';
 import type { CloseReason, Sink } from './sink.ts';
 
 export interface ReaderLimits {
@@ -20,9 +21,9 @@ export interface ReaderOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly feed: SessionFeed;
-  readonly encoder: Encoder;
-  /** Whether frames have ids that a reader comes back with. */
-  readonly ids: boolean;
+  readonly format: StreamFormat;
+  /** What it shares with those who are told the same. */
+  readonly shared: Shared;
   readonly sink: Sink;
   readonly scope: Scope;
   readonly from: Position;
@@ -52,20 +53,21 @@ interface Shown {
  * a reader that is too slow is let go of, and comes back with the id of the last event it has.
  */
 export function openReader(options: ReaderOptions): Reader {
-  const { sessionId, journal, feed, encoder, sink, scope, ids } = options;
+  const { sessionId, journal, feed, format, shared, sink, scope } = options;
+  const encoder = format.encoder();
   const position = trackPosition(options.from);
   const shown: Shown = { turnIndex: 0 };
   let closed = false;
 
   function write(frames: readonly Frame[]): void {
     if (closed || frames.length === 0) return;
-    sink.send(frames, ids ? position.id() : null);
+    sink.send(frames, format.ids ? position.id() : null);
   }
 
   function show(event: StreamEvent): void {
     if (closed) return;
     try {
-      write(encoder.event(event));
+      write(shared.frames(format, encoder, event));
     } catch (error) {
       fail(error);
     }
