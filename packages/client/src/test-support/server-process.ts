@@ -25,8 +25,8 @@ const model: Model = {
   id: 'told',
   async *stream({ messages }) {
     const { text, calls = [] } = replyTo(messages);
-    for (let at = 0; at < text.length; at += 4) {
-      yield { type: 'text_delta', index: 0, text: text.slice(at, at + 4) };
+    for (let at = 0; at < text.length; at += 8) {
+      yield { type: 'text_delta', index: 0, text: text.slice(at, at + 8) };
       // Others are served between deltas, and deaths come in the middle of messages.
       await new Promise((resolve) => setImmediate(resolve));
     }
