@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, createServer as createSocketServer } from 'node:net';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
 /** A server on this machine for one test. */
@@ -50,6 +50,10 @@ export const serve = (handler: RequestListener): Promise<TestServer> => listen(c
 
 export const serveSecure = (handler: RequestListener): Promise<TestServer> =>
   listen(createSecureServer({ key: KEY, cert: CERTIFICATE }, handler), 'https');
+
+/** A server whose every byte is the test's. */
+export const serveBytes = (handler: (socket: Socket) => void): Promise<TestServer> =>
+  listen(createSocketServer(handler), 'http');
 
 /** A proxy that notes what it was asked for: `CONNECT host:port` for https, the whole URL for http. */
 export async function serveProxy(asked: string[]): Promise<TestServer> {

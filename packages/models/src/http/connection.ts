@@ -1,0 +1,190 @@
+import type * as Net from 'node:net';
+import type { Clock } from '@treadle/core';
+import type { ResponseHead } from './response-head.ts';
+import { createResponseParser } from './response-parser.ts';
+import type { ResponseHandler } from './response-parser.ts';
+import { transportError } from './timeouts.ts';
+
+/** One request on a connection: its bytes, and who is told of the response. */
+export interface Exchange extends ResponseHandler {
+  readonly bytes: readonly Uint8Array[];
+  /** Whether a response to it may have a body. */
+  readonly expectsBody: boolean;
+  /**
+   * Nothing more will come. `gone` says that the connection had been kept and that the server closed it without having
+   * answered a byte, so that the request may be sent again on another.
+   */
+  onFailure(error: Error, gone: boolean): void;
+}
+
+/** A connection to one server, for one request at a time. */
+export interface Connection {
+  send(exchange: Exchange): void;
+  /** Holds the server back, and lets it go on. */
+  pause(): void;
+  resume(): void;
+  /** Closes it, in the middle of whatever it does; nobody is told. */
+  destroy(): void;
+}
+
+/** Connections to one server. */
+export interface Connections {
+  /** One that was kept, else a new one. */
+  take(): Connection;
+  /** A new one. */
+  open(): Connection;
+}
+
+export interface ConnectionsOptions {
+  connect(): Net.Socket;
+  /** What the socket says when data can be sent; on TLS, once the certificate has been checked. */
+  readonly readyEvent: 'connect' | 'secureConnect';
+  readonly clock: Clock;
+}
+
+/** Connections that are kept while nobody uses them. */
+const MOST_KEPT = 256;
+
+/** A server that closes a connection after so many seconds may do so this much earlier, by our clock. */
+const KEPT_MARGIN_MS = 1000;
+
+interface Kept {
+  readonly connection: Connection;
+  readonly socket: Net.Socket;
+  /** By the clock; it isn't used from then on. */
+  readonly until: number;
+}
+
+const write = (socket: Net.Socket, bytes: readonly Uint8Array[]): void => {
+  const [first] = bytes;
+  if (first !== undefined && bytes.length === 1) return void socket.write(first);
+  socket.cork();
+  for (const piece of bytes) socket.write(piece);
+  socket.uncork();
+};
+
+/** The connections to one server: the one that was used last is used next, and each is closed when its server says so. */
+export function createConnections(options: ConnectionsOptions): Connections {
+  const { clock } = options;
+  let kept: Kept[] = [];
+
+  const keep = (connection: Connection, socket: Net.Socket, keptMs: number | undefined): void => {
+    const ms = keptMs === undefined ? Infinity : keptMs - KEPT_MARGIN_MS;
+    if (ms <= 0 || kept.length >= MOST_KEPT) return connection.destroy();
+    // A connection that waits keeps no process alive.
+    socket.unref();
+    kept.push({ connection, socket, until: clock.now() + ms });
+  };
+
+  const forget = (connection: Connection): void => {
+    kept = kept.filter((one) => one.connection !== connection);
+  };
+
+  const open = (): Connection => createConnection(options, { keep, forget });
+
+  return {
+    open,
+    take() {
+      for (let last = kept.pop(); last !== undefined; last = kept.pop()) {
+        if (clock.now() < last.until) {
+          last.socket.ref();
+          return last.connection;
+        }
+        last.connection.destroy();
+      }
+      return open();
+    },
+  };
+}
+
+interface Keeper {
+  /** The connection waits for another request, for so many milliseconds. */
+  keep(connection: Connection, socket: Net.Socket, keptMs: number | undefined): void;
+  /** It was closed while it waited. */
+  forget(connection: Connection): void;
+}
+
+const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: Keeper): Connection => {
+  const socket = connect();
+  const parser = createResponseParser();
+  let ready = false;
+  let used = false;
+  let current: Exchange | undefined;
+  let head: ResponseHead | undefined;
+
+  const destroy = (): void => {
+    if (current === undefined) keeper.forget(connection);
+    current = undefined;
+    socket.destroy();
+  };
+
+  const fail = (error: NodeJS.ErrnoException): void => {
+    const told = current;
+    destroy();
+    if (told === undefined) return;
+    const gone = used && !parser.begun && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+    told.onFailure(error, gone);
+  };
+
+  /** A response is over; what of its request wasn't read by then can't be taken back. */
+  const release = (): void => {
+    if (socket.destroyed) return;
+    const mayStay = head !== undefined && !head.closes && head.length !== 'until_close' && socket.writableLength === 0;
+    used = true;
+    socket.resume();
+    if (mayStay) keeper.keep(connection, socket, head?.keptMs);
+    else destroy();
+  };
+
+  const handler: ResponseHandler = {
+    onHead(received) {
+      head = received;
+      current?.onHead(received);
+    },
+    onData: (piece) => current?.onData(piece),
+    onEnd() {
+      const told = current;
+      current = undefined;
+      told?.onEnd();
+    },
+  };
+
+  const start = ({ bytes, expectsBody }: Exchange): void => {
+    parser.begin(handler, expectsBody);
+    write(socket, bytes);
+  };
+
+  const connection: Connection = {
+    send(exchange) {
+      current = exchange;
+      head = undefined;
+      if (ready) start(exchange);
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    destroy,
+  };
+
+  socket.on(readyEvent, () => {
+    ready = true;
+    if (current !== undefined) start(current);
+  });
+  socket.on('data', (bytes: Buffer) => {
+    try {
+      const wasBusy = current !== undefined;
+      parser.push(bytes);
+      if (wasBusy && current === undefined) release();
+    } catch (error) {
+      fail(error as Error);
+    }
+  });
+  socket.on('end', () => {
+    const wasBusy = current !== undefined;
+    if (parser.end() && wasBusy && current === undefined) return destroy();
+    const where = head === undefined ? 'before it answered' : 'in the middle of the response';
+    fail(transportError('ECONNRESET', `The connection was closed ${where}.`));
+  });
+  socket.on('error', fail);
+  socket.on('close', () => fail(transportError('ECONNRESET', 'The connection was closed before it answered.')));
+  return connection;
+};

@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createResponseParser } from './response-parser.ts';
+
+interface Heard {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  ends: number;
+}
+
+/** Feeds `pieces` to a parser and says what it made of them; throws what the parser throws. */
+function heardOf(
+  pieces: readonly Buffer[],
+  options: { readonly expectsBody?: boolean; readonly closes?: boolean } = {},
+) {
+  const { expectsBody = true, closes = false } = options;
+  const heard: Heard = { status: 0, headers: {}, body: '', ends: 0 };
+  const parser = createResponseParser();
+  parser.begin(
+    {
+      onHead: ({ status, headers }) => Object.assign(heard, { status, headers }),
+      onData: (piece) => (heard.body += Buffer.from(piece).toString('latin1')),
+      onEnd: () => heard.ends++,
+    },
+    expectsBody,
+  );
+  for (const piece of pieces) parser.push(piece);
+  if (closes) expect(parser.end()).toBe(true);
+  return heard;
+}
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
+const read = (text: string, options?: Parameters<typeof heardOf>[1]): Heard => heardOf([bytes(text)], options);
+
+function cut(whole: Buffer, places: readonly number[]): Buffer[] {
+  const sorted = [...new Set(places.map((place) => place % (whole.length + 1)))].sort((a, b) => a - b);
+  return [0, ...sorted].map((from, index) => whole.subarray(from, sorted[index] ?? whole.length));
+}
+
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+describe('a response', () => {
+  it('is the same however it is cut', () => {
+    const bodies = fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), { maxLength: 5 });
+    fc.assert(
+      fc.property(bodies, fc.boolean(), fc.array(fc.nat(), { maxLength: 12 }), (pieces, chunked, places) => {
+        const body = pieces.join('');
+        const text = chunked
+          ? `transfer-encoding: chunked\r\n\r\n${pieces.map(chunk).join('')}0\r\nx-checked: yes\r\n\r\n`
+          : `content-length: ${body.length}\r\n\r\n${body}`;
+        const whole = bytes(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nX-A: 1\r\n${text}`);
+        expect(heardOf(cut(whole, places))).toMatchObject({ status: 200, body, ends: 1, headers: { 'x-a': '1' } });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is the same byte by byte', () => {
+    const whole = bytes(
+      `HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n${chunk('a\r\n0\r\n')}${chunk('b')}0\r\n\r\n`,
+    );
+    expect(heardOf([...whole].map((byte) => Buffer.of(byte)))).toMatchObject({ body: 'a\r\n0\r\nb', ends: 1 });
+  });
+
+  it('without a length ends with its connection', () => {
+    const text = 'HTTP/1.1 200 OK\r\n\r\nall of it';
+    expect(read(text)).toMatchObject({ body: 'all of it', ends: 0 });
+    expect(read(text, { closes: true })).toMatchObject({ body: 'all of it', ends: 1 });
+  });
+
+  it.each([
+    ['HTTP/1.1 204 No Content\r\n\r\n', true],
+    ['HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', true],
+    ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n', false],
+    ['HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', true],
+  ])('%j has no body (one is expected: %s)', (text, expectsBody) => {
+    expect(read(text, { expectsBody })).toMatchObject({ body: '', ends: 1 });
+  });
+
+  it('has its headers in lowercase, trimmed; lists are joined, and of what can be only one the first counts', () => {
+    const head =
+      'HTTP/1.1 200 OK\r\nServer:a\r\nserver: b\r\nVia: x \r\nVIA:\ty\r\nEmpty:\r\ncontent-length: 2, 2\r\n\r\nok';
+    const { headers, body } = read(head);
+    expect(headers).toEqual({ server: 'a', via: 'x, y', empty: '', 'content-length': '2, 2' });
+    expect(body).toBe('ok');
+  });
+
+  it('may have chunks with extensions', () => {
+    expect(read('HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n').body).toBe('ok');
+  });
+});
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+describe('what is refused', () => {
+  it.each([
+    ['something else', 'SSH-2.0-OpenSSH_9.9\r\n\r\n'],
+    ['another version', 'HTTP/2 200\r\n\r\n'],
+    ['a status that is none', 'HTTP/1.1 20 OK\r\n\r\n'],
+    ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\r\n'],
+    ['a header without a name', 'HTTP/1.1 200 OK\r\n: a\r\n\r\n'],
+    ['a name with a space', 'HTTP/1.1 200 OK\r\ncontent-length : 2\r\n\r\nok'],
+    ['a folded line', 'HTTP/1.1 200 OK\r\nx-a: b\r\n c\r\n\r\n'],
+    ['a line end that is none', 'HTTP/1.1 200 OK\r\nx-a: b\nx-c: d\r\n\r\n'],
+    ['a return that is none', 'HTTP/1.1 200 OK\r\nx-a: b\rx-c: d\r\n\r\n'],
+    ['a control character', 'HTTP/1.1 200 OK\r\nx-a: b\0\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok'],
+    ['a length and chunks', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: +2\r\n\r\nok'],
+    ['an unknown transfer coding', 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n'],
+    ['a chunk without a size', `${CHUNKED}\r\nok\r\n`],
+    ['a chunk whose size is no number', `${CHUNKED}-2\r\nok\r\n`],
+    ['a chunk that is longer than it says', `${CHUNKED}2\r\nokay\r\n`],
+    ['a size line without its return', `${CHUNKED}2\nok\r\n`],
+    ['bytes after the end', 'HTTP/1.1 204 No Content\r\n\r\nmore'],
+  ])('%s', (_what, text) => {
+    const refusal = expect.objectContaining({ code: 'TREADLE_MALFORMED_RESPONSE' }) as Error;
+    expect(() => read(text)).toThrow(refusal);
+    expect(() => heardOf([...bytes(text)].map((byte) => Buffer.of(byte)))).toThrow(refusal);
+  });
+
+  it.each([
+    ['a head', `HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(70_000)}`],
+    ['the line of a chunk', `${CHUNKED}2;${'a'.repeat(2000)}`],
+    ['a trailer', `${CHUNKED}0\r\nx-a: ${'a'.repeat(70_000)}`],
+    ['all trailers', `${CHUNKED}0\r\n${'x-a: b\r\n'.repeat(20_000)}`],
+  ])('%s that never ends', (_what, text) => {
+    expect(() => heardOf(cut(bytes(text), [50, 1500, 40_000, 66_000]))).toThrow('too long');
+  });
+
+  it('the end of a connection inside a response, but not between two', () => {
+    const parser = createResponseParser();
+    expect(parser.end()).toBe(true);
+    parser.begin({ onHead: () => undefined, onData: () => undefined, onEnd: () => undefined }, true);
+    expect([parser.begun, parser.end()]).toEqual([false, false]);
+    parser.push(bytes('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nok'));
+    expect([parser.begun, parser.end()]).toEqual([true, false]);
+  });
+});
