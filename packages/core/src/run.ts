@@ -13,9 +13,12 @@ export interface Run extends AsyncIterable<TreadleEvent> {
   readonly id: Promise<string>;
   /**
    * What it came to. A model that fails or a limit that is reached is a result; it rejects with a `TreadleError` only
-   * when the run could not be driven: the session is busy, the journal failed.
+   * when the run could not be driven: the session is busy, the journal failed. Of a run that an earlier drive began it has
+   * what was before too, which is read from the log when somebody asks for it.
    */
   readonly result: Promise<RunResult>;
+  /** How it ended, or that it paused. It rejects as `result` does, and nothing is read for it. */
+  readonly end: Promise<RunEnd | 'paused'>;
   /** Cancels the run: acknowledged once it is in the log. The run then ends as `aborted`. */
   abort(reason?: string): Promise<void>;
 }
@@ -23,14 +26,14 @@ export interface Run extends AsyncIterable<TreadleEvent> {
 /** What a session does with the run it has handed out. */
 export interface RunControl extends Follower {
   readonly run: Run;
-  /** Says which input the run answers, once that is in the log; with `known`, the run is in the log already. */
-  bind(inputSeq: number, known?: { readonly runId: string; readonly fold: RunResultFold }): void;
+  /** Says which input the run answers, once that is in the log; with `known`, the run began there, at event `startedSeq`. */
+  bind(inputSeq: number, known?: { readonly runId: string; readonly startedSeq: number }): void;
   /** The input it answers; rejects when the run could not be started. */
   readonly bound: Promise<number>;
   /** Whether it has ended, paused or failed, for good. */
   readonly isOver: boolean;
-  /** How it ended; null before, and when it only paused. */
-  readonly end: RunEnd | null;
+  /** How it has ended; null before, and when it only paused. */
+  readonly ended: RunEnd | null;
   /** The drive has let go: whatever came of the run is final. */
   finish(error?: unknown): void;
 }
@@ -52,20 +55,25 @@ export function createRun(sources: RunSources): RunControl {
   const readers = new Set<Reader>();
   const id = deferred<string>();
   const result = deferred<RunResult>();
+  const end = deferred<RunEnd | 'paused'>();
   const bound = deferred<number>();
   let boundTo: number | null = null;
   let runId: string | null = null;
   let fold: RunResultFold | null = null;
+  /** Where a run began that an earlier drive has worked on. */
+  let startedSeq: number | null = null;
+  let isPaused = false;
+  let isWanted = false;
   let rejected: TreadleError | null = null;
   let firstSeq: number | null = null;
   let lastSeq = 0;
-  let end: RunEnd | null = null;
+  let ended: RunEnd | null = null;
   let done: { readonly error: unknown } | null = null;
   // Whoever doesn't ask for these must not be hit by an unhandled rejection; iterating tells of the failure too.
-  for (const { promise } of [id, result, bound]) promise.catch(() => {});
+  for (const { promise } of [id, result, bound, end]) promise.catch(() => {});
 
   function isOurs(event: TreadleEvent): boolean {
-    if (end !== null) return false;
+    if (ended !== null) return false;
     if (event.type === 'input_rejected' && event.inputSeq === boundTo) {
       rejected = new TreadleError('run_active', event.reason);
     }
@@ -84,19 +92,38 @@ export function createRun(sources: RunSources): RunControl {
       firstSeq ??= event.seq;
       lastSeq = event.seq;
       fold?.take(event);
-      if (event.type === 'run_ended') ({ end } = event);
+      if ('runId' in event && event.runId === runId) isPaused = event.type === 'run_paused';
+      if (event.type === 'run_ended') ended = event.end;
     }
     for (const reader of readers) reader.push(event);
   }
 
   function finish(error?: unknown): void {
     // A run that has its end in the log is not undone by what failed after it.
-    const failure = fold?.isSettled ? undefined : (error ?? rejected ?? unfinished());
+    const isSettled = ended !== null || isPaused;
+    const failure = isSettled ? undefined : (error ?? rejected ?? unfinished());
     done = { error: failure };
-    if (failure === undefined && fold) result.resolve(fold.result());
-    else for (const open of [id, result, bound]) open.reject(failure);
+    if (failure === undefined) {
+      end.resolve(ended ?? 'paused');
+      if (isWanted) giveResult();
+    } else for (const open of [id, result, bound, end]) open.reject(failure);
     for (const reader of readers) reader.end(failure);
     readers.clear();
+  }
+
+  function giveResult(): void {
+    if (fold) result.resolve(fold.result());
+    else void wholeResult().then(result.resolve, result.reject);
+  }
+
+  /** What this drive has seen is the end of it. */
+  async function wholeResult(): Promise<RunResult> {
+    const whole = runResultFold(runId ?? '');
+    for await (const event of sources.read(startedSeq ?? 1)) {
+      if (event.seq > lastSeq) break;
+      whole.take(event);
+    }
+    return whole.result();
   }
 
   function open(): AsyncIterator<TreadleEvent> {
@@ -110,7 +137,12 @@ export function createRun(sources: RunSources): RunControl {
 
   const run: Run = {
     id: id.promise,
-    result: result.promise,
+    get result() {
+      if (done && !isWanted && done.error === undefined) giveResult();
+      isWanted = true;
+      return result.promise;
+    },
+    end: end.promise,
     abort: (reason) => sources.abort(reason),
     [Symbol.asyncIterator]: open,
   };
@@ -122,16 +154,16 @@ export function createRun(sources: RunSources): RunControl {
     get isWatched() {
       return readers.size > 0;
     },
-    get end() {
-      return end;
+    get ended() {
+      return ended;
     },
     get isOver() {
-      return done !== null || fold?.isSettled === true;
+      return done !== null || ended !== null || isPaused;
     },
     bind(inputSeq, known) {
       boundTo = inputSeq;
       if (known) {
-        ({ runId, fold } = known);
+        ({ runId, startedSeq } = known);
         id.resolve(runId);
       }
       bound.resolve(inputSeq);

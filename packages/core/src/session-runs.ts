@@ -20,7 +20,6 @@ import type { Message } from './messages/message.ts';
 import { checkUpdates, isFileUpdate, type PermissionUpdate } from './permissions/updates.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
-import { runResultFold } from './projections/run-result.ts';
 import type { TaskDesk } from './tasks/desk.ts';
 import type { Titler } from './titles/titler.ts';
 import { createRun, type Run, type RunControl } from './run.ts';
@@ -62,6 +61,15 @@ export interface SessionParts {
   readonly afterDrive: (() => Promise<void>) | null;
   /** Has the session named; null in a sub-agent's, which is in no list. */
   titler: Titler | null;
+  /** Null where whoever opened the session sees to it. */
+  expiry: Expiry | null;
+}
+
+/** Goes on with a run when the time is over to answer what it waits for. */
+export interface Expiry {
+  /** Looks at what is waited for now. */
+  arm(): void;
+  stop(): void;
 }
 
 export interface Extra {
@@ -84,7 +92,10 @@ export function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): 
 }
 
 /** Folds what others wrote while nothing was driven here. */
-export const refresh = (parts: SessionParts): Promise<void> => inTurn(parts, () => foldNews(parts));
+export async function refresh(parts: SessionParts): Promise<void> {
+  await inTurn(parts, () => foldNews(parts));
+  parts.expiry?.arm();
+}
 
 export async function foldNews({ journal, state, keeper }: SessionParts): Promise<void> {
   for await (const event of journal.read(state.sessionId, state.seq + 1)) {
@@ -168,8 +179,8 @@ export async function tidyUp(parts: SessionParts): Promise<void> {
   });
 }
 
-/** Binds a handle to the open run, with what the log has of it, or else to the prompt that is next. */
-export async function goOnWith({ state, journal, agent }: SessionParts, control: RunControl): Promise<void> {
+/** Binds a handle to the open run, or else to the prompt that is next. */
+export async function goOnWith({ state, agent }: SessionParts, control: RunControl): Promise<void> {
   const { run } = state;
   if (!run) {
     const next = waitingRuns(state)[0] ?? wakeUp(state.tasks, agent);
@@ -177,13 +188,7 @@ export async function goOnWith({ state, journal, agent }: SessionParts, control:
     control.bind(next.seq);
     return;
   }
-  const fold = runResultFold(run.runId);
-  const upTo = state.seq;
-  for await (const event of journal.read(state.sessionId, run.startedSeq)) {
-    if (event.seq > upTo) break;
-    fold.take(event);
-  }
-  control.bind(run.inputSeq, { runId: run.runId, fold });
+  control.bind(run.inputSeq, { runId: run.runId, startedSeq: run.startedSeq });
 }
 
 /** Ends everything that is open or waits. Acknowledged once it is in the log, wherever the session is driven. */
@@ -201,7 +206,7 @@ export async function abort(parts: SessionParts, reason: string | undefined): Pr
   // Somebody has to close what was cancelled; when another process drives the session, it does.
   if (parts.active) return;
   const run = start(parts, (control) => goOnWith(parts, control));
-  await run.result.catch((error: unknown) => {
+  await run.end.catch((error: unknown) => {
     if (!isCode(error, 'session_busy') && !isCode(error, 'nothing_to_continue')) throw error;
   });
 }
@@ -254,6 +259,7 @@ export async function reset(parts: SessionParts): Promise<void> {
 
 /** Waits for what is going on, then tells the hooks that nobody will use the session here any more. */
 export async function close(parts: SessionParts, reason: string): Promise<void> {
+  parts.expiry?.stop();
   const named = parts.titler?.stop();
   while (parts.active) await parts.active.ended;
   await named;
@@ -343,11 +349,13 @@ export function start(
     () => {
       letGo();
       control.finish();
-      if (control.end === 'completed') parts.titler?.afterRun();
+      parts.expiry?.arm();
+      if (control.ended === 'completed') parts.titler?.afterRun();
     },
     (error: unknown) => {
       letGo();
       control.finish(error);
+      parts.expiry?.arm();
     },
   );
   // Another one may be waiting for its turn by then.

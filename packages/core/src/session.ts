@@ -20,7 +20,6 @@ import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import type { Limits } from './limits/limits.ts';
 import { createHub, type Observer, type Watcher } from './loop/hub.ts';
-import { plan } from './loop/plan.ts';
 import { openState } from './loop/snapshot-keeper.ts';
 import { checkMessages } from './messages/check.ts';
 import { conversationOf } from './messages/conversation.ts';
@@ -35,6 +34,7 @@ import { drivingAgent } from './subagents/handoff.ts';
 import { childRunner, tellParent } from './session-children.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import { pendingCalls, submitToolResults } from './session-results.ts';
+import { canGoOn, createExpiry, resumeSession } from './session-expiry.ts';
 import * as runs from './session-runs.ts';
 import { createTitler } from './session-title.ts';
 import { promptStream } from './session-stream.ts';
@@ -54,6 +54,11 @@ export interface SessionOptions {
   readonly random?: () => number;
   /** Who drives, shown to the next process that wants the session. */
   readonly owner?: string;
+  /**
+   * Go on with the run by itself when the time is over to answer what it waits for. False leaves that to whoever calls
+   * `resume()`. Default true.
+   */
+  readonly goOnAtExpiry?: boolean;
   /** Hears of observers that threw. Default: a warning on the console. */
   readonly onObserverError?: (error: unknown) => void;
 }
@@ -285,8 +290,13 @@ async function loadParts(
     children: null,
     afterDrive: watcher ? null : () => tellParent(parts),
     titler: null,
+    expiry: null,
   };
-  if (!watcher) parts.titler = createTitler(parts, () => runs.refresh(parts));
+  if (!watcher) {
+    parts.titler = createTitler(parts, () => runs.refresh(parts));
+    parts.expiry = options.goOnAtExpiry === false ? null : createExpiry(parts);
+    parts.expiry?.arm();
+  }
   if (parts.agent.background) tasksOf(parts);
   return parts;
 }
@@ -332,14 +342,14 @@ function sessionOf(parts: runs.SessionParts): Session {
       return tasksOf(parts).control;
     },
     get canGoOn() {
-      return plan(state, parts.agent, parts.clock.now()).type !== 'idle';
+      return canGoOn(parts);
     },
     prompt(input, options = {}) {
       return isStream(input) ? promptStream(parts, input, options) : runs.prompt(parts, userMessages(input), options);
     },
     continue: ({ continuation, ...options } = {}) =>
       runs.continueRun(parts, continuation ?? { kind: 'default' }, options),
-    resume: () => runs.resume(parts),
+    resume: () => resumeSession(parts),
     tidyUp: () => runs.tidyUp(parts),
     refresh: () => runs.refresh(parts),
     async steer(input) {

@@ -24,7 +24,7 @@ function world(turns: readonly (Turn | string)[]) {
   const model = scriptedModel(turns);
   const tools = [look, pick, soon, pay];
   const agent = defineAgent({ model, tools, permissions: { answerTimeoutMs: 60_000 } });
-  return { journal, clock, agent, model, open: () => openSession(agent, 's', { journal, clock }) };
+  return { journal, clock, agent, model, open: () => openSession(agent, 's', { journal, clock, goOnAtExpiry: false }) };
 }
 
 const calls = (...names: string[]): Turn => ({ toolCalls: names.map((name) => ({ name })) });
@@ -73,7 +73,7 @@ describe('a run that waits for a client', () => {
 
   it('V13: gives up on a result after its time, and says so to the model', async () => {
     const { journal, clock, agent, open } = world([calls('soon', 'look'), 'Too bad.']);
-    const session = await createSession(agent, { journal, clock, id: 's' });
+    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
     const { pending } = await session.prompt('Go.').result;
     expect(pending).toMatchObject([{ toolName: 'soon', expiresAt: clock.now() + 1000 }]);
     await clock.advance(999);
@@ -93,7 +93,7 @@ describe('a run that waits for a client', () => {
 describe('a question with an end', () => {
   it('H4: that nobody answers in time is a no with a reason of its own, in whatever process looks then', async () => {
     const { journal, clock, agent, open } = world([calls('pay'), 'Not paid.']);
-    const session = await createSession(agent, { journal, clock, id: 's' });
+    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     const { approvalId = '', expiresAt } = pending[0] ?? {};
     expect(expiresAt).toBe(clock.now() + 60_000);
@@ -113,7 +113,7 @@ describe('a question with an end', () => {
 
   it('takes an answer that was posted in time, however late it is looked at', async () => {
     const { journal, clock, agent, open } = world([calls('pay'), 'Paid.']);
-    const session = await createSession(agent, { journal, clock, id: 's' });
+    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     const answer = { type: 'approval_answer', approvalId: pending[0]?.approvalId ?? '', decision: 'approve' } as const;
     await journal.post('s', answer, 'k', clock.now() + 59_999);
@@ -125,7 +125,7 @@ describe('a question with an end', () => {
 
   it('rejects in the log an answer that was posted too late', async () => {
     const { journal, clock, agent, open } = world([calls('pay'), 'Not paid.']);
-    const session = await createSession(agent, { journal, clock, id: 's' });
+    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     const answer = { type: 'approval_answer', approvalId: pending[0]?.approvalId ?? '', decision: 'approve' } as const;
     await clock.advance(60_000);
@@ -139,7 +139,7 @@ describe('a question with an end', () => {
 
   it('keeps the decision when the clock is set back afterwards', async () => {
     const { journal, clock, agent } = world([calls('pay'), calls('pick')]);
-    const session = await createSession(agent, { journal, clock, id: 's' });
+    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     await clock.advance(60_000);
     await session.resume().result;

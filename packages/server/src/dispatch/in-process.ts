@@ -94,7 +94,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       ...(blobs ? { blobs } : {}),
       ...(agents ? { agents } : {}),
     };
-    const session = await openSession(agent, worker.sessionId, { journal, clock, ...parts });
+    const session = await openSession(agent, worker.sessionId, { journal, clock, goOnAtExpiry: false, ...parts });
     worker.session = session;
     for (const listener of worker.listeners) listener.stop = session.subscribe(listener.tell);
     return session;
@@ -107,7 +107,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       try {
         const session = await opened(worker);
         if (session.hasOpenRun && session.canGoOn) {
-          await session.resume().result;
+          await session.resume().end;
           await session.idle();
         } else await session.tidyUp();
         wakeInTime(worker, session);
