@@ -126,7 +126,13 @@ export * from './session.ts';
 export { promoteBranch, runBranches, type BranchesRun } from './branches.ts';
 export type { BranchConfig, BranchesOptions } from './branches-run.ts';
 export type { BranchEnd, BranchesEnded, BranchesStarted, BranchRef } from './events/branches.ts';
-export type { BranchOutcome, BranchStrategy, Evaluation, EvaluationBudget, EvaluationContext } from './branches/outcome.ts';
+export type {
+  BranchOutcome,
+  BranchStrategy,
+  Evaluation,
+  EvaluationBudget,
+  EvaluationContext,
+} from './branches/outcome.ts';
 export * from './branches/strategies.ts';
 export { llmJudge, pairwiseJudge, type JudgeOptions } from './branches/judge.ts';
 export type { WorkingCopies, WorkingCopy } from './branches/working-copy.ts';

@@ -21,7 +21,12 @@ export function answerApproval(
   said: ApprovalAnswer,
 ): Run {
   const input: SessionInput = { type: 'approval_answer', approvalId, decision, ...checkedAnswer(parts, said) };
-  const { active, sessionId } = openQuestion(parts, approvalId);
+  const { active, waiting, sessionId } = openQuestion(parts, approvalId);
+  if (waiting) {
+    const run = answerApproval(waiting.child, approvalId, decision, said);
+    waiting.wake();
+    return parts.active?.control.run ?? run;
+  }
   if (active) {
     // Its sub-agent still runs, and so does this session.
     answerApproval(active, approvalId, decision, said);
@@ -53,6 +58,8 @@ interface Asked {
   readonly sessionId: string;
   /** The sub-agent of this session that is at work in this process, when the question is its, or one's below it. */
   readonly active?: SessionParts;
+  /** The sub-agent in the background whose question it is, or one's below it. */
+  readonly waiting?: { readonly child: SessionParts; readonly wake: () => void };
 }
 
 function whereAsked(parts: SessionParts, approvalId: string): Asked | null {
@@ -60,6 +67,8 @@ function whereAsked(parts: SessionParts, approvalId: string): Asked | null {
   if (openCalls(parts).some((call) => call.approvalId === approvalId && isAsked(call))) return { sessionId };
   for (const child of parts.children?.values() ?? []) {
     if (child.active && whereAsked(child, approvalId)) return { sessionId, active: child };
+    const waits = parts.waiting?.get(child.state.sessionId);
+    if (waits && whereAsked(child, approvalId)) return { sessionId, waiting: { child, wake: waits.wake } };
   }
   const below = openCalls(parts).flatMap(({ paused }) => paused?.pending ?? []);
   const item = below.find((pending) => pending.approvalId === approvalId);

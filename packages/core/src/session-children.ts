@@ -1,17 +1,16 @@
 import { errorText, TreadleError } from './errors.ts';
-import { EVENT_VERSION, type SessionInput, type TreadleEvent } from './events/events.ts';
+import { EVENT_VERSION, type PendingCall, type SessionInput, type TreadleEvent } from './events/events.ts';
 import { limitChanges } from './limits/limits.ts';
 import type { Watcher } from './loop/hub.ts';
-import { limitsOf } from './loop/run-limits.ts';
 import { policyOf } from './permissions/policy.ts';
 import type { Rights } from './permissions/permissions.ts';
 import type { RunResult } from './projections/run-result.ts';
+import { sessionMoney } from './session-money.ts';
 import { hasWork, refresh, resume, type SessionParts } from './session-runs.ts';
 import { childAgent, type ParentAgent } from './subagents/child-agent.ts';
 import { readChildRun, spawnKey, spawnOf, type ChildRun } from './subagents/child-log.ts';
 import { childOutput, type ChildCall, type ChildOutcome, type ChildRunner } from './subagents/child.ts';
 import { SUB_AGENT_LIMITS } from './subagents/limits.ts';
-import { createPurse, type Purse } from './subagents/purse.ts';
 import type { Delegation } from './subagents/tool.ts';
 
 /** Opens a session as the sub-agent of another: its events go to whoever watches that one. */
@@ -26,14 +25,7 @@ const NOTHING: ChildOutcome = { type: 'paused', childRunId: null, pending: [] };
 /** Runs the sub-agents of a session, each in a session of its own in the same journal. */
 export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
   const { journal, clock } = parts;
-  let purse: { readonly turn: string; readonly purse: Promise<Purse | null> } | null = null;
-
-  /** One purse for all sub-agents of a turn: nothing else of the run spends meanwhile. */
-  function purseOf({ runId, turnIndex }: ChildCall): Promise<Purse | null> {
-    const turn = `${runId}/${turnIndex}`;
-    if (purse?.turn !== turn) purse = { turn, purse: makePurse(parts) };
-    return purse.purse;
-  }
+  const money = (parts.money ??= sessionMoney(parts));
 
   async function parentOf(call: ChildCall): Promise<ParentAgent> {
     const { agent, state, hub } = parts;
@@ -42,7 +34,7 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
       sessionId: state.sessionId,
       runId: call.runId,
       rights: () => rightsOf(parts),
-      purse: await purseOf(call),
+      purse: await money.purseOf(call),
       clock,
       warn: (code, message) => hub.emit({ type: 'warning', afterSeq: state.seq, runId: call.runId, code, message }),
     };
@@ -94,7 +86,12 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
         await pass(parts, BUSY_POLL_MS, signal);
       } else if (result?.end === 'paused' && !child.active) {
         const { sessionId } = child.state;
-        return { type: 'paused', childRunId, pending: result.pending.map((each) => ({ sessionId, ...each })) };
+        const pending = result.pending.map((each) => ({ sessionId, ...each }));
+        if (!call.background || parts.agent.background?.whenAsked !== 'wait')
+          return { type: 'paused', childRunId, pending };
+        call.background.progress(`Waits for somebody: ${pending.map(({ toolName }) => toolName).join(', ')}.`);
+        await answered(parts, call.childSessionId, pending, signal);
+        if (signal.aborted) return stop(call, 'The task was ended.');
       } else if (result === null) {
         throw new TreadleError('internal', `The sub-agent's session ${call.childSessionId} has nothing to do.`);
       }
@@ -118,57 +115,13 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
     return NOTHING;
   }
 
-  return { run, stop };
+  return { run, stop, held: money.held, claim: money.claim };
 }
 
 /** What the agent of a session, and those above it, may do now. */
 function rightsOf({ agent, state }: SessionParts): readonly Rights[] {
   const policy = policyOf(agent.permissions, state.permissions);
   return [policy, ...(policy.above ?? [])];
-}
-
-/** What is left of the run's money: what its open sub-agents have spent before this process began is taken out of it. */
-async function makePurse({ agent, state, journal }: SessionParts): Promise<Purse | null> {
-  const { run } = state;
-  const left = run ? limitsOf(run, agent).maxCost - run.limits.spent : Infinity;
-  if (!run || left === Infinity) return null;
-  const purse = createPurse(Math.max(0, left));
-  for (const { childSessionId, callId, status } of run.turn?.calls ?? []) {
-    if (childSessionId !== null && status !== 'ended') await drawBefore(journal, childSessionId, callId, purse);
-  }
-  return purse;
-}
-
-/** Takes what a call's sub-agent, and those below it, have spent and set aside. */
-async function drawBefore(
-  journal: SessionParts['journal'],
-  sessionId: string,
-  callId: string,
-  purse: Purse,
-): Promise<void> {
-  const below: { readonly sessionId: string; readonly callId: string }[] = [];
-  let asked = false;
-  try {
-    for await (const event of journal.read(sessionId, 1)) {
-      if (event.type === 'input_received' && event.key === spawnKey(callId)) asked = true;
-      if (!asked) continue;
-      if (event.type === 'tool_started' && event.childSessionId !== undefined)
-        below.push({ sessionId: event.childSessionId, callId: event.callId });
-      else if (event.type === 'budget_settled') purse.settle(event.key, event.cost);
-      else if (event.type === 'decision_made' && event.kind === 'budget')
-        reserveAgain(event.key, event.decision, purse);
-    }
-  } catch (error) {
-    // Its call was started, and it never came to be.
-    if (!(error instanceof TreadleError) || error.code !== 'session_not_found') throw error;
-  }
-  for (const child of below) await drawBefore(journal, child.sessionId, child.callId, purse);
-}
-
-function reserveAgain(key: string, decision: unknown, purse: Purse): void {
-  const reserved = (decision as { readonly reserved?: unknown } | null)?.reserved;
-  // What is set aside and not settled may have been spent.
-  if (typeof reserved === 'number' && !purse.reserve(key, reserved)) purse.settle(key, reserved);
 }
 
 /** Makes the sub-agent's session, or checks that the one to go on with is one of this session's. Null, or why not. */
@@ -272,6 +225,26 @@ function pass({ clock }: SessionParts, ms: number, signal: AbortSignal): Promise
     const cancel = clock.after(ms, done);
     signal.addEventListener('abort', done, { once: true });
     if (signal.aborted) done();
+  });
+}
+
+/** Shows what a sub-agent in the background waits for at the top, until something is answered there. */
+function answered(
+  parts: SessionParts,
+  childSessionId: string,
+  pending: readonly PendingCall[],
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = (parts.waiting ??= new Map());
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      waiting.delete(childSessionId);
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    waiting.set(childSessionId, { pending, wake });
+    signal.addEventListener('abort', wake, { once: true });
+    if (signal.aborted) wake();
   });
 }
 

@@ -7,6 +7,12 @@ import type { Run } from './run.ts';
 import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from './session-runs.ts';
 
 export function submitToolResults(parts: SessionParts, results: readonly ClientToolResult[]): Run {
+  const waiting = waitingFor(parts, results);
+  if (waiting) {
+    const run = submitToolResults(waiting.child, results);
+    waiting.wake();
+    return parts.active?.control.run ?? run;
+  }
   refuseDriven(parts);
   sharesOf(parts, results);
   return start(parts, async (control) => {
@@ -75,9 +81,21 @@ const hasResult = (parts: SessionParts, callId: string): boolean =>
   parts.state.view.some((message) => message.role === 'tool' && message.callId === callId);
 
 /** The calls that a client or a person is waited for, as the log had them when it was last looked at. */
-export const pendingCalls = (parts: SessionParts): PendingCall[] =>
-  openCalls(parts).flatMap((call) => {
+export const pendingCalls = (parts: SessionParts): PendingCall[] => [
+  ...openCalls(parts).flatMap((call) => {
     if (call.status === 'ended') return [];
     if (isPending(call) || isAsked(call)) return [pendingCall(call)];
     return call.paused?.pending ?? [];
-  });
+  }),
+  ...[...(parts.waiting?.values() ?? [])].flatMap(({ pending }) => pending),
+];
+
+/** The sub-agent in the background that these results are for; null when they aren't all for one. */
+function waitingFor({ waiting, children }: SessionParts, results: readonly ClientToolResult[]) {
+  for (const [sessionId, { pending, wake }] of waiting ?? []) {
+    const child = children?.get(sessionId);
+    const isForIt = results.length > 0 && results.every(({ callId }) => pending.some((item) => item.callId === callId));
+    if (child && isForIt) return { child, wake };
+  }
+  return null;
+}

@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts';
 import type { BlobKeeper } from './blobs/keeper.ts';
-import type { Continuation, InputMessage, SessionInput } from './events/events.ts';
+import type { Continuation, InputMessage, PendingCall, SessionInput } from './events/events.ts';
 import { TreadleError, type TreadleErrorCode } from './errors.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
 import { asJson, isJsonObject, type JsonObject } from './json.ts';
@@ -22,6 +22,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 import type { TaskDesk } from './tasks/desk.ts';
 import type { Titler } from './titles/titler.ts';
+import type { SessionMoney } from './session-money.ts';
 import { createRun, type Run, type RunControl } from './run.ts';
 
 /** What the methods of a session share. */
@@ -57,6 +58,10 @@ export interface SessionParts {
   readonly childRunner: ChildRunner;
   /** Sub-agents of open calls that are open in this process, by session; null until there is one. */
   children: Map<string, SessionParts> | null;
+  /** What its sub-agents draw on; null until there is one. */
+  money: SessionMoney | null;
+  /** Sub-agents in the background that wait for somebody, by session; null until one does. */
+  waiting: Map<string, { readonly pending: readonly PendingCall[]; readonly wake: () => void }> | null;
   /** Told when a drive that nobody above waits for has let go. Null where there is nobody to tell. */
   readonly afterDrive: (() => Promise<void>) | null;
   /** Has the session named; null in a sub-agent's, which is in no list. */

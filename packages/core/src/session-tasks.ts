@@ -10,6 +10,7 @@ import {
   start,
   type SessionParts,
 } from './session-runs.ts';
+import { childSpentBy } from './session-money.ts';
 import { createTaskDesk, type TaskDesk } from './tasks/desk.ts';
 import { inProcessTasks } from './tasks/in-process.ts';
 import { hasEnded } from './tasks/control.ts';
@@ -26,7 +27,7 @@ export function tasksOf(parts: SessionParts): TaskDesk {
     table: () => state.tasks,
     seq: () => state.seq,
     post(taskId, attempt, outcome) {
-      const input: SessionInput = { type: 'task_ended', taskId, ...outcome };
+      const input: SessionInput = { type: 'task_ended', taskId, ...outcome, ...childSpentBy(parts, taskId) };
       return journal.post(sessionId, input, `task_ended:${taskId}:${attempt}`, clock.now());
     },
     ended: (taskId) => takeNote(parts, taskId),

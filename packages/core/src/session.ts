@@ -288,6 +288,8 @@ async function loadParts(
       return childRunner(parts, (child, childId, above) => loadParts(child, childId, options, 'startup', above));
     },
     children: null,
+    money: null,
+    waiting: null,
     afterDrive: watcher ? null : () => tellParent(parts),
     titler: null,
     expiry: null,

@@ -13,6 +13,8 @@ export interface TaskEnded {
   readonly message?: string;
   readonly details?: JsonValue;
   readonly files?: readonly FileBlock[];
+  /** US dollars that its sub-agent spent of what is limited: they count against the `maxCost` of the run that started it. */
+  readonly childSpent?: number;
 }
 
 /** Durable: a background task is a step further. */

@@ -4,7 +4,7 @@ import { FORKED } from '../tasks/delivery.ts';
 import { TASK_OUTPUT, TASK_STOP } from '../tasks/tools.ts';
 import { hasEnded, type TaskEnd } from '../tasks/control.ts';
 import { openTasks, type TaskState, type TaskTable } from '../tasks/task.ts';
-import type { SessionState } from './state.ts';
+import type { RunState, SessionState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 type Ended = Extract<EventOf<'input_received'>['input'], { type: 'task_ended' }>;
@@ -58,12 +58,26 @@ function begin(
 
 /** The first end counts: a runner that was given up may still say something. */
 export function taskEnded(
-  tasks: TaskTable | null,
+  { tasks, run }: Pick<SessionState, 'tasks' | 'run'>,
   { seq, at, input }: { readonly seq: number; readonly at: number; readonly input: Ended },
 ): void {
   const task = tasks?.all.get(input.taskId);
   if (!tasks || !task || hasEnded(task.status)) return;
   end(task, { status: input.status, at, seq, message: input.message ?? null, content: input.content });
+  if (input.childSpent === undefined) return;
+  task.childSpent = input.childSpent;
+  if (run?.runId !== task.runId) return;
+  run.limits.spent += input.childSpent;
+  task.isPaid = true;
+}
+
+/** A run ends, and what it has begun goes on: with what is left of its money. */
+export function runEnded(tasks: TaskTable, { runId, limits: { spent, own } }: RunState): void {
+  const maxCost = own?.maxCost;
+  for (const task of openTasks(tasks)) {
+    if (task.runId !== runId || hasEnded(task.status) || (spent === 0 && maxCost === undefined)) continue;
+    task.account = { spent, ...(maxCost === undefined ? {} : { maxCost }) };
+  }
 }
 
 function end(

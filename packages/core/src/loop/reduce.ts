@@ -157,7 +157,7 @@ function inputReceived(state: SessionState, event: EventOf<'input_received'>): v
   if (input.type === 'child_updated') return wakeCalls(state, input.sessionId);
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
   if (input.type === 'stop_task') return tasks.stopTask(state.tasks, input);
-  if (input.type === 'task_ended') return tasks.taskEnded(state.tasks, { seq, at, input });
+  if (input.type === 'task_ended') return tasks.taskEnded(state, { seq, at, input });
   if (input.type === 'import' && state.run === null) {
     if (state.tasks) tasks.forgetResults(state.tasks);
     replaceView(state, input.messages);
@@ -329,6 +329,7 @@ function runEnded(state: SessionState, { runId, inputSeq, handoff }: EventOf<'ru
   if (handoff) handOver(state, handoff);
   if (inputSeq === undefined) {
     state.lastRunId = runId;
+    if (state.tasks && state.run) tasks.runEnded(state.tasks, state.run);
     state.run = null;
     state.notes = [];
   } else {

@@ -34,24 +34,26 @@ export interface ChildExecution {
 export function childExecution(
   context: PerformContext,
   tool: Tool,
-  { turnIndex, childSessionId: session }: { readonly turnIndex: number; readonly childSessionId: string },
+  place: { readonly turnIndex: number; readonly childSessionId: string; readonly isBackground?: boolean },
 ): ChildExecution {
+  const { turnIndex, childSessionId: session, isBackground = false } = place;
   let outcome: ChildOutcome | null = null;
   return {
     get outcome() {
       return outcome;
     },
-    async execute(args, { runId, callId, toolName, signal }) {
+    async execute(args, { runId, callId, toolName, signal, progress }) {
       const delegation = delegationOf(tool, args);
       if (!delegation) throw new Error('The call has no sub-agent.');
-      const child: ChildCall = { runId, turnIndex, callId, toolName, arguments: args, childSessionId: session };
+      const facts = { runId, turnIndex, callId, toolName, arguments: args, childSessionId: session };
+      const child: ChildCall = isBackground ? { ...facts, background: { progress } } : facts;
       outcome = await context.children.run(child, delegation, signal);
       return outcome.type === 'ended' ? outcome.output : '';
     },
   };
 }
 
-/** Nobody waits for what runs in the background, so nobody is there to answer it: it is left where it stands. */
+/** Where nobody is to be waited for, what would wait is left where it stands. */
 export function inBackground(child: ChildExecution): ChildExecution['execute'] {
   return async (args, context) => {
     const output = await child.execute(args, context);

@@ -82,7 +82,10 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
   if (!checked.ok) return errorOutput(issuesText(tool, checked.issues));
   const { taskId, sessionId, runId, callId, toolName, idempotencyKey } = facts;
   const session = childIn(sessionId, callId, tool, checked.value);
-  const child = session === null ? null : childExecution(context, tool, { turnIndex: 0, childSessionId: session });
+  const child =
+    session === null
+      ? null
+      : childExecution(context, tool, { turnIndex: 0, childSessionId: session, isBackground: true });
   return executeTool({
     tool: child ? { ...tool, execute: inBackground(child) } : tool,
     args: checked.value,

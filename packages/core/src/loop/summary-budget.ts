@@ -23,7 +23,10 @@ export async function payForSummary(
   const { agent, state, clock, log } = context;
   const { run } = state;
   const { ledger, unknownPrice } = agent.budget;
-  const left = run ? limitsOf(run, agent).maxCost - run.limits.spent : Number.POSITIVE_INFINITY;
+  const { children } = context;
+  const left = run
+    ? limitsOf(run, agent).maxCost - run.limits.spent - children.held(run.runId)
+    : Number.POSITIVE_INFINITY;
   if (ledger === null && left === Number.POSITIVE_INFINITY) return FREE;
   const amount = callPrice(model, unknownPrice)(prompt, output);
   if (amount === null) {
@@ -32,6 +35,7 @@ export async function payForSummary(
   const tooDear = { problem: `A summary could cost $${amount.toFixed(4)}, and there is less left.` };
   if (amount > left) return tooDear;
   const key = run ? summaryKey(run.runId, run.limits.summaries) : summaryKey(state.sessionId, state.seq);
+  children.claim(key, amount);
   let reserved = amount;
   try {
     await context.ledgerHeard();

@@ -14,6 +14,8 @@ export interface ChildCall {
   /** As they were checked. */
   readonly arguments: unknown;
   readonly childSessionId: string;
+  /** Present when it runs in the background: says what it is doing. */
+  readonly background?: { readonly progress: (text: string) => void };
 }
 
 /** What came of a sub-agent's call, for now. */
@@ -33,6 +35,10 @@ export interface ChildRunner {
   run(call: ChildCall, delegation: Delegation, signal: AbortSignal): Promise<ChildOutcome>;
   /** Ends what a call has started, if it is still open, and says what it came to. */
   stop(call: ChildCall, reason: string): Promise<ChildOutcome>;
+  /** US dollars of a run's money that sub-agents in the background hold. */
+  held(runId: string): number;
+  /** The run sets so much aside for a call of its own. */
+  claim(key: string, amount: number): void;
 }
 
 /** The session of a call's sub-agent: the same for every attempt at the call, in any process; another one in a fork. */

@@ -7,20 +7,24 @@ export interface Purse {
   settle(id: string, cost: number): void;
   release(id: string): void;
   readonly remaining: number;
+  /** What is set aside and spent. */
+  readonly held: number;
 }
 
-export function createPurse(limit: number): Purse {
+/** @param limit US dollars; a function where others spend of the same meanwhile. */
+export function createPurse(limit: number | (() => number)): Purse {
   const entries = new Map<string, { readonly amount: number; readonly isSpent: boolean }>();
-  let left = limit;
+  let held = 0;
+  const left = (): number => (typeof limit === 'number' ? limit : limit()) - held;
   const put = (id: string, amount: number, isSpent: boolean): void => {
-    left += (entries.get(id)?.amount ?? 0) - amount;
+    held += amount - (entries.get(id)?.amount ?? 0);
     entries.set(id, { amount, isSpent });
   };
   return {
     reserve(id, amount) {
-      const held = entries.get(id);
-      if (held) return !held.isSpent;
-      if (amount > left) return false;
+      const known = entries.get(id);
+      if (known) return !known.isSpent;
+      if (amount > left()) return false;
       put(id, amount, false);
       return true;
     },
@@ -28,13 +32,16 @@ export function createPurse(limit: number): Purse {
       if (entries.get(id)?.isSpent !== true) put(id, cost, true);
     },
     release(id) {
-      const held = entries.get(id);
-      if (!held || held.isSpent) return;
-      left += held.amount;
+      const known = entries.get(id);
+      if (!known || known.isSpent) return;
+      held -= known.amount;
       entries.delete(id);
     },
     get remaining() {
-      return Math.max(0, left);
+      return Math.max(0, left());
+    },
+    get held() {
+      return held;
     },
   };
 }

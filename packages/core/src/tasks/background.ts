@@ -22,6 +22,11 @@ export interface BackgroundOptions {
   readonly wake?: boolean;
   /** What a run does that would end while tasks of its session are running: `leave` them (the default), or `wait` for them. */
   readonly atEnd?: 'leave' | 'wait';
+  /**
+   * What a sub-agent's task does that needs an answer: `wait` for it (it is among the session's `pending`), or `fail`. Default
+   * `wait`; `fail` where a run waits for its tasks at its end, for it would wait for somebody.
+   */
+  readonly whenAsked?: 'wait' | 'fail';
   /** Where tasks are done. Default: in this process. */
   readonly runner?: () => TaskRunner;
 }
@@ -34,6 +39,7 @@ export interface BackgroundSettings {
   readonly timeoutMs: number | undefined;
   readonly wake: boolean;
   readonly atEnd: 'leave' | 'wait';
+  readonly whenAsked: 'wait' | 'fail';
   readonly runner: () => TaskRunner;
 }
 
@@ -65,6 +71,7 @@ export function checkBackground(
       timeoutMs,
       wake: options.wake ?? false,
       atEnd: options.atEnd ?? 'leave',
+      whenAsked: options.whenAsked ?? (options.atEnd === 'wait' ? 'fail' : 'wait'),
       runner: options.runner ?? inProcessTasks,
     }),
     tools: [...tools.map((tool) => (names.has(tool.name) ? withBackground(tool) : tool)), ...taskTools()],

@@ -104,6 +104,11 @@ export interface TaskState extends Omit<TaskFacts, 'attempt' | 'sessionId'> {
   woke: boolean;
   /** Why it is to stop. */
   stopping: string | null;
+  /** US dollars that its sub-agent has spent of what is limited, and whether its run's account has them. */
+  childSpent?: number;
+  isPaid?: true;
+  /** Of its run, which ended before it: what it had spent, and what it might spend where that isn't what its agent may. */
+  account?: { readonly spent: number; readonly maxCost?: number | null };
 }
 
 /** The background tasks of a session. */
