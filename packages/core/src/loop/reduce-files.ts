@@ -1,5 +1,5 @@
 import type { FilesGeneratedEvent } from '../events/generated-files.ts';
-import { fileIdsIn } from '../messages/file-ids.ts';
+import { fileIdsIn, mayNameFiles } from '../messages/file-ids.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import type { RunState, SessionState } from './state.ts';
 
@@ -9,7 +9,7 @@ const MOST_KEPT_FILES = 1000;
 
 /** Notes the files that a reply's results of provider tools name. */
 export function noteFiles(run: RunState, { provider, content }: AssistantMessage): void {
-  if (!content.some(({ type }) => type === 'provider_tool_result')) return;
+  if (!mayNameFiles(content)) return;
   for (const fileId of fileIdsIn(content)) {
     const turn = run.turn?.index ?? Math.max(0, run.turns - 1);
     const seen = (run.seenFiles ??= []);

@@ -136,7 +136,7 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 5,
+      version: 6,
       digests: {
         'v1-conversation': 'xcc1de.lo26s7',
         'v1-everything': 'u6lo85.aiiybg',

@@ -3,6 +3,7 @@ import type { Model } from '@treadle/core';
 import { openaiResponses } from '../protocols/openai-responses.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment } from './deployment.ts';
+import { openaiContainerFiles } from './openai-files.ts';
 import type { OpenAIResponsesOptions } from './openai-responses.ts';
 
 /** The `api-version` where a path wants one and nobody says which. */
@@ -49,6 +50,7 @@ const deploymentOf = ({ quirks, apiVersion }: AzureOptions): Deployment => ({
   keyVariables: ['AZURE_OPENAI_API_KEY'],
   baseUrlVariable: ['AZURE_OPENAI_BASE_URL', 'AZURE_OPENAI_ENDPOINT'],
   auth: { header: 'api-key', prefix: '' },
+  files: openaiContainerFiles,
 });
 
 /** Options of a model of Azure OpenAI. */

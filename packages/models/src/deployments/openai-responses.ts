@@ -3,6 +3,7 @@ import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
 import { openaiResponses } from '../protocols/openai-responses.ts';
 import type { OpenAIResponsesQuirks } from '../protocols/openai-responses-quirks.ts';
 import { deploymentModel } from './deployment.ts';
+import { openaiContainerFiles } from './openai-files.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 
 /** OpenAI's own API, by the Responses API. */
@@ -14,6 +15,7 @@ export const OPENAI_RESPONSES: Deployment = {
   keyVariables: ['OPENAI_API_KEY'],
   baseUrlVariable: 'OPENAI_BASE_URL',
   auth: { header: 'authorization', prefix: 'Bearer ' },
+  files: openaiContainerFiles,
   catalogue: OPENAI_ROWS,
 };
 
