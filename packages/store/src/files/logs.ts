@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { findLog, nameLog, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
 import { refuseHeld } from './lease.ts';
 import { newLogFile, offsetAfter, readLog, refresh, type LogFile } from './log.ts';
-import { recordLine } from './record.ts';
+import { draftOf, linesOf } from './record.ts';
 import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
 import { createWriter, type Writer, type WriterOptions } from './writer.ts';
 
@@ -139,7 +139,7 @@ async function makeLog(logs: Logs, sessionId: string, first: DurableEventBody, o
     await syncFolder(fs, folderOf(logs, origin.log));
   }
   const seq = (origin?.seq ?? 0) + 1;
-  await writeDurably(fs, join(folder, 'log.jsonl'), recordLine(seq, false, first, seq - 1));
+  await writeDurably(fs, join(folder, 'log.jsonl'), linesOf([draftOf(seq, false, first, seq - 1)]));
   await syncFolder(fs, folder);
   await syncFolder(fs, logs.layout.logs);
   if (await nameLog(logs.layout, sessionId, log)) return;

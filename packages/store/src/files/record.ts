@@ -19,17 +19,40 @@ export interface LogRecord {
 const SEPARATOR = Buffer.from(',"event":');
 const NEWLINE = 0x0a;
 
-export function recordLine(seq: number, posted: boolean, event: DurableEventBody, synced: number): Buffer {
-  // Made into bytes once: its length, its checksum and the line are all of them.
-  const body = Buffer.from(JSON.stringify(event));
-  const sum = sumOf(body, synced);
-  const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${body.length},"sum":"${sum}","event":`;
-  const line = Buffer.allocUnsafe(head.length + body.length + 2);
-  line.write(head, 'latin1');
-  line.set(body, head.length);
-  line[line.length - 2] = 0x7d;
-  line[line.length - 1] = NEWLINE;
-  return line;
+/** A record that is to be written. */
+export interface Draft extends LogRecord {
+  readonly synced: number;
+  /** The event as JSON, and how many bytes that is. */
+  readonly json: string;
+  readonly length: number;
+  /** What comes before it, with an empty place for the checksum. */
+  readonly head: string;
+}
+
+export function draftOf(seq: number, posted: boolean, event: DurableEventBody, synced: number): Draft {
+  const json = JSON.stringify(event);
+  const length = Buffer.byteLength(json);
+  const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${length},"sum":"00000000","event":`;
+  return { seq, synced, posted, event, json, length, head, bytes: head.length + length + 2 };
+}
+
+/** From the checksum's first digit to the event. */
+const SUM_TO_EVENT = '00000000","event":'.length;
+
+/** The lines of records that follow each other. Each is made into bytes once, where they are written from. */
+export function linesOf(drafts: readonly Draft[]): Buffer {
+  const lines = Buffer.allocUnsafe(drafts.reduce((sum, { bytes }) => sum + bytes, 0));
+  let start = 0;
+  for (const { json, length, head, synced, bytes } of drafts) {
+    const event = start + head.length;
+    lines.write(head, start, 'latin1');
+    lines.write(json, event);
+    lines.write(sumOf(lines.subarray(event, event + length), synced), event - SUM_TO_EVENT, 'latin1');
+    start += bytes;
+    lines[start - 2] = 0x7d;
+    lines[start - 1] = NEWLINE;
+  }
+  return lines;
 }
 
 /** Of the event's bytes; of what was synced then, too, where it is noted. */

@@ -1,6 +1,6 @@
 import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
 import { journalErrors, TreadleError } from '@treadle/core';
-import { fstatSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
 import type { ProcessTable } from '../processes.ts';
 import type { JournalFile } from './file-system.ts';
 import { syncFolder } from './folder.ts';
@@ -17,7 +17,7 @@ import {
   type DamageReport,
   type LogFile,
 } from './log.ts';
-import { mustSync, recordLine, type LogRecord } from './record.ts';
+import { draftOf, linesOf, mustSync, type Draft } from './record.ts';
 
 export interface WriterOptions extends LockOptions {
   readonly processes: ProcessTable;
@@ -49,7 +49,7 @@ interface Batch {
   leaseChanged: boolean;
   /** An epoch was given out, which must not be given out again, not even after a power failure. */
   claimed: boolean;
-  readonly lines: { readonly record: LogRecord; readonly line: Buffer }[];
+  readonly drafts: Draft[];
   sync: boolean;
 }
 
@@ -66,6 +66,20 @@ interface Hold {
 /** A file of the system's own is asked without waiting: that costs a hundredth. */
 const sizeOf = async (file: JournalFile): Promise<number> =>
   ('fd' in file && typeof file.fd === 'number' ? fstatSync(file.fd) : await file.stat()).size;
+
+const SMALL = 64 * 1024;
+
+/**
+ * Little goes into the system's memory at once: handing it to another thread, and being told, costs more than that. It is the
+ * sync that waits for the disk. Returns how many bytes were taken.
+ */
+async function writeSome(file: JournalFile, bytes: Buffer, from: number, position: number): Promise<number> {
+  const length = bytes.length - from;
+  if (length <= SMALL && 'fd' in file && typeof file.fd === 'number') {
+    return writeSync(file.fd, bytes, from, length, position);
+  }
+  return (await file.write(bytes, from, length, position)).bytesWritten;
+}
 
 const MOST_BATCHES = 64;
 const LOOK_EVERY_MS = 20;
@@ -132,7 +146,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
 
   async function work(batch: readonly Job[]): Promise<void> {
     const held = (hold ??= await begin());
-    const gathered: Batch = { lease: held.lease, leaseChanged: false, claimed: false, lines: [], sync: false };
+    const gathered: Batch = { lease: held.lease, leaseChanged: false, claimed: false, drafts: [], sync: false };
     const ready: Job[] = [];
     for (const job of batch) {
       try {
@@ -147,7 +161,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       if (gathered.leaseChanged) await writeLease(options.fs, folder, gathered.lease);
       if (gathered.claimed) await syncFolder(options.fs, folder);
       held.lease = gathered.lease;
-      if (gathered.lines.length > 0) await write(gathered, held);
+      if (gathered.drafts.length > 0) await write(gathered, held);
       for (const job of ready) job.done();
     } catch (error) {
       await letGo();
@@ -181,16 +195,14 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     log.synced = log.seq;
   }
 
-  async function write({ lines, sync, lease }: Batch, held: Hold): Promise<void> {
-    const bytes = lines.length === 1 && lines[0] ? lines[0].line : Buffer.concat(lines.map(({ line }) => line));
+  async function write({ drafts, sync, lease }: Batch, held: Hold): Promise<void> {
+    const bytes = linesOf(drafts);
     const before = log.size;
     const file = (held.file ??= await options.fs.open(log.path, 'r+'));
     if ((await sizeOf(file)) < before) throw shortened(log, await sizeOf(file));
     try {
       // A disk that is almost full takes a part, and fails at the next.
-      for (let done = 0; done < bytes.length;) {
-        done += (await file.write(bytes, done, bytes.length - done, before + done)).bytesWritten;
-      }
+      for (let done = 0; done < bytes.length;) done += await writeSome(file, bytes, done, before + done);
       if (sync) await synced(file, lease);
     } catch (error) {
       // Nothing was acknowledged, so nothing of it may stay.
@@ -198,7 +210,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       await file.truncate(before).catch(() => {});
       throw error;
     }
-    for (const { record } of lines) take(log, record, log.size);
+    for (const draft of drafts) take(log, draft, log.size);
     if (sync) log.synced = log.seq;
   }
 
@@ -272,12 +284,11 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
   }
 
   /** The number of the next record, those gathered before it counted in. */
-  const nextSeq = (batch: Batch): number => log.seq + batch.lines.length + 1;
+  const nextSeq = (batch: Batch): number => log.seq + batch.drafts.length + 1;
 
   function gather(batch: Batch, posted: boolean, event: DurableEventBody): number {
     const seq = nextSeq(batch);
-    const line = recordLine(seq, posted, event, log.synced);
-    batch.lines.push({ record: { seq, synced: log.synced, posted, event, bytes: line.length }, line });
+    batch.drafts.push(draftOf(seq, posted, event, log.synced));
     batch.sync ||= mustSync(event);
     return seq;
   }

@@ -17,6 +17,19 @@ const APPEND = `
     WHERE leases.session = (SELECT id FROM sessions WHERE session_id = ?5 AND removed = 0) AND leases.epoch = ?6
       AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1`;
 
+/**
+ * The same for several events: one statement needs no transaction around it. Its parameters: expected number, name, epoch, and
+ * the time, body and sum of each event.
+ */
+const appendSeveral = (count: number): string => `
+    INSERT INTO events (id, at, posted, body, sum)
+    SELECT log.last + row.column1, row.column2, 0, row.column3, row.column4
+    FROM (
+      SELECT (leases.session << 32) + ?1 AS last FROM leases
+      WHERE leases.session = (SELECT id FROM sessions WHERE session_id = ?2 AND removed = 0) AND leases.epoch = ?3
+        AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1
+    ) AS log CROSS JOIN (VALUES ${Array.from({ length: count }, (_, index) => `(${index + 1}, ?, ?, ?)`).join(', ')}) AS row`;
+
 const SOURCES = {
   session: `
     SELECT id, base, parent, epoch, first_prompt AS firstPrompt, first_prompt_seq AS firstPromptSeq,
@@ -88,6 +101,8 @@ export const ROWS_AT_ONCE = 16;
 /** An open file with its statements, each prepared when it is first used. */
 export type Store = {
   readonly db: DatabaseSync;
+  /** Appends so many events: see `appendSeveral`. */
+  appendRows(count: number): StatementSync;
   /** Adds so many events that nobody has posted, each as `id, at, body, sum`. */
   addRows(count: number): StatementSync;
 } & Readonly<Record<keyof typeof SOURCES, StatementSync>>;
@@ -98,7 +113,9 @@ export function prepareStore(db: DatabaseSync): Store {
     (adding[count] ??= db.prepare(
       `INSERT INTO events (id, at, posted, body, sum) VALUES ${Array(count).fill('(?, ?, 0, ?, ?)').join(', ')}`,
     ));
-  const store = { db, addRows };
+  const appending: StatementSync[] = [];
+  const appendRows = (count: number): StatementSync => (appending[count] ??= db.prepare(appendSeveral(count)));
+  const store = { db, addRows, appendRows };
   for (const [name, source] of Object.entries(SOURCES)) {
     let statement: StatementSync | undefined;
     Object.defineProperty(store, name, { get: () => (statement ??= db.prepare(source)) });

@@ -97,7 +97,9 @@ function writeAll(
   const sum = sumOf({ seq: expected + 1, at: first.at, posted: 0, body: text });
   // A number would arrive as floating point.
   const values = [BigInt(expected), first.at, text, sum, name, epoch] as const;
-  if (bodies.length === 1 && first.type !== 'input_received') return store.append.run(...values).changes === 1;
+  const hasInput = bodies.some(({ type }) => type === 'input_received');
+  if (bodies.length === 1 && !hasInput) return store.append.run(...values).changes === 1;
+  if (bodies.length <= ROWS_AT_ONCE && !hasInput) return writeSeveral(store, name, epoch, expected, bodies, texts);
   return transaction(store.db, () => {
     // Only the first can miss: from then on the lock is ours.
     const made = store.appendFirst.get(...values) as { readonly id: number } | undefined;
@@ -113,6 +115,23 @@ function writeAll(
     }
     return true;
   });
+}
+
+/** All of them by one statement, or none. */
+function writeSeveral(
+  store: Store,
+  name: string,
+  epoch: number,
+  expected: number,
+  bodies: readonly DurableEventBody[],
+  texts: readonly string[],
+): boolean {
+  const values: (bigint | number | string)[] = [BigInt(expected), name, epoch];
+  for (let index = 0; index < bodies.length; index += 1) {
+    const row = { seq: expected + index + 1, at: bodies[index]?.at ?? 0, posted: 0, body: texts[index] ?? '' };
+    values.push(row.at, row.body, sumOf(row));
+  }
+  return store.appendRows(bodies.length).run(...values).changes === bodies.length;
 }
 
 /** Adds all but the first, several at once. `base` is the row before the first. */
