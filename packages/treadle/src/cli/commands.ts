@@ -22,6 +22,7 @@ export const RUN_OPTIONS = {
     help: 'Who chooses: model (default), pairs, vote, first, fewest-tokens, most-tokens, or a model.',
   },
   copies: { value: 'KIND', help: 'What branches work in: folder (default), or worktree, without what Git ignores.' },
+  background: { help: 'Let commands and agents run in the background; the run waits for them at its end.' },
   'max-cost': { value: 'DOLLARS', help: 'At most so much money; a model of unknown price is then not called.' },
   title: { help: 'Have the model name the session once it has answered: one more short call.' },
   continue: { short: 'c', help: "Go on with this folder's latest session." },
@@ -66,6 +67,13 @@ export const SHOW_OPTIONS = {
 
 /** The flags of `treadle sessions cost`. */
 export const COST_OPTIONS = {
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle sessions tasks`. */
+export const TASKS_OPTIONS = {
+  stop: { help: 'End the task that is named.' },
   json: { help: 'One JSON object instead of text.' },
   ...COMMON,
 } as const satisfies OptionTable;
@@ -151,6 +159,7 @@ export const SESSIONS_COMMANDS: readonly string[] = [
   'list',
   'show',
   'cost',
+  'tasks',
   'search',
   'fork',
   'rerun',

@@ -12,6 +12,7 @@ import {
   SERVE_OPTIONS,
   SHOW_OPTIONS,
   TAG_OPTIONS,
+  TASKS_OPTIONS,
 } from './commands.ts';
 import type { OptionTable } from './options.ts';
 
@@ -85,6 +86,7 @@ Usage:
   treadle sessions list [options]          the latest first
   treadle sessions show ID [options]       the transcript of one
   treadle sessions cost ID [options]       what its model calls have used and cost
+  treadle sessions tasks ID [TASK]         what ran in the background; what a task came to; --stop ends it
   treadle sessions rewind ID [options]     files and conversation as they were before one of your messages
   treadle sessions search WORDS [options]  those in which all the words occur
   treadle sessions fork ID [options]       another one, with its events up to one of them
@@ -103,6 +105,9 @@ ${optionLines(SHOW_OPTIONS)}
 
 Options of cost:
 ${optionLines(COST_OPTIONS)}
+
+Options of tasks:
+${optionLines(TASKS_OPTIONS)}
 
 Options of rewind:
 ${optionLines(REWIND_OPTIONS)}

@@ -31,6 +31,8 @@ export interface RunRequest {
   readonly tools: readonly string[] | undefined;
   /** Whether `web_fetch` is among the tools, whatever the settings say. */
   readonly web: boolean;
+  /** Whether calls may run in the background. */
+  readonly background: boolean;
   /** Whether the model names the session. */
   readonly title: boolean;
   readonly system: string | undefined;
@@ -73,6 +75,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     branches: branchesOf(options.count('branches'), options.text('judge'), options.text('copies')),
     tools: options.list('tools'),
     web: options.flag('web'),
+    background: options.flag('background'),
     title: options.flag('title'),
     system: options.text('system'),
     instructions: !options.flag('no-instructions'),

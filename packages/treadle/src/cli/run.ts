@@ -62,12 +62,15 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const agentParts = { io, model, loadModel, note };
     const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
+    const tools = await toolsIn(place.folder);
     const definition: AgentDefinition = {
       id: agentIdOf(place.folder),
       model,
       instructions: request.system ?? defaultInstructions(place.folder),
       projectInstructions,
-      tools: await toolsIn(place.folder),
+      tools,
+      // What is left behind would die with this process.
+      ...(request.background ? { background: { tools: inBackground(tools), atEnd: 'wait' } } : {}),
       permissions,
       hooks,
       // Whoever names the tools gets no other one.
@@ -104,6 +107,10 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     await journal.close();
   }
 }
+
+/** The tools whose calls may take long: commands, and other agents. */
+const inBackground = (tools: readonly Tool[]): readonly string[] =>
+  tools.filter(({ background, delegates }) => background === true || delegates !== undefined).map(({ name }) => name);
 
 /** The same run several times over. */
 async function startInBranches(

@@ -1,6 +1,13 @@
 import { initialState, reduce, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
 
-import { COST_OPTIONS, LIST_OPTIONS, REWIND_OPTIONS, SESSIONS_COMMANDS, SHOW_OPTIONS } from './commands.ts';
+import {
+  COST_OPTIONS,
+  LIST_OPTIONS,
+  REWIND_OPTIONS,
+  SESSIONS_COMMANDS,
+  SHOW_OPTIONS,
+  TASKS_OPTIONS,
+} from './commands.ts';
 import { EXIT } from './exit-codes.ts';
 import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
 import { helpText } from './help.ts';
@@ -12,6 +19,7 @@ import type { CommandContext } from './context.ts';
 import { costLines, readCosts } from './sessions-cost.ts';
 import { rewindFromFlags, rewindLines } from './sessions-rewind.ts';
 import { formatTranscript, transcriptFormat } from './sessions-transcript.ts';
+import { sessionTasks } from './sessions-tasks.ts';
 import { styleFor } from './style.ts';
 import { createTextOutput } from './text-output.ts';
 import { suggestion, UsageError } from './usage-error.ts';
@@ -25,6 +33,7 @@ export async function sessionsCommand(context: CommandContext, args: readonly st
   if (command === 'list') return list(context, rest);
   if (command === 'show') return show(context, rest);
   if (command === 'cost') return showCost(context, rest);
+  if (command === 'tasks') return tasks(context, rest);
   if (command === 'rewind') return rewind(context, rest);
   if (command === 'rerun' || command === 'replay') return redoCommand(context, command, rest);
   const manage =
@@ -134,6 +143,20 @@ async function showCost(context: CommandContext, args: readonly string[]): Promi
     const sessionId = await sessionOf(journal, given);
     const table = await readCosts(journal.read(sessionId, 1));
     context.out.print(options.flag('json') ? `${JSON.stringify({ sessionId, ...table })}\n` : costLines(table));
+  });
+}
+
+async function tasks(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, TASKS_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [given, task] = options.positionals;
+  if (given === undefined) throw new UsageError('treadle sessions tasks needs the id of a session.');
+  refuseMore(options.positionals, 2, 'sessions tasks ID TASK');
+  const stop = options.flag('stop');
+  if (stop && task === undefined) throw new UsageError('--stop ends one task. Name it: sessions tasks ID TASK --stop');
+  return withJournal(context, async (journal) => {
+    const sessionId = await sessionOf(journal, given);
+    await sessionTasks(context, journal, sessionId, { task, stop, json: options.flag('json') });
   });
 }
 

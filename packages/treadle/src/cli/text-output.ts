@@ -36,6 +36,8 @@ export interface TextOutputOptions {
   readonly showPrompts: boolean;
 }
 
+const ENDED = { completed: 'completed', failed: 'failed', killed: 'been ended' } as const;
+
 const BEGINS_AGAIN = '[cut off: the reply begins again]';
 
 type Section = 'nothing' | 'text' | 'tools' | 'prompt' | 'remark';
@@ -46,6 +48,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
   let section: Section = 'nothing';
   let openMessage: string | null = null;
   const argumentsOf = new Map<string, JsonObject>();
+  const taskTools = new Map<string, string>();
 
   function begin(next: Section): void {
     out.endLine();
@@ -97,6 +100,14 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
     if (event.type === 'tool_ended' && toolName === PLAN_TOOL) out.print(planLines(planOf(event.details), style));
   }
 
+  /** Of a task's beginning its call tells. */
+  function taskUpdated({ taskId, status, task, message }: EventOf<'task_updated'>): void {
+    if (task) taskTools.set(taskId, label(task.toolName));
+    if (status === 'pending' || status === 'running') return;
+    const why = message === undefined ? '' : `: ${plainLine(message, 200)}`;
+    note(`${taskTools.get(taskId) ?? 'A task'} in the background has ${ENDED[status]} (${taskId})${why}`);
+  }
+
   /** What is printed of the open message is void. */
   function cutOff(why: string): void {
     if (openMessage !== null && section === 'text') line('text', style.dim(why));
@@ -136,6 +147,9 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
         note(`${label(event.toolName)} is still running (${duration(event.elapsedMs)})${said}`);
         return;
       }
+      case 'task_updated':
+        taskUpdated(event);
+        return;
       case 'warning':
         note(plainLine(event.message, 500));
         return;
