@@ -172,10 +172,15 @@ describe.each(TEST_WIRES)('damaged streams of $name', (wire) => {
     expect(ended.get('completed') ?? 0).toBeGreaterThan(20);
   });
 
-  it('end in a result with any other seed', { timeout: 60_000 }, async () => {
-    const seed = Math.floor(Math.random() * 2 ** 31);
-    // The seed of a failing case must be known afterwards.
-    process.stdout.write(`${wire.name}: fuzz seed ${seed}\n`);
-    await run(seed, 500);
-  });
+  // Ordinary tests draw the same cases every time; `npm run test:random` draws others.
+  it.runIf(process.env['TREADLE_TEST_SEED'] === 'random')(
+    'end in a result with any seed',
+    { timeout: 60_000 },
+    async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      // The seed of a failing case must be known afterwards.
+      process.stdout.write(`${wire.name}: fuzz seed ${seed}\n`);
+      await run(seed, 500);
+    },
+  );
 });

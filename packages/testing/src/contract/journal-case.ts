@@ -21,7 +21,7 @@ export interface ContractCase {
 export interface JournalContractOptions {
   /** Include the cases that open the store twice. Default false. */
   readonly shared?: boolean;
-  /** Seed of the random interleavings. Default: a new one each time; a failure names it. */
+  /** Seed of the random interleavings. Default 1: the same each time. A failure names it. */
   readonly seed?: number;
   /** How many random interleavings. Default 25. */
   readonly runs?: number;

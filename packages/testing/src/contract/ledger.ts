@@ -13,7 +13,7 @@ export interface LedgerUnderTest {
 }
 
 export interface LedgerContractOptions {
-  /** Seed of the random interleavings. Default: a new one each time; a failure names it. */
+  /** Seed of the random interleavings. Default 1: the same each time. A failure names it. */
   readonly seed?: number;
   /** How many random interleavings. Default 25. */
   readonly runs?: number;
@@ -206,7 +206,7 @@ export function ledgerContract(
   make: () => LedgerUnderTest | Promise<LedgerUnderTest>,
   options: LedgerContractOptions = {},
 ): ContractCase[] {
-  const settings = { seed: options.seed ?? Math.floor(Math.random() * 2 ** 32), runs: options.runs ?? 25 };
+  const settings = { seed: options.seed ?? 1, runs: options.runs ?? 25 };
   return CASES.map(({ name, run }) => ({
     name,
     async run() {

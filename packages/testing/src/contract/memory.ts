@@ -13,7 +13,7 @@ export interface MemoryUnderTest {
 }
 
 export interface MemoryContractOptions {
-  /** Seed of the random texts. Default: a new one each time; a failure names it. */
+  /** Seed of the random texts. Default 1: the same each time. A failure names it. */
   readonly seed?: number;
   /** How many random texts. Default 50. */
   readonly runs?: number;
@@ -233,7 +233,7 @@ export function memoryContract(
   make: () => MemoryUnderTest | Promise<MemoryUnderTest>,
   options: MemoryContractOptions & { readonly shared?: boolean } = {},
 ): ContractCase[] {
-  const settings = { seed: options.seed ?? Math.floor(Math.random() * 2 ** 32), runs: options.runs ?? 50 };
+  const settings = { seed: options.seed ?? 1, runs: options.runs ?? 50 };
   return [...CASES, ...(options.shared === true ? [REOPENED] : [])].map(({ name, run }) => ({
     name,
     async run() {
