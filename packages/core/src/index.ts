@@ -138,6 +138,7 @@ export { llmJudge, pairwiseJudge, type JudgeOptions } from './branches/judge.ts'
 export type { WorkingCopies, WorkingCopy } from './branches/working-copy.ts';
 export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './sessions.ts';
 export * from './sessions-again.ts';
+export * from './sessions-family.ts';
 export * from './sessions-again-input.ts';
 export * from './answer-tokens.ts';
 export { replaySession, type ReplayMiss, type ReplayOptions, type ReplayReport } from './sessions-replay.ts';

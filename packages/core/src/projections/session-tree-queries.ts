@@ -1,18 +1,21 @@
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import type { ParallelGroup, RunRecord, SessionTree, SpawnRef } from './session-tree.ts';
 
+/** What runs are looked for in: a tree, or a family. */
+type Runs = Pick<SessionTree, 'runs'>;
+
 /** The run of this id, or undefined. */
-export const findRun = (tree: SessionTree, runId: string): RunRecord | undefined =>
+export const findRun = (tree: Runs, runId: string): RunRecord | undefined =>
   tree.runs.find((run) => run.runId === runId);
 
 /** The runs that continue no other run of the session, in the order in which they began. */
-export function rootRuns(tree: SessionTree): RunRecord[] {
+export function rootRuns(tree: Runs): RunRecord[] {
   const known = new Set(tree.runs.map(({ runId }) => runId));
   return tree.runs.filter(({ parentRunId }) => parentRunId === null || !known.has(parentRunId));
 }
 
 /** The runs of the session that continue this one, in the order in which they began. */
-export const childRuns = (tree: SessionTree, runId: string): RunRecord[] =>
+export const childRuns = (tree: Runs, runId: string): RunRecord[] =>
   tree.runs.filter(({ parentRunId }) => parentRunId === runId);
 
 /**
@@ -30,7 +33,7 @@ export function parallelSiblings(trees: readonly SessionTree[], runId: string): 
 }
 
 /** What all runs of the session have used, those before a fork included. */
-export const totalUsage = (tree: SessionTree): Usage =>
+export const totalUsage = (tree: Runs): Usage =>
   tree.runs.reduce((usage, run) => addUsage(usage, run.usage), UNKNOWN_USAGE);
 
 /**

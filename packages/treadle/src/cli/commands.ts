@@ -99,6 +99,9 @@ export const FORK_OPTIONS = {
   ...JSON_FLAG,
 } as const satisfies OptionTable;
 
+/** The flags of `treadle sessions tree`. */
+export const TREE_OPTIONS = JSON_FLAG satisfies OptionTable;
+
 /** The flags of `treadle sessions rename`. */
 export const RENAME_OPTIONS = JSON_FLAG satisfies OptionTable;
 
@@ -161,6 +164,7 @@ export const SESSIONS_COMMANDS: readonly string[] = [
   'cost',
   'tasks',
   'search',
+  'tree',
   'fork',
   'rerun',
   'replay',

@@ -89,6 +89,7 @@ Usage:
   treadle sessions tasks ID [TASK]         what ran in the background; what a task came to; --stop ends it
   treadle sessions rewind ID [options]     files and conversation as they were before one of your messages
   treadle sessions search WORDS [options]  those in which all the words occur
+  treadle sessions tree ID                 it with its forks, branches and sub-agents, and what all of it cost
   treadle sessions fork ID [options]       another one, with its events up to one of them
   treadle sessions rerun ID ["prompt"]     a run again, or with another prompt, in a fork
   treadle sessions replay ID [options]     its runs again, with the recorded results; says what differs

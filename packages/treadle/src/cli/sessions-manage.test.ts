@@ -24,6 +24,31 @@ async function world() {
 
 const READ = { toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] };
 
+describe('treadle sessions tree', () => {
+  it('prints a session with its forks, whichever of them is named, as text and as JSON', async () => {
+    await using here = await world();
+    const root = await here.ask('First one.', 'Sunny.');
+    await here.cli('rename', root, 'The weather');
+    const { sessionId: fork } = await here.json<{ sessionId: string }>('fork', root, '--title', 'Another');
+    const { stdout } = await here.cli('tree', fork);
+    expect(stdout.split('\n')).toEqual([
+      `${root}  1 run  ?  The weather`,
+      expect.stringMatching(new RegExp(`^ {2}${fork}  fork at \\d+  0 runs  \\$0\\S*  Another$`)),
+      '',
+      '2 sessions, 1 run, ?',
+      '',
+    ]);
+    expect(await here.json('tree', root)).toMatchObject({
+      rootSessionId: root,
+      sessions: [
+        { sessionId: root, tie: { kind: 'root' }, childSessionIds: [fork], runs: [{ status: 'completed' }] },
+        { sessionId: fork, tie: { kind: 'fork', sessionId: root }, runs: [] },
+      ],
+    });
+    expect((await here.cli('tree', 'nobody')).code).not.toBe(0);
+  });
+});
+
 describe('treadle sessions rename, tag, list and search', () => {
   it('name and tag sessions, list and find them by it, as text and as JSON', async () => {
     await using here = await world();

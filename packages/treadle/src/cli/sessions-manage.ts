@@ -1,4 +1,4 @@
-import { sessionsOf, type Journal, type Sessions } from '@treadle/core';
+import { readFamily, sessionsOf, type Journal, type Sessions } from '@treadle/core';
 
 import {
   DELETE_OPTIONS,
@@ -7,6 +7,7 @@ import {
   RENAME_OPTIONS,
   SEARCH_OPTIONS,
   TAG_OPTIONS,
+  TREE_OPTIONS,
 } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT } from './exit-codes.ts';
@@ -15,6 +16,7 @@ import { helpText } from './help.ts';
 import { parseOptions, type OptionTable, type ParsedOptions } from './options.ts';
 import { plainLine } from './plain-text.ts';
 import { formatTranscript, transcriptFormat } from './sessions-transcript.ts';
+import { familyJson, familyLines } from './sessions-tree.ts';
 import { UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 
@@ -42,6 +44,7 @@ export const MANAGE_COMMANDS: Readonly<Record<string, ManageCommand>> = {
   rename: { options: RENAME_OPTIONS, usage: 'rename ID TITLE', words: [2, 2], run: rename },
   tag: { options: TAG_OPTIONS, usage: 'tag ID [TAG…]', words: [1, 33], run: tag },
   delete: { options: DELETE_OPTIONS, usage: 'delete ID…', words: [1, 1000], run: remove },
+  tree: { options: TREE_OPTIONS, usage: 'tree ID', words: [1, 1], run: tree },
   search: { options: SEARCH_OPTIONS, usage: 'search WORDS', words: [1, 100], run: search },
   export: { options: EXPORT_OPTIONS, usage: 'export ID', words: [1, 1], run: exportSession },
 };
@@ -111,6 +114,11 @@ async function remove(work: Work, options: Options): Promise<void> {
   for (const word of work.words) deleted.push(await sessionOf(work.journal, word));
   for (const sessionId of deleted) await work.sessions.remove(sessionId);
   say(work, options, { deleted }, deleted.join('\n'));
+}
+
+async function tree(work: Work, options: Options): Promise<void> {
+  const family = await readFamily(work.journal, await idOf(work));
+  say(work, options, familyJson(family), familyLines(family));
 }
 
 async function search(work: Work, options: Options): Promise<void> {
