@@ -128,9 +128,9 @@ export const METRICS: readonly Metric[] = [
     ONE,
     PAIR,
     5,
-    ratio('1,000 concurrent runs, wall', 'ms', 'wallMs', { design: 0.7 }),
-    ratio('1,000 concurrent runs, CPU', 'ms', 'cpuMs', { design: 0.7 }),
-    ratio('1,000 concurrent runs, peak memory', 'MB', 'peakMB', { design: 1 }),
+    ratio('1,000 concurrent runs, wall', 'ms', 'wallMs', { now: 0.8, design: 0.7 }),
+    ratio('1,000 concurrent runs, CPU', 'ms', 'cpuMs', { now: 0.8, design: 0.7 }),
+    ratio('1,000 concurrent runs, peak memory', 'MB', 'peakMB', { now: 1.1, design: 1 }),
   ),
   metric(
     'idle',

@@ -12,7 +12,7 @@ import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/c
 import type { Redact } from './errors/redact.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
 import { readWholeBody, responseProblem, sniff } from './response.ts';
-import type { DecoderSink, Encoder, FrameHandler, Protocol } from './protocols/protocol.ts';
+import type { Decoder, DecoderSink, Encoder, FrameHandler, FrameScanner, Protocol } from './protocols/protocol.ts';
 import { createUnknownTypes } from './unknown-types.ts';
 
 /** What all streams of one model share. */
@@ -30,6 +30,12 @@ export interface StreamSetup {
     readonly headers: Record<string, string>;
     readonly body: HttpBody;
   };
+}
+
+/** What a response is read with. */
+interface Reader {
+  readonly decoder: Decoder;
+  readonly scanner: FrameScanner;
 }
 
 type Result = IteratorResult<ModelEvent>;
@@ -169,33 +175,38 @@ export function createModelStream(setup: StreamSetup, request: ModelRequest, sig
     headers: response?.headers ?? {},
   });
 
-  const unknown = createUnknownTypes();
-  const sink: DecoderSink = {
-    event(event) {
-      if (over) return;
-      if (event.type === 'finish') {
-        const unknownTypes = unknown.counts();
-        queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
-        close();
-      } else queue.push(event);
-    },
-    error: (error) => fail(reportedError(error, error.status, facts())),
-    malformed: (message) => fail({ kind: 'network', message, retryable: true }),
-    unknown(type) {
-      if (KEEP_ALIVES.has(type)) frames--;
-      else unknown.add(type);
-    },
+  /** What reads a response, made when one comes: a thousand calls that wait for theirs have nothing to read yet. */
+  let reader: Reader | undefined;
+  const createReader = (): Reader => {
+    const unknown = createUnknownTypes();
+    const sink: DecoderSink = {
+      event(event) {
+        if (over) return;
+        if (event.type === 'finish') {
+          const unknownTypes = unknown.counts();
+          queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
+          close();
+        } else queue.push(event);
+      },
+      error: (error) => fail(reportedError(error, error.status, facts())),
+      malformed: (message) => fail({ kind: 'network', message, retryable: true }),
+      unknown(type) {
+        if (KEEP_ALIVES.has(type)) frames--;
+        else unknown.add(type);
+      },
+    };
+    const decoder = protocol.createDecoder(sink, request);
+    const onFrame: FrameHandler = (name, data, whole) => {
+      frames++;
+      decoder.frame(name, data, whole);
+    };
+    const scanner = protocol.framing(onFrame, (message) => fail({ kind: 'other', message, retryable: false }));
+    return { decoder, scanner };
   };
-  const decoder = protocol.createDecoder(sink, request);
-  const onFrame: FrameHandler = (name, data, whole) => {
-    frames++;
-    decoder.frame(name, data, whole);
-  };
-  const scanner = protocol.framing(onFrame, (message) => fail({ kind: 'other', message, retryable: false }));
 
   const bodyEnded = (): void => {
-    scanner.end();
-    decoder.end();
+    reader?.scanner.end();
+    reader?.decoder.end();
     fail({
       kind: 'network',
       message: 'The stream ended early: the connection was closed before the answer was complete.',
@@ -214,7 +225,7 @@ export function createModelStream(setup: StreamSetup, request: ModelRequest, sig
     if (over) return wake();
     if (result.done === true) return bodyEnded();
     const before = frames;
-    scanner.push(result.value);
+    reader?.scanner.push(result.value);
     if (frames !== before) rest();
     if (over && body !== undefined) {
       const remainder = body;
@@ -236,7 +247,7 @@ export function createModelStream(setup: StreamSetup, request: ModelRequest, sig
     body = undefined;
     const problem = responseProblem(known, text, protocol, facts());
     if ('error' in problem) fail(problem.error);
-    else if (!decoder.whole(problem.body)) {
+    else if (reader?.decoder.whole(problem.body) !== true) {
       fail({
         kind: 'other',
         message: `The server answered with JSON that is not a response of ${protocol.name}.`,
@@ -254,6 +265,7 @@ export function createModelStream(setup: StreamSetup, request: ModelRequest, sig
     // Left or cancelled while the headers came.
     if (over) return leaveBody();
     response = answer;
+    reader = createReader();
     waitingSince = clock.now();
     const typed = (answer.headers['content-type'] ?? '').toLowerCase().startsWith(protocol.contentType);
     if (answer.status === 200 && typed) return pull();

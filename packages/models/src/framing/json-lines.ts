@@ -5,6 +5,9 @@ const LF = 10;
 const BYTE_ORDER_MARK = 0xfeff;
 const NO_BYTES = new Uint8Array(0);
 
+/** It decodes whole lines and keeps nothing between two calls, so that one is enough for all. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /**
  * Cuts a body of newline-delimited JSON into lines, without looking into them. Blank lines are skipped; a last line
  * without a line end is delivered as not whole, because only its reader can tell whether it is complete.
@@ -19,7 +22,6 @@ export function createJsonLinesScanner(
   onProblem: (message: string) => void,
   limit: number = DEFAULT_LINE_LIMIT,
 ): FrameScanner {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let waiting = NO_BYTES;
   let waitingLength = 0;
   let started = false;

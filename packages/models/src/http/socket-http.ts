@@ -178,7 +178,8 @@ const send = (
   const cancelTimer = clock.after(firstByteTimeoutMs, () =>
     stop(transportError('TREADLE_FIRST_BYTE_TIMEOUT', `No response within ${firstByteTimeoutMs} ms.`)),
   );
-  const source: Source = {
+  /** Made when there is a response: a request that waits for one is small. */
+  const createSource = (): Source => ({
     pause() {
       if (!over) connection?.pause();
     },
@@ -190,7 +191,7 @@ const send = (
       release();
       connection?.destroy();
     },
-  };
+  });
   const attempt = (on: Connection): void => {
     connection = on;
     on.send({
@@ -198,7 +199,7 @@ const send = (
       expectsBody: request.method !== 'HEAD',
       onHead(head) {
         cancelTimer();
-        body = createBody(head, clock, idleTimeoutMs, source);
+        body = createBody(head, clock, idleTimeoutMs, createSource());
         const { status, headers } = head;
         resolve({ status, headers, body: body.queue, idleTimeoutMs });
       },

@@ -9,6 +9,11 @@ const SPACE = 32;
 const COLON = 58;
 const BYTE_ORDER_MARK = 0xfeff;
 
+/** It decodes whole lines and keeps nothing between two calls, so that one is enough for all. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+const NOTHING = new Uint8Array(0);
+
 const lastLineEnd = (bytes: Uint8Array): number => {
   // Nearly every chunk ends at the end of a line; only the others are searched.
   const last = bytes[bytes.length - 1];
@@ -48,8 +53,7 @@ export function createSseScanner(
   onProblem: (message: string) => void,
   limit: number = DEFAULT_LINE_LIMIT,
 ): FrameScanner {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let waiting = new Uint8Array(0);
+  let waiting = NOTHING;
   let waitingLength = 0;
   let skipLineFeed = false;
   let started = false;
@@ -59,7 +63,7 @@ export function createSseScanner(
 
   const stop = (): void => {
     stopped = true;
-    waiting = new Uint8Array(0);
+    waiting = NOTHING;
     waitingLength = 0;
     data = undefined;
     onProblem(`The stream has a line or an event longer than ${limit} bytes.`);
