@@ -126,7 +126,7 @@ export const METRICS: readonly Metric[] = [
     'concurrent',
     'concurrent',
     ONE,
-    PAIR,
+    WITH_CHECK,
     5,
     ratio('1,000 concurrent runs, wall', 'ms', 'wallMs', { now: 0.8, design: 0.7 }),
     ratio('1,000 concurrent runs, CPU', 'ms', 'cpuMs', { now: 0.8, design: 0.7 }),
@@ -138,6 +138,6 @@ export const METRICS: readonly Metric[] = [
     ONE,
     PAIR,
     3,
-    ratio('heap per idle session with 100 messages', 'kB', 'heapKB', { design: 1.1 }),
+    ratio('heap per idle session with 100 messages', 'kB', 'heapKB', { now: 1.2, design: 1.1 }),
   ),
 ];

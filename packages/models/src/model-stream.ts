@@ -27,7 +27,7 @@ export interface StreamSetup {
   readonly pingsResetIdleTimeout: boolean;
   prepare(request: ModelRequest): {
     readonly url: string;
-    readonly headers: Record<string, string>;
+    readonly headers: Readonly<Record<string, string>>;
     readonly body: HttpBody;
   };
 }

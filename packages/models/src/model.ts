@@ -72,6 +72,9 @@ export function wireModel(options: WireModelOptions): Model {
   const encode = protocol.createEncoder({ provider, modelId });
   let url = '';
   let path: string | undefined;
+  // Most wires send the same headers with every request; frozen, they are known by their object.
+  let wireHeaders: Readonly<Record<string, string>> | undefined;
+  let headers: Readonly<Record<string, string>> = {};
 
   const secrets = secretsOf(options.headers, options.baseUrl);
   // Made when there is something to redact: a signature differs with every request.
@@ -98,7 +101,11 @@ export function wireModel(options: WireModelOptions): Model {
         path = wire.path;
         url = withPath(options.baseUrl, path);
       }
-      return { url, headers: { ...wire.headers, ...options.headers }, body: wire.body };
+      if (wire.headers !== wireHeaders) {
+        wireHeaders = wire.headers;
+        headers = Object.freeze({ ...wireHeaders, ...options.headers });
+      }
+      return { url, headers, body: wire.body };
     },
   };
   const files = options.files?.({

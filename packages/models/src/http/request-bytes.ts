@@ -15,6 +15,8 @@ export interface RequestLine {
   readonly host: string;
   /** What an address with a user and a password is asked with; empty for others. */
   readonly authorization: string;
+  /** The last headers that were sent with it, and their text: a run sends the same ones every turn. */
+  last?: { readonly headers: HttpRequest['headers']; readonly text: string };
 }
 
 export function requestLine(method: string, url: URL): RequestLine {
@@ -39,12 +41,20 @@ const headerLine = (name: string, value: string): string => {
 /** The length is always our own; how a body is cut is nobody else's business. */
 const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-const headOf = ({ method, headers, body }: HttpRequest, line: RequestLine, length: number): string => {
+const headersText = (headers: HttpRequest['headers'], line: RequestLine): string => {
   let text = line.text;
   if (headers['host'] === undefined) text += `host: ${line.host}\r\n`;
   if (headers['connection'] === undefined) text += 'connection: keep-alive\r\n';
   if (headers['authorization'] === undefined) text += line.authorization;
   for (const name in headers) if (!OURS.has(name)) text += headerLine(name, headers[name] ?? '');
+  return text;
+};
+
+const headOf = ({ method, headers, body }: HttpRequest, line: RequestLine, length: number): string => {
+  // Only of headers that nobody can change is the text known by the object.
+  const isKnown = line.last?.headers === headers;
+  const text = isKnown && line.last !== undefined ? line.last.text : headersText(headers, line);
+  if (!isKnown && Object.isFrozen(headers)) line.last = { headers, text };
   const hasLength = body !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE');
   return hasLength ? `${text}content-length: ${length}\r\n\r\n` : `${text}\r\n`;
 };

@@ -164,6 +164,24 @@ describe('a request', () => {
     expect(await sentBy((url) => post(url, { body: '' }))).toContain('content-length: 0');
   });
 
+  it('has the headers of its own, also those that were changed since the one before', async () => {
+    let sent = '';
+    await using server = await serveBytes((socket) => {
+      socket.on('data', (bytes) => {
+        sent += bytes.toString('latin1');
+        socket.write(`${OK}\r\nok`);
+      });
+    });
+    const http = httpWith();
+    const changing: Record<string, string> = { 'x-a': '1' };
+    const frozen = Object.freeze({ 'x-a': '3' });
+    for (const headers of [changing, frozen, frozen, changing, Object.freeze({ 'x-a': '4' })]) {
+      await textOf(await http(post(server.url, { headers })));
+      changing['x-a'] = '2';
+    }
+    expect(sent.match(/x-a: \d/g)).toEqual(['x-a: 1', 'x-a: 3', 'x-a: 3', 'x-a: 2', 'x-a: 4']);
+  });
+
   it.each<[Partial<HttpRequest>, string]>([
     [{ headers: { 'x-a: b\r\nx-c': 'd' } }, 'ERR_INVALID_HTTP_TOKEN'],
     [{ headers: { 'x-a': 'key-1\nx-c: d' } }, 'ERR_INVALID_CHAR'],

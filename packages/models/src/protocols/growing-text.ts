@@ -78,7 +78,22 @@ export function gathered(pieces: readonly Piece[]): readonly Uint8Array[] {
   return chunks;
 }
 
+/** Copied once where all is ASCII, which takes as many bytes as characters. */
 const joined = (pieces: readonly Piece[]): Uint8Array => {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    const next = at + piece.length;
+    if (typeof piece !== 'string') bytes.set(piece, at);
+    else if (encoder.encodeInto(piece, bytes.subarray(at, next)).read < piece.length) return joinedAnyText(pieces);
+    at = next;
+  }
+  return bytes;
+};
+
+const joinedAnyText = (pieces: readonly Piece[]): Uint8Array => {
   const encoded = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece));
   const [first] = encoded;
   if (first !== undefined && encoded.length === 1) return first;
