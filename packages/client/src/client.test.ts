@@ -155,6 +155,18 @@ describe('what waits', () => {
   });
 });
 
+it('a run may be offered tools that run here, and that its agent doesn’t have', async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: 'set_colour', arguments: { colour: 'red' } }] }, 'It is red.']);
+  const { client } = await connected(defineAgent({ model }), { offeredTools: true });
+  const session = await client.createSession();
+  const colours: unknown[] = [];
+  const { text } = await session.run('Make it red.', {
+    clientTools: [{ name: 'set_colour', description: 'Colours the page.', parameters: { type: 'object' } }],
+    tools: { set_colour: ({ colour }) => void colours.push(colour) },
+  });
+  expect([text, colours]).toEqual(['It is red.', ['red']]);
+});
+
 it('background tasks are listed, read and stopped', async () => {
   const build = defineTool({
     name: 'build',

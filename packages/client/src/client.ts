@@ -216,8 +216,9 @@ export function createClient(options: ClientOptions): Client {
       await post(`${at}${path}`, body);
     };
     const start = async (asked: object, run: RunOptions): Promise<RunOutcome> => {
-      const { metadata, key = newKey(), signal } = run;
-      const body = { ...asked, ...(metadata === undefined ? {} : { metadata }) };
+      const { metadata, clientTools, key = newKey(), signal } = run;
+      const tools = clientTools === undefined ? {} : { clientTools };
+      const body = { ...asked, ...tools, ...(metadata === undefined ? {} : { metadata }) };
       const { inputSeq } = await http.json<{ inputSeq: number }>('POST', `${at}/runs`, { body, key, signal });
       return followRun(http, id, inputSeq, run);
     };

@@ -1,4 +1,4 @@
-import type { JsonObject, PendingCall, RunEnd, ToolResultContent, TreadleEvent } from '@treadle/core';
+import type { JsonObject, OfferedTool, PendingCall, RunEnd, ToolResultContent, TreadleEvent } from '@treadle/core';
 import { ClientError } from './error.ts';
 import type { Http } from './http.ts';
 import { streamSession, type Snapshot } from './stream.ts';
@@ -33,6 +33,8 @@ export interface FollowOptions {
 
 export interface RunOptions extends FollowOptions {
   readonly metadata?: JsonObject;
+  /** Tools that the agent doesn't have, and this run does, where the server takes them: those of `tools` answer them. */
+  readonly clientTools?: readonly OfferedTool[];
   /** The key under which the server counts this prompt once. Default: a new one. */
   readonly key?: string;
 }

@@ -10,7 +10,7 @@ function answering(...answers: readonly (() => Response | Promise<Response>)[]) 
     url: 'http://server.test/',
     token: 'token-of-the-client',
     fetch: async (input, init) => {
-      asked.push({ url: String(input), lastId: new Headers(init?.headers).get('last-event-id') });
+      asked.push({ url: new Request(input).url, lastId: new Headers(init?.headers).get('last-event-id') });
       const next = left.shift();
       if (!next) throw new TypeError('The server is gone.');
       return next();

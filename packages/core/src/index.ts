@@ -48,6 +48,8 @@ export { secretGuard, type SecretGuard, type SecretGuardOptions } from './secret
 export * from './tools/tool.ts';
 export * from './tools/access.ts';
 export * from './tools/define.ts';
+export { checkOffered } from './tools/check-offered.ts';
+export type { OfferedTool } from './tools/offered-tool.ts';
 export type { FromJsonSchema, ToolArguments, ToolParameters } from './tools/define-types.ts';
 export type { StandardSchema, StandardResult, StandardIssue } from './tools/standard-schema.ts';
 export { compileSchema, validateJson, type SchemaCheck } from './tools/validate.ts';

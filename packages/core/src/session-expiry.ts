@@ -1,4 +1,5 @@
 import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
+import { agentOfRun } from './loop/offered-tools.ts';
 import { plan } from './loop/plan.ts';
 import { isTooLate } from './loop/plan-answers.ts';
 import type { CallState } from './loop/state.ts';
@@ -30,7 +31,8 @@ export function resumeSession(parts: SessionParts): Run {
 
 /** Whether there is something to do that nobody has to answer first. */
 export const canGoOn = (parts: SessionParts): boolean =>
-  plan(parts.state, parts.agent, parts.clock.now()).type !== 'idle' || overdue(parts).length > 0;
+  plan(parts.state, agentOfRun(parts.agent, parts.state), parts.clock.now()).type !== 'idle' ||
+  overdue(parts).length > 0;
 
 /** Calls whose sub-agents wait for an answer that would come too late. */
 function overdue(parts: SessionParts): CallState[] {

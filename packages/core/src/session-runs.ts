@@ -10,6 +10,7 @@ import type { Hub } from './loop/hub.ts';
 import type { ChildRunner } from './subagents/child.ts';
 import { endSession } from './loop/hook-observers.ts';
 import type { SessionSource } from './loop/question.ts';
+import { agentOfRun } from './loop/offered-tools.ts';
 import { plan } from './loop/plan.ts';
 import { waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
@@ -21,6 +22,8 @@ import { checkUpdates, isFileUpdate, type PermissionUpdate } from './permissions
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 import type { TaskDesk } from './tasks/desk.ts';
+import { checkOffered } from './tools/check-offered.ts';
+import type { OfferedTool } from './tools/offered-tool.ts';
 import type { Titler } from './titles/titler.ts';
 import type { SessionMoney } from './session-money.ts';
 import { createRun, type Run, type RunControl } from './run.ts';
@@ -80,6 +83,7 @@ export interface Expiry {
 export interface Extra {
   readonly metadata?: JsonObject;
   readonly limits?: Partial<Limits>;
+  readonly clientTools?: readonly OfferedTool[];
   readonly continuation?: Continuation;
 }
 
@@ -87,6 +91,7 @@ export interface KeptExtra {
   readonly continuation?: Continuation;
   readonly metadata?: JsonObject;
   readonly limits?: LimitsData;
+  readonly clientTools?: readonly OfferedTool[];
 }
 
 /** Does something with the state when nobody else does. */
@@ -130,19 +135,17 @@ export function continueRun(parts: SessionParts, continuation: Continuation, ext
 }
 
 /** What goes into the log must be what comes out of it. */
-export function checkedExtra({ metadata, limits, continuation }: Extra): KeptExtra {
-  if (continuation !== undefined) {
-    const others = { ...(metadata === undefined ? {} : { metadata }), ...(limits === undefined ? {} : { limits }) };
-    return { ...checkedExtra(others), continuation };
-  }
-  if (limits !== undefined) {
-    checkLimits(limits);
-    return { ...checkedExtra(metadata === undefined ? {} : { metadata }), limits: limitChanges(limits) };
-  }
-  if (metadata === undefined) return {};
-  const json = asJson(metadata);
-  if (json && isJsonObject(json.value)) return { metadata: json.value };
-  throw new TreadleError('invalid_definition', 'The metadata of a run must be a JSON object.');
+export function checkedExtra({ metadata, limits, continuation, clientTools }: Extra): KeptExtra {
+  if (limits !== undefined) checkLimits(limits);
+  const json = metadata === undefined ? undefined : asJson(metadata)?.value;
+  if (metadata !== undefined && (json === undefined || !isJsonObject(json)))
+    throw new TreadleError('invalid_definition', 'The metadata of a run must be a JSON object.');
+  return {
+    ...(json === undefined ? {} : { metadata: json as JsonObject }),
+    ...(limits === undefined ? {} : { limits: limitChanges(limits) }),
+    ...(clientTools === undefined || clientTools.length === 0 ? {} : { clientTools: checkOffered(clientTools) }),
+    ...(continuation === undefined ? {} : { continuation }),
+  };
 }
 
 export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {
@@ -179,7 +182,12 @@ export async function tidyUp(parts: SessionParts): Promise<void> {
   if (parts.active) return;
   await inTurn(parts, async () => {
     await foldNews(parts);
-    if (parts.active || hasWork(parts) || plan(parts.state, parts.agent, parts.clock.now()).type === 'idle') return;
+    if (
+      parts.active ||
+      hasWork(parts) ||
+      plan(parts.state, agentOfRun(parts.agent, parts.state), parts.clock.now()).type === 'idle'
+    )
+      return;
     await driveHere(parts, () => Promise.resolve(), CLOSED_INPUT);
   });
 }

@@ -26,6 +26,7 @@ import { conversationOf } from './messages/conversation.ts';
 import type { Message } from './messages/message.ts';
 import type { PermissionUpdate } from './permissions/updates.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
+import type { OfferedTool } from './tools/offered-tool.ts';
 import { randomIds, type Ids } from './ports/ids.ts';
 import type { Run } from './run.ts';
 import { answerApproval, type ApprovalAnswer } from './session-answers.ts';
@@ -83,6 +84,11 @@ export interface RunOptions {
    * on with `continue()`, with more room or the same.
    */
   readonly limits?: Partial<Limits>;
+  /**
+   * Tools that run where the answers of this run go, besides the agent's client tools: a model may call them in this run and
+   * no other. One that has the name of a tool of the agent's is left out.
+   */
+  readonly clientTools?: readonly OfferedTool[];
 }
 
 /** One log, and the runs on it. */

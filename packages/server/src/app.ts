@@ -21,6 +21,7 @@ import type { StreamFormat } from './encoders/encoder.ts';
 import { nativeFormat } from './encoders/native.ts';
 import { checkServerLimits, type ServerLimits } from './limits.ts';
 import { createLog, errorField, type LogRecord } from './log.ts';
+import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.ts';
 import { describeApi } from './openapi.ts';
 import type { ServerParts } from './parts.ts';
 import { problemResponse, RequestError } from './problem.ts';
@@ -56,6 +57,12 @@ export interface ServerOptions {
   readonly redactor?: Redactor;
   /** Takes the server's log. Default: nothing is logged. */
   readonly log?: (record: LogRecord) => void;
+  /**
+   * Lets clients offer tools that they run themselves, for one run at a time: AG-UI's `tools`, and `clientTools` of the API.
+   * They never take the place of an agent's own tool, and its permission rules hold for them. Default: what they offer is
+   * passed over, and an agent has the tools that it was defined with.
+   */
+  readonly offeredTools?: true | OfferedToolsOptions;
   /**
    * Makes answer tokens, by which whoever has one answers one question and nothing else (`POST /v1/answers`). All processes
    * that serve the same journal have the same key. Default: none are made.
@@ -146,6 +153,7 @@ export function createServer(options: ServerOptions): AgentServer {
     batch,
     shared: createShared(batch),
     replays: new Map(),
+    offeredTools: checkOfferedOptions(options.offeredTools),
     answerTokens: options.answerTokens ? createAnswerTokens({ ...options.answerTokens, clock }) : null,
     limits,
     log,

@@ -5,6 +5,7 @@ import type { Log } from './log.ts';
 import type { Authenticate } from './security/tokens.ts';
 import type { OriginRules } from './security/origin.ts';
 import type { RateLimiter } from './security/rate.ts';
+import type { OfferedToolsOptions } from './offered-tools.ts';
 import type { Replays } from './replays.ts';
 import type { States } from './states.ts';
 import type { Batch } from './streams/batch.ts';
@@ -29,6 +30,8 @@ export interface ServerParts {
   readonly batch: Batch;
   readonly shared: Shared;
   readonly replays: Replays;
+  /** Null where clients offer none. */
+  readonly offeredTools: Required<OfferedToolsOptions> | null;
   /** Null where none are made. */
   readonly answerTokens: AnswerTokens | null;
   readonly limits: ServerLimits;

@@ -11,6 +11,7 @@ import type { BranchesEnded, BranchesStarted } from './branches.ts';
 import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
 import type { TaskEnd } from '../tasks/control.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { Continuation, SessionInput } from './inputs.ts';
 import type { InRun, InTurn } from './places.ts';
 import type { PendingCall, ToolEvent } from './tool-events.ts';
@@ -128,6 +129,8 @@ export type DurableEventBody =
       readonly metadata?: JsonObject;
       /** Limits of this run that differ from the agent's. */
       readonly limits?: LimitsData;
+      /** Tools that this run's client runs, besides those of the agent. */
+      readonly clientTools?: readonly OfferedTool[];
       /** The input it answers. */
       readonly inputSeq: number;
     })

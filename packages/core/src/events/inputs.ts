@@ -5,6 +5,7 @@ import type { ToolResultContent, UserContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { PermissionUpdate } from '../permissions/updates.ts';
 import type { LimitsData } from '../limits/limits.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
 
 /** How a run relates to what was before it in its session. */
 export type Continuation =
@@ -31,12 +32,15 @@ export type SessionInput =
       readonly metadata?: JsonObject;
       /** Limits of this run that differ from the agent's. */
       readonly limits?: LimitsData;
+      /** Tools that this run's client runs, besides those of the agent. */
+      readonly clientTools?: readonly OfferedTool[];
     }
   | {
       readonly type: 'continue';
       readonly continuation: Continuation;
       readonly metadata?: JsonObject;
       readonly limits?: LimitsData;
+      readonly clientTools?: readonly OfferedTool[];
     }
   | { readonly type: 'steering'; readonly message: InputMessage }
   | { readonly type: 'follow_up'; readonly message: InputMessage }

@@ -19,6 +19,7 @@ import { createInterrupt, type Interrupt } from './interrupt.ts';
 import { ledgerSettlements, type LedgerSettlements } from './ledger-settlements.ts';
 import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
+import { agentOfRun } from './offered-tools.ts';
 import { nextInput, plan } from './plan.ts';
 import type { SessionSource } from './question.ts';
 import type { SnapshotKeeper } from './snapshot-keeper.ts';
@@ -146,11 +147,14 @@ function contextOf(
   settlements: LedgerSettlements | null,
 ): PerformContext {
   const ledgerHeard = (): Promise<void> => settlements?.done() ?? Promise.resolve();
-  const { state, agent, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks, blobs } = options;
+  const { state, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks, blobs } = options;
   const readHistory = (handle: string): Promise<Message[]> =>
     readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
   return {
-    agent,
+    // The open run's client may offer tools of its own.
+    get agent() {
+      return agentOfRun(options.agent, state);
+    },
     state,
     log,
     clock,
@@ -169,7 +173,7 @@ function contextOf(
 }
 
 async function work(options: DriveOptions, context: PerformContext): Promise<void> {
-  const { state, agent, input } = options;
+  const { state, input } = options;
   const { log, interrupt } = context;
   let stopDeadline = (): void => {};
   let timedRun: string | undefined;
@@ -178,6 +182,7 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       if (interrupt.reason === 'lost') throw lostClaim(state);
       // Who it was handed over to begins a drive of its own.
       if (state.drivenBy !== options.drivenBy) return;
+      const { agent } = context;
       const step = plan(state, agent, timeOf(options, interrupt));
       if (step.type === 'idle') return;
       // What was to be cut short is over, and whatever comes next has its own time.

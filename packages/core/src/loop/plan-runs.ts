@@ -51,6 +51,7 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
       startedBy,
       ...(asked?.metadata === undefined ? {} : { metadata: asked.metadata }),
       ...(asked?.limits === undefined ? {} : { limits: asked.limits }),
+      ...(asked?.clientTools === undefined ? {} : { clientTools: asked.clientTools }),
       inputSeq: seq,
     },
     messages: withWarnings(

@@ -201,6 +201,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     continuation: event.continuation,
     startedBy: event.startedBy,
     metadata: event.metadata ?? null,
+    ...(event.clientTools === undefined ? {} : { clientTools: event.clientTools }),
     startedSeq: event.seq,
     inputSeq: event.inputSeq,
     promptAdded: 0,

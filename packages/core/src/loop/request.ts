@@ -8,18 +8,18 @@ import type { SessionState } from './state.ts';
 export const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';
 
 /** Lists made so far, so that a wire still serialises each once. */
-const offered = new WeakMap<SessionPermissions, readonly ToolDefinition[]>();
+const offered = new WeakMap<SessionPermissions, { readonly agent: Agent; readonly tools: readonly ToolDefinition[] }>();
 
 /** The tools the model is told of: not those that the session's own rules deny altogether. */
 function offeredTools({ permissions }: SessionState, agent: Agent): readonly ToolDefinition[] {
   if (permissions === null) return agent.toolDefinitions;
   const known = offered.get(permissions);
-  if (known) return known;
+  if (known?.agent === agent) return known.tools;
   const { removed } = policyOf(agent.permissions, permissions);
   const before = agent.permissions.removed;
   const isSame = removed.size === before.size && [...removed].every((name) => before.has(name));
   const tools = isSame ? agent.toolDefinitions : toolDefinitions(agent.tools.values(), removed);
-  offered.set(permissions, tools);
+  offered.set(permissions, { agent, tools });
   return tools;
 }
 

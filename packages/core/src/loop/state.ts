@@ -14,6 +14,7 @@ import type { AssistantMessage, Message, ToolResultMessage } from '../messages/m
 import type { SessionPermissions } from '../permissions/updates.ts';
 import type { Slot } from '../output/turn-context.ts';
 import type { TaskTable } from '../tasks/task.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
@@ -128,6 +129,8 @@ export interface RunState {
   readonly startedBy: 'user' | 'subAgent';
   /** What the caller said of it. */
   readonly metadata: JsonObject | null;
+  /** Present where its client offers tools of its own. */
+  readonly clientTools?: readonly OfferedTool[];
   /** Sequence number of its `run_started`. */
   readonly startedSeq: number;
   /** The input that started it, and how many of that input's messages are in the history. */

@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { isDurable, memoryJournal, type DurableEvent, type JsonObject, type TreadleEvent, type Usage } from '@treadle/core';
+import {
+  isDurable,
+  memoryJournal,
+  type DurableEvent,
+  type JsonObject,
+  type TreadleEvent,
+  type Usage,
+} from '@treadle/core';
 import { EventSource } from 'eventsource';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -112,7 +119,9 @@ describe('the native format', () => {
 it('/generate-code gives a `ws` client the text and the calls that the library gives; usage it has none', async () => {
   const conversation = await playConversation();
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.close();
+  });
   await once(server, 'listening');
   server.on('connection', (socket) => {
     const { sessionId, runId, drives } = conversation;

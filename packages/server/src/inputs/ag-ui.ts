@@ -4,19 +4,11 @@ import {
   type ClientToolResult,
   type JsonObject,
   type JsonValue,
+  type OfferedTool,
   type UserContent,
 } from '@treadle/core';
 import type { AgUiRequest } from '../encoders/ag-ui.ts';
-import {
-  fileBlock,
-  invalid,
-  listAt,
-  objectAt,
-  textAt,
-  type ApprovalDecision,
-  type ClientTurn,
-  type OfferedTool,
-} from './client-turn.ts';
+import { fileBlock, invalid, listAt, objectAt, textAt, type ApprovalDecision, type ClientTurn } from './client-turn.ts';
 
 /**
  * Reads AG-UI's `RunAgentInput`, the messages being all of the conversation: what the user said after the last message of the
@@ -89,9 +81,11 @@ function decision(value: unknown, path: string): ApprovalDecision {
 
 function offeredTool(value: unknown, path: string): OfferedTool {
   const { name, description, parameters } = objectAt(value, path);
+  const called = textAt(name, `${path}.name`);
   return {
-    name: textAt(name, `${path}.name`),
-    description: typeof description === 'string' ? description : '',
+    name: called,
+    // A model chooses by it; the name is better than nothing.
+    description: typeof description === 'string' && description.trim() !== '' ? description : called,
     parameters: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
   };
 }

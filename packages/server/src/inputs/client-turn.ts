@@ -1,4 +1,11 @@
-import { isJsonObject, TreadleError, type ClientToolResult, type JsonObject, type UserContent } from '@treadle/core';
+import {
+  isJsonObject,
+  TreadleError,
+  type ClientToolResult,
+  type JsonObject,
+  type OfferedTool,
+  type UserContent,
+} from '@treadle/core';
 
 /** What a request of a chat protocol asks of a session, whichever protocol it is. */
 export interface ClientTurn {
@@ -23,14 +30,6 @@ export interface ApprovalDecision {
   readonly approvalId: string;
   readonly decision: 'approve' | 'deny';
   readonly message?: string;
-}
-
-/** A tool that runs at the client. */
-export interface OfferedTool {
-  readonly name: string;
-  readonly description: string;
-  /** A JSON Schema of an object. */
-  readonly parameters: JsonObject;
 }
 
 /** An error that names the place in the request. */

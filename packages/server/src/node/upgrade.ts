@@ -6,7 +6,7 @@ import { SESSION_ID } from '../operations/sessions.ts';
 import type { ServerParts } from '../parts.ts';
 import { problemOf, RequestError } from '../problem.ts';
 import { admitStream, connect, formatOf, positionAfter } from '../routes/stream.ts';
-import { checkAccess, checkOrigin, identify } from '../security/admit.ts';
+import { checkAccess, checkOrigin, checkReadable, identify } from '../security/admit.ts';
 import { rateLimiter } from '../security/rate.ts';
 import { bearerOf, type Principal } from '../security/tokens.ts';
 import { socketSink } from '../streams/socket-sink.ts';
@@ -80,7 +80,7 @@ export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]): 
 async function sessionStream(parts: ServerParts, principal: Principal, url: URL): Promise<(socket: WebSocket) => void> {
   const sessionId = STREAM_PATH.exec(url.pathname)?.[1] ?? '';
   if (!SESSION.test(sessionId)) throw new RequestError('not_found', 'There is no WebSocket here.');
-  checkAccess(principal, 'read', sessionId);
+  await checkReadable(parts, principal, sessionId);
   const format = formatOf(parts, url.searchParams.get('format'));
   const from = await positionAfter(parts, sessionId, url.searchParams.get('after'));
   admitStream(parts, principal);

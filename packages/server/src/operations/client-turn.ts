@@ -53,7 +53,7 @@ export async function takeTurn(
     );
   }
   if (turn.regenerate && known && known.run === null) await replaceHistory(parts, ask, turn.history);
-  const { inputSeq } = await startRun(parts, ask, { input: turn.prompt });
+  const { inputSeq } = await startRun(parts, ask, { input: turn.prompt, clientTools: turn.tools });
   return { sessionId, afterSeq: inputSeq - 1, scope: oneRun({ inputSeq }) };
 }
 

@@ -8,12 +8,14 @@ import {
   type Limits,
   type LimitsData,
   type MessageInput,
+  type OfferedTool,
   type SessionInput,
   type SessionState,
   type UserInput,
 } from '@treadle/core';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
+import { takeOffered } from './offered-tools.ts';
 import { post, type Accepted, type Ask } from './post.ts';
 import { agentIdOf } from './sessions.ts';
 import { hasOpenTasks } from './tasks.ts';
@@ -23,6 +25,8 @@ export interface RunRequest {
   /** Goes on with the conversation as it is, instead of a prompt. */
   readonly continue?: boolean;
   readonly metadata?: JsonObject;
+  /** Tools that this run's client runs, where the server takes them. */
+  readonly clientTools?: readonly OfferedTool[];
   /** May be lower than the agent's, not higher. */
   readonly limits?: Partial<Limits>;
 }
@@ -60,7 +64,8 @@ export async function startRun(parts: ServerParts, ask: Ask, request: RunRequest
   if ((input === undefined) === (request.continue !== true)) {
     throw new RequestError('bad_request', 'Give either `input`, or `continue: true`.');
   }
-  const extra = runExtra(agent, request);
+  const clientTools = takeOffered(parts, agent, request.clientTools);
+  const extra = { ...runExtra(agent, request), ...(clientTools.length === 0 ? {} : { clientTools }) };
   const asked: SessionInput =
     input === undefined
       ? { type: 'continue', continuation: { kind: 'default' }, ...extra }

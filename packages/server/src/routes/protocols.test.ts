@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HttpAgent } from '@ag-ui/client';
-import { memoryJournal } from '@treadle/core';
+import { defineTool, memoryJournal } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
@@ -127,6 +127,88 @@ describe('an agent of AG-UI', () => {
     await agent.runAgent({ resume }, subscriber);
     expect(outcomes.map(({ type }) => type)).toEqual(['success', 'interrupt', 'success']);
     expect(agent.messages.at(-1)).toMatchObject({ role: 'assistant', content: FINAL_ANSWER });
+  });
+});
+
+describe('tools that a client of AG-UI offers', () => {
+  const colour = {
+    name: 'set_colour',
+    description: 'Colours the page.',
+    parameters: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
+  };
+  const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen by the server' });
+  const scripted = () =>
+    scriptedModel(({ messages, tools }) => {
+      const results = messages.filter(({ role }) => role === 'tool').length;
+      if (results > 0) return 'It is red.';
+      return tools.some(({ name }) => name === 'set_colour')
+        ? { toolCalls: [{ name: 'look' }, { name: 'set_colour', arguments: { colour: 'red' } }] }
+        : 'I have no such tool.';
+    });
+  const clientOf = (server: TestServer) =>
+    new HttpAgent({
+      url: `${server.url}/v1/ag-ui`,
+      threadId: 'thread1',
+      headers: authorization(server),
+      initialMessages: [{ id: randomUUID(), role: 'user', content: 'Make it red.' }],
+    });
+
+  it('are called in the browser, and their results taken by any process', async () => {
+    const journal = memoryJournal();
+    const options = { journal, offeredTools: true } as const;
+    const here = await startServer({ model: scripted(), tools: [look] }, { ...options, owner: 'here' });
+    const client = clientOf(here);
+    // Under the name of the server's own tool nothing of the client's is called.
+    await client.runAgent({ tools: [colour, { ...colour, name: 'look', description: 'Mine.' }] });
+    const [said] = client.messages.flatMap((message) =>
+      message.role === 'assistant'
+        ? [(message.toolCalls ?? []).map(({ id, function: { name } }) => ({ id, name }))]
+        : [],
+    );
+    expect(said?.map(({ name }) => name)).toEqual(['look', 'set_colour']);
+    const answered = client.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
+    expect(answered).toEqual(['seen by the server']);
+    client.addMessage({ id: randomUUID(), role: 'tool', toolCallId: said?.[1]?.id ?? '', content: 'done' });
+
+    const there = await startServer({ model: scripted(), tools: [look] }, { ...options, owner: 'there' });
+    const second = new HttpAgent({
+      url: `${there.url}/v1/ag-ui`,
+      threadId: 'thread1',
+      headers: authorization(there),
+      initialMessages: client.messages,
+    });
+    await second.runAgent({ tools: [colour] });
+    expect(second.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It is red.' });
+  });
+
+  it('are passed over by a server that takes none, and those that it does not accept', async () => {
+    const strict = await startServer({ model: scripted(), tools: [look] });
+    const first = clientOf(strict);
+    await first.runAgent({ tools: [colour] });
+    expect(first.messages.at(-1)).toMatchObject({ content: 'I have no such tool.' });
+    const choosy = await startServer(
+      { model: scripted(), tools: [look] },
+      { offeredTools: { accept: ({ name }) => name.startsWith('ui_') } },
+    );
+    const second = clientOf(choosy);
+    await second.runAgent({ tools: [colour] });
+    expect(second.messages.at(-1)).toMatchObject({ content: 'I have no such tool.' });
+  });
+
+  it('are refused when they are too many, too big, or no tools', async () => {
+    const server = await startServer(
+      { model: scripted(), tools: [look] },
+      { offeredTools: { maxTools: 2, maxBytes: 1000 } },
+    );
+    const post = async (...tools: readonly object[]) => {
+      const messages = [{ id: 'u', role: 'user', content: 'Make it red.' }];
+      const response = await server.call('POST', '/v1/ag-ui', { threadId: 'thread1', runId: 'r', messages, tools });
+      return ((await response.json()) as { code: string }).code;
+    };
+    expect(await post(colour, { ...colour, name: 'a' }, { ...colour, name: 'b' })).toBe('bad_request');
+    expect(await post({ ...colour, description: 'x'.repeat(1000) })).toBe('too_large');
+    expect(await post({ ...colour, parameters: { $ref: 'https://elsewhere.test/schema' } })).toBe('invalid_definition');
+    expect(await post(colour, colour)).toBe('invalid_definition');
   });
 });
 

@@ -45,6 +45,16 @@ export const run: JsonSchema = {
   type: 'object',
   properties: {
     input: { ...userInput, description: 'A text, blocks, or messages.' },
+    clientTools: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { name: text, description: text, parameters: object },
+        required: ['name', 'description', 'parameters'],
+        additionalProperties: false,
+      },
+      description: 'Tools that you run yourself, in this run. Passed over where the server takes none.',
+    },
     continue: { type: 'boolean', description: 'Go on with the conversation as it is, without a prompt.' },
     metadata: object,
     limits: runLimits,

@@ -5,7 +5,7 @@ import { errorField } from '../log.ts';
 import { SESSION_ID } from '../operations/sessions.ts';
 import type { ServerParts } from '../parts.ts';
 import { problemResponse, RequestError } from '../problem.ts';
-import { checkAccess, checkOrigin, identify, identifyAnswer, tokenOf } from '../security/admit.ts';
+import { checkAccess, checkOrigin, checkReadable, identify, identifyAnswer, tokenOf } from '../security/admit.ts';
 import type { NodeResponse } from '../streams/response-sink.ts';
 import type { Call, Route } from './route.ts';
 
@@ -66,7 +66,8 @@ async function admitCall(
   // What no id can be is in no log, and comes into no file's name.
   if (sessionId !== undefined && !SESSION.test(sessionId))
     throw new RequestError('not_found', 'There is no such session.');
-  checkAccess(principal, route.access === 'read' ? 'read' : 'write', sessionId);
+  if (sessionId !== undefined && route.access === 'read') await checkReadable(parts, principal, sessionId);
+  else checkAccess(principal, route.access === 'read' ? 'read' : 'write', sessionId);
   const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
   return {
     parts,

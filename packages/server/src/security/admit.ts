@@ -1,4 +1,4 @@
-import { TreadleError } from '@treadle/core';
+import { TreadleError, type Journal } from '@treadle/core';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { hostProblem, originProblem } from './origin.ts';
@@ -70,6 +70,37 @@ export function checkAccess(principal: Principal, access: 'read' | 'write', sess
   if (access === 'write' && principal.readOnly === true) {
     throw new RequestError('forbidden', 'This token may only read.');
   }
+}
+
+/**
+ * As `checkAccess` for reading, and besides: who may see what an agent does may see what its sub-agents do, at any depth, in
+ * their own sessions. What those wait for is answered at the top.
+ */
+export async function checkReadable(parts: ServerParts, principal: Principal, sessionId: string): Promise<void> {
+  if (!(await isBelowSeen(parts, principal, sessionId))) checkAccess(principal, 'read', sessionId);
+}
+
+async function isBelowSeen({ journal }: ServerParts, principal: Principal, sessionId: string): Promise<boolean> {
+  if (maySee(principal, sessionId)) return false;
+  let above: string | undefined = sessionId;
+  for (let depth = 0; above !== undefined && depth < DEEPEST; depth += 1) {
+    above = await parentOf(journal, above);
+    if (above !== undefined && maySee(principal, above)) return true;
+  }
+  return false;
+}
+
+/** As far up as is looked: no tree of agents is that deep. */
+const DEEPEST = 32;
+
+async function parentOf(journal: Journal, sessionId: string): Promise<string | undefined> {
+  try {
+    for await (const event of journal.read(sessionId, 1))
+      return event.type === 'session_created' ? event.spawnedBy?.sessionId : undefined;
+  } catch (error) {
+    if (!(error instanceof TreadleError) || error.code !== 'session_not_found') throw error;
+  }
+  return undefined;
 }
 
 /** The token of a request. It is never taken from its URL, which ends up in logs. */

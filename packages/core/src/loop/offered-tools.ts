@@ -1,0 +1,39 @@
+import type { Agent } from '../agent.ts';
+import type { ToolDefinition } from '../model/model.ts';
+import { toolsUnder } from '../permissions/permissions.ts';
+import { clientTool } from '../tools/check-offered.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { SessionState } from './state.ts';
+
+/** Agents with offered tools, by the list of these: it is the same for all of a run. */
+const made = new WeakMap<readonly OfferedTool[], { readonly of: Agent; readonly agent: Agent }>();
+
+/**
+ * The agent as the open run has it: with the tools that the run's client offers. The agent's own tools stay what they are,
+ * whatever is offered under their names, and its rules hold for the others as for its own.
+ */
+export function agentOfRun(agent: Agent, { run }: SessionState): Agent {
+  const offered = run?.clientTools;
+  if (offered === undefined) return agent;
+  const known = made.get(offered);
+  if (known?.of === agent) return known.agent;
+  const extended = withOffered(agent, offered);
+  made.set(offered, { of: agent, agent: extended });
+  return extended;
+}
+
+function withOffered(agent: Agent, offered: readonly OfferedTool[]): Agent {
+  const added = offered.filter(({ name }) => !agent.tools.has(name)).map(clientTool);
+  const { permissions } = agent;
+  const all = [...permissions.tools, ...added];
+  const under = toolsUnder(all, permissions.mode, permissions.rules);
+  const definitions = added
+    .filter(({ name }) => !under.removed.has(name))
+    .map(({ name, description, parameters }): ToolDefinition => ({ name, description, parameters }));
+  return Object.freeze({
+    ...agent,
+    tools: new Map([...agent.tools, ...added.map((tool) => [tool.name, tool] as const)]),
+    toolDefinitions: Object.freeze([...agent.toolDefinitions, ...definitions]),
+    permissions: Object.freeze({ ...permissions, tools: all, ...under }),
+  });
+}
