@@ -122,7 +122,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     async claim(sessionId, owner) {
       const taken = await run((sql) => takeLease(sql, schema, leasing, sessionId, owner));
       held.set(sessionId, taken);
-      let released = false;
+      let isReleased = false;
       return {
         sessionId,
         epoch: taken.epoch,
@@ -130,8 +130,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
         leaseMs,
         renew: () => run((sql) => renewLease(sql, schema, leasing, taken)),
         async release() {
-          if (released || closed) return;
-          released = true;
+          if (isReleased || closed) return;
+          isReleased = true;
           if (held.get(sessionId) === taken) held.delete(sessionId);
           await run((sql) => releaseLease(sql, schema, taken));
         },

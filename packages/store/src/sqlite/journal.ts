@@ -55,7 +55,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
     throw new TreadleError('invalid_definition', 'sqliteJournal needs the path of a file. In memory: memoryJournal().');
   const leasing = { clock, processes, leaseMs: options.leaseMs ?? 30_000 };
   const watchers = createWatchers(clock, pollMs);
-  const held = new Set<Taken>();
+  const held = new Map<string, Taken>();
   let closed = false;
   let closing: Promise<void> | undefined;
   let store: Store | undefined;
@@ -84,7 +84,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
 
   async function shut(): Promise<void> {
     if (store) {
-      for (const taken of held) {
+      for (const taken of held.values()) {
         await run((ready) => releaseLease(ready, taken)).catch(() => {
           // It lapses by itself, or with this process.
         });
@@ -99,7 +99,8 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
     create: (sessionId, first, fork) => run((ready) => createSession(ready, sessionId, first, fork)),
     async claim(sessionId, owner) {
       const taken = await run((ready) => takeLease(ready, leasing, sessionId, owner));
-      held.add(taken);
+      held.set(sessionId, taken);
+      let isReleased = false;
       return {
         sessionId,
         epoch: taken.epoch,
@@ -107,13 +108,17 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
         leaseMs: leasing.leaseMs,
         renew: () => run((ready) => renewLease(ready, leasing, taken)),
         async release() {
-          if (held.delete(taken) && !closed) await run((ready) => releaseLease(ready, taken));
+          if (isReleased || closed) return;
+          isReleased = true;
+          if (held.get(sessionId) === taken) held.delete(sessionId);
+          await run((ready) => releaseLease(ready, taken));
         },
       };
     },
     async append(sessionId, epoch, expectedSeq, events) {
       const texts = events.map((event) => JSON.stringify(event));
-      const outcome = await run((ready) => appendEvents(ready, sessionId, epoch, expectedSeq, events, texts));
+      const append = { name: sessionId, session: held.get(sessionId)?.session, epoch, expected: expectedSeq };
+      const outcome = await run((ready) => appendEvents(ready, append, events, texts));
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
     },

@@ -9,16 +9,16 @@ const lastSeq = (id: string): string =>
 
 /**
  * The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log. Its parameters:
- * expected number, time, body, sum, name, epoch. They are bound by place, which costs less than by name.
+ * expected number, time, body, sum, session, epoch. They are bound by place, which costs less than by name.
  */
 const APPEND = `
     INSERT INTO events (id, at, posted, body, sum)
     SELECT (leases.session << 32) + ?1 + 1, ?2, 0, ?3, ?4 FROM leases
-    WHERE leases.session = (SELECT id FROM sessions WHERE session_id = ?5 AND removed = 0) AND leases.epoch = ?6
+    WHERE leases.session = ?5 AND leases.epoch = ?6
       AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1`;
 
 /**
- * The same for several events: one statement needs no transaction around it. Its parameters: expected number, name, epoch, and
+ * The same for several events: one statement needs no transaction around it. Its parameters: expected number, session, epoch, and
  * the time, body and sum of each event.
  */
 const appendSeveral = (count: number): string => `
@@ -26,7 +26,7 @@ const appendSeveral = (count: number): string => `
     SELECT log.last + row.column1, row.column2, 0, row.column3, row.column4
     FROM (
       SELECT (leases.session << 32) + ?1 AS last FROM leases
-      WHERE leases.session = (SELECT id FROM sessions WHERE session_id = ?2 AND removed = 0) AND leases.epoch = ?3
+      WHERE leases.session = ?2 AND leases.epoch = ?3
         AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1
     ) AS log CROSS JOIN (VALUES ${Array.from({ length: count }, (_, index) => `(${index + 1}, ?, ?, ?)`).join(', ')}) AS row`;
 

@@ -71,8 +71,18 @@ export function postInput(store: Store, name: string, input: SessionInput, key: 
   });
 }
 
+/** What an append wants to be true. */
+export interface Append {
+  readonly name: string;
+  /** The row id of the session, which no other session ever has; undefined when it isn't known. */
+  readonly session: number | undefined;
+  readonly epoch: number;
+  /** The last number of the log. */
+  readonly expected: number;
+}
+
 /** Why an append was not written; true when nothing stands in its way. */
-function standing(store: Store, name: string, epoch: number, expected: number): true | { ok: false; seq: number } {
+function standing(store: Store, { name, epoch, expected }: Append): true | { ok: false; seq: number } {
   const { id: session, seq, epoch: highest } = sessionOf(store, name);
   const lease = store.lease.get({ session }) as { epoch: number } | undefined;
   if (epoch !== highest) throw journalErrors.fenced(name, epoch, `epoch ${highest} took it over`);
@@ -85,9 +95,7 @@ function standing(store: Store, name: string, epoch: number, expected: number): 
 
 function writeAll(
   store: Store,
-  name: string,
-  epoch: number,
-  expected: number,
+  { name, epoch, expected, session = sessionOf(store, name).id }: Append,
   bodies: readonly DurableEventBody[],
   texts: readonly string[],
 ): boolean {
@@ -96,18 +104,16 @@ function writeAll(
   const text = texts[0] ?? '';
   const sum = sumOf({ seq: expected + 1, at: first.at, posted: 0, body: text });
   // A number would arrive as floating point.
-  const values = [BigInt(expected), first.at, text, sum, name, epoch] as const;
+  const values = [BigInt(expected), first.at, text, sum, session, epoch] as const;
   const hasInput = bodies.some(({ type }) => type === 'input_received');
   if (bodies.length === 1 && !hasInput) return store.append.run(...values).changes === 1;
-  if (bodies.length <= ROWS_AT_ONCE && !hasInput) return writeSeveral(store, name, epoch, expected, bodies, texts);
+  if (bodies.length <= ROWS_AT_ONCE && !hasInput)
+    return writeSeveral(store, [BigInt(expected), session, epoch], expected, bodies, texts);
   return transaction(store.db, () => {
     // Only the first can miss: from then on the lock is ours.
     const made = store.appendFirst.get(...values) as { readonly id: number } | undefined;
     if (!made) return false;
-    const firstId = made.id;
-    addRows(store, firstId - 1, expected, bodies, texts);
-    // A row's session is in its upper half.
-    const session = Math.floor(firstId / 2 ** 32);
+    addRows(store, made.id - 1, expected, bodies, texts);
     for (const [index, body] of bodies.entries()) {
       if (body.type !== 'input_received') continue;
       noteInput(store, session, body.key, body.input, expected + index + 1);
@@ -120,13 +126,12 @@ function writeAll(
 /** All of them by one statement, or none. */
 function writeSeveral(
   store: Store,
-  name: string,
-  epoch: number,
+  fence: readonly (bigint | number)[],
   expected: number,
   bodies: readonly DurableEventBody[],
   texts: readonly string[],
 ): boolean {
-  const values: (bigint | number | string)[] = [BigInt(expected), name, epoch];
+  const values: (bigint | number | string)[] = [...fence];
   for (let index = 0; index < bodies.length; index += 1) {
     const row = { seq: expected + index + 1, at: bodies[index]?.at ?? 0, posted: 0, body: texts[index] ?? '' };
     values.push(row.at, row.body, sumOf(row));
@@ -155,18 +160,16 @@ function addRows(
 
 export function appendEvents(
   store: Store,
-  name: string,
-  epoch: number,
-  expected: number,
+  append: Append,
   bodies: readonly DurableEventBody[],
   texts: readonly string[],
 ): AppendOutcome {
-  if (bodies.length > 0 && writeAll(store, name, epoch, expected, bodies, texts))
-    return { ok: true, events: bodies.map((body, index) => ({ ...body, seq: expected + index + 1 })) };
-  const reason = standing(store, name, epoch, expected);
+  if (bodies.length > 0 && writeAll(store, append, bodies, texts))
+    return { ok: true, events: bodies.map((body, index) => ({ ...body, seq: append.expected + index + 1 })) };
+  const reason = standing(store, append);
   if (reason !== true) return reason;
   if (bodies.length === 0) return { ok: true, events: [] };
-  throw journalErrors.fenced(name, epoch, 'the session was replaced meanwhile');
+  throw journalErrors.fenced(append.name, append.epoch, 'the session was replaced meanwhile');
 }
 
 /** Deletes what no fork reads of a removed session, and its removed ancestors when it was the last to read them. */
