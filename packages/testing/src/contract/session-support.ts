@@ -46,7 +46,7 @@ export async function runOn({ journal, open, dispose }: JournalUnderTest, run: S
 
 export const act = defineTool({ name: 'act', description: 'Acts.', execute: () => 'acted' });
 export const look = defineTool({ name: 'look', description: 'Looks.', readOnly: true, execute: () => 'seen' });
-export const pick = defineTool({ name: 'pick', description: 'The user picks.', runs: 'client' });
+const pick = defineTool({ name: 'pick', description: 'The user picks.', runs: 'client' });
 const pay = defineTool({ name: 'pay', description: 'Pays.', approval: 'always', execute: () => 'paid' });
 export const tools = [act, look, pick, pay];
 

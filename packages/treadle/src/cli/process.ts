@@ -2,6 +2,7 @@ import process from 'node:process';
 
 import type { CliIo, InterruptSignal } from './io.ts';
 import { main } from './main.ts';
+import { DEFAULT_PARTS, type CliParts } from './parts.ts';
 
 const SIGNALS: readonly InterruptSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -29,8 +30,8 @@ function processIo(): CliIo {
 }
 
 /** Runs the command line with this process's arguments, then ends the process. */
-export async function runProcess(): Promise<void> {
-  const code = await main(process.argv.slice(2), processIo());
+export async function runProcess(parts: CliParts = DEFAULT_PARTS): Promise<void> {
+  const code = await main(process.argv.slice(2), processIo(), parts);
   // Not left to itself: an open standard input or a kept connection would hold the process.
   process.exit(code);
 }
