@@ -156,7 +156,7 @@ function pairToolCalls(messages: readonly Message[], fill: MessageFill): Message
   const seen = new Set<string>();
   return messages.flatMap((message, index): Message[] => {
     if (message.role === 'tool') return [];
-    if (message.role !== 'assistant') return [message];
+    if (message.role !== 'assistant' || !message.content.some(({ type }) => type === 'tool_call')) return [message];
     const results = resultsAfter(messages, index);
     const answers: Message[] = [];
     const content = message.content.map((block) => {
