@@ -1,6 +1,7 @@
 // `npm start`, on a copy of this repository: what it says about the files is compared with the files.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -78,6 +79,38 @@ describe('npm start', () => {
     const { stdout: listed } = await start('sessions', 'list');
     expect(listed).toContain(`${join(copy.path, 'scripts/lint')}\tWhat is in this folder?`);
   });
+
+  it('serves, and prints an address that works and the token it wants', async () => {
+    const env = {
+      PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
+      HOME: join(copy.path, 'own/home'),
+    };
+    const npm = spawn('npm', ['start', '--', 'serve'], {
+      cwd: copy.path,
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    try {
+      let printed = '';
+      for await (const text of npm.stdout.setEncoding('utf8')) {
+        printed += String(text);
+        if (/^Token.*\n/m.test(printed)) break;
+      }
+      const url = /^http:\/\/127\.0\.0\.1:\d+$/m.exec(printed)?.[0] ?? '';
+      const token = /^Token, shown only now: (\S+)$/m.exec(printed)?.[1] ?? '';
+      expect((await fetch(`${url}/v1/sessions`)).status).toBe(401);
+      const answer = await fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${token}` } });
+      expect(await answer.json()).toHaveProperty('sessions');
+    } finally {
+      // npm and what it has started.
+      if (npm.pid !== undefined && npm.exitCode === null) {
+        const gone = once(npm, 'exit');
+        process.kill(-npm.pid, 'SIGTERM');
+        await gone;
+      }
+    }
+  }, 60_000);
 
   it('leaves arguments that are wrong to the command line to explain', async () => {
     await expect(start('--modle', 'x')).rejects.toMatchObject({

@@ -2,6 +2,7 @@
 // otherwise does as little as it can.
 
 import { connect, type Socket } from 'node:net';
+import { median } from '../table.ts';
 import { answer, type Ready, type Received } from './job.ts';
 
 interface Stream {
@@ -62,6 +63,17 @@ async function openMany(count: number, ready: Ready): Promise<void> {
   }
 }
 
+/** Milliseconds that opening a stream takes, one after the other, at the median. */
+async function openMs(count: number, ready: Ready): Promise<number> {
+  const times: number[] = [];
+  for (let time = 0; time < count; time += 1) {
+    const begin = performance.now();
+    await open(streams.length, ready);
+    times.push(performance.now() - begin);
+  }
+  return median(times);
+}
+
 function mark(): void {
   told = [];
   for (const stream of streams) Object.assign(stream, { events: 0, bytes: 0, wasLineEnd: false });
@@ -106,6 +118,8 @@ answer(async (command) => {
   switch (command.type) {
     case 'open':
       return openMany(command.count, command.ready);
+    case 'openMs':
+      return openMs(command.count, command.ready);
     case 'mark':
       return mark();
     case 'finish':

@@ -58,6 +58,8 @@ export type Command =
   | { readonly type: 'usage' }
   /** To the client: open so many more streams, and say when all of them are answered. */
   | { readonly type: 'open'; readonly count: number; readonly ready: Ready }
+  /** To the client: open so many more, one after the other, and say how many milliseconds one takes. */
+  | { readonly type: 'openMs'; readonly count: number; readonly ready: Ready }
   /** To the client: forget what came in. */
   | { readonly type: 'mark' }
   /** To the client: say when so many events have come in on each stream; without a number, when the first has a run's end. */

@@ -46,7 +46,7 @@ export async function treadle({ shape, streams, deltas }: ServerJob): Promise<Co
     journal,
     dispatch,
     tokens: [{ name: 'bench', token: TOKEN }],
-    limits: { requests: { perSecond: MANY, burst: MANY }, streamsPerToken: MANY },
+    limits: { requests: { perSecond: MANY, burst: MANY }, streams: MANY, streamsPerToken: MANY },
   });
   const ids = Array.from({ length: sessions }, (_, index) => `session-${String(index).padStart(5, '0')}`);
   const post = async (path: string, body: object): Promise<void> => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Model } from '@treadle/core';
 import type { GenerateCodeMessage } from '@treadle/server';
 import { scriptedModel } from '@treadle/testing';
@@ -137,7 +139,75 @@ describe('the application', () => {
     expect((await upgrade({ authorization: '' })).status).toBe(401);
   });
 
-  it('serves its page and the previews under policies of their own, without the token', async () => {
+  it.each([
+    '/../app.ts',
+    '/%2e%2e/app.ts',
+    '/%252e%252e/app.ts',
+    '/images/..%2f..%2fapp.ts',
+    '/images/%2e%2e%2f%2e%2e%2fapp.ts',
+    '/images/..%5c..%5capp.ts',
+    '/images/a%00.png',
+    '/images/.env',
+    '/images/',
+    '/page',
+    '/page/index.html',
+    '/.env',
+    '/.git/config',
+    '/app.ts',
+    '/preview/../app.ts',
+  ])('V9: has nothing at %s', async (path) => {
+    const app = await start({});
+    // As it stands: `fetch` would tidy it up.
+    const request = httpRequest({ host: '127.0.0.1', port: app.port, path }).end();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(404);
+  });
+
+  it('V9: says what each of its files is, and that nobody should guess', async () => {
+    const app = await start({});
+    const types = await Promise.all(
+      ['/', '/app.js', '/style.css', '/preview'].map(async (path) => {
+        const { headers } = await fetch(`${app.url}${path}`);
+        return [path, headers.get('content-type'), headers.get('x-content-type-options')];
+      }),
+    );
+    expect(types).toEqual([
+      ['/', 'text/html; charset=utf-8', 'nosniff'],
+      ['/app.js', 'text/javascript; charset=utf-8', 'nosniff'],
+      ['/style.css', 'text/css; charset=utf-8', 'nosniff'],
+      ['/preview', 'text/html; charset=utf-8', 'nosniff'],
+    ]);
+  });
+
+  it('V14: shows a page that is half written as beginnings of it that only grow, wherever its arguments are cut', async () => {
+    const page =
+      '<!doctype html><html><head><style>body::after{content:"\\201C</p>\\""}</style></head><body>' +
+      '<p title="a > b">☕ &amp; 𝄞</p><script>const re = /<\\/p>/u; let s = `${1 + 1}\\n`;</script></body></html>';
+    const content = page.repeat(3);
+    const model = scriptedModel(
+      ({ messages }) =>
+        isAnswered(messages) ? 'Done.' : { toolCalls: [{ name: 'create_file', arguments: { content } }] },
+      // Each character of the arguments comes by itself, and so does each half of an escape.
+      { id: 'm', chunkSize: 1 },
+    );
+    const app = await start({ models: () => [model] });
+    const { messages, code } = await ask(app, { prompt });
+    expect(code).toBe(1000);
+    for (const index of [0, 1, 2, 3]) {
+      const shown = messages
+        .filter(({ type, variantIndex }) => type === 'setCode' && variantIndex === index)
+        .map(({ value }) => value ?? '');
+      expect(shown.length).toBeGreaterThan(10);
+      for (const [at, frame] of shown.entries()) {
+        expect(content.startsWith(frame)).toBe(true);
+        expect(frame.length).toBeGreaterThanOrEqual(shown[at - 1]?.length ?? 1);
+      }
+      expect(shown.at(-1)).toBe(content);
+    }
+  });
+
+  it('V10: serves its page and the previews under policies of their own, without the token', async () => {
     const app = await start({});
     const [page, preview] = await Promise.all(['/', '/preview'].map((path) => fetch(`${app.url}${path}`)));
     expect(page?.headers.get('content-security-policy')).toContain("script-src 'self';");

@@ -116,7 +116,7 @@ it('shows four pages of 200 KB while they are written, and each is complete what
   await picture(page, 'streamed-file-complete');
 }, 60_000);
 
-it('lets a generated page reach neither the page around it, nor the token, nor the API', async () => {
+it('V10: lets a generated page reach neither the page around it, nor the token, nor the API', async () => {
   const stolen: string[] = [];
   const thief = createServer((request, response) => {
     stolen.push(request.url ?? '');
@@ -204,4 +204,105 @@ it('lets a generated page reach neither the page around it, nor the token, nor t
   expect(page.frames().some((each) => each.url().includes(app.token))).toBe(false);
   models[3]?.finish();
   await state(page, 3, 'complete').waitFor();
+}, 60_000);
+
+/** A server that nothing here should ever ask for anything, and what it was asked for. */
+async function elsewhereServer(): Promise<{ readonly url: string; readonly asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response
+      .writeHead(200, { 'access-control-allow-origin': '*', 'content-type': 'text/html' })
+      .end('<h1>Elsewhere</h1>');
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+it('V10: lets a page that has no script send nothing away either: no refresh, form, link, picture or drawing does', async () => {
+  const { url, asked } = await elsewhereServer();
+  const done = '<p id="here">Here.</p>';
+  const script = (text: string): string => `<script>${text}; document.body.dataset.ran = 'yes';</script>`;
+  const pages = [
+    `<meta http-equiv="refresh" content="0;url=${url}/refresh"><body>${done}${script('1')}</body>`,
+    `<body><form id="f" method="post" action="${url}/form"><input name="a" value="b"></form>${done}` +
+      `${script("document.getElementById('f').submit()")}</body>`,
+    // What a renderer makes of ![](…) and [](javascript:…).
+    `<body><img src="${url}/picture?secret"><a id="l" href="javascript:fetch('${url}/link')">x</a>` +
+      `<a id="t" target="_top" href="${url}/top">y</a>${done}` +
+      `${script("document.getElementById('l').click(); document.getElementById('t').click()")}</body>`,
+    `<body><svg xmlns="http://www.w3.org/2000/svg"><image href="${url}/svg"/><script>fetch('${url}/svg-script')</script></svg>` +
+      `<object data="${url}/object"></object><iframe src="${url}/frame"></iframe>` +
+      `<link rel="stylesheet" href="${url}/style"><video src="${url}/video"></video>${done}${script('1')}</body>`,
+  ];
+  const { app, page } = await open(pages.map((html, index) => gatedModel(`writer-${index + 1}`, html, Infinity)));
+  for (const index of [0, 1, 2, 3]) {
+    await state(page, index, 'complete').waitFor();
+    // Its script has run: that it has sent nothing is not because nothing was tried.
+    if (index > 0) await preview(page, index).locator('body[data-ran="yes"]').waitFor({ state: 'attached' });
+  }
+  // The first was led away, and the browser shows that it may not go there.
+  const refused = (): number =>
+    page
+      .frames()
+      .filter((each) => each.url().startsWith('chrome-error:') && each.parentFrame()?.url().endsWith('/preview'))
+      .length;
+  await expect.poll(refused).toBe(1);
+  // Whatever was to be sent would have been by the time that this page has been fetched.
+  const other = await browser.newPage();
+  onTestFinished(() => other.close());
+  await other.goto(`${url}/control`);
+  expect(asked.filter((line) => !line.endsWith('/favicon.ico'))).toEqual(['GET /control']);
+  expect(page.url()).toBe(`${app.url}/`);
+}, 60_000);
+
+it('V14: keeps the last good frame while the next loads, at every beginning of a page', async () => {
+  const app = await startApp();
+  const page = await browser.newPage();
+  onTestFinished(async () => {
+    await page.close();
+    await app.close(0);
+  });
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  await page.goto(app.url);
+  const text =
+    '<!doctype html><html><head><style>h1{color:red}</style></head><body><h1>Tea</h1>' +
+    '<script>document.body.dataset.ran = "yes";</script></body></html>';
+  // The preview as the page frames it, told each beginning in turn. It is looked at after every change that it makes.
+  const seen = (await page.evaluate(`(async () => {
+    const outer = document.createElement('iframe');
+    outer.setAttribute('sandbox', 'allow-scripts');
+    outer.src = '/preview';
+    const loaded = new Promise((resolve) => outer.addEventListener('load', resolve));
+    document.body.append(outer);
+    await loaded;
+    return 'loaded';
+  })()`)) as string;
+  expect(seen).toBe('loaded');
+  const frame = page.frames().find((each) => each.url().endsWith('/preview'));
+  expect(frame).toBeDefined();
+  await frame?.evaluate(`
+    window.least = Infinity;
+    new MutationObserver(() => {
+      const shown = document.querySelectorAll('iframe.shown').length;
+      window.begun = window.begun || shown > 0;
+      if (window.begun) window.least = Math.min(window.least, shown);
+    }).observe(document.body, { childList: true, subtree: true, attributes: true });
+  `);
+  for (let length = 1; length <= text.length; length += 1) {
+    const message = JSON.stringify({ html: text.slice(0, length), final: length === text.length });
+    await page.evaluate(`document.querySelector('iframe[src="/preview"]').contentWindow.postMessage(${message}, '*')`);
+  }
+  const last = page.frameLocator('iframe[src="/preview"]').frameLocator('iframe.shown');
+  await last.locator('body[data-ran="yes"]').getByText('Tea').waitFor();
+  expect(await frame?.evaluate('window.least')).toBe(1);
+  expect(await frame?.evaluate("document.querySelectorAll('iframe').length")).toBe(1);
+  expect(errors).toEqual([]);
 }, 60_000);

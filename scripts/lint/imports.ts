@@ -33,6 +33,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
       HTTP,
       '@treadle/models',
       '@treadle/openapi',
+      '@treadle/otel',
       '@treadle/tools',
       '@treadle/store',
       '@treadle/server',
@@ -43,7 +44,10 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
 
 /** What test files may import on top: never what ships. */
 const TESTING = '@treadle/testing';
-const TESTED_WITH: Readonly<Record<string, readonly string[]>> = { client: ['@treadle/server', '@treadle/store'] };
+const TESTED_WITH: Readonly<Record<string, readonly string[]>> = {
+  client: ['@treadle/server', '@treadle/store'],
+  server: ['@treadle/store'],
+};
 
 /** Rooms of core that may import the loop: none. The front door's files, directly in `src`, may. */
 const LOOP = 'loop';

@@ -1,3 +1,4 @@
+import { metrics, trace } from '@opentelemetry/api';
 import { isDurable, type Session, type TreadleEvent } from '@treadle/core';
 import { createRecorder, type OpenSpan, type TelemetryOptions } from './recorder.ts';
 import { sessionSpans, type Asked, type SessionSpans } from './session-spans.ts';
@@ -5,6 +6,15 @@ import { sessionSpans, type Asked, type SessionSpans } from './session-spans.ts'
 export type { ConventionsVersion } from './conventions.ts';
 export type { TelemetryOptions } from './recorder.ts';
 export type { Asked } from './session-spans.ts';
+
+/**
+ * The tracer and the meter that this process has set up with `@opentelemetry/api`, under the name of an application. Where
+ * nothing is set up, they record nothing.
+ */
+export const globalTelemetry = (name: string): TelemetryOptions => ({
+  tracer: trace.getTracer(name),
+  meter: metrics.getMeter(name),
+});
 
 /** Writes events as spans and metrics. */
 export interface TelemetryObserver {

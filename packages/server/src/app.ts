@@ -14,6 +14,7 @@ import {
   type LiveEvent,
   type LiveFeed,
   type Redactor,
+  type Session,
 } from '@treadle/core';
 import { Hono } from 'hono';
 import { inProcess } from './dispatch/in-process.ts';
@@ -31,6 +32,7 @@ import { checkOrigin, identify, tokenOf } from './security/admit.ts';
 import type { OriginRules } from './security/origin.ts';
 import { rateLimiter } from './security/rate.ts';
 import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
+import { watchSession } from './session-log.ts';
 import { createStates } from './states.ts';
 import { createBatch } from './streams/batch.ts';
 import { createConnections } from './streams/connections.ts';
@@ -48,6 +50,11 @@ export interface ServerOptions {
   readonly blobs?: Blobs;
   /** Who drives sessions, and who tells of their deltas. Default: this process. */
   readonly dispatch?: Dispatcher & LiveFeed;
+  /**
+   * Called with each session that is opened to be driven here, such as `traceSession` of `@treadle/otel`; what it returns is called
+   * when the session is closed. Not with a `dispatch` of your own, which opens its sessions itself.
+   */
+  readonly onSession?: (session: Session) => () => void;
   /** Which hosts and origins requests may name. */
   readonly origins?: OriginRules;
   readonly limits?: Partial<ServerLimits>;
@@ -55,7 +62,7 @@ export interface ServerOptions {
   readonly formats?: readonly StreamFormat[];
   /** Takes secrets out of what is logged, and out of what streams tell that comes from no log. */
   readonly redactor?: Redactor;
-  /** Takes the server's log. Default: nothing is logged. */
+  /** Takes the server's log: requests, failures, and what runs come to. Default: nothing is logged. */
   readonly log?: (record: LogRecord) => void;
   /**
    * Lets clients offer tools that they run themselves, for one run at a time: AG-UI's `tools`, and `clientTools` of the API.
@@ -128,11 +135,15 @@ export function createServer(options: ServerOptions): AgentServer {
         clock,
         ids,
         agentOf: (agentId) => (agentId === undefined ? options.agents[0] : agents.get(agentId)),
+        onSession: (session) => watchSession(session, options.log ? log : null, options.onSession),
         onError: (error, sessionId) => log('error', 'drive_failed', { sessionId, error: errorField(error) }),
         agents: options.agents,
         ...(options.blobs ? { blobs: options.blobs } : {}),
         ...(options.owner === undefined ? {} : { owner: options.owner }),
       });
+  if (options.dispatch && options.onSession) {
+    throw new TreadleError('invalid_definition', 'Give onSession to whoever opens the sessions: to your own dispatch.');
+  }
   const dispatch = options.dispatch ?? own;
   const [defaultAgent] = options.agents;
   if (!dispatch || !defaultAgent) throw new TreadleError('invalid_definition', 'A server needs at least one agent.');

@@ -26,6 +26,7 @@ export { inProcess, type InProcess, type InProcessOptions } from './dispatch/in-
 export { DEFAULT_SERVER_LIMITS, type ServerLimits } from './limits.ts';
 export type { LogRecord } from './log.ts';
 export type { OfferedToolsOptions } from './offered-tools.ts';
+export { sessionLogEntry, type SessionLogEntry } from './session-log.ts';
 export type { ServerParts } from './parts.ts';
 export { problemOf, problemResponse, RequestError, type Problem, type ProblemCode } from './problem.ts';
 export type { Authenticate, Principal, TokenGrant } from './security/tokens.ts';

@@ -30,7 +30,12 @@ export interface InProcessOptions {
   readonly owner?: string;
   /** Sessions that stay open after their drive, so that the next one needn't read their logs again. Default 64. */
   readonly keepOpen?: number;
-  /** Told of sessions that can't be driven. */
+  /**
+   * Called with each session that is opened to be driven here, before anything happens in it. What it returns is called when the
+   * session is closed.
+   */
+  readonly onSession?: (session: Session) => () => void;
+  /** Told of sessions that can't be driven, and of failures of `onSession`. */
   readonly onError?: (error: unknown, sessionId: string) => void;
 }
 
@@ -52,6 +57,8 @@ interface Listener {
 interface Worker {
   readonly sessionId: string;
   session: Session | null;
+  /** Ends what `onSession` has begun. */
+  stopWatching: () => void;
   wanted: boolean;
   working: Promise<void> | null;
   /** Stops the timer of what it waits for and nobody may answer in time. */
@@ -73,7 +80,8 @@ export function inProcess(options: InProcessOptions): InProcess {
   function workerOf(sessionId: string): Worker {
     let worker = workers.get(sessionId);
     if (!worker) {
-      worker = { sessionId, session: null, wanted: false, working: null, stopTimer: () => {}, listeners: new Set() };
+      const stops = { stopWatching: () => {}, stopTimer: () => {} };
+      worker = { sessionId, session: null, wanted: false, working: null, listeners: new Set(), ...stops };
       workers.set(sessionId, worker);
     }
     return worker;
@@ -96,8 +104,26 @@ export function inProcess(options: InProcessOptions): InProcess {
     };
     const session = await openSession(agent, worker.sessionId, { journal, clock, goOnAtExpiry: false, ...parts });
     worker.session = session;
+    worker.stopWatching = attempted(worker.sessionId, () => options.onSession?.(session)) ?? (() => {});
     for (const listener of worker.listeners) listener.stop = session.subscribe(listener.tell);
     return session;
+  }
+
+  /** What others do beside a session changes nothing in it. */
+  function attempted<Value>(sessionId: string, act: () => Value): Value | undefined {
+    try {
+      return act();
+    } catch (error) {
+      onError(error, sessionId);
+      return undefined;
+    }
+  }
+
+  /** What ends the watch of a session, once. */
+  function watchOf(worker: Worker): () => void {
+    const { stopWatching } = worker;
+    worker.stopWatching = () => {};
+    return stopWatching;
   }
 
   async function work(worker: Worker): Promise<void> {
@@ -156,13 +182,18 @@ export function inProcess(options: InProcessOptions): InProcess {
     }
   }
 
-  function close(worker: Worker): Promise<void> {
+  async function close(worker: Worker): Promise<void> {
     resting.delete(worker);
     for (const listener of worker.listeners) listener.stop();
-    const closed = worker.session?.close().catch((error: unknown) => onError(error, worker.sessionId));
+    const { sessionId, session } = worker;
+    const stop = watchOf(worker);
+    const closed = session
+      ?.close()
+      .catch((error: unknown) => onError(error, sessionId))
+      .then(() => attempted(sessionId, stop));
     worker.session = null;
     forget(worker);
-    return closed ?? Promise.resolve();
+    await closed;
   }
 
   function forget(worker: Worker): void {
@@ -210,6 +241,8 @@ export function inProcess(options: InProcessOptions): InProcess {
       const finished = await Promise.race([Promise.allSettled(working).then(() => true), late]);
       // What closing writes down, such as a title, must be in the journal before that is closed.
       await Promise.race([Promise.all([...resting].map(close)), late]);
+      // What is left goes on elsewhere, and is not watched from here.
+      for (const worker of workers.values()) attempted(worker.sessionId, watchOf(worker));
       return finished;
     },
   };

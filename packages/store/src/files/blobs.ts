@@ -3,7 +3,7 @@ import { blobErrors, blobIdOf, errorText, isBlobId, systemClock, TreadleError } 
 import { createHash, randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemFiles } from './file-system.ts';
@@ -228,9 +228,11 @@ async function entries(folder: string): Promise<string[]> {
   }
 }
 
+/** Of a file; links, which may lead anywhere, and folders are none. */
 async function statsOf(path: string): Promise<Stats | null> {
   try {
-    return await stat(path);
+    const stats = await lstat(path);
+    return stats.isFile() ? stats : null;
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null;
     throw error;

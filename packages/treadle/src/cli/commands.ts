@@ -25,6 +25,7 @@ export const RUN_OPTIONS = {
   background: { help: 'Let commands and agents run in the background; the run waits for them at its end.' },
   'max-cost': { value: 'DOLLARS', help: 'At most so much money; a model of unknown price is then not called.' },
   title: { help: 'Have the model name the session once it has answered: one more short call.' },
+  telemetry: { help: 'Trace the run with what you have set up with @opentelemetry/api.' },
   continue: { short: 'c', help: "Go on with this folder's latest session." },
   resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },
   tools: { value: 'LIST', help: 'Only these tools, or none: --tools read_file,search.' },
@@ -154,6 +155,8 @@ export const SERVE_OPTIONS = {
   model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline.' },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
   title: { help: 'Have the model name each session once it has answered: one more short call.' },
+  log: { help: 'Write what happens to standard error, a JSON object a line.' },
+  telemetry: { help: 'Trace sessions with what you have set up with @opentelemetry/api.' },
   ...COMMON,
 } as const satisfies OptionTable;
 

@@ -35,6 +35,8 @@ export interface RunRequest {
   readonly background: boolean;
   /** Whether the model names the session. */
   readonly title: boolean;
+  /** Whether the run is traced. */
+  readonly telemetry: boolean;
   readonly system: string | undefined;
   /** Whether the project's instruction files are read. */
   readonly instructions: boolean;
@@ -77,6 +79,7 @@ export function readRunRequest(args: readonly string[]): RunRequest {
     web: options.flag('web'),
     background: options.flag('background'),
     title: options.flag('title'),
+    telemetry: options.flag('telemetry'),
     system: options.text('system'),
     instructions: !options.flag('no-instructions'),
     allow: options.rules('allow') ?? [],

@@ -38,6 +38,7 @@ import { nobodyToAsk, permissionsFor, rulesOfFlags } from './permissions.ts';
 import { createRunOutput, type RunOutput } from './run-output.ts';
 import { promptTexts, type RunRequest } from './run-request.ts';
 import { openTerminal, readLines, type Terminal } from './terminal.ts';
+import { telemetry } from './telemetry.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 
 /** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
@@ -99,10 +100,15 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
         loadModel,
       });
     };
-    const code = await driveRun(context, { session, journal, begin, output, terminals });
-    // All is printed; whoever doesn't want to wait for a title goes.
-    if (request.title) await Promise.race([session.settled(), interruptions.first]);
-    return code;
+    const stopTracing = request.telemetry ? (await telemetry())(session) : null;
+    try {
+      const code = await driveRun(context, { session, journal, begin, output, terminals });
+      // All is printed; whoever doesn't want to wait for a title goes.
+      if (request.title) await Promise.race([session.settled(), interruptions.first]);
+      return code;
+    } finally {
+      stopTracing?.();
+    }
   } finally {
     await journal.close();
   }

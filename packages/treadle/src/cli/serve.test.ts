@@ -34,3 +34,36 @@ it('treadle serve refuses an address that others can reach without a token of yo
   const { code, stderr } = await runCli(['serve', '--host', '0.0.0.0']);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Give it a token of your own') });
 });
+
+it('treadle serve --log writes what happens as JSON to standard error, with levels and without what was said', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: 'a-token-of-my-own' };
+  const running = startProcess(['serve', '--log', '--telemetry'], { cwd: folder, env });
+  let printed = '';
+  running.child.stdout.on('data', (text: string) => (printed += text));
+  await running.printed('\n');
+  const post = (path: string, body: object) =>
+    fetch(`${printed.trim()}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${env.TREADLE_TOKEN}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
+      body: JSON.stringify(body),
+    });
+  await post('/v1/sessions', { id: 's1' });
+  expect(await (await post('/v1/sessions/s1/runs', { input: 'What is a heron?' })).text()).toContain('run_ended');
+  running.child.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  const records = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { level: string; event: string; sessionId?: string });
+  expect(records).toContainEqual(expect.objectContaining({ level: 'info', event: 'request', route: 'createSession' }));
+  expect(records).toContainEqual(
+    expect.objectContaining({ level: 'info', event: 'run_ended', sessionId: 's1', end: 'completed' }),
+  );
+  expect(stderr).not.toMatch(/heron|a-token-of-my-own/);
+}, 60_000);

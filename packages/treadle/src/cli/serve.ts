@@ -16,12 +16,13 @@ import { projectInstructionsOf } from './project-instructions.ts';
 import { rightsFor } from './run.ts';
 import { readRunRequest } from './run-request.ts';
 import { openTerminal, readLines } from './terminal.ts';
+import { telemetry } from './telemetry.ts';
 import { UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 
 /** `treadle serve`: an agent of a folder over HTTP, until a signal comes. Returns the exit code. */
 export async function serveCommand(context: CommandContext, args: readonly string[]): Promise<number> {
-  const { io, parts, out, note, interruptions } = context;
+  const { io, parts, out, err, note, interruptions } = context;
   const options = parseOptions(args, SERVE_OPTIONS);
   if (options.flag('help') || options.flag('version')) {
     out.print(options.flag('help') ? helpText('serve') : `${version()}\n`);
@@ -46,8 +47,11 @@ export async function serveCommand(context: CommandContext, args: readonly strin
       port: options.count('port') ?? 0,
       owner: `treadle serve, process ${process.pid} on ${hostname()}`,
       ...(own ? { tokens: [{ name: 'owner', token: own }] } : {}),
-      log: ({ level, event, error }) => {
-        if (level !== 'info') note(`${event}${error === undefined ? '' : `: ${String(error)}`}`);
+      ...(options.flag('telemetry') ? { onSession: await telemetry() } : {}),
+      log: (record) => {
+        const { level, event, error } = record;
+        if (options.flag('log')) err.print(`${JSON.stringify(record)}\n`);
+        else if (level !== 'info') note(`${event}${error === undefined ? '' : `: ${String(error)}`}`);
       },
     });
     out.print(`${serving.url}\n`);

@@ -1,0 +1,106 @@
+import { isDurable, type DurableEvent, type RunEnd, type Session } from '@treadle/core';
+import type { Log, LogRecord } from './log.ts';
+
+/** What a log says of an event: names, counts and ids, and no word of what was asked, answered, called with or returned. */
+export interface SessionLogEntry {
+  readonly level: LogRecord['level'];
+  readonly event: DurableEvent['type'];
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
+
+type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** A name that a model has made up may be long. */
+const MAX_NAME = 100;
+
+/** Somebody wanted these ends. What else runs end with is worth a look. */
+const WANTED: ReadonlySet<RunEnd> = new Set(['completed', 'aborted', 'rejected', 'stopped']);
+
+function levelOfEnd(end: RunEnd): LogRecord['level'] {
+  if (end === 'model_error') return 'error';
+  return WANTED.has(end) ? 'info' : 'warning';
+}
+
+/**
+ * An event of a session as an entry of a log; null for those that a log says nothing of. A projection: the same event gives the
+ * same entry, whoever reads it and when.
+ *
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, isDurable } from '@treadle/core';
+ * import { sessionLogEntry } from '@treadle/server';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
+ * session.subscribe((event) => {
+ *   const entry = isDurable(event) ? sessionLogEntry(event) : null;
+ *   if (entry) console.log(entry.level, entry.event, entry.fields);
+ * });
+ * await session.prompt('Hi').result;
+ * ```
+ */
+export function sessionLogEntry(event: DurableEvent): SessionLogEntry | null {
+  const entry = (level: LogRecord['level'], fields: Fields): SessionLogEntry => ({
+    level,
+    event: event.type,
+    fields: present({ runId: 'runId' in event ? event.runId : undefined, ...fields }),
+  });
+  switch (event.type) {
+    case 'drive_started':
+      return entry('info', { epoch: event.epoch, owner: event.owner });
+    case 'run_started':
+      return entry('info', { agentId: event.agentId, parentRunId: event.parentRunId });
+    case 'run_paused':
+      return entry('info', { reason: event.reason, pending: event.pending.length });
+    case 'run_ended': {
+      const { end, turns, cost, usage, error } = event;
+      const tokens = { inputTokens: usage.input, outputTokens: usage.output };
+      return entry(levelOfEnd(end), { end, turns, cost, ...tokens, errorKind: error?.kind });
+    }
+    case 'attempt_failed': {
+      const { attempt, error, retry } = event;
+      return entry('warning', { attempt, errorKind: error.kind, status: error.status, retryInMs: retry?.delayMs });
+    }
+    case 'tool_ended': {
+      const { toolName, callId, durationMs, isError } = event;
+      return entry(isError ? 'warning' : 'info', { tool: shortened(toolName), callId, ms: durationMs, isError });
+    }
+    case 'tool_call_rejected':
+      return entry('warning', { tool: shortened(event.toolName), callId: event.callId, reason: event.reason });
+    case 'approval_requested':
+      return entry('info', { tool: shortened(event.toolName), approvalId: event.approvalId });
+    case 'approval_answered':
+      return entry('info', { approvalId: event.approvalId, decision: event.decision });
+    case 'compacted':
+      return entry('info', { tokensBefore: event.tokensBefore, tokensAfter: event.tokensAfter });
+    default:
+      return null;
+  }
+}
+
+const shortened = (name: string): string => name.slice(0, MAX_NAME);
+
+function present(fields: Fields): SessionLogEntry['fields'] {
+  const kept: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined && value !== null) kept[name] = value;
+  return kept;
+}
+
+/** Writes a session's events to the log, and has it watched by whoever else wants to. Returns what ends both. */
+export function watchSession(
+  session: Session,
+  log: Log | null,
+  onSession: ((session: Session) => () => void) | undefined,
+): () => void {
+  const stopLogging = log
+    ? session.subscribe((event) => {
+        const entry = isDurable(event) ? sessionLogEntry(event) : null;
+        if (entry) log(entry.level, entry.event, { sessionId: session.id, ...entry.fields });
+      })
+    : () => {};
+  const stopWatching = onSession?.(session) ?? (() => {});
+  return () => {
+    stopLogging();
+    stopWatching();
+  };
+}
