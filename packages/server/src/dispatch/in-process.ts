@@ -273,10 +273,25 @@ async function* leftUnfinished(journal: Journal): AsyncGenerator<SessionSummary>
   do {
     const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
     for (const session of page.sessions) {
-      if (!(await isAtRest(journal, session.sessionId, session.seq))) yield session;
+      if (await isAtRest(journal, session.sessionId, session.seq)) continue;
+      if (!(await isReplay(journal, session))) yield session;
     }
     ({ cursor } = page);
   } while (cursor !== undefined);
+}
+
+/**
+ * Whether a session is a replay that was cut off with its process: nobody waits for it any more, and to go on with it would run
+ * for real the tools that it had recorded results of.
+ */
+async function isReplay(journal: Journal, { sessionId, tags, parent }: SessionSummary): Promise<boolean> {
+  if (!parent || tags?.includes('replay') !== true) return false;
+  for await (const event of journal.read(sessionId, parent.seq + 1)) {
+    if (event.type !== 'input_received' || !('continuation' in event.input)) continue;
+    const { continuation } = event.input;
+    if (continuation?.kind === 'rerun' && continuation.tag.startsWith('replay of ')) return true;
+  }
+  return false;
 }
 
 async function isAtRest(journal: Journal, sessionId: string, seq: number): Promise<boolean> {

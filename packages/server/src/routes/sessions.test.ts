@@ -4,6 +4,7 @@ import {
   defineTool,
   handoffTool,
   memoryJournal,
+  sessionsOf,
   type JsonObject,
   type Tool,
 } from '@treadle/core';
@@ -245,6 +246,20 @@ describe('a run', () => {
     expect(executed).toEqual(['weather']);
     expect((await after.json<Page>('GET', '/v1/sessions')).sessions).toHaveLength(1);
   });
+});
+
+it('a replay that was cut off with its process is not gone on with: its tools would run for real', async () => {
+  const journal = memoryJournal();
+  const first = await startServer({ model: counting() }, { journal });
+  await talked(first, 'a', 'Hi.');
+  await sessionsOf(journal).fork('a', { at: 1, id: 'cut-off', tags: ['replay'] });
+  await sessionsOf(journal).fork('a', { at: 1, id: 'mine', tags: ['replay'] });
+  const prompt = { type: 'prompt', messages: [{ content: [{ type: 'text', text: 'Hi.' }] }] } as const;
+  const continuation = { kind: 'rerun', tag: 'replay of a.scripted.scripted.1' } as const;
+  await journal.post('cut-off', { ...prompt, continuation }, 'k', 0);
+  await journal.post('mine', prompt, 'k', 0);
+  const second = await startServer({ model: counting() }, { journal });
+  expect(await second.recovered).toEqual(['mine']);
 });
 
 describe('background tasks', () => {
