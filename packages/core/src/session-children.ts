@@ -228,7 +228,7 @@ function pass({ clock }: SessionParts, ms: number, signal: AbortSignal): Promise
   });
 }
 
-/** Shows what a sub-agent in the background waits for at the top, until something is answered there. */
+/** Shows what a sub-agent in the background waits for at the top, until something is answered there or its time is over. */
 function answered(
   parts: SessionParts,
   childSessionId: string,
@@ -237,14 +237,22 @@ function answered(
 ): Promise<void> {
   const waiting = (parts.waiting ??= new Map());
   return new Promise((resolve) => {
+    let cancel = (): void => {};
     const wake = (): void => {
+      cancel();
       waiting.delete(childSessionId);
       signal.removeEventListener('abort', wake);
       resolve();
     };
     waiting.set(childSessionId, { pending, wake });
     signal.addEventListener('abort', wake, { once: true });
+    const next = Math.min(...pending.map(({ expiresAt = Infinity }) => expiresAt));
     if (signal.aborted) wake();
+    else if (next < Infinity) {
+      // Where a look comes too early, it waits again for what is left.
+      const ms = Math.max(1, next - parts.clock.now());
+      cancel = parts.clock.after(ms, wake, { background: true });
+    }
   });
 }
 

@@ -167,4 +167,52 @@ describe('what a sub-agent asks', () => {
     const child = session.messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
     expect(JSON.stringify(child)).toContain('I could not.');
   });
+
+  it('in the background ends too, and its task with it', async () => {
+    const [journal, clock] = [memoryJournal(), testClock()];
+    const helper = defineAgent({
+      id: 'helper',
+      model: scriptedModel([{ toolCalls: [{ name: 'pay' }] }, 'I could not.']),
+      tools: [pay],
+      permissions: { answerTimeoutMs: MINUTE },
+    });
+    const call = { name: 'helper', arguments: { prompt: 'Pay.', run_in_background: true } };
+    const agent = defineAgent({
+      model: scriptedModel([{ toolCalls: [call] }, 'It is at it.', 'It could not.', 'So be it.']),
+      tools: [agentTool(helper, { name: 'helper', description: 'Helps.' })],
+      background: { tools: ['helper'], whenAsked: 'wait' },
+    });
+    const session = await createSession(agent, { id: 's', journal, clock });
+    void session.prompt('Go.').end.catch(() => {});
+    await vi.waitFor(() => expect(session.pending).toMatchObject([{ toolName: 'pay' }]));
+    await clock.advance(MINUTE);
+    await vi.waitFor(() => expect(session.pending).toEqual([]));
+    const ended = () => logOf(journal, 's').then((log) => log.filter(({ type }) => type === 'input_received'));
+    await vi.waitFor(async () => expect(JSON.stringify(await ended())).toContain('I could not.'));
+    await session.close();
+  });
+});
+
+it('a session that another process holds is asked for once a second at most', async () => {
+  const parts = world();
+  const { agent, journal, clock } = parts;
+  await (await paused(parts)).close();
+  await journal.claim('s', { id: 'other', label: 'another process' });
+  let claims = 0;
+  const counting: Journal = {
+    ...journal,
+    claim: (...args) => {
+      claims += 1;
+      return journal.claim(...args);
+    },
+  };
+  const session = await openSession(agent, 's', { journal: counting, clock });
+  for (let second = 1; second <= 70; second += 1) {
+    await clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+    await session.idle();
+  }
+  expect(claims).toBeGreaterThan(0);
+  expect(claims).toBeLessThanOrEqual(11);
+  await session.close();
 });

@@ -82,13 +82,17 @@ const hasResult = (parts: SessionParts, callId: string): boolean =>
 
 /** The calls that a client or a person is waited for, as the log had them when it was last looked at. */
 export const pendingCalls = (parts: SessionParts): PendingCall[] => [
-  ...openCalls(parts).flatMap((call) => {
+  ...pendingOfRun(parts),
+  ...[...(parts.waiting?.values() ?? [])].flatMap(({ pending }) => pending),
+];
+
+/** Those for which the open run waits. */
+export const pendingOfRun = (parts: SessionParts): PendingCall[] =>
+  openCalls(parts).flatMap((call) => {
     if (call.status === 'ended') return [];
     if (isPending(call) || isAsked(call)) return [pendingCall(call)];
     return call.paused?.pending ?? [];
-  }),
-  ...[...(parts.waiting?.values() ?? [])].flatMap(({ pending }) => pending),
-];
+  });
 
 /** The sub-agent in the background that these results are for; null when they aren't all for one. */
 function waitingFor({ waiting, children }: SessionParts, results: readonly ClientToolResult[]) {

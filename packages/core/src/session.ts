@@ -35,7 +35,7 @@ import { drivingAgent } from './subagents/handoff.ts';
 import { childRunner, tellParent } from './session-children.ts';
 import { clearQueue, queued, type QueuedMessage } from './session-queue.ts';
 import { pendingCalls, submitToolResults } from './session-results.ts';
-import { canGoOn, createExpiry, resumeSession } from './session-expiry.ts';
+import { canGoOn, createExpiry } from './session-expiry.ts';
 import * as runs from './session-runs.ts';
 import { createTitler } from './session-title.ts';
 import { promptStream } from './session-stream.ts';
@@ -357,7 +357,7 @@ function sessionOf(parts: runs.SessionParts): Session {
     },
     continue: ({ continuation, ...options } = {}) =>
       runs.continueRun(parts, continuation ?? { kind: 'default' }, options),
-    resume: () => resumeSession(parts),
+    resume: () => runs.resume(parts),
     tidyUp: () => runs.tidyUp(parts),
     refresh: () => runs.refresh(parts),
     async steer(input) {

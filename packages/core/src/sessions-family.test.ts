@@ -181,6 +181,23 @@ describe('a family of sessions', () => {
     expect(await readFamily(journal, first?.sessionId ?? '')).toEqual(family);
   });
 
+  it('has sub-agents in the background too', async () => {
+    const journal = memoryJournal();
+    const helper = defineAgent({ id: 'helper', model: priced('Done.') });
+    const call = { name: 'helper', arguments: { prompt: 'Help.', run_in_background: true } };
+    const model = scriptedModel([{ toolCalls: [call], usage }, says('It is at it.'), says('It is done.')], {
+      cost: () => 1,
+    });
+    const tools = [agentTool(helper, { name: 'helper', description: 'Helps.' })];
+    const agent = defineAgent({ model, tools, background: { tools: ['helper'], atEnd: 'wait' } });
+    const session = await createSession(agent, { journal, id: 'root' });
+    await session.prompt('Go.').result;
+    await session.close();
+    const family = await readFamily(journal, 'root');
+    expect(family.members.map(({ tie }) => tie.kind)).toEqual(['root', 'sub_agent']);
+    expect(family.members[1]?.tree.runs.map(({ status }) => status)).toEqual(['completed']);
+  });
+
   it('has runs side by side, with the one that was selected, and counts what they cost once', async () => {
     const journal = memoryJournal();
     const agent = (configId: string) => defineAgent({ configId, model: priced('Yes.') });

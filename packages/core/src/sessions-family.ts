@@ -4,6 +4,7 @@ import type { Journal, SessionSummary } from './journal/journal.ts';
 import { sessionTreeFold, type RunRecord, type SessionTree } from './projections/session-tree.ts';
 import { linkSessions } from './projections/session-tree-queries.ts';
 import { addSpending, NOTHING_SPENT, spendingOf, type Spending } from './projections/spending.ts';
+import { childSessionId } from './subagents/child.ts';
 
 /** What a session is to the one above it. */
 export type FamilyTie =
@@ -162,6 +163,8 @@ async function readMember(
     fold.take(event);
     spent = addSpending(spent, spentIn(event, byId));
     if ('childSessionId' in event && event.childSessionId !== undefined) started.push(event.childSessionId);
+    // A task in the background may be a sub-agent: then there is a session of this name.
+    if (event.type === 'task_updated' && event.task) started.push(childSessionId(sessionId, event.task.callId));
   }
   const tree = fold.tree();
   // What was open at the fork is closed in it, and is a run of its parent's.
