@@ -109,7 +109,10 @@ describe('a question that a sub-agent has', () => {
     const payer = defineAgent({ id: 'payer', model, tools: [pay(done)], permissions });
     const middle = agentWith('middle', [given(payer)], calls('payer'));
     const clock = testClock();
-    const session = await createSession(agentWith('boss', [given(middle)], calls('middle'), 2), { clock, goOnAtExpiry: false });
+    const session = await createSession(agentWith('boss', [given(middle)], calls('middle'), 2), {
+      clock,
+      goOnAtExpiry: false,
+    });
     const paused = await session.prompt('Pay.').result;
     expect(paused.pending[0]?.expiresAt).toBe(clock.now() + 60_000);
     await clock.advance(60_000);
