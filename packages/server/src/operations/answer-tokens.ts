@@ -19,7 +19,7 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-export function tokensOf({ answerTokens }: ServerParts): AnswerTokens {
+function tokensOf({ answerTokens }: ServerParts): AnswerTokens {
   if (answerTokens) return answerTokens;
   throw new RequestError('not_found', 'This server makes no answer tokens: it has no key for them.');
 }
