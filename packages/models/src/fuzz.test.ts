@@ -172,15 +172,11 @@ describe.each(TEST_WIRES)('damaged streams of $name', (wire) => {
     expect(ended.get('completed') ?? 0).toBeGreaterThan(20);
   });
 
-  // Ordinary tests draw the same cases every time; `npm run test:random` draws others.
-  it.runIf(process.env['TREADLE_TEST_SEED'] === 'random')(
-    'end in a result with any seed',
-    { timeout: 60_000 },
-    async () => {
-      const seed = Math.floor(Math.random() * 2 ** 31);
-      // The seed of a failing case must be known afterwards.
-      process.stdout.write(`${wire.name}: fuzz seed ${seed}\n`);
-      await run(seed, 500);
-    },
-  );
+  // The one place where ordinary tests draw new cases: streams come from outside, and no list of theirs is ever complete.
+  it('end in a result with any other seed', { timeout: 60_000 }, async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    // The seed of a failing case must be known afterwards.
+    process.stdout.write(`${wire.name}: fuzz seed ${seed}\n`);
+    await run(seed, 500);
+  });
 });
