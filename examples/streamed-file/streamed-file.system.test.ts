@@ -225,7 +225,7 @@ async function elsewhereServer(): Promise<{ readonly url: string; readonly asked
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-it('V10: lets a page that has no script send nothing away either: no refresh, form, link, picture or drawing does', async () => {
+it('V10: lets a page send nothing away by a refresh, a form, a link, a picture or a drawing either', async () => {
   const { url, asked } = await elsewhereServer();
   const done = '<p id="here">Here.</p>';
   const script = (text: string): string => `<script>${text}; document.body.dataset.ran = 'yes';</script>`;
