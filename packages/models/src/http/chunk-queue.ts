@@ -21,6 +21,9 @@ export interface ChunkQueueHooks {
 /** Bytes that may wait unread before the source is paused. */
 const HIGH_WATER_MARK = 256 * 1024;
 
+/** Chunks that may, for small ones cost more than their bytes. */
+const MOST_CHUNKS = 1024;
+
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
 /**
@@ -48,7 +51,7 @@ export function createChunkQueue(hooks: ChunkQueueHooks): ChunkQueue {
     const chunk = chunks.shift();
     if (chunk !== undefined) {
       bytes -= chunk.length;
-      if (paused && bytes < HIGH_WATER_MARK / 2) {
+      if (paused && bytes < HIGH_WATER_MARK / 2 && chunks.length < MOST_CHUNKS / 2) {
         paused = false;
         hooks.resume();
       }
@@ -85,7 +88,7 @@ export function createChunkQueue(hooks: ChunkQueueHooks): ChunkQueue {
       }
       chunks.push(chunk);
       bytes += chunk.length;
-      if (!paused && bytes > HIGH_WATER_MARK) {
+      if (!paused && (bytes > HIGH_WATER_MARK || chunks.length > MOST_CHUNKS)) {
         paused = true;
         hooks.pause();
       }

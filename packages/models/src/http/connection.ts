@@ -8,11 +8,13 @@ import { transportError } from './timeouts.ts';
 /** One request on a connection: its bytes, and who is told of the response. */
 export interface Exchange extends ResponseHandler {
   readonly bytes: readonly Uint8Array[];
+  /** Whether it asks the server to close the connection after the response. */
+  readonly closes: boolean;
   /** Whether a response to it may have a body. */
   readonly expectsBody: boolean;
   /**
-   * Nothing more will come. `gone` says that the connection had been kept and that the server closed it without having
-   * answered a byte, so that the request may be sent again on another.
+   * Nothing more will come. `gone` says that the connection had been kept and that it broke before the request was sent,
+   * or that the server closed it without having answered a byte: the request may be sent again on another.
    */
   onFailure(error: Error, gone: boolean): void;
 }
@@ -25,6 +27,8 @@ export interface Connection {
   resume(): void;
   /** Closes it, in the middle of whatever it does; nobody is told. */
   destroy(): void;
+  /** Lets the next request wait until what the server did meanwhile has been seen. */
+  doubt(): void;
 }
 
 /** Connections to one server. */
@@ -33,6 +37,8 @@ export interface Connections {
   take(): Connection;
   /** A new one. */
   open(): Connection;
+  /** Keeps none any more. */
+  retire(): void;
 }
 
 export interface ConnectionsOptions {
@@ -48,12 +54,20 @@ const MOST_KEPT = 256;
 /** A server that closes a connection after so many seconds may do so this much earlier, by our clock. */
 const KEPT_MARGIN_MS = 1000;
 
+/** A connection that was kept for so long may have been closed, or told of a timeout, without our having seen it. */
+const DOUBTFUL_MS = 1000;
+
 interface Kept {
   readonly connection: Connection;
   readonly socket: Net.Socket;
-  /** By the clock; it isn't used from then on. */
+  /** By the clock. */
+  readonly since: number;
+  /** It isn't used from then on. */
   readonly until: number;
 }
+
+/** Calls back when all that had come by now has been read: the rest of this round's events, and all of the next one's. */
+const afterReading = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
 const write = (socket: Net.Socket, bytes: readonly Uint8Array[]): void => {
   const [first] = bytes;
@@ -67,13 +81,15 @@ const write = (socket: Net.Socket, bytes: readonly Uint8Array[]): void => {
 export function createConnections(options: ConnectionsOptions): Connections {
   const { clock } = options;
   let kept: Kept[] = [];
+  let retired = false;
 
   const keep = (connection: Connection, socket: Net.Socket, keptMs: number | undefined): void => {
     const ms = keptMs === undefined ? Infinity : keptMs - KEPT_MARGIN_MS;
-    if (ms <= 0 || kept.length >= MOST_KEPT) return connection.destroy();
+    if (retired || ms <= 0 || kept.length >= MOST_KEPT) return connection.destroy();
     // A connection that waits keeps no process alive.
     socket.unref();
-    kept.push({ connection, socket, until: clock.now() + ms });
+    const since = clock.now();
+    kept.push({ connection, socket, since, until: since + ms });
   };
 
   const forget = (connection: Connection): void => {
@@ -86,13 +102,19 @@ export function createConnections(options: ConnectionsOptions): Connections {
     open,
     take() {
       for (let last = kept.pop(); last !== undefined; last = kept.pop()) {
-        if (clock.now() < last.until) {
+        const now = clock.now();
+        if (now < last.until) {
           last.socket.ref();
+          if (now - last.since >= DOUBTFUL_MS) last.connection.doubt();
           return last.connection;
         }
         last.connection.destroy();
       }
       return open();
+    },
+    retire() {
+      retired = true;
+      for (const { connection } of kept) connection.destroy();
     },
   };
 }
@@ -109,8 +131,12 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
   const parser = createResponseParser();
   let ready = false;
   let used = false;
+  let doubtful = false;
+  /** Whether the current request's bytes were given to the socket. */
+  let sent = false;
   let current: Exchange | undefined;
   let head: ResponseHead | undefined;
+  let closes = false;
 
   const destroy = (): void => {
     if (current === undefined) keeper.forget(connection);
@@ -122,14 +148,15 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
     const told = current;
     destroy();
     if (told === undefined) return;
-    const gone = used && !parser.begun && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-    told.onFailure(error, gone);
+    const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
+    told.onFailure(error, used && (!sent || (!parser.begun && isClosed)));
   };
 
   /** A response is over; what of its request wasn't read by then can't be taken back. */
   const release = (): void => {
     if (socket.destroyed) return;
-    const mayStay = head !== undefined && !head.closes && head.length !== 'until_close' && socket.writableLength === 0;
+    const mayStay =
+      head !== undefined && !closes && !head.closes && head.length !== 'until_close' && socket.writableLength === 0;
     used = true;
     socket.resume();
     if (mayStay) keeper.keep(connection, socket, head?.keptMs);
@@ -150,6 +177,7 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
   };
 
   const start = ({ bytes, expectsBody }: Exchange): void => {
+    sent = true;
     parser.begin(handler, expectsBody);
     write(socket, bytes);
   };
@@ -157,12 +185,22 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
   const connection: Connection = {
     send(exchange) {
       current = exchange;
+      closes = exchange.closes;
       head = undefined;
-      if (ready) start(exchange);
+      sent = false;
+      if (!ready) return;
+      if (!doubtful) return start(exchange);
+      doubtful = false;
+      afterReading(() => {
+        if (current === exchange) start(exchange);
+      });
     },
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     destroy,
+    doubt() {
+      doubtful = true;
+    },
   };
 
   socket.on(readyEvent, () => {

@@ -13,6 +13,8 @@ export function decompressor(encoding: string | undefined): Duplex | undefined {
       return zlib.createUnzip({ flush: Z_SYNC_FLUSH });
     case 'br':
       return zlib.createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH });
+    case 'zstd':
+      return zlib.createZstdDecompress();
     default:
       return undefined;
   }

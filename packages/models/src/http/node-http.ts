@@ -18,7 +18,10 @@ export interface NodeHttpOptions extends HttpTimeouts {
 /**
  * The cheapest transport Node has: sockets with kept connections, loaded at the first request. Where the environment names
  * a proxy it is `node:http` and `node:https`, which know how to speak to one. Redirects are not followed. Bodies in gzip,
- * deflate and brotli are unpacked. A request that finds its kept connection closed is sent once more on a new one.
+ * deflate, brotli and zstd are unpacked, no faster than they are read.
+ *
+ * A request that finds its kept connection closed, without a byte of a response, is sent once more on a new one, whatever
+ * its method. A server may have read it all the same, so don't send with this what mustn't happen twice.
  *
  * @throws Rejects with the connection's error, with `TREADLE_FIRST_BYTE_TIMEOUT`, with `TREADLE_MALFORMED_RESPONSE`, or
  * with the signal's reason; the body fails with `ECONNRESET` when the connection ends inside it and with

@@ -5,6 +5,7 @@ import { createChunkQueue } from './chunk-queue.ts';
 import { decompressor } from './decompressor.ts';
 import { knowsProxies, proxyUnsupported, wantsProxy } from './proxy.ts';
 import { transportError, watchIdle } from './timeouts.ts';
+import { trustOf } from './trust.ts';
 
 /** What {@link proxiedHttp} is made with. */
 export interface ProxiedHttpSettings {
@@ -37,17 +38,23 @@ const sendBody = (request: NodeHttp.ClientRequest, body: HttpBody | undefined): 
   request.end(body[last]);
 };
 
-const headersOf = ({ headers, body }: HttpRequest): Readonly<Record<string, string>> =>
-  body === undefined || headers['content-length'] !== undefined
-    ? headers
-    : { ...headers, 'content-length': String(lengthOf(body)) };
+/** The length is always our own; how a body is cut is nobody else's business. */
+const headersOf = ({ headers, body }: HttpRequest): Readonly<Record<string, string>> => {
+  const all: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    if (key !== 'content-length' && key !== 'transfer-encoding') all[key] = value;
+  }
+  if (body !== undefined) all['content-length'] = String(lengthOf(body));
+  return all;
+};
 
 const createScheme = (secure: boolean, settings: ProxiedHttpSettings): Scheme => {
   // Loaded at the first request: importing this package must cost no more than its own code.
   const module = secure ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http');
   const agentOptions = {
     proxyEnv: settings.proxies,
-    ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+    ...(secure ? trustOf(settings.ca)() : {}),
   };
   return {
     request: module.request,

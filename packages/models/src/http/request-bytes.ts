@@ -1,4 +1,5 @@
 import type { HttpBody, HttpRequest } from '@treadle/core';
+import { hasToken } from './response-head.ts';
 import { transportError } from './timeouts.ts';
 
 const TOKEN = /^[\w!#$%&'*+\-.^`|~]+$/;
@@ -16,18 +17,29 @@ export interface RequestLine {
   /** What an address with a user and a password is asked with; empty for others. */
   readonly authorization: string;
   /** The last headers that were sent with it, and their text: a run sends the same ones every turn. */
-  last?: { readonly headers: HttpRequest['headers']; readonly text: string };
+  last?: HeaderText;
 }
 
+const basic = ({ username, password }: URL): string => {
+  if (username === '' && password === '') return '';
+  try {
+    const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    return `authorization: Basic ${Buffer.from(user).toString('base64')}\r\n`;
+  } catch {
+    // Without the address: it has a password.
+    throw transportError('ERR_INVALID_URL', 'The user or the password in the address is not percent-encoded UTF-8.');
+  }
+};
+
+/**
+ * An address is safe on the wire as `URL` writes it: it has dropped line ends, and percent-encoded what isn't ASCII. Its
+ * fragment is not sent.
+ */
 export function requestLine(method: string, url: URL): RequestLine {
-  if (!TOKEN.test(method)) throw transportError('ERR_INVALID_HTTP_TOKEN', `${JSON.stringify(method)} is no method.`);
-  const { username, password } = url;
-  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
-  return {
-    text: `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`,
-    host: url.host,
-    authorization: username === '' && password === '' ? '' : `authorization: Basic ${user}\r\n`,
-  };
+  // What follows a CONNECT is no response but whatever the other end of a tunnel says.
+  if (!TOKEN.test(method) || method === 'CONNECT')
+    throw transportError('ERR_INVALID_HTTP_TOKEN', `${JSON.stringify(method)} is no method of a request.`);
+  return { text: `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`, host: url.host, authorization: basic(url) };
 }
 
 const headerLine = (name: string, value: string): string => {
@@ -41,20 +53,38 @@ const headerLine = (name: string, value: string): string => {
 /** The length is always our own; how a body is cut is nobody else's business. */
 const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
-const headersText = (headers: HttpRequest['headers'], line: RequestLine): string => {
+/** With names in lowercase; of two that differ only in case the last counts, as everywhere. */
+const lowercased = (headers: HttpRequest['headers']): HttpRequest['headers'] => {
+  const names = Object.keys(headers);
+  if (names.every((name) => name === name.toLowerCase())) return headers;
+  const all: Record<string, string> = {};
+  for (const name of names) all[name.toLowerCase()] = headers[name] ?? '';
+  return all;
+};
+
+/** Headers as they are sent. */
+interface HeaderText {
+  readonly headers: HttpRequest['headers'];
+  readonly text: string;
+  /** Whether they ask the server to close the connection after the response. */
+  readonly closes: boolean;
+}
+
+const headersText = (given: HttpRequest['headers'], line: RequestLine): HeaderText => {
+  // Only of headers that nobody can change is the text known by the object.
+  if (line.last?.headers === given) return line.last;
+  const headers = lowercased(given);
   let text = line.text;
   if (headers['host'] === undefined) text += `host: ${line.host}\r\n`;
   if (headers['connection'] === undefined) text += 'connection: keep-alive\r\n';
   if (headers['authorization'] === undefined) text += line.authorization;
   for (const name in headers) if (!OURS.has(name)) text += headerLine(name, headers[name] ?? '');
-  return text;
+  const made = { headers: given, text, closes: hasToken(headers['connection'], 'close') };
+  if (Object.isFrozen(given)) line.last = made;
+  return made;
 };
 
-const headOf = ({ method, headers, body }: HttpRequest, line: RequestLine, length: number): string => {
-  // Only of headers that nobody can change is the text known by the object.
-  const isKnown = line.last?.headers === headers;
-  const text = isKnown && line.last !== undefined ? line.last.text : headersText(headers, line);
-  if (!isKnown && Object.isFrozen(headers)) line.last = { headers, text };
+const headOf = ({ method, body }: HttpRequest, text: string, length: number): string => {
   const hasLength = body !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE');
   return hasLength ? `${text}content-length: ${length}\r\n\r\n` : `${text}\r\n`;
 };
@@ -62,16 +92,28 @@ const headOf = ({ method, headers, body }: HttpRequest, line: RequestLine, lengt
 const piecesOf = (body: Exclude<HttpBody, string>): readonly Uint8Array[] =>
   body instanceof Uint8Array ? [body] : body;
 
+/** A request as it is sent. */
+export interface RequestBytes {
+  readonly bytes: readonly Uint8Array[];
+  /** Whether it asks the server to close the connection after the response. */
+  readonly closes: boolean;
+}
+
 /**
  * A request as the bytes of HTTP/1.1.
  *
  * @throws `ERR_INVALID_CHAR` and `ERR_INVALID_HTTP_TOKEN` for headers that would be something else on the wire.
  */
-export function requestBytes(request: HttpRequest, line: RequestLine): readonly Uint8Array[] {
+export function requestBytes(request: HttpRequest, line: RequestLine): RequestBytes {
+  const { text, closes } = headersText(request.headers, line);
+  return { bytes: bytesOf(request, text), closes };
+}
+
+const bytesOf = (request: HttpRequest, text: string): readonly Uint8Array[] => {
   const { body = [] } = request;
   if (typeof body === 'string') {
     const length = Buffer.byteLength(body);
-    const head = headOf(request, line, length);
+    const head = headOf(request, text, length);
     const bytes = Buffer.allocUnsafe(head.length + length);
     bytes.write(head, 'latin1');
     bytes.write(body, head.length);
@@ -80,7 +122,7 @@ export function requestBytes(request: HttpRequest, line: RequestLine): readonly 
   const pieces = piecesOf(body);
   let length = 0;
   for (const piece of pieces) length += piece.length;
-  const head = headOf(request, line, length);
+  const head = headOf(request, text, length);
   if (head.length + length > ONE_PIECE) return [Buffer.from(head, 'latin1'), ...pieces];
   const bytes = Buffer.allocUnsafe(head.length + length);
   let at = bytes.write(head, 'latin1');
@@ -89,4 +131,4 @@ export function requestBytes(request: HttpRequest, line: RequestLine): readonly 
     at += piece.length;
   }
   return [bytes];
-}
+};

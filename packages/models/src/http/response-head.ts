@@ -27,9 +27,7 @@ const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 /** Of these the first counts; others that come twice are a list. */
 const ONCE: ReadonlySet<string> = new Set([
   'age',
-  'content-encoding',
   'content-type',
-  'date',
   'etag',
   'expires',
   'last-modified',
@@ -38,24 +36,45 @@ const ONCE: ReadonlySet<string> = new Set([
   'server',
 ]);
 
-const trimmed = (text: string, from: number): string => text.slice(from).trim();
+/** Without the spaces around it. `trim` would take characters that are part of a value. */
+const trimmed = (text: string, from: number): string => {
+  const isSpace = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
+  let start = from;
+  let end = text.length;
+  while (start < end && isSpace(start)) start++;
+  while (end > start && isSpace(end - 1)) end--;
+  return text.slice(start, end);
+};
+
+const nameOf = (line: string, colon: number): string => {
+  const name = colon === -1 ? '' : line.slice(0, colon).toLowerCase();
+  if (!NAME.test(name)) throw malformed('a header has no name');
+  return name;
+};
 
 const addHeader = (headers: Record<string, string>, line: string): void => {
   const colon = line.indexOf(':');
-  const name = colon === -1 ? '' : line.slice(0, colon).toLowerCase();
-  if (!NAME.test(name)) throw malformed('a header has no name');
+  const name = nameOf(line, colon);
   const value = trimmed(line, colon + 1);
   const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (earlier === undefined) headers[name] = value;
   else if (!ONCE.has(name)) headers[name] = `${earlier}, ${value}`;
 };
 
-const hasToken = (list: string | undefined, token: string): boolean =>
+/** Checks a line after the last chunk, which says nothing we ask for. */
+export function checkTrailer(line: string): void {
+  if (FORBIDDEN.test(line)) throw malformed('a trailer has characters that none may have');
+  const name = nameOf(line, line.indexOf(':'));
+  if (name === 'content-length' || name === 'transfer-encoding') throw malformed('a trailer says how long it is');
+}
+
+/** Whether a header whose value is a list of words has this one. */
+export const hasToken = (list: string | undefined, token: string): boolean =>
   list !== undefined &&
   (list === token ||
     list
       .toLowerCase()
-      .split(/[\s,]+/)
+      .split(/[\t ,]+/)
       .includes(token));
 
 const lengthOf = (headers: Readonly<Record<string, string>>): ResponseHead['length'] => {
@@ -67,13 +86,13 @@ const lengthOf = (headers: Readonly<Record<string, string>>): ResponseHead['leng
     return 'chunked';
   }
   if (length === undefined) return 'until_close';
-  const [first = '', ...others] = length.split(/[\s,]+/);
-  if (!/^\d{1,15}$/.test(first) || others.some((other) => other !== first)) throw malformed('its length is no number');
-  return Number(first);
+  // Two lengths are refused even where they agree: who sends two doesn't know what it sends.
+  if (!/^\d{1,15}$/.test(length)) throw malformed('its length is no number');
+  return Number(length);
 };
 
 const keptMsOf = (hint: string | undefined): number | undefined => {
-  const seconds = hint === undefined ? undefined : /(?:^|[\s,])timeout=(\d{1,9})/i.exec(hint)?.[1];
+  const seconds = hint === undefined ? undefined : /(?:^|[\t ,])timeout=(\d{1,9})/i.exec(hint)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 };
 
@@ -91,7 +110,11 @@ export function parseResponseHead(text: string): ResponseHead {
     start = lineEnd + 2;
   }
   const { connection } = headers;
-  const closes = status[1] === '0' ? !hasToken(connection, 'keep-alive') : hasToken(connection, 'close');
+  const isOld = status[1] === '0';
+  const length = lengthOf(headers);
+  // HTTP/1.0 knows no chunks: who sends them in it may be two that understand it differently.
+  const isOdd = isOld && length === 'chunked';
+  const closes = hasToken(connection, 'close') || isOdd || (isOld && !hasToken(connection, 'keep-alive'));
   const keptMs = keptMsOf(headers['keep-alive']);
-  return { status: Number(status[2]), headers, closes, keptMs, length: lengthOf(headers) };
+  return { status: Number(status[2]), headers, closes, keptMs, length };
 }

@@ -4,6 +4,8 @@ import { createResponseParser } from './response-parser.ts';
 
 interface Heard {
   status: number;
+  closes?: boolean;
+  length?: number | string;
   headers: Readonly<Record<string, string>>;
   body: string;
   ends: number;
@@ -19,7 +21,7 @@ function heardOf(
   const parser = createResponseParser();
   parser.begin(
     {
-      onHead: ({ status, headers }) => Object.assign(heard, { status, headers }),
+      onHead: ({ status, headers, closes, length }) => Object.assign(heard, { status, headers, closes, length }),
       onData: (piece) => (heard.body += Buffer.from(piece).toString('latin1')),
       onEnd: () => heard.ends++,
     },
@@ -80,14 +82,48 @@ describe('a response', () => {
 
   it('has its headers in lowercase, trimmed; lists are joined, and of what can be only one the first counts', () => {
     const head =
-      'HTTP/1.1 200 OK\r\nServer:a\r\nserver: b\r\nVia: x \r\nVIA:\ty\r\nEmpty:\r\ncontent-length: 2, 2\r\n\r\nok';
+      'HTTP/1.1 200 OK\r\nServer:a\r\nserver: b\r\nVia: x \r\nVIA:\ty\r\nEmpty:\r\ncontent-length: 2\r\n\r\nok';
     const { headers, body } = read(head);
-    expect(headers).toEqual({ server: 'a', via: 'x, y', empty: '', 'content-length': '2, 2' });
+    expect(headers).toEqual({ server: 'a', via: 'x, y', empty: '', 'content-length': '2' });
     expect(body).toBe('ok');
   });
 
-  it('may have chunks with extensions', () => {
-    expect(read('HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n').body).toBe('ok');
+  it.each(['a', 'a=b', 'a;b=c', 'a="b;c \\" d"'])('may have chunks with the extension %j', (extension) => {
+    const text = `HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n2;${extension}\r\nok\r\n0\r\n\r\n`;
+    expect(read(text).body).toBe('ok');
+    expect(heardOf([...bytes(text)].map((byte) => Buffer.of(byte))).body).toBe('ok');
+  });
+
+  it('may be announced by a few others', () => {
+    const words = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n'.repeat(10);
+    expect(read(`${words}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`)).toMatchObject({
+      status: 200,
+      headers: { 'content-length': '2' },
+      body: 'ok',
+      ends: 1,
+    });
+  });
+
+  it('that has no body says so with its length', () => {
+    for (const [text, expectsBody] of [
+      ['HTTP/1.1 204 No Content\r\n\r\n', true],
+      ['HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n', true],
+      ['HTTP/1.1 200 OK\r\n\r\n', false],
+    ] as const) {
+      expect(read(text, { expectsBody })).toMatchObject({ body: '', ends: 1, length: 0 });
+    }
+  });
+
+  it.each([
+    ['HTTP/1.1 200 OK\r\n', false],
+    ['HTTP/1.1 200 OK\r\nconnection: Keep-Alive,Close\r\n', true],
+    ['HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nconnection: close\r\n', true],
+    ['HTTP/1.0 200 OK\r\n', true],
+    ['HTTP/1.0 200 OK\r\nconnection: keep-alive\r\n', false],
+    ['HTTP/1.0 200 OK\r\nconnection: keep-alive, close\r\n', true],
+    ['HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n', true],
+  ])('%j closes the connection: %s', (text, closes) => {
+    expect(read(`${text}\r\n`).closes).toBe(closes);
   });
 });
 
@@ -107,12 +143,43 @@ describe('what is refused', () => {
     ['a control character', 'HTTP/1.1 200 OK\r\nx-a: b\0\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok'],
     ['a length and chunks', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: +2\r\n\r\nok'],
+    ['the same length twice', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nContent-Length: 2\r\n\r\nok'],
+    ['a list of lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2, 2\r\n\r\nok'],
+    ...['+2', '-2', '0x2', '2.0', '2e0', '', ' ', '\u00a02', '2 2', '9'.repeat(16)].map((length): [string, string] => [
+      `the length ${JSON.stringify(length)}`,
+      `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\nok`,
+    ]),
+    ['no status at all', '\r\n\r\n'],
+    ['an empty line first', '\r\nHTTP/1.1 200 OK\r\n\r\n'],
+    ['a status line with a tab', 'HTTP/1.1\t200 OK\r\n\r\n'],
+    ['a status line with two spaces', 'HTTP/1.1  200 OK\r\n\r\n'],
+    ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n'],
+    ['a version in lowercase', 'http/1.1 200 OK\r\n\r\n'],
+    ['a header without a colon', 'HTTP/1.1 200 OK\r\nx-a\r\n\r\n'],
+    ['a folded line after the status', 'HTTP/1.1 200 OK\r\n x-a: b\r\n\r\n'],
+    ['an empty transfer coding', 'HTTP/1.1 200 OK\r\ntransfer-encoding:\r\n\r\n0\r\n\r\n'],
+    ['chunks in chunks', `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n`],
+    ['a coding that only looks like it', 'HTTP/1.1 200 OK\r\ntransfer-encoding: \u00a0chunked\r\n\r\n0\r\n\r\n'],
     ['an unknown transfer coding', 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n'],
     ['a chunk without a size', `${CHUNKED}\r\nok\r\n`],
     ['a chunk whose size is no number', `${CHUNKED}-2\r\nok\r\n`],
     ['a chunk that is longer than it says', `${CHUNKED}2\r\nokay\r\n`],
     ['a size line without its return', `${CHUNKED}2\nok\r\n`],
+    ['a chunk too long for a number', `${CHUNKED}fffffffffffff\r\nok`],
+    ['a size in hexadecimal notation', `${CHUNKED}0x2\r\nok\r\n`],
+    ['a size with spaces after it', `${CHUNKED}2 \r\nok\r\n`],
+    ['an extension that is empty', `${CHUNKED}2;\r\nok\r\n`],
+    ['an extension with a control character', `${CHUNKED}2;a=\0\r\nok\r\n`],
+    ['an extension with a line end', `${CHUNKED}2;a=b\n;c\r\nok\r\n`],
+    ['a trailer without a name', `${CHUNKED}0\r\n: b\r\n\r\n`],
+    ['a trailer without a colon', `${CHUNKED}0\r\nx-a\r\n\r\n`],
+    ['a length in the trailers', `${CHUNKED}0\r\nContent-Length: 0\r\n\r\n`],
+    ['a transfer coding in the trailers', `${CHUNKED}0\r\nTransfer-Encoding: chunked\r\n\r\n`],
+    ['a folded trailer', `${CHUNKED}0\r\nx-a: b\r\n c\r\n\r\n`],
+    ['a trailer with a control character', `${CHUNKED}0\r\nx-a: \0\r\n\r\n`],
+    ['a trailer with a return that is none', `${CHUNKED}0\r\nx-a: b\rx-c: d\r\n\r\n`],
+    ['bytes after the last chunk', `${CHUNKED}0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n`],
+    ['bytes after a length', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n'],
     ['bytes after the end', 'HTTP/1.1 204 No Content\r\n\r\nmore'],
   ])('%s', (_what, text) => {
     const refusal = expect.objectContaining({ code: 'TREADLE_MALFORMED_RESPONSE' }) as Error;
@@ -121,10 +188,11 @@ describe('what is refused', () => {
   });
 
   it.each([
-    ['a head', `HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(70_000)}`],
+    ['a head, or a line,', `HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(70_000)}`],
     ['the line of a chunk', `${CHUNKED}2;${'a'.repeat(2000)}`],
     ['a trailer', `${CHUNKED}0\r\nx-a: ${'a'.repeat(70_000)}`],
     ['all trailers', `${CHUNKED}0\r\n${'x-a: b\r\n'.repeat(20_000)}`],
+    ['words in advance', 'HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n'.repeat(2000)],
   ])('%s that never ends', (_what, text) => {
     expect(() => heardOf(cut(bytes(text), [50, 1500, 40_000, 66_000]))).toThrow('too long');
   });

@@ -1,4 +1,4 @@
-import { malformed, parseResponseHead } from './response-head.ts';
+import { checkTrailer, malformed, parseResponseHead } from './response-head.ts';
 import type { ResponseHead } from './response-head.ts';
 
 /** What a parser has found, in order. */
@@ -26,8 +26,8 @@ export interface ResponseParser {
   readonly begun: boolean;
 }
 
-/** Bytes of a head, and of the trailers of a body. */
-const HEAD_LIMIT = 64 * 1024;
+/** Bytes of all heads of a response, those of words in advance included, and of its trailers. As much as Node allows. */
+const HEAD_LIMIT = 16 * 1024;
 /** Bytes that may follow a chunk's size on its line. */
 const EXTENSION_LIMIT = 1024;
 /** Digits of a chunk's size. */
@@ -36,9 +36,12 @@ const SIZE_DIGITS = 12;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 13;
 const LF = 10;
-const SPACE = 32;
-const TAB = 9;
 const SEMICOLON = 59;
+
+const TOKEN = "[\\w!#$%&'*+\\-.^`|~]+";
+const QUOTED = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"`;
+/** What follows the first semicolon of a chunk's line. */
+const EXTENSION = new RegExp(`^${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)*$`);
 
 /** What the next byte belongs to. */
 type Place =
@@ -71,8 +74,9 @@ export function createResponseParser(): ResponseParser {
   /** Bytes that are still to come of the body, or of the chunk. */
   let left = 0;
   let digits = 0;
-  /** Bytes of the extension, or of the trailers, so far. */
+  /** Bytes of the heads, or of the trailers, so far. */
   let passed = 0;
+  let extension = '';
   let begun = false;
 
   const finish = (): void => {
@@ -85,8 +89,10 @@ export function createResponseParser(): ResponseParser {
   const readHead = (bytes: Buffer, from: number): number => {
     const start = held === undefined ? from : 0;
     const all = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(from)]);
-    const end = all.indexOf(HEAD_END, start);
-    if ((end === -1 ? all.length : end) - start > HEAD_LIMIT) throw malformed('its head is too long');
+    // What was held has no end, but may have its beginning.
+    const end = all.indexOf(HEAD_END, held === undefined ? start : Math.max(0, held.length - HEAD_END.length + 1));
+    const length = (end === -1 ? all.length : end) - start;
+    if (passed + length > HEAD_LIMIT) throw malformed('its head is too long');
     if (end === -1) {
       held = Buffer.from(all.subarray(start));
       return bytes.length;
@@ -94,24 +100,25 @@ export function createResponseParser(): ResponseParser {
     const after = end + HEAD_END.length;
     const consumed = held === undefined ? after : from + after - held.length;
     held = undefined;
+    passed += length;
     takeHead(parseResponseHead(all.toString('latin1', start, end)));
     return consumed;
   };
 
   const takeHead = (head: ResponseHead): void => {
-    const { status, length } = head;
+    const { status } = head;
     if (status === 101) throw malformed('it changes to another protocol');
     // A word in advance; the response comes after it.
     if (status < 200) return;
-    const isEmpty = !expectsBody || status === 204 || status === 304 || length === 0;
+    const length = !expectsBody || status === 204 || status === 304 ? 0 : head.length;
     if (length === 'chunked') beginChunk();
     else if (length === 'until_close') place = 'until_close';
     else {
       place = 'sized';
       left = length;
     }
-    handler?.onHead(head);
-    if (isEmpty) finish();
+    handler?.onHead(length === head.length ? head : { ...head, length });
+    if (length === 0) finish();
   };
 
   /** Takes bytes of the body or of a chunk. */
@@ -129,7 +136,7 @@ export function createResponseParser(): ResponseParser {
     place = 'size';
     left = 0;
     digits = 0;
-    passed = 0;
+    extension = '';
   };
 
   const readSize = (bytes: Buffer, from: number): number => {
@@ -144,21 +151,21 @@ export function createResponseParser(): ResponseParser {
       }
       if (digits === 0) throw malformed('a chunk has no size');
       if (byte === CR) place = 'size_end';
-      else if (byte === SEMICOLON || byte === SPACE || byte === TAB) place = 'extension';
+      else if (byte === SEMICOLON) place = 'extension';
       else throw malformed('the size of a chunk is no number');
       return at + 1;
     }
     return at;
   };
 
-  /** What follows a size is nobody's business. */
+  /** What follows a size says nothing we ask for. */
   const readExtension = (bytes: Buffer, from: number): number => {
     const end = bytes.indexOf(CR, from);
     const to = end === -1 ? bytes.length : end;
-    passed += to - from;
-    if (passed > EXTENSION_LIMIT) throw malformed('the line of a chunk is too long');
-    if (bytes.subarray(from, to).includes(LF)) throw malformed('the line of a chunk has no end');
+    if (extension.length + to - from > EXTENSION_LIMIT) throw malformed('the line of a chunk is too long');
+    extension += bytes.toString('latin1', from, to);
     if (end === -1) return to;
+    if (!EXTENSION.test(extension)) throw malformed('what follows the size of a chunk is no extension');
     place = 'size_end';
     return to + 1;
   };
@@ -188,6 +195,7 @@ export function createResponseParser(): ResponseParser {
     if (end === -1) return to;
     if (line[line.length - 2] !== CR) throw malformed('a trailer has no end');
     if (line.length === 2) finish();
+    else checkTrailer(line.toString('latin1', 0, line.length - 2));
     return to;
   };
 
@@ -223,6 +231,7 @@ export function createResponseParser(): ResponseParser {
       expectsBody = hasBody;
       place = 'head';
       held = undefined;
+      passed = 0;
       begun = false;
     },
     push(bytes) {

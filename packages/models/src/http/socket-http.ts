@@ -8,13 +8,15 @@ import { requestBytes, requestLine } from './request-bytes.ts';
 import type { RequestLine } from './request-bytes.ts';
 import type { ResponseHead } from './response-head.ts';
 import { transportError, watchIdle } from './timeouts.ts';
+import { trustOf } from './trust.ts';
+import type { SecureContextOptions } from './trust.ts';
 
 /** What {@link socketHttp} is made with. */
 export interface SocketHttpSettings {
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly clock: Clock;
-  /** Certificates to trust besides Node's own, as PEM. */
+  /** A certificate to trust besides Node's own, as PEM. */
   readonly ca: string | undefined;
 }
 
@@ -29,10 +31,10 @@ interface Target {
 /** A host's name as sockets want it: an address of IPv6 is in brackets only inside a URL. */
 const hostOf = ({ hostname }: URL): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname);
 
-/** Longer than any client waits for a connection that nobody answers on. */
+/** After so long without a byte the system asks whether the other side is still there. */
 const TCP_KEEP_ALIVE_MS = 1000;
 
-const connectionsTo = (url: URL, { ca, clock }: SocketHttpSettings): Connections => {
+const connectionsTo = (url: URL, clock: Clock, trust: () => SecureContextOptions): Connections => {
   const host = hostOf(url);
   const options = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };
   if (url.protocol === 'http:') {
@@ -40,6 +42,11 @@ const connectionsTo = (url: URL, { ca, clock }: SocketHttpSettings): Connections
     const port = url.port === '' ? 80 : Number(url.port);
     return createConnections({ connect: () => net.connect({ ...options, port }), readyEvent: 'connect', clock });
   }
+  if (url.protocol !== 'https:')
+    throw transportError(
+      'ERR_INVALID_PROTOCOL',
+      `Requests are sent to http: and https: addresses, not to ${url.protocol}`,
+    );
   const tls = process.getBuiltinModule('node:tls');
   const { isIP } = process.getBuiltinModule('node:net');
   const port = url.port === '' ? 443 : Number(url.port);
@@ -54,7 +61,7 @@ const connectionsTo = (url: URL, { ca, clock }: SocketHttpSettings): Connections
         port,
         ALPNProtocols: ['http/1.1'],
         ...(isIP(host) === 0 ? { servername: host } : {}),
-        ...(ca === undefined ? {} : { ca }),
+        ...trust(),
         ...(session === undefined ? {} : { session }),
       });
       socket.on('session', (agreed) => (session = agreed));
@@ -63,6 +70,9 @@ const connectionsTo = (url: URL, { ca, clock }: SocketHttpSettings): Connections
     },
   });
 };
+
+/** Addresses whose connections are kept at the same time. */
+const MOST_ORIGINS = 256;
 
 const abortError = (signal: AbortSignal | undefined): Error => {
   const reason: unknown = signal?.reason;
@@ -73,7 +83,7 @@ const abortError = (signal: AbortSignal | undefined): Error => {
 interface Source {
   pause(): void;
   resume(): void;
-  /** Nobody reads it any more. */
+  /** The body is over: all of it was handed on, or nobody reads it any more. */
   leave(): void;
 }
 
@@ -109,22 +119,23 @@ const createBody = (head: ResponseHead, clock: Clock, idleTimeoutMs: number, sou
     queue.fail(error);
     stop();
   };
+  const end = (): void => {
+    idle.stop();
+    queue.end();
+    source.leave();
+  };
   if (unpacked === undefined) {
     return {
       queue,
       push: queue.push,
-      end() {
-        idle.stop();
-        queue.end();
-      },
+      end,
       fail,
     };
   }
+  let isEmpty = true;
   unpacked.on('data', queue.push);
-  unpacked.on('end', () => {
-    idle.stop();
-    queue.end();
-  });
+  // Before the response is, if what follows is not packed: it is nobody's.
+  unpacked.on('end', end);
   unpacked.on('error', (error) => {
     fail(error);
     source.leave();
@@ -133,9 +144,15 @@ const createBody = (head: ResponseHead, clock: Clock, idleTimeoutMs: number, sou
   return {
     queue,
     push(piece) {
+      isEmpty = false;
       if (!unpacked.destroyed && !unpacked.write(piece)) source.pause();
     },
-    end: () => void unpacked.end(),
+    end() {
+      if (!isEmpty) return void unpacked.end();
+      // Nothing is not packed.
+      unpacked.destroy();
+      end();
+    },
     fail,
   };
 };
@@ -152,9 +169,9 @@ const send = (
   reject: Reject,
 ): void => {
   const { signal } = request;
-  const bytes = requestBytes(request, line);
+  const { bytes, closes } = requestBytes(request, line);
   let body: BodySink | undefined;
-  /** The whole response has come, or nobody waits for it. */
+  /** The whole response has come, or nobody waits for it: the connection is not ours any more. */
   let over = false;
   let connection: Connection | undefined;
   let isSecond = false;
@@ -162,16 +179,15 @@ const send = (
   const release = (): void => {
     over = true;
     cancelTimer();
-    signal?.removeEventListener('abort', onAbort);
   };
   const failed = (error: Error): void => {
     release();
+    signal?.removeEventListener('abort', onAbort);
     if (body === undefined) reject(error);
     else body.fail(error);
   };
   const stop = (error: Error): void => {
-    if (over) return;
-    connection?.destroy();
+    if (!over) connection?.destroy();
     failed(error);
   };
   const onAbort = (): void => stop(abortError(signal));
@@ -187,15 +203,21 @@ const send = (
       if (!over) connection?.resume();
     },
     leave() {
+      signal?.removeEventListener('abort', onAbort);
       if (over) return;
       release();
       connection?.destroy();
     },
   });
-  const attempt = (on: Connection): void => {
-    connection = on;
-    on.send({
+  const attempt = (to: () => Connection): void => {
+    try {
+      connection = to();
+    } catch (error) {
+      return failed(error as Error);
+    }
+    connection.send({
       bytes,
+      closes,
       expectsBody: request.method !== 'HEAD',
       onHead(head) {
         cancelTimer();
@@ -209,15 +231,24 @@ const send = (
         body?.end();
       },
       onFailure(error, gone) {
-        // Nothing of the request was read: the server had closed the connection while it was kept.
+        // The server has most likely closed the connection while it was kept, and read nothing. That can't be known: it
+        // may also have gone in the middle of its work. Then a model is asked twice, which costs money and no more.
         if (!gone || isSecond) return failed(error);
         isSecond = true;
-        attempt(connections.open());
+        attempt(connections.open);
       },
     });
   };
   signal?.addEventListener('abort', onAbort);
-  attempt(connections.take());
+  attempt(connections.take);
+};
+
+const forgetOldest = (origins: Map<string, Connections>): void => {
+  if (origins.size <= MOST_ORIGINS) return;
+  for (const [origin, connections] of origins) {
+    origins.delete(origin);
+    return connections.retire();
+  }
 };
 
 /**
@@ -226,13 +257,17 @@ const send = (
  */
 export function socketHttp(settings: SocketHttpSettings): Http {
   const origins = new Map<string, Connections>();
+  const trust = trustOf(settings.ca);
   // A run asks for the same address every turn; it is taken apart once.
   let target: Target | undefined;
   const targetOf = ({ method, url }: HttpRequest): Target => {
     if (target?.url === url && target.method === method) return target;
     const parsed = new URL(url);
-    let connections = origins.get(parsed.origin);
-    if (connections === undefined) origins.set(parsed.origin, (connections = connectionsTo(parsed, settings)));
+    const connections = origins.get(parsed.origin) ?? connectionsTo(parsed, settings.clock, trust);
+    // The one asked last is the last.
+    origins.delete(parsed.origin);
+    origins.set(parsed.origin, connections);
+    forgetOldest(origins);
     return (target = { method, url, line: requestLine(method, parsed), connections });
   };
   return (request) =>

@@ -1,0 +1,114 @@
+import type { HttpRequest } from '@treadle/core';
+import { describe, expect, it } from 'vitest';
+import { requestBytes, requestLine } from './request-bytes.ts';
+
+const textOf = (url: string, fields: Partial<HttpRequest> = {}): string => {
+  const request: HttpRequest = { method: 'GET', url, headers: {}, ...fields };
+  const { bytes } = requestBytes(request, requestLine(request.method, new URL(url)));
+  return Buffer.concat(bytes).toString('latin1');
+};
+
+/** The first two lines: what is asked for, and of whom. */
+const asked = (url: string): string[] => textOf(url).split('\r\n').slice(0, 2);
+
+describe('an address', () => {
+  it.each([
+    ['http://example.com', 'GET / HTTP/1.1', 'host: example.com'],
+    ['http://example.com:80/a', 'GET /a HTTP/1.1', 'host: example.com'],
+    ['https://example.com:443/a', 'GET /a HTTP/1.1', 'host: example.com'],
+    ['https://example.com:80/a', 'GET /a HTTP/1.1', 'host: example.com:80'],
+    ['http://[::1]:8080/a?b', 'GET /a?b HTTP/1.1', 'host: [::1]:8080'],
+    ['http://bücher.example/ä?ö=ü', 'GET /%C3%A4?%C3%B6=%C3%BC HTTP/1.1', 'host: xn--bcher-kva.example'],
+    ['http://example.com/a#secret', 'GET /a HTTP/1.1', 'host: example.com'],
+    ['http://example.com?a=b', 'GET /?a=b HTTP/1.1', 'host: example.com'],
+    ['http://example.com/a/../../b\\c', 'GET /b/c HTTP/1.1', 'host: example.com'],
+    ['http://example.com/a b\u0000\u007f', 'GET /a%20b%00%7F HTTP/1.1', 'host: example.com'],
+  ])('%j is asked for on one line', (url, ...lines) => {
+    expect(asked(url)).toEqual(lines);
+  });
+
+  it('with line ends in it makes no header', () => {
+    expect(asked('http://example.com/a HTTP/1.1\r\nx-a: b\r\n\r\n')).toEqual([
+      'GET /a%20HTTP/1.1x-a:%20b HTTP/1.1',
+      'host: example.com',
+    ]);
+  });
+
+  it('with a user that is not text is refused without the password', () => {
+    const broken = 'http://user:hunter%ff@example.com';
+    expect(() => textOf(broken)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_URL' }) as Error);
+    expect(() => textOf(broken)).not.toThrow(/hunter/);
+  });
+
+  it('says nothing of its user where the request has a header for that', () => {
+    const text = textOf('http://user:pw@example.com/', { headers: { Authorization: 'Bearer key' } });
+    expect(text.match(/authorization: .*/g)).toEqual(['authorization: Bearer key']);
+    expect(text).not.toContain('pw');
+  });
+});
+
+describe('headers', () => {
+  it('have one length, whatever the case of their names', () => {
+    const headers = { 'Content-Length': '9', 'TRANSFER-ENCODING': 'chunked', 'Transfer-Encoding': 'gzip' };
+    const text = textOf('http://example.com/', { method: 'POST', headers, body: 'ab' });
+    expect(text.toLowerCase().match(/content-length: .*|transfer-encoding: .*/g)).toEqual(['content-length: 2']);
+    expect(text.endsWith('\r\n\r\nab')).toBe(true);
+  });
+
+  it('have one host and one connection, whatever the case of their names', () => {
+    const text = textOf('http://example.com/', { headers: { Host: 'other.example', CONNECTION: 'close' } });
+    expect(text).toBe('GET / HTTP/1.1\r\nhost: other.example\r\nconnection: close\r\n\r\n');
+  });
+
+  it('that are frozen are written once for a line, and others each time', () => {
+    const line = requestLine('GET', new URL('http://example.com/'));
+    const sent = (headers: HttpRequest['headers']): string =>
+      Buffer.concat(requestBytes({ method: 'GET', url: '', headers }, line).bytes).toString();
+    const changing = { 'x-a': '1' };
+    expect(sent(changing)).toContain('x-a: 1');
+    changing['x-a'] = '2';
+    expect(sent(changing)).toContain('x-a: 2');
+    const frozen = Object.freeze({ 'X-A': '3', Connection: 'close' });
+    expect(sent(frozen)).toContain('x-a: 3');
+    expect(requestBytes({ method: 'GET', url: '', headers: frozen }, line).closes).toBe(true);
+    expect(sent(frozen)).toBe(sent({ ...frozen }));
+  });
+
+  it('of the same name in two cases are one: the last', () => {
+    const text = textOf('http://example.com/', { headers: { 'x-api-key': 'a', 'X-Api-Key': 'b' } });
+    expect(text.toLowerCase().match(/x-api-key: ./g)).toEqual(['x-api-key: b']);
+  });
+
+  it.each(['\r', '\n', '\0', '\r\n x', '\u0001', '\u007f', '\u0100', '😀'])(
+    'with %j in a value are refused',
+    (text) => {
+      const headers = { 'X-Key': `secret${text}` };
+      expect(() => textOf('http://example.com/', { headers })).toThrow(
+        'The value of the header x-key has a character that none may have.',
+      );
+    },
+  );
+
+  it.each(['', ' ', 'a b', 'a:', 'a\r\nb', 'a\0', 'ä', '(a)'])('named %j are refused', (name) => {
+    expect(() => textOf('http://example.com/', { headers: { [name]: 'b' } })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_HTTP_TOKEN' }) as Error,
+    );
+  });
+});
+
+describe('a method', () => {
+  it.each(['', 'GET /', 'GET\r\n', 'G\0ET', 'CONNECT'])('%j is refused', (method) => {
+    expect(() => requestLine(method, new URL('http://example.com'))).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_HTTP_TOKEN' }) as Error,
+    );
+  });
+});
+
+describe('a body', () => {
+  it('has its length in bytes, also where it is not well-formed text', () => {
+    for (const body of ['🦊ü', 'a\ud800b', new Uint8Array([1, 2, 255]), [new Uint8Array(2), new Uint8Array(70_000)]]) {
+      const [head = '', ...rest] = textOf('http://example.com/', { method: 'POST', body }).split('\r\n\r\n');
+      expect(head).toContain(`content-length: ${rest.join('\r\n\r\n').length}`);
+    }
+  });
+});
