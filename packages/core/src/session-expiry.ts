@@ -2,7 +2,8 @@ import { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 import { agentOfRun } from './loop/offered-tools.ts';
 import { plan } from './loop/plan.ts';
 import { pendingOfRun } from './session-results.ts';
-import { hasWork, refresh, resume, type Expiry, type SessionParts } from './session-runs.ts';
+import type { Expiry, SessionParts } from './session-parts.ts';
+import { hasWork, refresh, resume } from './session-runs.ts';
 
 /** Whether there is something to do that nobody has to answer first. */
 export const canGoOn = (parts: SessionParts): boolean =>

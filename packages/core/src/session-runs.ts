@@ -1,84 +1,23 @@
-import type { Agent } from './agent.ts';
-import type { BlobKeeper } from './blobs/keeper.ts';
-import type { Continuation, InputMessage, PendingCall, SessionInput } from './events/events.ts';
+import type { Continuation, InputMessage, SessionInput } from './events/events.ts';
 import { TreadleError, type TreadleErrorCode } from './errors.ts';
-import type { Journal, PostOutcome } from './journal/journal.ts';
 import { asJson, isJsonObject, type JsonObject } from './json.ts';
 import { checkLimits, limitChanges, type Limits, type LimitsData } from './limits/limits.ts';
-import { drive, type BranchPerformer, type OpenInput } from './loop/drive.ts';
-import type { Hub } from './loop/hub.ts';
-import type { ChildRunner } from './subagents/child.ts';
+import { drive, type OpenInput } from './loop/drive.ts';
 import { endSession } from './loop/hook-observers.ts';
-import type { SessionSource } from './loop/question.ts';
 import { agentOfRun } from './loop/offered-tools.ts';
 import { plan } from './loop/plan.ts';
 import { waitsForOthers } from './loop/plan-calls.ts';
 import { reduce } from './loop/reduce.ts';
-import type { SnapshotKeeper } from './loop/snapshot-keeper.ts';
 import { wakeUp } from './loop/plan-tasks.ts';
 import { waitingRuns, type CallState, type SessionState } from './loop/state.ts';
 import type { Message } from './messages/message.ts';
 import { checkUpdates, isFileUpdate, type PermissionUpdate } from './permissions/updates.ts';
-import type { Clock } from './ports/clock.ts';
-import type { Ids } from './ports/ids.ts';
-import type { TaskDesk } from './tasks/desk.ts';
 import { checkOffered } from './tools/check-offered.ts';
 import type { OfferedTool } from './tools/offered-tool.ts';
-import type { Titler } from './titles/titler.ts';
-import type { SessionMoney } from './session-money.ts';
+import type { SessionParts } from './session-parts.ts';
 import { createRun, type Run, type RunControl } from './run.ts';
 
-/** What the methods of a session share. */
-export interface SessionParts {
-  readonly agent: Agent;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly random: () => number;
-  readonly owner: string;
-  /** Null where it keeps none. */
-  readonly blobs: BlobKeeper | null;
-  readonly state: SessionState;
-  readonly keeper: SnapshotKeeper | null;
-  readonly hub: Hub;
-  /** Into this session's inbox, under a key of its own. */
-  readonly post: (input: SessionInput, key?: string) => Promise<PostOutcome>;
-  /** The run that is being driven here, or waits for its turn. */
-  active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
-  /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
-  queue: Promise<unknown>;
-  /** Questions that were answered here: the log will say so. */
-  readonly answered: Set<string>;
-  /** How the session came to be open, until its hooks have been told. */
-  opened: SessionSource | null;
-  /** Where background tasks are begun and ended; null until something needs it. */
-  tasks: TaskDesk | null;
-  /** Does what steps about branches say; null where nobody has said what they are. */
-  branches: BranchPerformer | null;
-  /** Nobody uses the session here any more. */
-  closed: boolean;
-  /** Runs the sub-agents of its calls. */
-  readonly childRunner: ChildRunner;
-  /** Sub-agents of open calls that are open in this process, by session; null until there is one. */
-  children: Map<string, SessionParts> | null;
-  /** What its sub-agents draw on; null until there is one. */
-  money: SessionMoney | null;
-  /** Sub-agents in the background that wait for somebody, by session; null until one does. */
-  waiting: Map<string, { readonly pending: readonly PendingCall[]; readonly wake: () => void }> | null;
-  /** Told when a drive that nobody above waits for has let go. Null where there is nobody to tell. */
-  readonly afterDrive: (() => Promise<void>) | null;
-  /** Has the session named; null in a sub-agent's, which is in no list. */
-  titler: Titler | null;
-  /** Null where whoever opened the session sees to it. */
-  expiry: Expiry | null;
-}
-
-/** Goes on with a run when the time is over to answer what it waits for. */
-export interface Expiry {
-  /** Looks at what is waited for now. */
-  arm(): void;
-  stop(): void;
-}
+export type { SessionParts } from './session-parts.ts';
 
 export interface Extra {
   readonly metadata?: JsonObject;
