@@ -58,7 +58,7 @@ export async function runAllBranches(
   return Promise.all(
     all.map(async (branch, index) => {
       const outcome = await runOne(parts, context, options, { branch, index, asked, budget });
-      if (context.interrupt.reason === null) options.onOutcome?.(outcome);
+      if (context.interrupt.fired() === null) options.onOutcome?.(outcome);
       return outcome;
     }),
   );
@@ -167,7 +167,7 @@ async function resultOf(parts: SessionParts, branch: BranchRef): Promise<RunResu
       fold = runResultFold(event.runId);
     fold?.take(event);
   }
-  return fold?.isSettled ? fold.result() : null;
+  return fold?.isSettled() ? fold.result() : null;
 }
 
 async function outcomeOf(parts: SessionParts, one: OneBranch, folder: string | null): Promise<BranchOutcome> {

@@ -20,7 +20,7 @@ export async function selectBranch(
   const { runId } = runOf(state);
   const completed = outcomes.filter(({ end }) => end === 'completed');
   const chosen = completed.length === 0 ? allFailed(outcomes) : await evaluate(context, strategy, completed, budget);
-  if (context.interrupt.reason !== null) return;
+  if (context.interrupt.fired() !== null) return;
   const at = clock.now();
   const ends = outcomes.map(({ sessionId, end, usage, cost }) => ({ sessionId, end, usage, cost }));
   const winner = 'problem' in chosen ? undefined : completed.find(({ index }) => index === chosen.selectedIndex);

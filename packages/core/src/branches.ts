@@ -108,7 +108,7 @@ function performer(
     const budget = await branchesBudget(parts.journal, context, all);
     const outcomes = await runAllBranches(parts, context, options, all, budget);
     // What was cut short is answered by the plan.
-    if (context.interrupt.reason !== null) return;
+    if (context.interrupt.fired() !== null) return;
     ended(outcomes);
     await selectBranch(context, options, outcomes, budget);
   };

@@ -31,9 +31,9 @@ export interface RunControl extends Follower {
   /** The input it answers; rejects when the run could not be started. */
   readonly bound: Promise<number>;
   /** Whether it has ended, paused or failed, for good. */
-  readonly isOver: boolean;
+  isOver(): boolean;
   /** How it has ended; null before, and when it only paused. */
-  readonly ended: RunEnd | null;
+  endedAs(): RunEnd | null;
   /** The drive has let go: whatever came of the run is final. */
   finish(error?: unknown): void;
 }
@@ -151,15 +151,9 @@ export function createRun(sources: RunSources): RunControl {
     take,
     finish,
     bound: bound.promise,
-    get isWatched() {
-      return readers.size > 0;
-    },
-    get ended() {
-      return ended;
-    },
-    get isOver() {
-      return done !== null || ended !== null || isPaused;
-    },
+    isWatched: () => readers.size > 0,
+    endedAs: () => ended,
+    isOver: () => done !== null || ended !== null || isPaused,
     bind(inputSeq, known) {
       boundTo = inputSeq;
       if (known) {

@@ -34,7 +34,7 @@ export function answerApproval(
   }
   parts.answered.add(approvalId);
   // A drive whose run has paused is about to let go, and takes no more answers: the next one does.
-  if (parts.active && !parts.active.control.isOver) {
+  if (parts.active && !parts.active.control.isOver()) {
     // Other calls of the turn still run. What the post fails by, the run's own result says too.
     const { control, ended } = parts.active;
     void (async () => {

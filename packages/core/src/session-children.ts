@@ -202,9 +202,7 @@ const refused = ({ agentType }: Delegation, call: ChildCall, reason: string): Ch
 /** Hands a sub-agent's events on to those who watch its parent. */
 function watcherOf({ hub, state }: SessionParts, { runId, turnIndex, callId, childSessionId }: ChildCall): Watcher {
   return {
-    get watches() {
-      return hub.observed;
-    },
+    isWatching: () => hub.isObserved(),
     take(event: TreadleEvent) {
       const place = { type: 'child_event', afterSeq: state.seq, runId, turnIndex, callId } as const;
       // Of one further below, only the way is longer.

@@ -168,9 +168,9 @@ const isCode = (error: unknown, code: TreadleErrorCode): boolean =>
 
 /** Ends one run, and no other: after its end this does nothing. */
 export async function abortRun(parts: SessionParts, control: RunControl, reason: string | undefined): Promise<void> {
-  if (control.isOver) return;
+  if (control.isOver()) return;
   giveUpStart(control, reason);
-  if (!(await isBound(control)) || control.isOver) return;
+  if (!(await isBound(control)) || control.isOver()) return;
   await parts.post({ type: 'cancel', inputSeq: await control.bound, ...(reason === undefined ? {} : { reason }) });
 }
 
@@ -302,7 +302,7 @@ export function start(
       letGo();
       control.finish();
       parts.expiry?.arm();
-      if (control.ended === 'completed') parts.titler?.afterRun();
+      if (control.endedAs() === 'completed') parts.titler?.afterRun();
     },
     (error: unknown) => {
       letGo();
@@ -356,7 +356,7 @@ function driveOnce(
     children: childRunner,
     owner: { id: ids.create('drive'), label: owner },
     observe: hub.emit,
-    observed: () => hub.observed,
+    observed: () => hub.isObserved(),
     setOpenMessage: hub.setOpenMessage,
   });
 }

@@ -57,7 +57,7 @@ async function forwardFollowUps(
   iterator: AsyncIterator<UserInput>,
 ): Promise<void> {
   try {
-    for (let next = await iterator.next(); next.done !== true && !control.isOver; next = await iterator.next()) {
+    for (let next = await iterator.next(); next.done !== true && !control.isOver(); next = await iterator.next()) {
       await parts.post({ type: 'follow_up', message: userMessage(next.value) });
     }
   } catch (error) {

@@ -32,7 +32,7 @@ export function tasksOf(parts: SessionParts): TaskDesk {
     },
     ended: (taskId) => takeNote(parts, taskId),
     outcomeAt: (seq) => outcomeAt(parts, seq),
-    observed: () => hub.observed,
+    observed: () => hub.isObserved(),
     emit: hub.emit,
   });
   return parts.tasks;

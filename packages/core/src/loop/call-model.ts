@@ -90,7 +90,7 @@ async function consume(
   const meter = meterFor(money?.stopAfter);
   const takeEvent = (event: ModelEvent): Ending | null => {
     if (signal.aborted) return INTERRUPTED;
-    if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens };
+    if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens() };
     if (event.type === 'finish') return { type: 'finished', finish: event };
     if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
     if (event.type === 'start') {
@@ -144,12 +144,12 @@ function settlement(
   return settleCall(state, model, agent.budget.unknownPrice, spendingOf(open, ending), clock.now());
 }
 
-function spendingOf({ begun }: OpenMessage, ending: Ending): Spending {
+function spendingOf(open: OpenMessage, ending: Ending): Spending {
   if (ending.type === 'finished') return { type: 'reported', usage: ending.finish.usage };
   if (ending.type === 'overspent') return { type: 'stopped', outputTokens: ending.outputTokens };
   if (ending.type === 'interrupted') return { type: 'unknown' };
   const { usage, error } = ending;
-  return begun ? { type: 'reported', usage } : { type: 'refused', kind: error.kind, usage };
+  return open.hasBegun() ? { type: 'reported', usage } : { type: 'refused', kind: error.kind, usage };
 }
 
 /** One call of one model. */
@@ -175,7 +175,7 @@ function outcomeEvents(context: PerformContext, call: Call, ending: Ending): Dur
   const content = open.salvaged(false);
   if (content.length > 0)
     return [messageAdded(call, at, true, content, { stopReason: 'aborted', usage: UNKNOWN_USAGE })];
-  return open.begun ? [discarded(call, at, 'interrupted')] : [];
+  return open.hasBegun() ? [discarded(call, at, 'interrupted')] : [];
 }
 
 /**
@@ -191,7 +191,7 @@ function silentOverflow(
   const { contextWindow: window } = call.model;
   const tokens = promptTokens(usage);
   if (agent.context === null || window === undefined || tokens === null) return null;
-  const cutOff = tokens > window && (!call.open.sawText || agent.retry.afterText);
+  const cutOff = tokens > window && (!call.open.hasText() || agent.retry.afterText);
   const noRoom = stopReason === 'length' && content.length === 0 && tokens > window * FULL;
   if (!cutOff && !noRoom) return null;
   const at = clock.now();
@@ -200,7 +200,7 @@ function silentOverflow(
   const error: ModelError = { kind: 'context_overflow', message, retryable: false };
   return [
     { type: 'attempt_failed', at, runId, turnIndex, attempt, error, usage, cost: priceOf(call.model, usage) },
-    ...(call.open.begun ? [discarded(call, at, 'attempt_failed')] : []),
+    ...(call.open.hasBegun() ? [discarded(call, at, 'attempt_failed')] : []),
   ];
 }
 
@@ -218,10 +218,10 @@ function failedEvents(
   const next = nextAttempt(context, call, error);
   const failed = { type: 'attempt_failed' as const, at, runId, turnIndex, attempt };
   // A call that failed before it showed anything costs nothing; of one that broke off nobody said what it cost.
-  const free = usage === UNKNOWN_USAGE && !call.open.begun;
+  const free = usage === UNKNOWN_USAGE && !call.open.hasBegun();
   const used = free ? {} : { usage, cost: priceOf(call.model, usage) };
   if (next.retry) {
-    const voided = call.open.begun ? [discarded(call, at, 'attempt_failed')] : [];
+    const voided = call.open.hasBegun() ? [discarded(call, at, 'attempt_failed')] : [];
     return [{ ...failed, error, retry: next.retry, ...used }, ...voided];
   }
   const told = next.why === undefined ? error : { ...error, message: `${error.message} ${next.why}` };
@@ -238,7 +238,7 @@ function nextAttempt(
   error: ModelError,
 ): { readonly retry?: { readonly delayMs: number; readonly modelIndex: number }; readonly why?: string } {
   const { modelIndex, modelAttempt } = step;
-  const { sawText } = open;
+  const sawText = open.hasText();
   const decision = decideRetry(error, modelAttempt, agent.retry, { sawText, random: random() });
   if (decision.retry) return { retry: { delayMs: decision.delayMs, modelIndex } };
   const mayMoveOn = agent.fallbackOn.includes(error.kind) && (!sawText || agent.retry.afterText);

@@ -39,7 +39,7 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   // A phase may be anybody's, and must not hold up the end of a run.
   const made = state.run === null ? await compacting : await untilInterrupted(interrupt, compacting, null);
   spending.isOver = true;
-  const interrupted = interrupt.reason !== null && state.run !== null;
+  const interrupted = interrupt.fired() !== null && state.run !== null;
   if (interrupted && spending.usage === null) return;
   const event = eventOf(context, step, made, spending, interrupted);
   let written = false;

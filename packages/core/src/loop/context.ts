@@ -13,7 +13,8 @@ import type { RunState, SessionState } from './state.ts';
 
 /** What performing a step may use: the ports, the log and the state of the drive. */
 export interface PerformContext {
-  readonly agent: Agent;
+  /** As the open run has it: its client may offer tools of its own. */
+  agent: Agent;
   readonly state: SessionState;
   readonly log: DriveLog;
   readonly clock: Clock;

@@ -84,14 +84,16 @@ export async function drive(options: DriveOptions): Promise<void> {
   const claim = await journal.claim(state.sessionId, owner);
   const interrupt = createInterrupt();
   const gone = new AbortController();
-  const observers = hookObservers(options.agent, state.sessionId, {
-    clock,
-    signal: gone.signal,
-    get messages() {
-      return state.view;
-    },
-    warn: (code, message) => warn(code, message),
-  });
+  const observers = options.agent.hooks
+    ? hookObservers(options.agent, state.sessionId, {
+        clock,
+        signal: gone.signal,
+        get messages() {
+          return state.view;
+        },
+        warn: (code, message) => warn(code, message),
+      })
+    : null;
   const warn = (code: string, message: string): void =>
     options.observe({ type: 'warning', afterSeq: state.seq, code, message });
   const settlements = ledgerSettlements(options.agent, warn);
@@ -151,10 +153,7 @@ function contextOf(
   const readHistory = (handle: string): Promise<Message[]> =>
     readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
   return {
-    // The open run's client may offer tools of its own.
-    get agent() {
-      return agentOfRun(options.agent, state);
-    },
+    agent: agentOfRun(options.agent, state),
     state,
     log,
     clock,
@@ -179,10 +178,12 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
   let timedRun: string | undefined;
   try {
     for (;;) {
-      if (interrupt.reason === 'lost') throw lostClaim(state);
+      if (interrupt.fired() === 'lost') throw lostClaim(state);
       // Who it was handed over to begins a drive of its own.
       if (state.drivenBy !== options.drivenBy) return;
-      const { agent } = context;
+      // The open run's client may offer tools of its own.
+      const agent = agentOfRun(options.agent, state);
+      context.agent = agent;
       const step = plan(state, agent, timeOf(options, interrupt));
       if (step.type === 'idle') return;
       // What was to be cut short is over, and whatever comes next has its own time.
@@ -196,7 +197,7 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
         // A run that would end well waits while its prompt is still arriving, and for what it has in the background.
         const due = filesDue(context, step);
         const isHeld = input.isOpen || (state.tasks !== null && waitsForTasks(state.tasks, agent));
-        if (isHeld && interrupt.reason === null && endsWell(step)) await waitUntil(context, null);
+        if (isHeld && interrupt.fired() === null && endsWell(step)) await waitUntil(context, null);
         else if (due.length > 0) await keepFiles(context, due);
         else await log.tryRecord(step.events);
       } else if (step.type === 'wait') await waitUntil(context, step.until);
@@ -238,7 +239,7 @@ function performBranches({ branches, state }: DriveOptions, ...step: Parameters<
 function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): number {
   const now = clock.now();
   const { run } = state;
-  if (interrupt.reason !== 'time_limit' || !run) return now;
+  if (interrupt.fired() !== 'time_limit' || !run) return now;
   return Math.max(now, run.lastAt + limitsOf(run, agent).maxDurationMs - run.activeMs);
 }
 

@@ -6,20 +6,20 @@ export type Observer = (event: TreadleEvent) => unknown;
 
 /** The run that is being driven: it takes every event for its result, and is watched while somebody iterates it. */
 export interface Follower {
-  readonly isWatched: boolean;
+  isWatched(): boolean;
   take(event: TreadleEvent): void;
 }
 
 /** Whoever watches a session from outside it: those who watch its parent. */
 export interface Watcher {
-  readonly watches: boolean;
+  isWatching(): boolean;
   take(event: TreadleEvent): void;
 }
 
 /** Where a session's events go out. Observers decide nothing, so nothing waits for them. */
 export interface Hub {
   /** False while nobody watches, so that live events needn't be made. */
-  readonly observed: boolean;
+  isObserved(): boolean;
   emit(event: TreadleEvent): void;
   follow(follower: Follower | null): void;
   /** Returns a function that ends the subscription. */
@@ -43,12 +43,10 @@ export function createHub(onError: (error: unknown) => void, watcher: Watcher | 
     }
   };
   return {
-    get observed() {
-      return observers.length > 0 || follower?.isWatched === true || watcher?.watches === true;
-    },
+    isObserved: () => observers.length > 0 || follower?.isWatched() === true || watcher?.isWatching() === true,
     emit(event) {
       follower?.take(event);
-      if (watcher?.watches === true) watcher.take(event);
+      if (watcher?.isWatching() === true) watcher.take(event);
       for (const observer of observers) {
         try {
           const returned = observer(event);

@@ -6,7 +6,7 @@ export type InterruptReason = 'cancelled' | 'time_limit' | 'lost';
  * reason is typed.
  */
 export interface Interrupt {
-  readonly reason: InterruptReason | null;
+  fired(): InterruptReason | null;
   fire(reason: InterruptReason): void;
   /** Calls `listener` when fired, at once if it was; returns a function that forgets it. */
   on(listener: (reason: InterruptReason) => void): () => void;
@@ -18,9 +18,7 @@ export function createInterrupt(): Interrupt {
   const listeners = new Set<(reason: InterruptReason) => void>();
   let reason: InterruptReason | null = null;
   return {
-    get reason() {
-      return reason;
-    },
+    fired: () => reason,
     fire(why) {
       if (reason !== null && why !== 'lost') return;
       reason = why;

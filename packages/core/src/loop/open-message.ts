@@ -42,9 +42,9 @@ export interface OpenMessage {
   /** What may be kept of a message that didn't: readable text, and reasoning when `withThinking`. */
   salvaged(withThinking: boolean): AssistantContent[];
   /** True once watchers may have seen a delta. */
-  readonly begun: boolean;
+  hasBegun(): boolean;
   /** True once they may have seen text of the reply itself. */
-  readonly sawText: boolean;
+  hasText(): boolean;
 }
 
 export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
@@ -120,12 +120,8 @@ export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
 
   return {
     place,
-    get begun() {
-      return begun;
-    },
-    get sawText() {
-      return [...blocks.values()].some(({ kind, text }) => kind === 'text' && text !== '');
-    },
+    hasBegun: () => begun,
+    hasText: () => [...blocks.values()].some(({ kind, text }) => kind === 'text' && text !== ''),
     take(event, observed) {
       switch (event.type) {
         case 'text_delta':

@@ -28,7 +28,7 @@ export function childIn(sessionId: string, callId: string, tool: Tool, args: unk
 /** A call's sub-agent as something to execute, which keeps what came of it. */
 export interface ChildExecution {
   readonly execute: (args: unknown, context: ToolContext) => Promise<ToolOutput>;
-  readonly outcome: ChildOutcome | null;
+  outcome(): ChildOutcome | null;
 }
 
 export function childExecution(
@@ -39,9 +39,7 @@ export function childExecution(
   const { turnIndex, childSessionId: session, isBackground = false } = place;
   let outcome: ChildOutcome | null = null;
   return {
-    get outcome() {
-      return outcome;
-    },
+    outcome: () => outcome,
     async execute(args, { runId, callId, toolName, signal, progress }) {
       const delegation = delegationOf(tool, args);
       if (!delegation) throw new Error('The call has no sub-agent.');
@@ -57,7 +55,7 @@ export function childExecution(
 export function inBackground(child: ChildExecution): ChildExecution['execute'] {
   return async (args, context) => {
     const output = await child.execute(args, context);
-    const { outcome } = child;
+    const outcome = child.outcome();
     if (outcome?.type !== 'paused') return output;
     const asked = outcome.pending.map(({ toolName }) => toolName).join(', ');
     const content =

@@ -41,7 +41,7 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
   // What starts at the same time is recorded as one.
   const start = async (starting: readonly ToolJob[]): Promise<void> => {
     // A call that wasn't started when the run was interrupted never is: the plan answers it.
-    if (context.interrupt.reason !== null || starting.length === 0) return;
+    if (context.interrupt.fired() !== null || starting.length === 0) return;
     const startedAt = context.clock.now();
     await context.log.record(starting.flatMap((job) => startEvents(context, place, job, startedAt)));
     if (starting.some(({ call }) => wantsBackground(context.agent.background, call))) await startPending(context);
@@ -204,7 +204,7 @@ async function runJob(
     },
   });
   await updates?.settled();
-  const outcome = child?.outcome ?? null;
+  const outcome = child?.outcome() ?? null;
   if (outcome?.type === 'paused' && childSessionId !== null) {
     await log.record([pausedEvent(place, { ...place, ...named, childSessionId }, outcome, clock.now())]);
     return;

@@ -65,7 +65,7 @@ export function costOf(model: Model, unknownPrice: UnknownPrice, usage: Usage): 
 export interface Meter {
   /** True once more has come than there is money for. */
   take(event: ModelEvent): boolean;
-  readonly outputTokens: number;
+  outputTokens(): number;
 }
 
 const CHARACTERS_PER_TOKEN = 4;
@@ -80,8 +80,6 @@ export function meterFor(stopAfter: number | undefined): Meter | null {
       else if ('text' in event) streamed += event.text.length;
       return streamed > most;
     },
-    get outputTokens() {
-      return Math.ceil(streamed / CHARACTERS_PER_TOKEN);
-    },
+    outputTokens: () => Math.ceil(streamed / CHARACTERS_PER_TOKEN),
   };
 }

@@ -48,7 +48,7 @@ export async function writeSummary(
     const problem = 'text' in made ? problemOf(made.text, options) : made.problem;
     if (problem === null && 'text' in made) return made.text.trim();
     const wait = attempt > policy.maxRetries ? null : delay(context, made, attempt);
-    if (wait === null || context.interrupt.reason !== null) throw new CompactionError(problem ?? 'No summary came.');
+    if (wait === null || context.interrupt.fired() !== null) throw new CompactionError(problem ?? 'No summary came.');
     if (wait > 0) await pause(context, wait);
   }
 }

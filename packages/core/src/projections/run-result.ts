@@ -79,7 +79,7 @@ export interface UndeliveredMessage {
 export interface RunResultFold {
   take(event: DurableEvent): void;
   /** True after `run_ended`, or `run_paused` and nothing since. */
-  readonly isSettled: boolean;
+  isSettled(): boolean;
   result(): RunResult;
 }
 
@@ -163,9 +163,7 @@ export function runResultFold(runId: string): RunResultFold {
   }
 
   return {
-    get isSettled() {
-      return ended !== null || paused !== null;
-    },
+    isSettled: () => ended !== null || paused !== null,
     take(event) {
       if (event.type === 'input_received' && isQueued(event.input)) {
         queue.set(event.seq, { kind: event.input.type, message: event.input.message });

@@ -149,7 +149,7 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
     destroy();
     if (told === undefined) return;
     const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
-    told.onFailure(error, used && (!sent || (!parser.begun && isClosed)));
+    told.onFailure(error, used && (!sent || (!parser.hasBegun() && isClosed)));
   };
 
   /** A response is over; what of its request wasn't read by then can't be taken back. */

@@ -201,8 +201,8 @@ describe('what is refused', () => {
     const parser = createResponseParser();
     expect(parser.end()).toBe(true);
     parser.begin({ onHead: () => undefined, onData: () => undefined, onEnd: () => undefined }, true);
-    expect([parser.begun, parser.end()]).toEqual([false, false]);
+    expect([parser.hasBegun(), parser.end()]).toEqual([false, false]);
     parser.push(bytes('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nok'));
-    expect([parser.begun, parser.end()]).toEqual([true, false]);
+    expect([parser.hasBegun(), parser.end()]).toEqual([true, false]);
   });
 });

@@ -23,7 +23,7 @@ export interface ResponseParser {
   /** The connection ended. False when it did so inside a response. */
   end(): boolean;
   /** Whether a byte of the response has come. */
-  readonly begun: boolean;
+  hasBegun(): boolean;
 }
 
 /** Bytes of all heads of a response, those of words in advance included, and of its trailers. As much as Node allows. */
@@ -242,8 +242,6 @@ export function createResponseParser(): ResponseParser {
       if (place === 'until_close') finish();
       return place === 'nothing';
     },
-    get begun() {
-      return begun;
-    },
+    hasBegun: () => begun,
   };
 }

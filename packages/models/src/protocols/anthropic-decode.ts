@@ -202,7 +202,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     if (field !== undefined) {
       const piece = delta[field];
       addText(block, piece);
-      if (template.learns && typeof piece === 'string')
+      if (template.isLearning() && typeof piece === 'string')
         template.learn(data, piece, pieceReader(field), (text) => addText(block, text));
     } else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
     else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
@@ -213,11 +213,11 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   const finishBlock = (block: OpenBlock): ModelBlock => {
     const { start, run } = block;
     // Before the text is read: the input of a tool may be whole at the start, and half a character may be held back.
-    if ((block.kind === 'tool_use' || block.kind === 'provider_call') && run.text === '') {
+    if ((block.kind === 'tool_use' || block.kind === 'provider_call') && run.whole() === '') {
       addText(block, JSON.stringify(start['input'] ?? {}));
     }
     showText(block, run.rest());
-    const text = run.text;
+    const text = run.whole();
     switch (block.kind) {
       case 'text':
         return { type: 'text', text, ...(block.citations === undefined ? {} : { citations: block.citations }) };

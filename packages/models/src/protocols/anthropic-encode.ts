@@ -104,7 +104,7 @@ export function createAnthropicEncoder(
     const choice = tools === '' ? undefined : toolChoice(request, others.length > 0, reply?.name);
     const thinking = anthropicThinking(request, target.modelId, quirks.thinking, {
       forced: choice !== undefined && choice.type !== 'none',
-      callsWithoutThinking: transcript.callsWithoutThinking,
+      callsWithoutThinking: transcript.endsWithoutThinking(),
     });
     const budget = thinking?.budget ?? 0;
     const config = outputConfig(request, format, thinking?.effort);

@@ -27,7 +27,7 @@ export interface AnthropicTranscript extends TranscriptWriter {
   /** The elements of `messages` with cache marks in them. Without the marks the text of a call begins the next one's. */
   marked(marks: CacheMarks['messages']): readonly Piece[];
   /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
-  readonly callsWithoutThinking: boolean;
+  endsWithoutThinking(): boolean;
 }
 
 const hasSignedThinking = (message: AssistantMessage): boolean =>
@@ -63,7 +63,7 @@ export function createAnthropicTranscript(
     written.append(following(open, next, content));
     if (open !== next) messages.push({ role: next, end: 0 });
     const current = messages.at(-1);
-    if (markable && current !== undefined) current.end = written.length;
+    if (markable && current !== undefined) current.end = written.size();
     if (messages.length > REMEMBERED_MESSAGES) messages.shift();
   };
 
@@ -96,9 +96,9 @@ export function createAnthropicTranscript(
         open = 'user';
       }
       const before = openRole() === 'user' ? messages.slice(0, -1) : messages;
-      ends = [...before, { role: 'user', end: written.length + end.length }];
+      ends = [...before, { role: 'user', end: written.size() + end.length }];
     }
-    if (written.length === 0) return [];
+    if (written.size() === 0) return [];
     // A mark is the last field of the block that ends there.
     const places = endsToMark(ends, marks).map((place) => place - 1);
     return withMarks(written, `${end}]}`, places, MARK);
@@ -124,8 +124,6 @@ export function createAnthropicTranscript(
     },
     pieces: () => marked('none'),
     marked,
-    get callsWithoutThinking() {
-      return callsWithoutThinking;
-    },
+    endsWithoutThinking: () => callsWithoutThinking,
   };
 }

@@ -68,9 +68,9 @@ export function finishedBlock(block: OpenBlock, toolNames: ReadonlyMap<string, s
   const { kind, start, run, signature, pieces, parts } = block;
   switch (kind) {
     case 'text':
-      return { type: 'text', text: run.text, ...(parts.length === 0 ? {} : { citations: parts }) };
+      return { type: 'text', text: run.whole(), ...(parts.length === 0 ? {} : { citations: parts }) };
     case 'thinking':
-      return { type: 'thinking', text: run.text, ...(signature === '' ? {} : { signature }) };
+      return { type: 'thinking', text: run.whole(), ...(signature === '' ? {} : { signature }) };
     case 'redacted':
       return { type: 'redacted_thinking', data: joinBase64(pieces) };
     case 'tool':
@@ -78,10 +78,10 @@ export function finishedBlock(block: OpenBlock, toolNames: ReadonlyMap<string, s
         type: 'tool_call',
         providerCallId: asText(start['toolUseId']) ?? '',
         name: asText(start['name']) ?? '',
-        argumentsText: run.text,
+        argumentsText: run.whole(),
       };
     case 'server_call':
-      return serverCall(start, run.text);
+      return serverCall(start, run.whole());
     case 'server_result':
       return serverResult(block, toolNames);
     case 'image':

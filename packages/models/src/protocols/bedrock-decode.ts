@@ -195,7 +195,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
 
   /** Some servers never end a block. A call is whole all the same when the model stopped for it and it can be read. */
   const isWholeCall = (block: OpenBlock): boolean =>
-    rawStopReason === 'tool_use' && parseObject(block.run.text) !== undefined;
+    rawStopReason === 'tool_use' && parseObject(block.run.whole()) !== undefined;
 
   const finish = (): void => {
     over = true;
@@ -330,7 +330,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
       }
       if (name === '') handleLine(event);
       else handle(name, event);
-      if (mayRepeat && template.learns) learn(name, data, event);
+      if (mayRepeat && template.isLearning()) learn(name, data, event);
     },
     end() {
       if (!over && !cut && stopped) finish();

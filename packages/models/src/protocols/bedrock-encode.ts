@@ -94,7 +94,7 @@ export function createBedrockEncoder(
   return (request) => {
     const points = cachePointsFor(request);
     const transcript = transcripts(request.messages);
-    const { fields, budget, ownTemperature } = bedrockReasoning(request, reasoning, transcript.callsWithoutThinking);
+    const { fields, budget, ownTemperature } = bedrockReasoning(request, reasoning, transcript.endsWithoutThinking());
     const declared = declaredTools(request);
     const forbidden = declared === '' || request.toolChoice === 'none';
     // Where no tool was called yet, leaving them all out forbids them best.

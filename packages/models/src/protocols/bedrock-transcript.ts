@@ -30,7 +30,7 @@ export const CACHE_POINT = '{"cachePoint":{"type":"default"}}';
 /** The messages of one conversation as this wire writes them. */
 export interface BedrockTranscript extends TranscriptWriter {
   /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
-  readonly callsWithoutThinking: boolean;
+  endsWithoutThinking(): boolean;
   /** Names of the tools that were called. */
   readonly called: ReadonlySet<string>;
   /** The elements with cache points in them and, where there is a note, that as the user's last text. */
@@ -99,7 +99,7 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
     written.append(following(open, next, content));
     if (open !== next) messages.push({ role: next, end: 0 });
     const current = messages.at(-1);
-    if (markable && current !== undefined) current.end = written.length;
+    if (markable && current !== undefined) current.end = written.size();
     if (messages.length > REMEMBERED_MESSAGES) messages.shift();
   };
 
@@ -148,7 +148,7 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
     if (waiting.length > 0) {
       const before = open === 'user' ? messages.slice(0, -1) : messages;
       for (const id of waiting) user(bedrockInterruptedResult(id));
-      ends = [...before, { role: 'user', end: written.length + end.length }];
+      ends = [...before, { role: 'user', end: written.size() + end.length }];
     }
     const places = endsToMark(ends, marks);
     if (open === 'assistant') user(note === '' ? CLOSING : note);
@@ -171,9 +171,7 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
     pieces: () => complete('none', ''),
     marked: complete,
     called,
-    get callsWithoutThinking() {
-      return callsWithoutThinking;
-    },
+    endsWithoutThinking: () => callsWithoutThinking,
   };
 };
 

@@ -48,7 +48,7 @@ export function endsToMark(messages: readonly WireMessage[], marks: CacheMarks['
  * text's bytes in characters.
  */
 export function withMarks(text: GrowingText, end: string, places: readonly number[], mark: string): readonly Piece[] {
-  const { length } = text;
+  const length = text.size();
   const pieces: Piece[] = [];
   let from = 0;
   for (const place of places) {

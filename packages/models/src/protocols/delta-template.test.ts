@@ -149,7 +149,7 @@ describe('a form', () => {
   it('is looked for a limited number of times', () => {
     const template = createDeltaTemplate();
     let lessons = 0;
-    while (template.learns && lessons < 1000) {
+    while (template.isLearning() && lessons < 1000) {
       template.learn(`{"n":${lessons++},"d":{"t":"x"}}`, 'x', read, () => undefined);
     }
     expect(lessons).toBeLessThan(100);
@@ -159,8 +159,8 @@ describe('a form', () => {
 describe('a response', () => {
   it('is parsed event by event while it may be a short one', () => {
     const template = createDeltaTemplate();
-    expect(template.learns).toBe(false);
+    expect(template.isLearning()).toBe(false);
     for (let event = 0; event < 20; event++) expect(template.apply('{"d":{"t":"x"}}')).toBe(false);
-    expect(template.learns).toBe(true);
+    expect(template.isLearning()).toBe(true);
   });
 });

@@ -23,7 +23,7 @@ export interface DeltaTemplate {
    * Whether a form is worth learning now: not in the first events of a response, for a lesson costs more than parsing
    * the few that a short one has, and not once every event turned out to be different.
    */
-  readonly learns: boolean;
+  isLearning(): boolean;
   /** What the last form was added to is over. */
   forget(): void;
 }
@@ -187,9 +187,7 @@ export function createDeltaTemplate({ strings = [], counts = [] }: ChangingField
       form = formOf(data, piece, read);
       addPiece = add;
     },
-    get learns() {
-      return lessons > 0 && parsed > PATIENCE;
-    },
+    isLearning: () => lessons > 0 && parsed > PATIENCE,
     forget() {
       form = undefined;
     },

@@ -60,7 +60,7 @@ describe('arguments by path', () => {
         const partial = createPartialArguments();
         let shown = '';
         for (const entry of entriesOf(value, '$', pieces)) shown += partial.add([entry]);
-        expect(partial.incomplete).toBe(false);
+        expect(partial.isIncomplete()).toBe(false);
         const { rest, text } = partial.close();
         expect(shown + rest).toBe(text);
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
@@ -94,7 +94,7 @@ describe('arguments by path', () => {
       fc.property(fc.array(entry), (entries) => {
         const partial = createPartialArguments();
         for (const one of entries) partial.add([one]);
-        expect(() => JSON.parse(partial.unclosed) as unknown).toThrow(SyntaxError);
+        expect(() => JSON.parse(partial.unclosed()) as unknown).toThrow(SyntaxError);
         expect(() => JSON.parse(partial.close().text) as unknown).not.toThrow();
         expect(({} as { x?: unknown }).x).toBeUndefined();
       }),
@@ -124,9 +124,9 @@ describe('arguments by path', () => {
   it('are incomplete while a string goes on', () => {
     const partial = createPartialArguments();
     partial.add([{ jsonPath: '$.a', stringValue: 'half', willContinue: true }]);
-    expect(partial.incomplete).toBe(true);
+    expect(partial.isIncomplete()).toBe(true);
     partial.add([{ jsonPath: '$.a', stringValue: '' }]);
-    expect(partial.incomplete).toBe(false);
+    expect(partial.isIncomplete()).toBe(false);
   });
 
   it.each([
@@ -151,7 +151,7 @@ describe('arguments by path', () => {
     const partial = createPartialArguments();
     partial.add(entries);
     partial.add([{ jsonPath: '$.fine', numberValue: 1 }]);
-    expect(partial.incomplete).toBe(true);
+    expect(partial.isIncomplete()).toBe(true);
   });
 
   it('that came whole can be added to, but not gone into', () => {
@@ -160,7 +160,7 @@ describe('arguments by path', () => {
     partial.add([{ jsonPath: '$.c', boolValue: true }]);
     expect(partial.close().text).toBe('{"a":{"b":1},"c":true}');
     partial.add([{ jsonPath: '$.a.__proto__.polluted', numberValue: 1 }]);
-    expect(partial.incomplete).toBe(true);
+    expect(partial.isIncomplete()).toBe(true);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 

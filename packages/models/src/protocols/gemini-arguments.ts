@@ -17,9 +17,9 @@ export interface PartialArguments {
   /** What closes the text shown so far, and the whole of it. */
   close(): { readonly rest: string; readonly text: string };
   /** All text so far, which is not closed and so is no JSON. */
-  readonly unclosed: string;
+  unclosed(): string;
   /** Whether a string is in the middle, or what came makes no sense. */
-  readonly incomplete: boolean;
+  isIncomplete(): boolean;
 }
 
 const DEEPEST = 100;
@@ -139,9 +139,7 @@ const createTextWriter = () => {
       return '"';
     },
     closers: () => (text === '' ? '{}' : closers(0)),
-    get text() {
-      return text;
-    },
+    whole: () => text,
   };
 };
 
@@ -227,13 +225,9 @@ export function createPartialArguments(): PartialArguments {
     close() {
       if (!inOrder) return { rest: '', text: JSON.stringify(root) };
       const rest = writer.closers();
-      return { rest, text: writer.text + rest };
+      return { rest, text: writer.whole() + rest };
     },
-    get unclosed() {
-      return writer.text === '' ? '{' : writer.text;
-    },
-    get incomplete() {
-      return broken || last !== undefined;
-    },
+    unclosed: () => (writer.whole() === '' ? '{' : writer.whole()),
+    isIncomplete: () => broken || last !== undefined,
   };
 }

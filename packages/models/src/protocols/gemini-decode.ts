@@ -144,12 +144,12 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     showText(closing, closing.run.rest());
     const { index, kind, run, signature } = closing;
     if (kind === 'thinking') {
-      endBlock(index, { type: 'thinking', text: run.text, ...(signature === undefined ? {} : { signature }) });
+      endBlock(index, { type: 'thinking', text: run.whole(), ...(signature === undefined ? {} : { signature }) });
       return;
     }
     endBlock(index, {
       type: 'text',
-      text: run.text,
+      text: run.whole(),
       ...(citations === undefined ? {} : { citations }),
       ...(signature === undefined ? {} : { opaque: { thoughtSignature: signature } }),
     });
@@ -164,13 +164,13 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     const { index, id, name, args, signature } = call;
     call = undefined;
     const { rest, text: json } = args.close();
-    const isWhole = !args.incomplete && (said || rawStopReason === undefined || rawStopReason === 'STOP');
+    const isWhole = !args.isIncomplete() && (said || rawStopReason === undefined || rawStopReason === 'STOP');
     if (isWhole && rest !== '') sink.event({ type: 'tool_arguments_delta', index, text: rest });
     endBlock(index, {
       type: 'tool_call',
       providerCallId: id,
       name,
-      argumentsText: isWhole ? json : args.unclosed,
+      argumentsText: isWhole ? json : args.unclosed(),
       ...(signature === undefined ? {} : { opaque: { thoughtSignature: signature } }),
     });
   };
@@ -183,7 +183,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     text ??= { index: nextIndex++, kind, run: createTextRun(), signature };
     const open = text;
     showText(open, open.run.add(piece));
-    if (signature !== undefined || !template.learns || data === '') return;
+    if (signature !== undefined || !template.isLearning() || data === '') return;
     template.learn(data, piece, readPiece, (more) => {
       if (more !== '') showText(open, open.run.add(more));
     });

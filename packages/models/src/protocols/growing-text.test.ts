@@ -21,7 +21,7 @@ describe('a growing text', () => {
           all += part;
           views.push({ view: text.view(), text: all });
         }
-        expect(text.length).toBe(Buffer.byteLength(all));
+        expect(text.size()).toBe(Buffer.byteLength(all));
         for (const { view, text: then } of views) expect(decoded(view)).toBe(then);
       }),
     );
@@ -77,7 +77,7 @@ describe('marks', () => {
         for (const [index, block] of [...kept, ...last].entries()) {
           if (index < kept.length) text.append(block);
           else end += block;
-          if (marked[index] === true) places.push(text.length + end.length);
+          if (marked[index] === true) places.push(text.size() + end.length);
         }
         const expected = [...kept, ...last].map((block, index) => (marked[index] === true ? `${block}!` : block));
         expect(textOf(withMarks(text, end, places, '!'))).toBe(expected.join(''));

@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
  */
 export interface GrowingText {
   /** In bytes. */
-  readonly length: number;
+  size(): number;
   append(text: string): void;
   /** The bytes from one place to another, not copied. */
   view(from?: number, to?: number): Uint8Array;
@@ -29,9 +29,7 @@ export function createGrowingText(room = 1024): GrowingText {
   };
 
   return {
-    get length() {
-      return length;
-    },
+    size: () => length,
     append(text) {
       let rest = text;
       while (rest !== '') {

@@ -83,7 +83,7 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
     const { index, kind, run } = open;
     show(open, run.rest());
     open = undefined;
-    sink.event({ type: 'block_end', index, block: { type: kind, text: run.text } });
+    sink.event({ type: 'block_end', index, block: { type: kind, text: run.whole() } });
   };
 
   const addText = (kind: OpenRun['kind'], piece: unknown): void => {
@@ -161,7 +161,7 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
       const line = parseObject(data);
       if (line !== undefined) {
         handle(line);
-        if (template.learns) learn(line, data);
+        if (template.isLearning()) learn(line, data);
         return;
       }
       if (!whole) return;

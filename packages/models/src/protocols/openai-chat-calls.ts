@@ -23,7 +23,7 @@ export interface CallAssembler {
   sameCall(): ((piece: string) => void) | undefined;
   /** Finishes every call, in the order they began. */
   end(): void;
-  readonly count: number;
+  count(): number;
 }
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
@@ -53,7 +53,7 @@ export function createCallAssembler(sink: DecoderSink, takeIndex: () => number):
     if (id !== '') return call.id !== '' && call.id !== id;
     // Without an id, a new name after a complete call is a new call; the same name may just be repeated.
     if (name === '' || call.name === '') return false;
-    return name !== call.name || (args.trimStart().startsWith('{') && isWholeObject(call.early + call.run.text));
+    return name !== call.name || (args.trimStart().startsWith('{') && isWholeObject(call.early + call.run.whole()));
   };
 
   const find = (wireIndex: number | undefined, id: string, name: string, args: string): OpenCall | undefined => {
@@ -127,15 +127,13 @@ export function createCallAssembler(sink: DecoderSink, takeIndex: () => number):
             type: 'tool_call',
             providerCallId: call.id,
             name: call.name,
-            argumentsText: call.run.text,
+            argumentsText: call.run.whole(),
             ...(call.opaque === undefined ? {} : { opaque: call.opaque }),
           },
         });
       }
       calls.length = 0;
     },
-    get count() {
-      return calls.length;
-    },
+    count: () => calls.length,
   };
 }

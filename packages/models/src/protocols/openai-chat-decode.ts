@@ -135,7 +135,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
     if (block === undefined) return;
     open = undefined;
     showText(block, block.run.rest());
-    const text = block.run.text;
+    const text = block.run.whole();
     if (block.kind === 'text') {
       const citations = block.citations ?? sources;
       sink.event({
@@ -151,7 +151,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
       block: {
         type: 'thinking',
         text,
-        ...(block.details === undefined ? {} : { opaque: { reasoning_details: block.details.list } }),
+        ...(block.details === undefined ? {} : { opaque: { reasoning_details: block.details.all() } }),
       },
     });
   };
@@ -249,7 +249,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
   const finish = (): void => {
     over = true;
     closeRun();
-    const called = calls.count > 0;
+    const called = calls.count() > 0;
     calls.end();
     const known = STOP_REASONS.get(rawStopReason ?? '') ?? 'other';
     // Several servers say `stop` when the model called tools, or refused.
@@ -308,7 +308,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
       const chunk = parseObject(data);
       if (chunk !== undefined) {
         handle(chunk, name);
-        if (template.learns) learn(chunk, data);
+        if (template.isLearning()) learn(chunk, data);
         return;
       }
       if (!whole || isJson(data)) return;

@@ -5,7 +5,7 @@ import { asObject, asText } from './json-text.ts';
 export interface ReasoningDetails {
   /** Adds the details of one delta and returns the readable text in them. */
   add(details: readonly unknown[]): string;
-  readonly list: readonly JsonObject[];
+  all(): readonly JsonObject[];
 }
 
 const GROWING: readonly string[] = ['text', 'summary', 'data', 'signature'];
@@ -39,9 +39,7 @@ export function createReasoningDetails(): ReasoningDetails {
       }
       return shown;
     },
-    get list() {
-      return list;
-    },
+    all: () => list,
   };
 }
 

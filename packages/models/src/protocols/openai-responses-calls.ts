@@ -75,17 +75,17 @@ export function openFunctionCall(
     add: (piece) => show(run.add(piece)),
     end(item) {
       const final = finalText(item['arguments']);
-      if (final !== undefined && final.startsWith(run.text)) show(run.add(final.slice(run.text.length)));
+      if (final !== undefined && final.startsWith(run.whole())) show(run.add(final.slice(run.whole().length)));
       show(run.rest());
-      const text = final ?? run.text;
+      const text = final ?? run.whole();
       if (item['status'] === 'incomplete' && looksWhole(text)) return false;
       close(item, text);
       return true;
     },
     endCut() {
       show(run.rest());
-      if (looksWhole(run.text)) return false;
-      close({ ...begin, status: 'incomplete' }, run.text);
+      if (looksWhole(run.whole())) return false;
+      close({ ...begin, status: 'incomplete' }, run.whole());
       return true;
     },
   };
@@ -118,7 +118,7 @@ export function openCustomCall(sink: DecoderSink, index: number, begin: Fields):
     },
     end(item) {
       const final = finalText(item['input']);
-      if (final !== undefined && final.startsWith(run.text)) show(run.add(final.slice(run.text.length)));
+      if (final !== undefined && final.startsWith(run.whole())) show(run.add(final.slice(run.whole().length)));
       show(run.rest());
       // Any text is a whole input, so nothing but its status tells one that was cut off.
       if (item['status'] === 'incomplete') return false;
@@ -130,7 +130,7 @@ export function openCustomCall(sink: DecoderSink, index: number, begin: Fields):
           type: 'tool_call',
           providerCallId: callIdOf(item),
           name: asText(item['name']) ?? asText(begin['name']) ?? '',
-          argumentsText: JSON.stringify({ input: final ?? run.text }),
+          argumentsText: JSON.stringify({ input: final ?? run.whole() }),
           opaque: { item: restOf(item, ['call_id', 'name', 'input']) },
         },
       });

@@ -129,8 +129,8 @@ export function createOpenAIResponsesDecoder(
     const reason = asText(asObject(response['incomplete_details'])?.['reason']);
     const rawStopReason = reason ?? status;
     if (status !== 'completed') return { stopReason: INCOMPLETE_REASONS.get(rawStopReason) ?? 'other', rawStopReason };
-    const { calls, refused, waits } = items;
-    return { stopReason: calls > 0 ? 'tool_use' : refused ? 'refusal' : waits ? 'other' : 'stop', rawStopReason };
+    if (items.callCount() > 0) return { stopReason: 'tool_use', rawStopReason };
+    return { stopReason: items.hasRefusal() ? 'refusal' : items.isWaiting() ? 'other' : 'stop', rawStopReason };
   };
 
   const finish = (response: Fields, implied: string): void => {
@@ -182,7 +182,7 @@ export function createOpenAIResponsesDecoder(
     if (add !== undefined) {
       const piece = pieceOf(event['delta']);
       if (piece !== '') add(piece);
-      if (++deltas > PATIENCE && form.learns) form.learn(data, event, add);
+      if (++deltas > PATIENCE && form.isLearning()) form.learn(data, event, add);
       return;
     }
     switch (type) {

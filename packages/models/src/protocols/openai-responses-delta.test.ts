@@ -108,14 +108,14 @@ describe('a form', () => {
   it('isn’t looked for any more when events never repeat', () => {
     const form = createDeltaForm();
     for (let at = 0; at < 12; at++) {
-      expect(form.learns).toBe(true);
+      expect(form.isLearning()).toBe(true);
       form.learn(
         JSON.stringify(event('a', { item_id: `msg_${at}` })),
         event('a', { item_id: `msg_${at}` }),
         () => undefined,
       );
     }
-    expect(form.learns).toBe(false);
+    expect(form.isLearning()).toBe(false);
   });
 
   it('never says anything but what parsing would say', () => {

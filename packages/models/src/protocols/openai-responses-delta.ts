@@ -9,7 +9,7 @@ export interface DeltaForm {
   /** Learns the form of an event whose only effect was that its delta was handed to `add`. */
   learn(data: string, event: Fields, add: (piece: string) => void): void;
   /** False once every event turned out to be different; then there is nothing to prepare for `learn`. */
-  readonly learns: boolean;
+  isLearning(): boolean;
   /** What the last form was added to is over. */
   forget(): void;
 }
@@ -107,9 +107,7 @@ export function createDeltaForm(): DeltaForm {
       form = formOf(data, event);
       addPiece = add;
     },
-    get learns() {
-      return lessons > 0;
-    },
+    isLearning: () => lessons > 0,
     forget() {
       form = undefined;
     },

@@ -46,10 +46,10 @@ export interface Items {
   /** The response ended, with `output` as its own account of the items; `cut`: before it was complete. */
   end(output: unknown, cut: boolean): void;
   /** Calls of our tools that were completed. */
-  readonly calls: number;
-  readonly refused: boolean;
+  callCount(): number;
+  hasRefusal(): boolean;
   /** Something was left for the client to do that isn't a call of its tools. */
-  readonly waits: boolean;
+  isWaiting(): boolean;
 }
 
 const indexOf = (event: Fields): number | undefined => {
@@ -157,7 +157,7 @@ export function createItems(
     completeParts(item.parts, fields['content']);
     const encrypted = asText(fields['encrypted_content']);
     const rest = without(fields, ['summary', 'content', 'encrypted_content']);
-    if (item.parts.count > 0) return item.parts.end(rest, encrypted);
+    if (item.parts.count() > 0) return item.parts.end(rest, encrypted);
     // Reasoning of which nothing can be shown matters only if it can be sent back.
     if (encrypted === undefined && !quirks.store) return;
     const opaque = { item: rest };
@@ -170,7 +170,7 @@ export function createItems(
 
   const endMessage = (item: Item, fields: Fields): void => {
     completeParts(item.parts, fields['content']);
-    refused ||= item.parts.refused;
+    refused ||= item.parts.hasRefusal();
     item.parts.end(without(fields, ['content']), undefined);
   };
 
@@ -196,10 +196,10 @@ export function createItems(
       if (cut && item.call.endCut()) calls++;
       return;
     }
-    refused ||= item.parts.refused;
+    refused ||= item.parts.hasRefusal();
     const id = [...item.ids].at(-1);
     const type = item.type === '' ? 'message' : item.type;
-    if (item.parts.count === 0) return;
+    if (item.parts.count() === 0) return;
     const role = type === 'message' ? { role: 'assistant' } : {};
     item.parts.end({ ...(id === undefined ? {} : { id }), type, ...role, status: 'incomplete' }, undefined);
   };
@@ -262,14 +262,8 @@ export function createItems(
         else finish(item, cut && fields['status'] !== 'completed' ? { ...fields, status: 'incomplete' } : fields);
       }
     },
-    get calls() {
-      return calls;
-    },
-    get refused() {
-      return refused;
-    },
-    get waits() {
-      return waits;
-    },
+    callCount: () => calls,
+    hasRefusal: () => refused,
+    isWaiting: () => waits,
   };
 }

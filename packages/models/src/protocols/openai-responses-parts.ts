@@ -43,8 +43,8 @@ export interface Parts {
   citeAll(position: number, annotations: unknown): void;
   /** Ends every part as a block. `item` is what else there is to the item; `signature` goes with the last of them. */
   end(item: JsonObject, signature: string | undefined): void;
-  readonly count: number;
-  readonly refused: boolean;
+  count(): number;
+  hasRefusal(): boolean;
 }
 
 const isThinking = (kind: PartKind): boolean => kind === 'summary_text' || kind === 'reasoning_text';
@@ -76,9 +76,9 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
     const { kind, run, citations } = part;
     const opaque = kind === 'output_text' ? { item } : { item, part: kind };
     if (isThinking(kind)) {
-      return { type: 'thinking', text: run.text, ...(signature === undefined ? {} : { signature }), opaque };
+      return { type: 'thinking', text: run.whole(), ...(signature === undefined ? {} : { signature }), opaque };
     }
-    return { type: 'text', text: run.text, ...(citations === undefined ? {} : { citations }), opaque };
+    return { type: 'text', text: run.whole(), ...(citations === undefined ? {} : { citations }), opaque };
   };
 
   return {
@@ -90,7 +90,7 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
     complete(kind, position, text) {
       const part = partAt(kind, position);
       const whole = asText(text);
-      if (part.streamed || whole === undefined || part.run.text !== '') return;
+      if (part.streamed || whole === undefined || part.run.whole() !== '') return;
       show(part, part.run.add(whole));
     },
     cite(position, annotation) {
@@ -110,12 +110,8 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
       parts.length = 0;
       latest = undefined;
     },
-    get count() {
-      return parts.length;
-    },
-    get refused() {
-      return parts.some((part) => part.kind === 'refusal');
-    },
+    count: () => parts.length,
+    hasRefusal: () => parts.some((part) => part.kind === 'refusal'),
   };
 }
 

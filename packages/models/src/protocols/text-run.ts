@@ -7,7 +7,7 @@ export interface TextRun {
   /** What was held back, when nothing follows. */
   rest(): string;
   /** All of it. */
-  readonly text: string;
+  whole(): string;
 }
 
 /**
@@ -37,8 +37,6 @@ export function createTextRun(): TextRun {
       text += '\uFFFD';
       return '\uFFFD';
     },
-    get text() {
-      return text;
-    },
+    whole: () => text,
   };
 }
