@@ -8,6 +8,8 @@ import { createSockets } from './sockets.ts';
 export type Sql = postgres.Sql;
 /** A client, or a transaction of one. */
 export type Query = postgres.ISql;
+/** A part of a statement. */
+export type Part = postgres.PendingQuery<postgres.Row[]>;
 
 /** Where the journal's tables are. */
 export interface PostgresConnection {

@@ -150,16 +150,17 @@ describe('a connection that swallows what is sent, and stays open', () => {
   it('S6: for longer than `outageMs` fails an append whose outcome is unknown, and the next one finds out', async () => {
     const { schema, proxy, journal, expire } = await open({ outageMs: 0 });
     const claim = await journal.claim('s', { id: 'a', label: 'a' });
-    // From the second one on, the server has been asked what the statement is.
-    await journal.append('s', claim.epoch, 1, [noted('known')]);
+    // From the third one on, the server has been asked what the statements of the first and of later ones are.
+    await journal.append('s', claim.epoch, 1, [noted('first')]);
+    await journal.append('s', claim.epoch, 2, [noted('known')]);
     const swallowed = proxy.swallowAfter('from the server', 0);
-    const outcome = journal.append('s', claim.epoch, 2, [noted('unknown')]).catch((error: unknown) => error);
+    const outcome = journal.append('s', claim.epoch, 3, [noted('unknown')]).catch((error: unknown) => error);
     await swallowed;
     expire();
     expect(await outcome).toMatchObject({ code: 'journal_timeout' });
-    expect(await labels(reopened(schema))).toEqual(['session_created', 'known', 'unknown']);
+    expect(await labels(reopened(schema))).toEqual(['session_created', 'first', 'known', 'unknown']);
     // It was written, so whoever writes at the same place is refused and nothing is there twice.
-    await expect(journal.append('s', claim.epoch, 2, [noted('again')])).rejects.toMatchObject({ code: 'fenced' });
+    await expect(journal.append('s', claim.epoch, 3, [noted('again')])).rejects.toMatchObject({ code: 'fenced' });
   });
 
   it('is noticed by who only listens, who then hears of what was missed', async () => {

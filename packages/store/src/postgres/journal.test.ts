@@ -60,10 +60,10 @@ describe('the database', () => {
     expect(sessions).toHaveLength(5);
   });
 
-  it('S10: of an earlier version is brought up to date, with all that is in it', async () => {
+  it.each([14, 18])('S10: of version %d is brought up to date, with all that is in it', async (version) => {
     const url = await server.database();
     const old = readFileSync(
-      join(import.meta.dirname, '..', 'test-support', 'corpus', 'postgres-version-14.sql'),
+      join(import.meta.dirname, '..', 'test-support', 'corpus', `postgres-version-${version}.sql`),
       'utf8',
     );
     await client(url).unsafe(old);
@@ -183,7 +183,7 @@ describe('another process', () => {
     const sql = client(url);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;
-    await sql`update treadle.heads set seq = seq`;
+    await sql`update treadle.heads set settled = settled`;
     await client(url)`select 1`;
     const again = open(url);
     await again.post('s', note('two'), 'k2', 3);

@@ -138,10 +138,15 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       };
     },
     async append(sessionId, epoch, expectedSeq, events) {
-      const append = { name: sessionId, epoch, expectedSeq, session: held.get(sessionId)?.session };
+      const taken = held.get(sessionId);
+      const own = taken?.epoch === epoch ? taken : undefined;
+      const isKnownEnd = own?.end === expectedSeq;
+      const append = { name: sessionId, epoch, expectedSeq, session: taken?.session, isKnownEnd };
+      if (own && events.length > 0) delete own.end;
       const outcome = await run((sql, isAgain) => appendEvents(sql, place, append, events, isAgain), true);
       if (!outcome.ok || events.length === 0) return outcome;
       const seq = expectedSeq + events.length;
+      if (own) own.end = seq;
       if (endsSomething(events)) teller.forget(sessionId);
       else teller.wrote(sessionId, seq);
       watchers.wrote(sessionId, seq);

@@ -7,8 +7,8 @@ import type {
   SessionSummary,
 } from '@treadle/core';
 import { TreadleError } from '@treadle/core';
-import type { Query } from './connect.ts';
-import { sessionOf } from './tables.ts';
+import type { Part, Query } from './connect.ts';
+import { lastEvent, sessionOf } from './tables.ts';
 
 /** A row id and the numbers to read of it. */
 interface Stretch {
@@ -88,30 +88,45 @@ interface ListRow {
   readonly facts: string;
 }
 
+/**
+ * Sessions that nobody holds are found in the order in which they are listed. Those that are held are ordered by their last
+ * events, so each costs a look at its log.
+ */
 export async function listSessions(
   sql: Query,
   schema: string,
   { limit = 50, cursor, agentId, tag }: ListOptions,
 ): Promise<SessionPage> {
   const [updatedAt = 0, id = 0] = cursor?.split('.').map(Number) ?? [];
+  const wanted = (updated: Part): Part => sql`not session.removed
+    ${agentId === undefined ? sql`` : sql`and session.agent_id = ${agentId}`}
+    ${tag === undefined ? sql`` : sql`and jsonb_exists(session.facts -> 'tags', ${tag})`}
+    ${cursor === undefined ? sql`` : sql`and (${updated}, head.session) < (${updatedAt}, ${id})`}`;
+  const last = lastEvent(sql, schema, sql`head.session`);
+  const heads = sql`${sql(schema)}.heads as head join ${sql(schema)}.sessions as session on session.id = head.session`;
   const rows = await sql<ListRow[]>`
+    with shown as ((
+      select head.session, head.updated_at, head.settled from ${heads}
+      where not head.held and ${wanted(sql`head.updated_at`)}
+      order by head.updated_at desc, head.session desc limit ${limit + 1}
+    ) union all (
+      select head.session, coalesce(last.at, head.updated_at), head.settled
+      from ${heads} left join lateral ${last} as last on true
+      where head.held and ${wanted(sql`coalesce(last.at, head.updated_at)`)}
+    ))
     select session.id, session.name as "sessionId", session.created_at as "createdAt",
       head.updated_at as "updatedAt", session.agent_id as "agentId", session.first_prompt as "firstPrompt",
-      session.base, parent.name as "parentId", head.seq, session.facts::text
-    from ${sql(schema)}.heads as head
+      session.base, parent.name as "parentId", greatest(head.settled, last.seq) as seq, session.facts::text
+    from (select * from shown order by updated_at desc, session desc limit ${limit + 1}) as head
     join ${sql(schema)}.sessions as session on session.id = head.session
     left join ${sql(schema)}.sessions as parent on parent.id = session.parent
-    where not session.removed
-      ${agentId === undefined ? sql`` : sql`and session.agent_id = ${agentId}`}
-      ${tag === undefined ? sql`` : sql`and jsonb_exists(session.facts -> 'tags', ${tag})`}
-      ${cursor === undefined ? sql`` : sql`and (head.updated_at, session.id) < (${updatedAt}, ${id})`}
-      ${cursor === undefined ? sql`` : sql`and head.updated_minute <= ${Math.floor(updatedAt / 60_000)}`}
-    order by head.updated_minute desc, head.updated_at desc, session.id desc limit ${limit + 1}`;
+    left join lateral ${last} as last on true
+    order by head.updated_at desc, head.session desc`;
   const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
+  const lastShown = shown.at(-1);
   return {
     sessions: shown.map(summaryOf),
-    ...(last && rows.length > limit ? { cursor: `${last.updatedAt}.${last.id}` } : {}),
+    ...(lastShown && rows.length > limit ? { cursor: `${lastShown.updatedAt}.${lastShown.id}` } : {}),
   };
 }
 

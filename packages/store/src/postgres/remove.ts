@@ -1,4 +1,5 @@
 import type { Query, Sql } from './connect.ts';
+import { putFence } from './claims.ts';
 import { removalNotice } from './notices.ts';
 import { sessionOf } from './tables.ts';
 
@@ -10,8 +11,9 @@ export async function removeSession(
   refuseHeld: (transaction: Query, session: string) => Promise<void>,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    const { id, seq } = await sessionOf(transaction, schema, name, 'update');
+    const { id, seq, epoch } = await sessionOf(transaction, schema, name, 'update');
     await refuseHeld(transaction, id);
+    if (Number(epoch) > 0) await leaveFence(transaction, schema, id, Number(epoch) + 1);
     // Whoever waits to write finds nothing to write to.
     await transaction`delete from ${transaction(schema)}.heads where session = ${id}`;
     await transaction`delete from ${transaction(schema)}.leases where session = ${id}`;
@@ -22,11 +24,26 @@ export async function removeSession(
   });
 }
 
+/**
+ * A drive that was cut off may come back and append to what it thinks is there. It finds its place taken for a day; by then
+ * it has long tried to renew its lease.
+ */
+async function leaveFence(sql: Query, schema: string, id: string, epoch: number): Promise<void> {
+  await putFence(sql, schema, id, epoch);
+  await sql`insert into ${sql(schema)}.fences (session) values (${id})`;
+  await sql`
+    with old as (
+      delete from ${sql(schema)}.fences where removed_at < now() - interval '1 day' returning session
+    )
+    delete from ${sql(schema)}.events as event using old where event.session = old.session and event.claimed is not null`;
+}
+
 /** Deletes what no fork reads of a removed session, and its removed ancestors when it was the last to read them. */
 async function prune(sql: Query, schema: string, id: string): Promise<void> {
   const [forked] = await sql<{ seq: string | null }[]>`
     select max(base) as seq from ${sql(schema)}.sessions where parent = ${id}`;
-  await sql`delete from ${sql(schema)}.events where session = ${id} and seq > ${forked?.seq ?? 0}`;
+  await sql`
+    delete from ${sql(schema)}.events where session = ${id} and seq > ${forked?.seq ?? 0} and claimed is null`;
   await sql`delete from ${sql(schema)}.snapshots where session = ${id} and seq > ${forked?.seq ?? 0}`;
   if (forked?.seq != null) return;
   const [row] = await sql<{ parent: string | null }[]>`

@@ -92,6 +92,25 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
   (sql, schema) => sql`
     alter table ${sql(schema)}.sessions drop column updated_minute, drop column updated_at, drop column seq,
       drop column last_appended, drop column epoch`,
+  // An append writes its events and nothing else: where a log ends is its last event. What keeps an older drive out is a
+  // fence, a row in the place of the next event, which only the drive that put it there may turn into one.
+  (sql, schema) => sql`
+    alter table ${sql(schema)}.events add column at bigint, add column claimed bigint, add column posted boolean,
+      alter column body drop not null`,
+  (sql, schema) => sql`
+    update ${sql(schema)}.events as event set posted = true from ${sql(schema)}.heads as head
+    where event.session = head.session and event.seq > head.last_appended`,
+  // Where the log stood when somebody but its drive last wrote: it may be longer, and is damaged when it is shorter. Whoever
+  // still runs an earlier version fails from here on.
+  (sql, schema) => sql`alter table ${sql(schema)}.heads drop column updated_minute, drop column last_appended`,
+  (sql, schema) => sql`alter table ${sql(schema)}.heads rename column seq to settled`,
+  // While a session is held, its time is that of its last event.
+  (sql, schema) =>
+    sql`create index heads_listed on ${sql(schema)}.heads (updated_at desc, session desc) where not held`,
+  (sql, schema) => sql`create index heads_held on ${sql(schema)}.heads (session) where held`,
+  // Fences that outlive their session for a while.
+  (sql, schema) => sql`
+    create table ${sql(schema)}.fences (session bigint primary key, removed_at timestamptz not null default now())`,
 ];
 
 /**

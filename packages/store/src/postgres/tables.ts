@@ -1,14 +1,14 @@
 import type { Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
-import type { Query } from './connect.ts';
+import type { Part, Query } from './connect.ts';
 
 /** A session's row. Postgres's client gives big integers as text, so numbers are read with `Number`. */
 export interface SessionRow {
   readonly id: string;
   readonly parent: string | null;
   readonly base: string;
+  /** The last number of its log. */
   readonly seq: string;
-  readonly lastAppended: string;
   readonly epoch: string;
   /** Whether the holder of that epoch hasn't let it go. */
   readonly held: boolean;
@@ -17,10 +17,15 @@ export interface SessionRow {
 }
 
 /**
- * `share` keeps a session from being removed. `update` keeps everybody from writing to it, too: whoever locks both its head
- * and its row locks the head first.
+ * `share` keeps a session from being removed. `update` keeps everybody but its drive from writing to it, too: whoever locks
+ * both its head and its row locks the head first.
  */
 export type Lock = 'none' | 'share' | 'update';
+
+/** The last event of a session's own, with its number and time: what a log's end is read from. */
+export const lastEvent = (sql: Query, schema: string, session: Part): Part => sql`(
+  select event.seq, event.at from ${sql(schema)}.events as event
+  where event.session = ${session} and event.claimed is null order by event.seq desc limit 1)`;
 
 /**
  * The row of a session, and where its log ends.
@@ -30,9 +35,10 @@ export type Lock = 'none' | 'share' | 'update';
 export async function sessionOf(sql: Query, schema: string, name: string, lock: Lock = 'none'): Promise<SessionRow> {
   const locking = { none: sql``, share: sql`for share of session`, update: sql`for update of head` }[lock];
   const [row] = await sql<SessionRow[]>`
-    select session.id, session.parent, session.base, head.seq, head.last_appended as "lastAppended", head.epoch,
+    select session.id, session.parent, session.base, greatest(head.settled, last.seq) as seq, head.epoch,
       head.held, session.first_prompt as "firstPrompt", session.first_prompt_seq as "firstPromptSeq"
     from ${sql(schema)}.sessions as session join ${sql(schema)}.heads as head on head.session = session.id
+    left join lateral ${lastEvent(sql, schema, sql`session.id`)} as last on true
     where session.name = ${name} and not session.removed ${locking}`;
   if (!row) throw journalErrors.notFound(name);
   return row;

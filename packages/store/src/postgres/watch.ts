@@ -1,5 +1,6 @@
 import type { Query } from './connect.ts';
 import { idOf } from './notices.ts';
+import { lastEvent } from './tables.ts';
 
 interface Watched {
   readonly name: string;
@@ -79,8 +80,9 @@ export function createWatchers(): Watchers {
       const names = [...sessions.values()].map(({ name }) => name);
       if (names.length === 0) return;
       const rows = await sql<{ name: string; seq: string }[]>`
-        select session.name, head.seq from ${sql(schema)}.sessions as session
+        select session.name, greatest(head.settled, last.seq) as seq from ${sql(schema)}.sessions as session
         join ${sql(schema)}.heads as head on head.session = session.id
+        left join lateral ${lastEvent(sql, schema, sql`session.id`)} as last on true
         where not session.removed and session.name = any(${names}::text[])`;
       for (const { name, seq } of rows) news(sessions.get(idOf(name)), Number(seq));
     },

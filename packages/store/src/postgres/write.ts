@@ -3,7 +3,7 @@ import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } fro
 import { isDuplicate, type Query, type Sql } from './connect.ts';
 import { endsSomething, idOf, noticeOf } from './notices.ts';
 import type { Place } from './place.ts';
-import { sessionOf, type SessionRow } from './tables.ts';
+import { lastEvent, sessionOf, type SessionRow } from './tables.ts';
 
 /** What `list` shows of a prompt; a text of Postgres can't have NUL in it. */
 const shownPrompt = (input: SessionInput): string | null => firstPromptOf(input)?.replaceAll('\0', '') ?? null;
@@ -32,11 +32,11 @@ export async function createSession(
           ${JSON.stringify(factsAfter({}, first))}::text::jsonb)
         on conflict do nothing returning id
       ), head as (
-        insert into ${query(schema)}.heads (session, seq, last_appended, updated_at)
-        select session.id, ${base + 1}, ${base + 1}, ${first.at} from session
+        insert into ${query(schema)}.heads (session, settled, updated_at)
+        select session.id, ${base + 1}, ${first.at} from session
       ), event as (
-        insert into ${query(schema)}.events (session, seq, body)
-        select session.id, ${base + 1}, ${JSON.stringify(first)} from session
+        insert into ${query(schema)}.events (session, seq, at, body)
+        select session.id, ${base + 1}, ${first.at}, ${JSON.stringify(first)} from session
       )
       select from session`;
     if (rows.length === 0) throw journalErrors.exists(name);
@@ -56,15 +56,15 @@ const linesOf = (bodies: readonly DurableEventBody[]): string => bodies.map((bod
 async function writeAll(
   sql: Query,
   place: Place,
-  { name, epoch, expectedSeq, session }: Append & { readonly session: string },
+  { name, epoch, expectedSeq, session, isKnownEnd }: Append & { readonly session: string },
   bodies: readonly DurableEventBody[],
 ): Promise<boolean> {
-  const at = bodies.at(-1)?.at ?? 0;
   const tells = endsSomething(bodies);
-  const values = [expectedSeq, at, session, epoch, linesOf(bodies), bodies.length];
-  const statement = place.appending(bodies.length === 1, tells);
-  const all = tells ? [...values, noticeOf(name, expectedSeq + bodies.length)] : values;
-  const { count } = await sql.unsafe(statement, all, { prepare: true });
+  const values: (string | number)[] = [session, expectedSeq, bodies.at(-1)?.at ?? 0, linesOf(bodies)];
+  if (!isKnownEnd) values.push(epoch);
+  if (tells) values.push(noticeOf(name, expectedSeq + bodies.length));
+  const statement = place.appending({ isOne: bodies.length === 1, tells, isKnownEnd });
+  const { count } = await sql.unsafe(statement, values, { prepare: true });
   return count > 0;
 }
 
@@ -74,6 +74,11 @@ export interface Append {
   readonly expectedSeq: number;
   /** The row id of the session, when it is known. */
   readonly session: string | undefined;
+  /**
+   * Whether this claim has seen the log end at the expected number, with no fence of its own behind it: then nothing needs to
+   * be checked but that the next place is free.
+   */
+  readonly isKnownEnd: boolean;
 }
 
 export async function appendEvents(
@@ -94,8 +99,21 @@ export async function appendEvents(
   throw journalErrors.fenced(append.name, append.epoch, 'the session was replaced meanwhile');
 }
 
-/** Inputs among what is appended have keys to remember, which takes a transaction; a drive never appends any. */
+/** False when it may not be written, or its place is taken. */
 function written(
+  sql: Sql,
+  place: Place,
+  append: Append & { readonly session: string },
+  bodies: readonly DurableEventBody[],
+): Promise<boolean> {
+  return writtenWhole(sql, place, append, bodies).catch((thrown: unknown) => {
+    if (isDuplicate(thrown)) return false;
+    throw thrown;
+  });
+}
+
+/** Inputs among what is appended have keys to remember, which takes a transaction; a drive never appends any. */
+function writtenWhole(
   sql: Sql,
   place: Place,
   append: Append & { readonly session: string },
@@ -145,11 +163,14 @@ async function standing(
   { name, epoch, expectedSeq }: Append,
 ): Promise<{ readonly ok: false; readonly seq: number } | null> {
   const row = await sessionOf(sql, schema, name);
-  const [seq, highest, lastAppended] = [Number(row.seq), Number(row.epoch), Number(row.lastAppended)];
+  const [seq, highest] = [Number(row.seq), Number(row.epoch)];
   if (epoch !== highest) throw journalErrors.fenced(name, epoch, `epoch ${highest} took it over`);
   if (!row.held) throw journalErrors.fenced(name, epoch, 'its claim was released');
   if (expectedSeq === seq) return null;
-  if (expectedSeq > seq || expectedSeq < lastAppended) {
+  const [appended] = await sql`
+    select from ${sql(schema)}.events
+    where session = ${row.id} and seq > ${expectedSeq} and posted is null and claimed is null limit 1`;
+  if (expectedSeq > seq || appended) {
     throw journalErrors.fenced(name, epoch, `it expects event ${expectedSeq + 1}, the log ends at ${seq}`);
   }
   return { ok: false, seq };
@@ -230,23 +251,34 @@ async function writeInput(
 ): Promise<number> {
   const event: DurableEventBody = { type: 'input_received', at, key, input };
   const text = shownPrompt(input);
-  const [row] = await sql<{ seq: string }[]>`
-    with written as (
-      update ${sql(schema)}.heads as head set seq = head.seq + 1, updated_at = ${at}
-      from ${sql(schema)}.sessions as session
-      where session.name = ${name} and not session.removed and head.session = session.id
-      returning head.session as id, head.seq
-    ), shown as (
-      update ${sql(schema)}.sessions as session set first_prompt = ${text}::text, first_prompt_seq = written.seq
-      from written
-      where session.id = written.id and session.first_prompt is null and ${text}::text is not null
-    ), events as (
-      insert into ${sql(schema)}.events (session, seq, body)
-      select written.id, written.seq, ${JSON.stringify(event)} from written
-    ), inputs as (
-      insert into ${sql(schema)}.inputs (session, key, seq) select written.id, ${key}, written.seq from written
-    )
-    select written.seq, pg_notify(${channel}, ${`${idOf(name)}:`}::text || written.seq) from written`;
-  if (!row) throw journalErrors.notFound(name);
-  return Number(row.seq);
+  for (;;) {
+    // Those who post wait for each other at the head. A drive doesn't: when it has just taken the place, nothing is written.
+    const [row] = await sql<{ seq: string }[]>`
+      with head as (
+        select head.session, greatest(head.settled, last.seq) + 1 as next
+        from ${sql(schema)}.sessions as session join ${sql(schema)}.heads as head on head.session = session.id
+        left join lateral ${lastEvent(sql, schema, sql`session.id`)} as last on true
+        where session.name = ${name} and not session.removed
+        for no key update of head
+      ), written as (
+        insert into ${sql(schema)}.events as event (session, seq, at, body, posted)
+        select head.session, head.next, ${at}, ${JSON.stringify(event)}, true from head
+        on conflict (session, seq) do update
+          set at = excluded.at, body = excluded.body, posted = true, claimed = null where event.claimed is not null
+        returning event.session as id, event.seq
+      ), noted as (
+        update ${sql(schema)}.heads as head set settled = written.seq, updated_at = ${at}
+        from written where head.session = written.id
+      ), shown as (
+        update ${sql(schema)}.sessions as session set first_prompt = ${text}::text, first_prompt_seq = written.seq
+        from written
+        where session.id = written.id and session.first_prompt is null and ${text}::text is not null
+      ), inputs as (
+        insert into ${sql(schema)}.inputs (session, key, seq) select written.id, ${key}, written.seq from written
+      )
+      select written.seq, pg_notify(${channel}, ${`${idOf(name)}:`}::text || written.seq) from written`;
+    if (row) return Number(row.seq);
+    // Throws when there is no such session.
+    await sessionOf(sql, schema, name);
+  }
 }
