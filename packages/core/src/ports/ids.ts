@@ -11,7 +11,17 @@ const DIGITS = '0123456789abcdef';
 const pool = new Uint8Array(ID_BYTES * 128);
 let taken = pool.length;
 
-const UNDERSCORE = 95;
+/** The character codes of an id of each prefix, to be filled in: a new list for every id would cost more than the id. */
+const drafts = new Map<string, number[]>();
+
+/** Prefixes are words of the code that asks for ids; more of them than this are something else, and are not kept. */
+const MOST_DRAFTS = 64;
+
+const draftOf = (prefix: string): number[] => {
+  const draft = Array.from({ length: prefix.length + 1 + 2 * ID_BYTES }, (_, at) => `${prefix}_`.charCodeAt(at) || 0);
+  if (drafts.size < MOST_DRAFTS) drafts.set(prefix, draft);
+  return draft;
+};
 
 /** Made in one piece: a text that is put together from two keeps both of them beside itself, for as long as an id lives. */
 function randomId(prefix: string): string {
@@ -19,11 +29,11 @@ function randomId(prefix: string): string {
     crypto.getRandomValues(pool);
     taken = 0;
   }
-  const codes: number[] = [];
-  for (let at = 0; at < prefix.length; at++) codes.push(prefix.charCodeAt(at));
-  codes.push(UNDERSCORE);
-  for (const byte of pool.subarray(taken, (taken += ID_BYTES))) {
-    codes.push(DIGITS.charCodeAt(byte >> 4), DIGITS.charCodeAt(byte & 15));
+  const codes = drafts.get(prefix) ?? draftOf(prefix);
+  for (let at = codes.length - 2 * ID_BYTES; at < codes.length; at += 2) {
+    const byte = pool[taken++] ?? 0;
+    codes[at] = DIGITS.charCodeAt(byte >> 4);
+    codes[at + 1] = DIGITS.charCodeAt(byte & 15);
   }
   return String.fromCharCode(...codes);
 }

@@ -96,6 +96,19 @@ describe('a message', () => {
     const bodies = ['a', 'b', 'a'].map((name) => eventStreamMessage({ ':event-type': name }, name));
     expect(scan(bodies).messages.map(({ headers }) => headers[':event-type'])).toEqual(['a', 'b', 'a']);
   });
+
+  it('has its own headers, whatever streams of however many kinds of messages came before', () => {
+    const names = Array.from({ length: 60 }, (_, index) => `kind${index % 40}`);
+    const bodies = names.map((name) => eventStreamMessage({ ':message-type': 'event', ':event-type': name }, name));
+    const long = eventStreamMessage({ ':message-type': 'event', ':note': 'x'.repeat(1000) }, '');
+    for (const stream of [bodies, [long, ...bodies], bodies.toReversed()]) {
+      const seen = stream.flatMap((body) => scan([body]).messages);
+      expect(seen).toEqual(scan(stream).messages);
+      expect(seen.map(({ headers, payload }) => headers[':event-type'] ?? payload)).toEqual(
+        stream.map((body) => (body === long ? '' : names[bodies.indexOf(body)])),
+      );
+    }
+  });
 });
 
 describe('any messages, cut anywhere', () => {

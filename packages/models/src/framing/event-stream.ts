@@ -1,5 +1,5 @@
 import type { FrameScanner } from '../protocols/protocol.ts';
-import { crc32 } from './crc32.ts';
+import { crc32, tableCrc32 } from './crc32.ts';
 
 /** A header's value. Timestamps are milliseconds since 1970-01-01 UTC, UUIDs their 36 characters. */
 export type EventStreamValue = boolean | number | bigint | string | Uint8Array;
@@ -87,10 +87,43 @@ const readHeaders = (bytes: Uint8Array): Map<string, EventStreamValue> | undefin
   return headers;
 };
 
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => {
-  if (a.length !== b.length) return false;
-  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+/** Headers that were read before, with their bytes. */
+interface KnownHeaders {
+  readonly bytes: Uint8Array;
+  readonly headers: ReadonlyMap<string, EventStreamValue>;
+}
+
+/** Kinds of events that a service has, and a few to spare. */
+const MOST_KNOWN = 16;
+
+/** Longer headers than this say more than what kind of event it is. */
+const LONGEST_KNOWN = 256;
+
+/** The newest last. Every stream of a service has the same few, each of them in every event of its kind. */
+let known: readonly KnownHeaders[] = [];
+
+const isSame = (bytes: Uint8Array, from: number, to: number, kept: Uint8Array): boolean => {
+  if (to - from !== kept.length) return false;
+  for (let at = 0; at < kept.length; at++) if (bytes[from + at] !== kept[at]) return false;
   return true;
+};
+
+const remember = (bytes: Uint8Array, headers: ReadonlyMap<string, EventStreamValue>): KnownHeaders => {
+  // Not `slice`: that of a Node buffer would share its memory.
+  const read = { bytes: new Uint8Array(bytes), headers };
+  if (bytes.length <= LONGEST_KNOWN) known = [...known.slice(1 - MOST_KNOWN), read];
+  return read;
+};
+
+/** The headers that lie between two places, or undefined when they aren't headers. */
+const headersIn = (bytes: Uint8Array, from: number, to: number): KnownHeaders | undefined => {
+  for (let at = known.length - 1; at >= 0; at--) {
+    const one = known[at];
+    if (one !== undefined && isSame(bytes, from, to, one.bytes)) return one;
+  }
+  const own = bytes.subarray(from, to);
+  const headers = readHeaders(own);
+  return headers === undefined ? undefined : remember(own, headers);
 };
 
 /**
@@ -113,8 +146,7 @@ export function createEventStreamScanner(
   let total = 0;
   let stopped = false;
   /** Most messages of a stream have the headers of the one before. */
-  let lastHeaderBytes = NO_BYTES;
-  let lastHeaders: ReadonlyMap<string, EventStreamValue> = new Map();
+  let last: KnownHeaders | undefined;
 
   const stop = (problem: string, what: 'corrupt' | 'tooLong' = 'corrupt'): void => {
     stopped = true;
@@ -125,7 +157,7 @@ export function createEventStreamScanner(
   /** The length of the message at `start`, whose prelude is there; 0 when it can't be one. */
   const readPrelude = (bytes: Uint8Array, start: number): number => {
     const length = uint32(bytes, start);
-    if (crc32(bytes.subarray(start, start + 8)) !== uint32(bytes, start + 8)) {
+    if (tableCrc32(bytes, start, start + 8) !== uint32(bytes, start + 8)) {
       stop('The stream is damaged: the checksum of a message’s lengths is wrong.');
       return 0;
     }
@@ -140,27 +172,19 @@ export function createEventStreamScanner(
     return length;
   };
 
-  const headersOf = (bytes: Uint8Array): ReadonlyMap<string, EventStreamValue> | undefined => {
-    if (sameBytes(bytes, lastHeaderBytes)) return lastHeaders;
-    const headers = readHeaders(bytes);
-    if (headers !== undefined) {
-      // Not `slice`: that of a Node buffer would share its memory.
-      lastHeaderBytes = new Uint8Array(bytes);
-      lastHeaders = headers;
-    }
-    return headers;
-  };
-
-  /** `bytes` is one message, whose prelude was right. */
-  const deliver = (bytes: Uint8Array): void => {
-    const end = bytes.length - CHECKSUM_BYTES;
-    if (crc32(bytes.subarray(0, end)) !== uint32(bytes, end)) {
+  /** The message between two places, whose prelude was right. */
+  const deliver = (bytes: Uint8Array, from: number, to: number): void => {
+    const end = to - CHECKSUM_BYTES;
+    if (crc32(bytes.subarray(from, end)) !== uint32(bytes, end)) {
       return stop('The stream is damaged: the checksum of a message is wrong.');
     }
-    const payloadStart = PRELUDE_BYTES + uint32(bytes, 4);
-    const headers = headersOf(bytes.subarray(PRELUDE_BYTES, payloadStart));
-    if (headers === undefined) return stop('The stream is damaged: a message has headers that can’t be read.');
-    handler.message(headers, bytes.subarray(payloadStart, end));
+    const start = from + PRELUDE_BYTES;
+    const payloadStart = start + uint32(bytes, from + 4);
+    if (last === undefined || !isSame(bytes, start, payloadStart, last.bytes)) {
+      last = headersIn(bytes, start, payloadStart);
+    }
+    if (last === undefined) return stop('The stream is damaged: a message has headers that can’t be read.');
+    handler.message(last.headers, bytes.subarray(payloadStart, end));
   };
 
   /** Adds to the waiting message what it still wants, up to `wanted` bytes in all, and returns how many it took. */
@@ -191,7 +215,7 @@ export function createEventStreamScanner(
     const length = total;
     total = 0;
     waitingLength = 0;
-    deliver(waiting.subarray(0, length));
+    deliver(waiting, 0, length);
     return at;
   };
 
@@ -206,7 +230,7 @@ export function createEventStreamScanner(
           total = length;
           break;
         }
-        deliver(chunk.subarray(at, at + length));
+        deliver(chunk, at, at + length);
         at += length;
       }
       if (!stopped && at < chunk.length) gather(chunk, at, total === 0 ? PRELUDE_BYTES : total);

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { randomIds } from './ids.ts';
+
+it('an id has its prefix and 128 random bits, whatever was asked for before', () => {
+  const prefixes = ['msg', 'call', 'msg', ''];
+  const ids = Array.from({ length: 1000 }, (_, index) => randomIds.create(prefixes[index % prefixes.length] ?? ''));
+  for (const [index, id] of ids.entries()) {
+    expect(id).toMatch(/^[a-z]*_[0-9a-f]{32}$/);
+    expect(id.slice(0, -33)).toBe(prefixes[index % prefixes.length]);
+  }
+  expect(new Set(ids.map((id) => id.slice(-32))).size).toBe(ids.length);
+});
+
+it('every digit of an id takes every value', () => {
+  const ids = Array.from({ length: 2000 }, () => randomIds.create('x').slice(2));
+  for (let at = 0; at < 32; at++) expect(new Set(ids.map((id) => id[at])).size).toBe(16);
+});
+
+it('more prefixes than any program has are prefixes all the same', () => {
+  for (let index = 0; index < 200; index++)
+    expect(randomIds.create(`p${index}`)).toMatch(new RegExp(`^p${index}_[0-9a-f]{32}$`));
+});
