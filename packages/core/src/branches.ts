@@ -72,7 +72,15 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
     outcomes.reject(error instanceof Error ? error : new Error(errorText(error)));
     over();
   });
-  return { ...run, [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](), outcomes: outcomes.promise };
+  const { id, result, end, abort } = run;
+  return {
+    id,
+    result,
+    end,
+    abort,
+    [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
+    outcomes: outcomes.promise,
+  };
 }
 
 async function inputOf(options: BranchesOptions): Promise<BranchesInput> {

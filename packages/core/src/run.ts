@@ -29,7 +29,7 @@ export interface RunControl extends Follower {
   /** Says which input the run answers, once that is in the log; with `known`, the run began there, at event `startedSeq`. */
   bind(inputSeq: number, known?: { readonly runId: string; readonly startedSeq: number }): void;
   /** The input it answers; rejects when the run could not be started. */
-  readonly bound: Promise<number>;
+  bound(): Promise<number>;
   /** Whether it has ended, paused or failed, for good. */
   isOver(): boolean;
   /** How it has ended; null before, and when it only paused. */
@@ -50,119 +50,203 @@ export interface RunSources {
 /** Live deltas a slow reader may be behind before neighbouring ones are joined. */
 const MOST_QUEUED = 1024;
 
+/** What is known of a run, and what was asked of it. */
+interface RunFacts {
+  readonly sources: RunSources;
+  /** Replaced, never changed: a reader that leaves while it is told changes nothing for the others. */
+  readers: readonly Reader[];
+  boundTo: number | null;
+  runId: string | null;
+  fold: RunResultFold | null;
+  /** Where a run began that an earlier drive has worked on. */
+  startedSeq: number | null;
+  isPaused: boolean;
+  rejected: TreadleError | null;
+  firstSeq: number | null;
+  lastSeq: number;
+  ended: RunEnd | null;
+  done: { readonly error: unknown } | null;
+  // Promises are made for who asks: few do for more than one, and of a thousand runs that wait each weighs.
+  id: Deferred<string> | null;
+  result: Deferred<RunResult> | null;
+  end: Deferred<RunEnd | 'paused'> | null;
+  bound: Deferred<number> | null;
+}
+
 /** A run before anything is known of it. It passes over what belongs to other runs of its session. */
 export function createRun(sources: RunSources): RunControl {
-  const readers = new Set<Reader>();
-  const id = deferred<string>();
-  const result = deferred<RunResult>();
-  const end = deferred<RunEnd | 'paused'>();
-  const bound = deferred<number>();
-  let boundTo: number | null = null;
-  let runId: string | null = null;
-  let fold: RunResultFold | null = null;
-  /** Where a run began that an earlier drive has worked on. */
-  let startedSeq: number | null = null;
-  let isPaused = false;
-  let isWanted = false;
-  let rejected: TreadleError | null = null;
-  let firstSeq: number | null = null;
-  let lastSeq = 0;
-  let ended: RunEnd | null = null;
-  let done: { readonly error: unknown } | null = null;
-  // Whoever doesn't ask for these must not be hit by an unhandled rejection; iterating tells of the failure too.
-  for (const { promise } of [id, result, bound, end]) promise.catch(() => {});
-
-  function isOurs(event: TreadleEvent): boolean {
-    if (ended !== null) return false;
-    if (event.type === 'input_rejected' && event.inputSeq === boundTo) {
-      rejected = new TreadleError('run_active', event.reason);
-    }
-    if ((event.type === 'run_started' || event.type === 'run_ended') && event.inputSeq === boundTo) {
-      ({ runId } = event);
-      fold = runResultFold(runId);
-      id.resolve(runId);
-    }
-    const of = 'runId' in event ? event.runId : undefined;
-    return of === undefined || of === runId;
-  }
-
-  function take(event: TreadleEvent): void {
-    if (!isOurs(event)) return;
-    if (isDurable(event)) {
-      firstSeq ??= event.seq;
-      lastSeq = event.seq;
-      fold?.take(event);
-      if ('runId' in event && event.runId === runId) isPaused = event.type === 'run_paused';
-      if (event.type === 'run_ended') ended = event.end;
-    }
-    for (const reader of readers) reader.push(event);
-  }
-
-  function finish(error?: unknown): void {
-    // A run that has its end in the log is not undone by what failed after it.
-    const isSettled = ended !== null || isPaused;
-    const failure = isSettled ? undefined : (error ?? rejected ?? unfinished());
-    done = { error: failure };
-    if (failure === undefined) {
-      end.resolve(ended ?? 'paused');
-      if (isWanted) giveResult();
-    } else for (const open of [id, result, bound, end]) open.reject(failure);
-    for (const reader of readers) reader.end(failure);
-    readers.clear();
-  }
-
-  function giveResult(): void {
-    if (fold) result.resolve(fold.result());
-    else void wholeResult().then(result.resolve, result.reject);
-  }
-
-  /** What this drive has seen is the end of it. */
-  async function wholeResult(): Promise<RunResult> {
-    const whole = runResultFold(runId ?? '');
-    for await (const event of sources.read(startedSeq ?? 1)) {
-      if (event.seq > lastSeq) break;
-      whole.take(event);
-    }
-    return whole.result();
-  }
-
-  function open(): AsyncIterator<TreadleEvent> {
-    const missed =
-      firstSeq === null ? null : { runId, from: firstSeq, to: lastSeq, open: done ? [] : sources.openMessage() };
-    const reader = createReader(missed ? missedEvents(sources, missed) : null, () => readers.delete(reader));
-    if (done) reader.end(done.error);
-    else readers.add(reader);
-    return reader;
-  }
-
-  const run: Run = {
-    id: id.promise,
-    get result() {
-      if (done && !isWanted && done.error === undefined) giveResult();
-      isWanted = true;
-      return result.promise;
-    },
-    end: end.promise,
-    abort: (reason) => sources.abort(reason),
-    [Symbol.asyncIterator]: open,
+  const facts: RunFacts = {
+    sources,
+    readers: NOBODY,
+    boundTo: null,
+    runId: null,
+    fold: null,
+    startedSeq: null,
+    isPaused: false,
+    rejected: null,
+    firstSeq: null,
+    lastSeq: 0,
+    ended: null,
+    done: null,
+    id: null,
+    result: null,
+    end: null,
+    bound: null,
   };
   return {
-    run,
-    take,
-    finish,
-    bound: bound.promise,
-    isWatched: () => readers.size > 0,
-    endedAs: () => ended,
-    isOver: () => done !== null || ended !== null || isPaused,
+    run: runOf(facts),
+    take: (event) => take(facts, event),
+    finish: (error) => finish(facts, error),
+    bound: () => boundOf(facts),
+    isWatched: () => facts.readers.length > 0,
+    endedAs: () => facts.ended,
+    isOver: () => facts.done !== null || facts.ended !== null || facts.isPaused,
     bind(inputSeq, known) {
-      boundTo = inputSeq;
+      facts.boundTo = inputSeq;
       if (known) {
-        ({ runId, startedSeq } = known);
-        id.resolve(runId);
+        facts.runId = known.runId;
+        facts.startedSeq = known.startedSeq;
+        facts.id?.resolve(known.runId);
       }
-      bound.resolve(inputSeq);
+      facts.bound?.resolve(inputSeq);
     },
   };
+}
+
+const NOBODY: readonly Reader[] = [];
+
+const FACTS = Symbol('facts');
+
+/** What runs have in common: a getter in every run's own object would make each of them a dictionary. */
+const ASKED = {
+  get id(): Promise<string> {
+    return idOf(factsOf(this));
+  },
+  get result(): Promise<RunResult> {
+    return resultOf(factsOf(this));
+  },
+  get end(): Promise<RunEnd | 'paused'> {
+    return endOf(factsOf(this));
+  },
+};
+
+const factsOf = (run: object): RunFacts => (run as { readonly [FACTS]: RunFacts })[FACTS];
+
+function runOf(facts: RunFacts): Run {
+  const own = Object.create(ASKED) as Record<symbol | 'abort', unknown>;
+  own[FACTS] = facts;
+  own.abort = (reason?: string) => facts.sources.abort(reason);
+  own[Symbol.asyncIterator] = () => open(facts);
+  return own as object as Run;
+}
+
+function idOf(facts: RunFacts): Promise<string> {
+  if (!facts.id) {
+    facts.id = quiet();
+    if (facts.runId !== null) facts.id.resolve(facts.runId);
+    else if (facts.done?.error !== undefined) facts.id.reject(facts.done.error);
+  }
+  return facts.id.promise;
+}
+
+function boundOf(facts: RunFacts): Promise<number> {
+  if (!facts.bound) {
+    facts.bound = quiet();
+    if (facts.boundTo !== null) facts.bound.resolve(facts.boundTo);
+    else if (facts.done?.error !== undefined) facts.bound.reject(facts.done.error);
+  }
+  return facts.bound.promise;
+}
+
+function endOf(facts: RunFacts): Promise<RunEnd | 'paused'> {
+  if (!facts.end) {
+    facts.end = quiet();
+    if (facts.done) settleEnd(facts, facts.end, facts.done.error);
+  }
+  return facts.end.promise;
+}
+
+function resultOf(facts: RunFacts): Promise<RunResult> {
+  if (!facts.result) {
+    facts.result = quiet();
+    if (facts.done) settleResult(facts, facts.result, facts.done.error);
+  }
+  return facts.result.promise;
+}
+
+function settleEnd({ ended }: RunFacts, end: Deferred<RunEnd | 'paused'>, failure: unknown): void {
+  if (failure === undefined) end.resolve(ended ?? 'paused');
+  else end.reject(failure);
+}
+
+function settleResult(facts: RunFacts, result: Deferred<RunResult>, failure: unknown): void {
+  if (failure !== undefined) result.reject(failure);
+  else if (facts.fold) result.resolve(facts.fold.result());
+  else void wholeResult(facts).then(result.resolve, result.reject);
+}
+
+/** What this drive has seen is the end of it. */
+async function wholeResult({ sources, runId, startedSeq, lastSeq }: RunFacts): Promise<RunResult> {
+  const whole = runResultFold(runId ?? '');
+  for await (const event of sources.read(startedSeq ?? 1)) {
+    if (event.seq > lastSeq) break;
+    whole.take(event);
+  }
+  return whole.result();
+}
+
+function isOurs(facts: RunFacts, event: TreadleEvent): boolean {
+  if (facts.ended !== null) return false;
+  if (event.type === 'input_rejected' && event.inputSeq === facts.boundTo) {
+    facts.rejected = new TreadleError('run_active', event.reason);
+  }
+  if ((event.type === 'run_started' || event.type === 'run_ended') && event.inputSeq === facts.boundTo) {
+    facts.runId = event.runId;
+    facts.fold = runResultFold(event.runId);
+    facts.id?.resolve(event.runId);
+  }
+  const of = 'runId' in event ? event.runId : undefined;
+  return of === undefined || of === facts.runId;
+}
+
+function take(facts: RunFacts, event: TreadleEvent): void {
+  if (!isOurs(facts, event)) return;
+  if (isDurable(event)) {
+    facts.firstSeq ??= event.seq;
+    facts.lastSeq = event.seq;
+    facts.fold?.take(event);
+    if ('runId' in event && event.runId === facts.runId) facts.isPaused = event.type === 'run_paused';
+    if (event.type === 'run_ended') facts.ended = event.end;
+  }
+  for (const reader of facts.readers) reader.push(event);
+}
+
+function finish(facts: RunFacts, error: unknown): void {
+  // A run that has its end in the log is not undone by what failed after it.
+  const isSettled = facts.ended !== null || facts.isPaused;
+  const failure = isSettled ? undefined : (error ?? facts.rejected ?? unfinished());
+  facts.done = { error: failure };
+  if (facts.end) settleEnd(facts, facts.end, failure);
+  if (facts.result) settleResult(facts, facts.result, failure);
+  if (failure !== undefined) {
+    facts.id?.reject(failure);
+    facts.bound?.reject(failure);
+  }
+  const { readers } = facts;
+  facts.readers = NOBODY;
+  for (const reader of readers) reader.end(failure);
+}
+
+function open(facts: RunFacts): AsyncIterator<TreadleEvent> {
+  const { sources, firstSeq, runId, lastSeq, done } = facts;
+  const missed =
+    firstSeq === null ? null : { runId, from: firstSeq, to: lastSeq, open: done ? [] : sources.openMessage() };
+  const reader = createReader(missed ? missedEvents(sources, missed) : null, () => {
+    facts.readers = facts.readers.filter((other) => other !== reader);
+  });
+  if (done) reader.end(done.error);
+  else facts.readers = facts.readers.length === 0 ? [reader] : [...facts.readers, reader];
+  return reader;
 }
 
 const unfinished = (): TreadleError =>
@@ -190,17 +274,30 @@ interface Reader extends AsyncIterator<TreadleEvent> {
   end(error: unknown): void;
 }
 
+interface Waiter {
+  readonly resolve: (next: IteratorResult<TreadleEvent>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A queue with one reader. Written by hand: an async generator here would cost several times as much per delta. */
 function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => void): Reader {
   const END: IteratorResult<TreadleEvent> = { done: true, value: undefined };
   let queue: TreadleEvent[] = [];
   let head = 0;
-  const waiting: { resolve: (next: IteratorResult<TreadleEvent>) => void; reject: (error: unknown) => void }[] = [];
+  /** Almost always one at most: whoever reads with `for await` asks for the next when it has the last. */
+  let first: Waiter | null = null;
+  let others: Waiter[] | null = null;
   let ended: { readonly error: unknown } | null = null;
   let catchingUp = missed;
 
+  function shift(): Waiter | null {
+    const next = first;
+    if (next) first = others?.shift() ?? null;
+    return next;
+  }
+
   function push(event: TreadleEvent): void {
-    const next = waiting.shift();
+    const next = shift();
     if (next) {
       next.resolve({ done: false, value: event });
       return;
@@ -223,7 +320,10 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
     }
     if (ended) return ended.error === undefined ? Promise.resolve(END) : Promise.reject(asError(ended.error));
     return new Promise((resolve, reject) => {
-      waiting.push({ resolve, reject });
+      const waiter: Waiter = { resolve, reject };
+      if (first === null) first = waiter;
+      else if (others) others.push(waiter);
+      else others = [waiter];
     });
   }
 
@@ -238,9 +338,9 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
     push,
     end(error) {
       ended = { error };
-      for (const { resolve, reject } of waiting.splice(0)) {
-        if (error === undefined) resolve(END);
-        else reject(asError(error));
+      for (let next = shift(); next; next = shift()) {
+        if (error === undefined) next.resolve(END);
+        else next.reject(asError(error));
       }
     },
     next: () => (catchingUp ? fromMissed(catchingUp) : fromQueue()),
@@ -250,7 +350,7 @@ function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => vo
       queue = [];
       head = 0;
       catchingUp = null;
-      for (const { resolve } of waiting.splice(0)) resolve(END);
+      for (let next = shift(); next; next = shift()) next.resolve(END);
       return Promise.resolve(END);
     },
   };
@@ -265,15 +365,19 @@ function joinDeltas(first: TreadleEvent, second: TreadleEvent): TreadleEvent | n
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
-function deferred<Value>(): {
+interface Deferred<Value> {
   readonly promise: Promise<Value>;
-  resolve(value: Value): void;
-  reject(error: unknown): void;
-} {
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Whoever asks and doesn't wait must not be hit by an unhandled rejection; iterating tells of the failure too. */
+function quiet<Value>(): Deferred<Value> {
   let settle: { resolve: (value: Value) => void; reject: (error: unknown) => void } | null = null;
   const promise = new Promise<Value>((resolve, reject) => {
     settle = { resolve, reject };
   });
+  promise.catch(() => {});
   return {
     promise,
     resolve: (value) => settle?.resolve(value),

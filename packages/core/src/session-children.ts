@@ -5,7 +5,7 @@ import type { Watcher } from './loop/hub.ts';
 import { policyOf } from './permissions/policy.ts';
 import type { Rights } from './permissions/permissions.ts';
 import type { RunResult } from './projections/run-result.ts';
-import { sessionMoney } from './session-money.ts';
+import { sessionMoney, type SessionMoney } from './session-money.ts';
 import { hasWork, refresh, resume, type SessionParts } from './session-runs.ts';
 import { childAgent, type ParentAgent } from './subagents/child-agent.ts';
 import { readChildRun, spawnKey, spawnOf, type ChildRun } from './subagents/child-log.ts';
@@ -25,7 +25,8 @@ const NOTHING: ChildOutcome = { type: 'paused', childRunId: null, pending: [] };
 /** Runs the sub-agents of a session, each in a session of its own in the same journal. */
 export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
   const { journal, clock } = parts;
-  const money = (parts.money ??= sessionMoney(parts));
+  // Made for a run that has sub-agents, or whose money is limited.
+  const money = (): SessionMoney => (parts.money ??= sessionMoney(parts));
 
   async function parentOf(call: ChildCall): Promise<ParentAgent> {
     const { agent, state, hub } = parts;
@@ -34,7 +35,7 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
       sessionId: state.sessionId,
       runId: call.runId,
       rights: () => rightsOf(parts),
-      purse: await money.purseOf(call),
+      purse: await money().purseOf(call),
       clock,
       warn: (code, message) => hub.emit({ type: 'warning', afterSeq: state.seq, runId: call.runId, code, message }),
     };
@@ -115,7 +116,7 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
     return NOTHING;
   }
 
-  return { run, stop, held: money.held, claim: money.claim };
+  return { run, stop, held: (runId) => money().held(runId), claim: (key, amount) => money().claim(key, amount) };
 }
 
 /** What the agent of a session, and those above it, may do now. */

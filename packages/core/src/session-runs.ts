@@ -171,11 +171,11 @@ export async function abortRun(parts: SessionParts, control: RunControl, reason:
   if (control.isOver()) return;
   giveUpStart(control, reason);
   if (!(await isBound(control)) || control.isOver()) return;
-  await parts.post({ type: 'cancel', inputSeq: await control.bound, ...(reason === undefined ? {} : { reason }) });
+  await parts.post({ type: 'cancel', inputSeq: await control.bound(), ...(reason === undefined ? {} : { reason }) });
 }
 
 const isBound = (control: RunControl): Promise<boolean> =>
-  control.bound.then(
+  control.bound().then(
     () => true,
     () => false,
   );

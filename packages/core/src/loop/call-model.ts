@@ -5,37 +5,17 @@ import { promptTokens } from '../context/measure.ts';
 import { errorText } from '../errors.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
-import type { Model, ModelError, ModelEvent, ModelEventIterator, StopReason } from '../model/model.ts';
+import type { Model, ModelError, StopReason } from '../model/model.ts';
 import { decideRetry } from '../model/retry.ts';
 import { nextModel } from '../model/routing.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { priceOf } from './price.ts';
 import { runOf, type PerformContext } from './context.ts';
-import { untilInterrupted } from './interrupt.ts';
 import { openMessage, type OpenMessage } from './open-message.ts';
 import type { Step } from './step.ts';
-import { modelRequest } from './request.ts';
-import { requestWithBlobs, warnOfBlob } from './request-blobs.ts';
-import { meterFor, settleCall, type Spending } from './settle-call.ts';
-
-type Finish = Extract<ModelEvent, { type: 'finish' }>;
-
-/** How a stream ended. */
-type Ending =
-  | { readonly type: 'finished'; readonly finish: Finish }
-  | { readonly type: 'failed'; readonly error: ModelError; readonly usage: Usage }
-  | { readonly type: 'interrupted' }
-  /** Stopped after so many tokens, for there was no money for more. */
-  | { readonly type: 'overspent'; readonly outputTokens: number };
-
-/** What a stream said about itself besides its content. */
-interface StreamFacts {
-  model: string | null;
-  responseId: string | null;
-  containerId: string | null;
-}
-
-const INTERRUPTED: Ending = { type: 'interrupted' };
+import { INTERRUPTED, readReply, type Call, type Ending, type Finish, type StreamFacts } from './read-reply.ts';
+import { warnOfBlob } from './request-blobs.ts';
+import { settleCall, type Spending } from './settle-call.ts';
 
 /** Calls the model once and records what came of it: a message, or a failed attempt. Never throws for the model. */
 export async function callModel(context: PerformContext, step: Extract<Step, { type: 'call_model' }>): Promise<void> {
@@ -49,12 +29,16 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
   const model = context.agent.models[step.modelIndex] ?? context.agent.model;
   const facts: StreamFacts = { model: null, responseId: null, containerId: null };
   const abort = new AbortController();
-  const forget = interrupt.on(() => {
-    abort.abort();
-  });
+  let forget = (): void => {};
   try {
-    const stream = consume(context, step, model, open, facts, abort.signal);
-    const ending = await untilInterrupted(interrupt, stream, INTERRUPTED);
+    // One promise for all of it: of a call that waits for its model nothing else is kept but what it reads with.
+    const ending = await new Promise<Ending>((resolve) => {
+      forget = interrupt.on(() => {
+        abort.abort();
+        resolve(INTERRUPTED);
+      });
+      readReply(context, { step, model, open, facts }, abort.signal, resolve);
+    });
     if (ending.type === 'overspent') abort.abort();
     // From here on it is told as a whole: whoever joins now gets it by the event that is about to be written.
     context.setOpenMessage(null);
@@ -78,61 +62,6 @@ const kept = (
     return events;
   });
 
-async function consume(
-  context: PerformContext,
-  { money }: Extract<Step, { type: 'call_model' }>,
-  model: Model,
-  open: OpenMessage,
-  facts: StreamFacts,
-  signal: AbortSignal,
-): Promise<Ending> {
-  const { agent, state, observed, emit } = context;
-  const meter = meterFor(money?.stopAfter);
-  const takeEvent = (event: ModelEvent): Ending | null => {
-    if (signal.aborted) return INTERRUPTED;
-    if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens() };
-    if (event.type === 'finish') return { type: 'finished', finish: event };
-    if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
-    if (event.type === 'start') {
-      facts.model = event.model ?? null;
-      facts.responseId = event.responseId ?? null;
-      facts.containerId = event.containerId ?? null;
-      // Watchers are told to begin again too.
-      if (open.restart() && observed()) emit(open.started());
-      return null;
-    }
-    const live = open.take(event, observed());
-    if (live) emit(live);
-    return null;
-  };
-  try {
-    const written = modelRequest(state, agent, model, money?.maxTokens);
-    const request = state.needsBlobs ? await requestWithBlobs(context, written) : written;
-    if (signal.aborted) return INTERRUPTED;
-    const iterator = model.stream(request, signal)[Symbol.asyncIterator]();
-    for (;;) {
-      const event = iterator.ready?.() ?? (await nextEvent(iterator));
-      if (event === null) break;
-      const ending = takeEvent(event);
-      if (ending === null) continue;
-      await iterator.return?.();
-      return ending;
-    }
-  } catch (thrown) {
-    const message = `The model threw instead of streaming an error: ${errorText(thrown)}`;
-    return { type: 'failed', error: { kind: 'other', message, retryable: false }, usage: UNKNOWN_USAGE };
-  }
-  if (signal.aborted) return INTERRUPTED;
-  const message = 'The stream ended without saying that the message was finished.';
-  return { type: 'failed', error: { kind: 'network', message, retryable: true }, usage: UNKNOWN_USAGE };
-}
-
-/** The next event once it comes; null after the last. */
-async function nextEvent(iterator: ModelEventIterator): Promise<ModelEvent | null> {
-  const next = await iterator.next();
-  return next.done === true ? null : next.value;
-}
-
 /** What the call came to in money, when some was set aside for it. */
 function settlement(
   { state, agent, clock }: PerformContext,
@@ -150,14 +79,6 @@ function spendingOf(open: OpenMessage, ending: Ending): Spending {
   if (ending.type === 'interrupted') return { type: 'unknown' };
   const { usage, error } = ending;
   return open.hasBegun() ? { type: 'reported', usage } : { type: 'refused', kind: error.kind, usage };
-}
-
-/** One call of one model. */
-interface Call {
-  readonly step: Extract<Step, { type: 'call_model' }>;
-  readonly model: Model;
-  readonly open: OpenMessage;
-  readonly facts: StreamFacts;
 }
 
 function outcomeEvents(context: PerformContext, call: Call, ending: Ending): DurableEventBody[] {

@@ -83,8 +83,8 @@ export async function drive(options: DriveOptions): Promise<void> {
   const { journal, state, owner, clock } = options;
   const claim = await journal.claim(state.sessionId, owner);
   const interrupt = createInterrupt();
-  const gone = new AbortController();
-  const observers = options.agent.hooks
+  const gone = options.agent.hooks ? new AbortController() : null;
+  const observers = gone
     ? hookObservers(options.agent, state.sessionId, {
         clock,
         signal: gone.signal,
@@ -112,7 +112,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     },
     failed: () => {
       interrupt.fire('lost');
-      gone.abort();
+      gone?.abort();
     },
   });
   const stopRenewing = keepClaim(claim, clock, interrupt);

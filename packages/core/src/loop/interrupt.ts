@@ -14,24 +14,31 @@ export interface Interrupt {
   reset(): void;
 }
 
+type Listener = (reason: InterruptReason) => void;
+
+const NOBODY: readonly Listener[] = [];
+
 export function createInterrupt(): Interrupt {
-  const listeners = new Set<(reason: InterruptReason) => void>();
+  // Replaced, never changed: a drive has one or two at a time, and one for each call that runs.
+  let listeners = NOBODY;
   let reason: InterruptReason | null = null;
   return {
     fired: () => reason,
     fire(why) {
       if (reason !== null && why !== 'lost') return;
       reason = why;
-      for (const listener of listeners) listener(why);
+      // One that another has made forget is not called any more.
+      for (const listener of listeners) if (listeners.includes(listener)) listener(why);
     },
     on(listener) {
       if (reason !== null) {
         listener(reason);
-        return () => {};
+        return nothing;
       }
-      listeners.add(listener);
+      listeners = listeners.length === 0 ? [listener] : [...listeners, listener];
       return () => {
-        listeners.delete(listener);
+        if (!listeners.includes(listener)) return;
+        listeners = listeners.length === 1 ? NOBODY : listeners.filter((other) => other !== listener);
       };
     },
     reset() {
@@ -39,6 +46,8 @@ export function createInterrupt(): Interrupt {
     },
   };
 }
+
+const nothing = (): void => {};
 
 /** Waits for the work, but not beyond the interrupt: then the answer is `late`, and what the work comes to is ignored. */
 export function untilInterrupted<Value>(interrupt: Interrupt, work: Promise<Value>, late: Value): Promise<Value> {

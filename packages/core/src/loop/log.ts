@@ -34,7 +34,7 @@ interface Job {
 
 const READY = Promise.resolve();
 
-export function openLog(options: {
+export interface LogOptions {
   readonly journal: Journal;
   readonly state: SessionState;
   readonly epoch: number;
@@ -42,159 +42,195 @@ export function openLog(options: {
   readonly applied: (event: DurableEvent) => void;
   /** Told once, when the journal refuses or fails: nothing can be written any more. */
   readonly failed: (error: unknown) => void;
-}): DriveLog {
-  const { journal, state, epoch } = options;
-  let jobs: Job[] = [];
+}
+
+/** What a log is in the middle of. */
+interface LogWork {
+  readonly options: LogOptions;
+  jobs: Job[];
   /** The jobs of the append that is under way. */
-  let writing: readonly Job[] = [];
-  let pumping = false;
-  let atRest: (() => void)[] = [];
+  writing: readonly Job[];
+  pumping: boolean;
+  atRest: (() => void)[];
   /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
-  let heard = 0;
-  let mustRead = false;
+  heard: number;
+  mustRead: boolean;
   /** How many events of others have been folded in. */
-  let news = 0;
-  let closed = false;
-  let failure: { readonly error: unknown } | null = null;
-  let waiters: (() => void)[] = [];
+  news: number;
+  closed: boolean;
+  failure: { readonly error: unknown } | null;
+  waiters: (() => void)[];
+  // Made once, for each append waits with them.
+  readonly pump: () => void;
+  readonly written: (outcome: AppendOutcome) => void;
+  readonly fail: (error: unknown) => void;
+}
 
-  const apply = (event: DurableEvent): void => {
-    reduce(state, event);
-    options.applied(event);
+export function openLog(options: LogOptions): DriveLog {
+  const { journal, state } = options;
+  const work: LogWork = {
+    options,
+    jobs: [],
+    writing: NO_JOBS,
+    pumping: false,
+    atRest: [],
+    heard: 0,
+    mustRead: false,
+    news: 0,
+    closed: false,
+    failure: null,
+    waiters: [],
+    pump: () => pump(work),
+    written: (outcome) => written(work, outcome),
+    fail: (error) => fail(work, error),
   };
-
-  async function readNews(): Promise<void> {
-    const target = heard;
-    mustRead = false;
-    for await (const event of journal.read(state.sessionId, state.seq + 1)) {
-      if (closed) return;
-      news += 1;
-      apply(event);
-    }
-    // What was announced and isn't there never will be: the session was removed, or the announcement was wrong.
-    if (state.seq < target && heard === target) heard = state.seq;
-  }
-
-  /** A plan that news has overtaken is made anew: what came in may change it. */
-  function withoutStale(all: readonly Job[]): readonly Job[] {
-    const isStale = (job: Job): boolean => job.isPlan && job.news !== news;
-    if (!all.some(isStale)) return all;
-    for (const job of all) if (isStale(job)) job.resolve(false);
-    return all.filter((job) => !isStale(job));
-  }
-
-  function append(batch: readonly Job[]): Promise<AppendOutcome> {
-    const [first] = batch;
-    const events = batch.length === 1 && first ? first.events : batch.flatMap((job) => job.events);
-    return journal.append(state.sessionId, epoch, state.seq, events);
-  }
-
-  /** Folds in what was written; what lost to inputs is written again after them, or planned again. */
-  function settle(batch: readonly Job[], outcome: AppendOutcome): void {
-    if (outcome.ok) {
-      for (const event of outcome.events) apply(event);
-      for (const job of batch) job.resolve(true);
-      return;
-    }
-    heard = Math.max(heard, outcome.seq);
-    mustRead = true;
-    for (const job of batch) if (job.isPlan) job.resolve(false);
-    jobs = [...batch.filter((job) => !job.isPlan), ...jobs];
-  }
-
-  const hasNews = (): boolean => !closed && (mustRead || heard > state.seq);
-
-  /** Written as steps: an async function here costs several times as much, and every record of a drive passes through. */
-  function pump(): void {
-    if (hasNews()) {
-      void readNews().then(pump, fail);
-      return;
-    }
-    writing = withoutStale(jobs);
-    jobs = [];
-    if (writing.length === 0) return rest();
-    try {
-      append(writing).then(written, fail);
-    } catch (error) {
-      fail(error);
-    }
-  }
-
-  function written(outcome: AppendOutcome): void {
-    try {
-      settle(writing, outcome);
-    } catch (error) {
-      return fail(error);
-    }
-    writing = [];
-    pump();
-  }
-
-  function fail(error: unknown): void {
-    failure = { error };
-    for (const job of [...writing, ...jobs]) job.reject(error);
-    writing = [];
-    jobs = [];
-    options.failed(error);
-    rest();
-  }
-
-  function rest(): void {
-    pumping = false;
-    const ended = atRest;
-    atRest = [];
-    for (const resolve of ended) resolve();
-    wake();
-  }
-
-  /** Resolves when nothing is being written or read. */
-  const untilRest = (): Promise<void> => new Promise((resolve) => atRest.push(resolve));
-
-  function start(): void {
-    if (pumping || failure) return;
-    pumping = true;
-    // Everything recorded in this tick shares the first append.
-    void READY.then(pump);
-  }
-
-  function wake(): void {
-    const woken = waiters;
-    waiters = [];
-    for (const resolve of woken) resolve();
-  }
-
-  function submit(events: readonly DurableEventBody[], isPlan: boolean): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      if (failure) {
-        reject(failure.error instanceof Error ? failure.error : new Error(String(failure.error)));
-        return;
-      }
-      jobs.push({ events, isPlan, news, resolve, reject });
-      start();
-    });
-  }
-
   const unwatch = journal.watch(state.sessionId, (seq) => {
-    heard = Math.max(heard, seq);
-    if (seq > state.seq && !closed) start();
+    work.heard = Math.max(work.heard, seq);
+    if (seq > state.seq && !work.closed) start(work);
   });
-
   return {
-    record: (events) => submit(events, false),
-    tryRecord: (events) => submit(events, true),
+    record: (events) => submit(work, events, false),
+    tryRecord: (events) => submit(work, events, true),
     read: (from) => journal.read(state.sessionId, from),
     async catchUp() {
-      mustRead = true;
-      start();
-      while (pumping) await untilRest();
-      if (failure) throw failure.error;
+      work.mustRead = true;
+      start(work);
+      while (work.pumping) await untilRest(work);
+      if (work.failure) throw work.failure.error;
     },
-    change: () => new Promise<void>((resolve) => waiters.push(resolve)),
-    wake,
+    change: () => new Promise<void>((resolve) => work.waiters.push(resolve)),
+    wake: () => wake(work),
     async close() {
-      closed = true;
+      work.closed = true;
       unwatch();
-      while (pumping) await untilRest();
+      while (work.pumping) await untilRest(work);
     },
   };
+}
+
+const NO_JOBS: readonly Job[] = [];
+
+function apply({ options }: LogWork, event: DurableEvent): void {
+  reduce(options.state, event);
+  options.applied(event);
+}
+
+async function readNews(work: LogWork): Promise<void> {
+  const { journal, state } = work.options;
+  const target = work.heard;
+  work.mustRead = false;
+  for await (const event of journal.read(state.sessionId, state.seq + 1)) {
+    if (work.closed) return;
+    work.news += 1;
+    apply(work, event);
+  }
+  // What was announced and isn't there never will be: the session was removed, or the announcement was wrong.
+  if (state.seq < target && work.heard === target) work.heard = state.seq;
+}
+
+/** A plan that news has overtaken is made anew: what came in may change it. */
+function withoutStale(all: readonly Job[], news: number): readonly Job[] {
+  const isStale = (job: Job): boolean => job.isPlan && job.news !== news;
+  if (!all.some(isStale)) return all;
+  for (const job of all) if (isStale(job)) job.resolve(false);
+  return all.filter((job) => !isStale(job));
+}
+
+function append({ options: { journal, state, epoch } }: LogWork, batch: readonly Job[]): Promise<AppendOutcome> {
+  const [first] = batch;
+  const events = batch.length === 1 && first ? first.events : batch.flatMap((job) => job.events);
+  return journal.append(state.sessionId, epoch, state.seq, events);
+}
+
+/** Folds in what was written; what lost to inputs is written again after them, or planned again. */
+function settle(work: LogWork, batch: readonly Job[], outcome: AppendOutcome): void {
+  if (outcome.ok) {
+    for (const event of outcome.events) apply(work, event);
+    for (const job of batch) job.resolve(true);
+    return;
+  }
+  work.heard = Math.max(work.heard, outcome.seq);
+  work.mustRead = true;
+  for (const job of batch) if (job.isPlan) job.resolve(false);
+  work.jobs = [...batch.filter((job) => !job.isPlan), ...work.jobs];
+}
+
+const hasNews = ({ closed, mustRead, heard, options }: LogWork): boolean =>
+  !closed && (mustRead || heard > options.state.seq);
+
+/** Written as steps: an async function here costs several times as much, and every record of a drive passes through. */
+function pump(work: LogWork): void {
+  if (hasNews(work)) {
+    void readNews(work).then(work.pump, work.fail);
+    return;
+  }
+  work.writing = withoutStale(work.jobs, work.news);
+  work.jobs = [];
+  if (work.writing.length === 0) return rest(work);
+  try {
+    append(work, work.writing).then(work.written, work.fail);
+  } catch (error) {
+    fail(work, error);
+  }
+}
+
+function written(work: LogWork, outcome: AppendOutcome): void {
+  try {
+    settle(work, work.writing, outcome);
+  } catch (error) {
+    return fail(work, error);
+  }
+  work.writing = NO_JOBS;
+  pump(work);
+}
+
+function fail(work: LogWork, error: unknown): void {
+  work.failure = { error };
+  for (const job of [...work.writing, ...work.jobs]) job.reject(error);
+  work.writing = NO_JOBS;
+  work.jobs = [];
+  work.options.failed(error);
+  rest(work);
+}
+
+function rest(work: LogWork): void {
+  work.pumping = false;
+  if (work.atRest.length > 0) {
+    const ended = work.atRest;
+    work.atRest = [];
+    for (const resolve of ended) resolve();
+  }
+  wake(work);
+}
+
+/** Resolves when nothing is being written or read. */
+const untilRest = (work: LogWork): Promise<void> => new Promise((resolve) => work.atRest.push(resolve));
+
+function start(work: LogWork): void {
+  if (work.pumping || work.failure) return;
+  work.pumping = true;
+  // Everything recorded in this tick shares the first append.
+  void READY.then(work.pump);
+}
+
+function wake(work: LogWork): void {
+  if (work.waiters.length === 0) return;
+  const woken = work.waiters;
+  work.waiters = [];
+  for (const resolve of woken) resolve();
+}
+
+function submit(work: LogWork, events: readonly DurableEventBody[], isPlan: boolean): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const { failure, news } = work;
+    if (failure) {
+      reject(failure.error instanceof Error ? failure.error : new Error(String(failure.error)));
+      return;
+    }
+    const job: Job = { events, isPlan, news, resolve, reject };
+    // A list of one is made with room for one.
+    if (work.jobs.length === 0) work.jobs = [job];
+    else work.jobs.push(job);
+    start(work);
+  });
 }

@@ -47,123 +47,149 @@ export interface OpenMessage {
   hasText(): boolean;
 }
 
-export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
-  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
-  const blocks = new Map<number, OpenBlock>();
+/** What has come of a message by now. */
+interface Progress {
+  readonly place: MessagePlace;
+  readonly ids: Ids;
+  /** In the order in which they came. */
+  blocks: readonly OpenBlock[];
   /** Most deltas are of the same block as the one before. */
-  let latest: OpenBlock | null = null;
-  let begun = false;
-  let restarts = 0;
+  latest: OpenBlock | null;
+  begun: boolean;
+  restarts: number;
+}
 
-  function block(index: number, kind: OpenBlock['kind'], name = '', providerCallId = ''): OpenBlock {
-    if (latest?.index === index) return latest;
-    latest = blocks.get(index) ?? null;
-    if (latest) return latest;
-    const call = kind === 'tool_arguments' ? { name, callId: ids.create('call'), providerCallId } : null;
-    latest = { index, kind, text: '', call, partial: null, final: null };
-    blocks.set(index, latest);
-    return latest;
-  }
-
-  // Made for every delta, so written out: spreading the place costs several times as much.
-  function delta({ kind, index, call, partial }: OpenBlock, text: string, offset: number): Delta {
-    const type = 'message_delta';
-    if (!call || !partial) {
-      return { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text };
-    }
-    const { name: toolName, callId } = call;
-    const { value } = partial;
-    return value === undefined
-      ? { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId }
-      : {
-          type,
-          afterSeq,
-          runId,
-          turnIndex,
-          messageId,
-          attempt,
-          kind,
-          index,
-          offset,
-          text,
-          toolName,
-          callId,
-          partial: value,
-        };
-  }
-
-  /** Nobody's value is parsed before somebody watches; then all of the text so far is. */
-  function parse(open: OpenBlock, text: string): void {
-    if (open.partial) open.partial.push(text);
-    else {
-      open.partial = createPartialJson();
-      open.partial.push(open.text);
-    }
-  }
-
-  function grow(open: OpenBlock, text: string, observed: boolean): Delta | null {
-    const offset = open.text.length;
-    open.text += text;
-    begun = true;
-    if (!observed) return null;
-    if (open.call) parse(open, text);
-    return delta(open, text, offset);
-  }
-
-  const started = (): LiveEvent => ({
-    type: 'message_started',
-    ...place,
-    ...(restarts > 0 ? { restart: restarts } : {}),
-  });
-
-  const ordered = (): OpenBlock[] => [...blocks.values()].sort((a, b) => a.index - b.index);
-
+export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
+  const progress: Progress = { place, ids, blocks: NONE, latest: null, begun: false, restarts: 0 };
   return {
     place,
-    hasBegun: () => begun,
-    hasText: () => [...blocks.values()].some(({ kind, text }) => kind === 'text' && text !== ''),
-    take(event, observed) {
-      switch (event.type) {
-        case 'text_delta':
-          return grow(block(event.index, 'text'), event.text, observed);
-        case 'thinking_delta':
-          return grow(block(event.index, 'thinking'), event.text, observed);
-        case 'tool_call_start':
-          return grow(block(event.index, 'tool_arguments', event.name, event.providerCallId), '', observed);
-        case 'tool_arguments_delta':
-          return grow(block(event.index, 'tool_arguments'), event.text, observed);
-        case 'block_end': {
-          const { index, block: final } = event;
-          const open =
-            final.type === 'tool_call'
-              ? block(index, 'tool_arguments', final.name, final.providerCallId)
-              : block(index, 'text');
-          open.final = final;
-          return null;
-        }
-        default:
-          return null;
-      }
-    },
+    hasBegun: () => progress.begun,
+    hasText: () => progress.blocks.some(({ kind, text }) => kind === 'text' && text !== ''),
+    take: (event, observed) => take(progress, event, observed),
     restart() {
-      const seen = blocks.size > 0;
-      if (seen) restarts += 1;
-      blocks.clear();
-      latest = null;
+      const seen = progress.blocks.length > 0;
+      if (seen) progress.restarts += 1;
+      progress.blocks = NONE;
+      progress.latest = null;
       return seen;
     },
-    started,
+    started: () => started(progress),
     replay() {
-      return [
-        started(),
-        ...ordered()
-          .filter(({ text }) => text !== '')
-          .map((open) => snapshot(open, place)),
-      ];
+      const shown = ordered(progress).filter(({ text }) => text !== '');
+      return [started(progress), ...shown.map((open) => snapshot(open, place))];
     },
-    finished: (stopReason) => ordered().flatMap((open) => finishedBlock(open, stopReason)),
-    salvaged: (withThinking) => ordered().flatMap((open) => salvagedBlock(open, withThinking)),
+    finished: (stopReason) => contentOf(progress, (open) => finishedBlock(open, stopReason)),
+    salvaged: (withThinking) => contentOf(progress, (open) => salvagedBlock(open, withThinking)),
   };
+}
+
+const NONE: readonly OpenBlock[] = [];
+
+function take(progress: Progress, event: ModelEvent, observed: boolean): Delta | null {
+  switch (event.type) {
+    case 'text_delta':
+      return grow(progress, blockAt(progress, event.index, 'text'), event.text, observed);
+    case 'thinking_delta':
+      return grow(progress, blockAt(progress, event.index, 'thinking'), event.text, observed);
+    case 'tool_call_start': {
+      const { index, name, providerCallId } = event;
+      return grow(progress, blockAt(progress, index, 'tool_arguments', name, providerCallId), '', observed);
+    }
+    case 'tool_arguments_delta':
+      return grow(progress, blockAt(progress, event.index, 'tool_arguments'), event.text, observed);
+    case 'block_end': {
+      const { index, block: final } = event;
+      const open =
+        final.type === 'tool_call'
+          ? blockAt(progress, index, 'tool_arguments', final.name, final.providerCallId)
+          : blockAt(progress, index, 'text');
+      open.final = final;
+      return null;
+    }
+    default:
+      return null;
+  }
+}
+
+function blockAt(
+  progress: Progress,
+  index: number,
+  kind: OpenBlock['kind'],
+  name = '',
+  providerCallId = '',
+): OpenBlock {
+  const { latest, blocks, ids } = progress;
+  if (latest?.index === index) return latest;
+  let found = blocks.find((block) => block.index === index);
+  if (!found) {
+    const call = kind === 'tool_arguments' ? { name, callId: ids.create('call'), providerCallId } : null;
+    found = { index, kind, text: '', call, partial: null, final: null };
+    progress.blocks = [...blocks, found];
+  }
+  progress.latest = found;
+  return found;
+}
+
+// Made for every delta, so written out: spreading the place costs several times as much.
+function delta(place: MessagePlace, { kind, index, call, partial }: OpenBlock, text: string, offset: number): Delta {
+  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
+  const type = 'message_delta';
+  if (!call || !partial) {
+    return { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text };
+  }
+  const { name: toolName, callId } = call;
+  const { value } = partial;
+  return value === undefined
+    ? { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId }
+    : {
+        type,
+        afterSeq,
+        runId,
+        turnIndex,
+        messageId,
+        attempt,
+        kind,
+        index,
+        offset,
+        text,
+        toolName,
+        callId,
+        partial: value,
+      };
+}
+
+/** Nobody's value is parsed before somebody watches; then all of the text so far is. */
+function parse(open: OpenBlock, text: string): void {
+  if (open.partial) open.partial.push(text);
+  else {
+    open.partial = createPartialJson();
+    open.partial.push(open.text);
+  }
+}
+
+function grow(progress: Progress, open: OpenBlock, text: string, observed: boolean): Delta | null {
+  const offset = open.text.length;
+  open.text += text;
+  progress.begun = true;
+  if (!observed) return null;
+  if (open.call) parse(open, text);
+  return delta(progress.place, open, text, offset);
+}
+
+const started = ({ place, restarts }: Progress): LiveEvent => ({
+  type: 'message_started',
+  ...place,
+  ...(restarts > 0 ? { restart: restarts } : {}),
+});
+
+const ordered = ({ blocks }: Progress): readonly OpenBlock[] =>
+  blocks.length < 2 ? blocks : blocks.toSorted((a, b) => a.index - b.index);
+
+/** A message is kept as long as its session: its content has room for what is in it and no more. */
+function contentOf(progress: Progress, of: (open: OpenBlock) => AssistantContent[]): AssistantContent[] {
+  const [only, ...more] = ordered(progress);
+  if (only === undefined) return [];
+  return more.length === 0 ? of(only) : [only, ...more].flatMap(of).slice();
 }
 
 /** Everything a block has so far, as one delta from its beginning. */

@@ -97,14 +97,15 @@ export function runResultFold(runId: string): RunResultFold {
     cost = cost === null || price === null ? null : cost + price;
   };
   let turns = 0;
-  let results = new Map<string, ToolResultMessage>();
+  /** Of the open turn's calls; null until one has any. */
+  let results: Map<string, ToolResultMessage> | null = null;
   let order: string[] = [];
   let finalMessage: AssistantMessage | null = null;
   let lastResults: readonly ToolResultMessage[] = [];
   /** What an answer said until it was cut off, and whether the next message goes on with it. */
   let answered = '';
   let goesOn = false;
-  const queue = new Map<number, UndeliveredMessage>();
+  let queue: Map<number, UndeliveredMessage> | null = null;
   const undelivered: UndeliveredMessage[] = [];
   let isSelected = true;
   let containerId: string | null = null;
@@ -127,6 +128,7 @@ export function runResultFold(runId: string): RunResultFold {
   function addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
     const { callId, toolName, at, content } = event;
     const isError = event.type === 'tool_call_rejected' || event.isError;
+    results ??= new Map();
     results.set(callId, { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError });
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
@@ -152,20 +154,27 @@ export function runResultFold(runId: string): RunResultFold {
   }
 
   function lost(inputSeq: number): UndeliveredMessage[] {
-    const message = queue.get(inputSeq);
+    const message = queue?.get(inputSeq);
     return message ? [message] : [];
   }
 
   function endTurn(): void {
-    lastResults = order.flatMap((callId) => results.get(callId) ?? []);
-    messages.push(...lastResults.filter((result) => result.isError || !isTerminalToolName(result.toolName)));
-    results = new Map();
+    const ofTurn: ToolResultMessage[] = [];
+    for (const callId of order) {
+      const result = results?.get(callId);
+      if (!result) continue;
+      ofTurn.push(result);
+      if (result.isError || !isTerminalToolName(result.toolName)) messages.push(result);
+    }
+    lastResults = ofTurn;
+    results = null;
   }
 
   return {
     isSettled: () => ended !== null || paused !== null,
     take(event) {
       if (event.type === 'input_received' && isQueued(event.input)) {
+        queue ??= new Map();
         queue.set(event.seq, { kind: event.input.type, message: event.input.message });
       }
       if (!('runId' in event) || event.runId !== runId) return;
@@ -177,7 +186,7 @@ export function runResultFold(runId: string): RunResultFold {
           answered += finalText(finalMessage);
           goesOn = true;
         }
-        if (event.inputSeq !== undefined) queue.delete(event.inputSeq);
+        if (event.inputSeq !== undefined) queue?.delete(event.inputSeq);
         addMessage(event.message, event.inView, event.fromBranch !== undefined);
       } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
       else if (event.type === 'files_generated') for (const file of event.files) addGenerated(file);

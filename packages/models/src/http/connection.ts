@@ -48,8 +48,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
 }
 
-/** Connections that are kept while nobody uses them. */
-const MOST_KEPT = 256;
+/** Connections that are kept while nobody uses them: when a thousand runs end at once, the next thousand needn't connect. */
+const MOST_KEPT = 1024;
 
 /** A server that closes a connection after so many seconds may do so this much earlier, by our clock. */
 const KEPT_MARGIN_MS = 1000;
@@ -83,17 +83,19 @@ export function createConnections(options: ConnectionsOptions): Connections {
   let kept: Kept[] = [];
   let retired = false;
 
-  const keep = (connection: Connection, socket: Net.Socket, keptMs: number | undefined): void => {
+  const keep = (connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean => {
     const ms = keptMs === undefined ? Infinity : keptMs - KEPT_MARGIN_MS;
-    if (retired || ms <= 0 || kept.length >= MOST_KEPT) return connection.destroy();
+    if (retired || ms <= 0 || kept.length >= MOST_KEPT) return false;
     // A connection that waits keeps no process alive.
     socket.unref();
     const since = clock.now();
     kept.push({ connection, socket, since, until: since + ms });
+    return true;
   };
 
   const forget = (connection: Connection): void => {
-    kept = kept.filter((one) => one.connection !== connection);
+    const at = kept.findLastIndex((one) => one.connection === connection);
+    if (at >= 0) kept.splice(at, 1);
   };
 
   const open = (): Connection => createConnection(options, { keep, forget });
@@ -114,14 +116,16 @@ export function createConnections(options: ConnectionsOptions): Connections {
     },
     retire() {
       retired = true;
-      for (const { connection } of kept) connection.destroy();
+      const left = kept;
+      kept = [];
+      for (const { connection } of left) connection.destroy();
     },
   };
 }
 
 interface Keeper {
-  /** The connection waits for another request, for so many milliseconds. */
-  keep(connection: Connection, socket: Net.Socket, keptMs: number | undefined): void;
+  /** The connection is to wait for another request, for so many milliseconds. False when it isn't wanted. */
+  keep(connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean;
   /** It was closed while it waited. */
   forget(connection: Connection): void;
 }
@@ -131,6 +135,7 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
   const parser = createResponseParser();
   let ready = false;
   let used = false;
+  let isKept = false;
   let doubtful = false;
   /** Whether the current request's bytes were given to the socket. */
   let sent = false;
@@ -139,7 +144,8 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
   let closes = false;
 
   const destroy = (): void => {
-    if (current === undefined) keeper.forget(connection);
+    if (isKept) keeper.forget(connection);
+    isKept = false;
     current = undefined;
     socket.destroy();
   };
@@ -159,8 +165,8 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
       head !== undefined && !closes && !head.closes && head.length !== 'until_close' && socket.writableLength === 0;
     used = true;
     socket.resume();
-    if (mayStay) keeper.keep(connection, socket, head?.keptMs);
-    else destroy();
+    isKept = mayStay && keeper.keep(connection, socket, head?.keptMs);
+    if (!isKept) destroy();
   };
 
   const handler: ResponseHandler = {
@@ -185,6 +191,7 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
   const connection: Connection = {
     send(exchange) {
       current = exchange;
+      isKept = false;
       closes = exchange.closes;
       head = undefined;
       sent = false;

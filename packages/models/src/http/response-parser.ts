@@ -64,184 +64,200 @@ const digitOf = (byte: number): number => {
   return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 };
 
+/** Where the reading of a response stands. */
+interface Reading {
+  place: Place;
+  handler: ResponseHandler | undefined;
+  expectsBody: boolean;
+  /** The beginning of a head or a trailer whose end has not come. */
+  held: Buffer | undefined;
+  /** Bytes that are still to come of the body, or of the chunk. */
+  left: number;
+  digits: number;
+  /** Bytes of the heads, or of the trailers, so far. */
+  passed: number;
+  extension: string;
+  begun: boolean;
+}
+
+const finish = (reading: Reading): void => {
+  const told = reading.handler;
+  reading.place = 'nothing';
+  reading.handler = undefined;
+  told?.onEnd();
+};
+
+const readHead = (reading: Reading, bytes: Buffer, from: number): number => {
+  const { held } = reading;
+  const start = held === undefined ? from : 0;
+  const all = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(from)]);
+  // What was held has no end, but may have its beginning.
+  const end = all.indexOf(HEAD_END, held === undefined ? start : Math.max(0, held.length - HEAD_END.length + 1));
+  const length = (end === -1 ? all.length : end) - start;
+  if (reading.passed + length > HEAD_LIMIT) throw malformed('its head is too long');
+  if (end === -1) {
+    reading.held = Buffer.from(all.subarray(start));
+    return bytes.length;
+  }
+  const after = end + HEAD_END.length;
+  const consumed = held === undefined ? after : from + after - held.length;
+  reading.held = undefined;
+  reading.passed += length;
+  takeHead(reading, parseResponseHead(all.toString('latin1', start, end)));
+  return consumed;
+};
+
+const takeHead = (reading: Reading, head: ResponseHead): void => {
+  const { status } = head;
+  if (status === 101) throw malformed('it changes to another protocol');
+  // A word in advance; the response comes after it.
+  if (status < 200) return;
+  const length = !reading.expectsBody || status === 204 || status === 304 ? 0 : head.length;
+  if (length === 'chunked') beginChunk(reading);
+  else if (length === 'until_close') reading.place = 'until_close';
+  else {
+    reading.place = 'sized';
+    reading.left = length;
+  }
+  reading.handler?.onHead(length === head.length ? head : { ...head, length });
+  if (length === 0) finish(reading);
+};
+
+/** Takes bytes of the body or of a chunk. */
+const readData = (reading: Reading, bytes: Buffer, from: number): number => {
+  const to = Math.min(bytes.length, from + reading.left);
+  reading.left -= to - from;
+  reading.handler?.onData(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to));
+  if (reading.left > 0) return to;
+  if (reading.place === 'sized') finish(reading);
+  else reading.place = 'chunk_return';
+  return to;
+};
+
+const beginChunk = (reading: Reading): void => {
+  reading.place = 'size';
+  reading.left = 0;
+  reading.digits = 0;
+  reading.extension = '';
+};
+
+const readSize = (reading: Reading, bytes: Buffer, from: number): number => {
+  let at = from;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    const digit = digitOf(byte);
+    if (digit !== -1) {
+      reading.left = reading.left * 16 + digit;
+      if (++reading.digits > SIZE_DIGITS) throw malformed('a chunk is too long');
+      continue;
+    }
+    if (reading.digits === 0) throw malformed('a chunk has no size');
+    if (byte === CR) reading.place = 'size_end';
+    else if (byte === SEMICOLON) reading.place = 'extension';
+    else throw malformed('the size of a chunk is no number');
+    return at + 1;
+  }
+  return at;
+};
+
+/** What follows a size says nothing we ask for. */
+const readExtension = (reading: Reading, bytes: Buffer, from: number): number => {
+  const end = bytes.indexOf(CR, from);
+  const to = end === -1 ? bytes.length : end;
+  if (reading.extension.length + to - from > EXTENSION_LIMIT) throw malformed('the line of a chunk is too long');
+  reading.extension += bytes.toString('latin1', from, to);
+  if (end === -1) return to;
+  if (!EXTENSION.test(reading.extension)) throw malformed('what follows the size of a chunk is no extension');
+  reading.place = 'size_end';
+  return to + 1;
+};
+
+const readSizeEnd = (reading: Reading, bytes: Buffer, from: number): number => {
+  if (bytes[from] !== LF) throw malformed('the line of a chunk has no end');
+  reading.passed = 0;
+  reading.place = reading.left === 0 ? 'trailers' : 'chunk';
+  return from + 1;
+};
+
+const readChunkEnd = (reading: Reading, bytes: Buffer, from: number): number => {
+  if (bytes[from] !== (reading.place === 'chunk_return' ? CR : LF)) throw malformed('a chunk is longer than it says');
+  if (reading.place === 'chunk_return') reading.place = 'chunk_end';
+  else beginChunk(reading);
+  return from + 1;
+};
+
+/** Lines that say nothing we ask for, up to the one that is empty. */
+const readTrailers = (reading: Reading, bytes: Buffer, from: number): number => {
+  const end = bytes.indexOf(LF, from);
+  const to = end === -1 ? bytes.length : end + 1;
+  reading.passed += to - from;
+  if (reading.passed > HEAD_LIMIT) throw malformed('its trailers are too long');
+  const { held } = reading;
+  const line = held === undefined ? bytes.subarray(from, to) : Buffer.concat([held, bytes.subarray(from, to)]);
+  reading.held = end === -1 ? Buffer.from(line) : undefined;
+  if (end === -1) return to;
+  if (line[line.length - 2] !== CR) throw malformed('a trailer has no end');
+  if (line.length === 2) finish(reading);
+  else checkTrailer(line.toString('latin1', 0, line.length - 2));
+  return to;
+};
+
+const read = (reading: Reading, bytes: Buffer, from: number): number => {
+  switch (reading.place) {
+    case 'nothing':
+      throw malformed('it has more than its end');
+    case 'head':
+      return readHead(reading, bytes, from);
+    case 'size':
+      return readSize(reading, bytes, from);
+    case 'extension':
+      return readExtension(reading, bytes, from);
+    case 'size_end':
+      return readSizeEnd(reading, bytes, from);
+    case 'chunk_return':
+    case 'chunk_end':
+      return readChunkEnd(reading, bytes, from);
+    case 'trailers':
+      return readTrailers(reading, bytes, from);
+    case 'until_close':
+      reading.handler?.onData(from === 0 ? bytes : bytes.subarray(from));
+      return bytes.length;
+    case 'sized':
+    case 'chunk':
+      return readData(reading, bytes, from);
+  }
+};
+
 /** Heads are read as a whole, and bodies as they come: a byte of a body is looked at once at most, and never copied. */
 export function createResponseParser(): ResponseParser {
-  let place: Place = 'nothing';
-  let handler: ResponseHandler | undefined;
-  let expectsBody = true;
-  /** The beginning of a head or a trailer whose end has not come. */
-  let held: Buffer | undefined;
-  /** Bytes that are still to come of the body, or of the chunk. */
-  let left = 0;
-  let digits = 0;
-  /** Bytes of the heads, or of the trailers, so far. */
-  let passed = 0;
-  let extension = '';
-  let begun = false;
-
-  const finish = (): void => {
-    const told = handler;
-    place = 'nothing';
-    handler = undefined;
-    told?.onEnd();
+  const reading: Reading = {
+    place: 'nothing',
+    handler: undefined,
+    expectsBody: true,
+    held: undefined,
+    left: 0,
+    digits: 0,
+    passed: 0,
+    extension: '',
+    begun: false,
   };
-
-  const readHead = (bytes: Buffer, from: number): number => {
-    const start = held === undefined ? from : 0;
-    const all = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(from)]);
-    // What was held has no end, but may have its beginning.
-    const end = all.indexOf(HEAD_END, held === undefined ? start : Math.max(0, held.length - HEAD_END.length + 1));
-    const length = (end === -1 ? all.length : end) - start;
-    if (passed + length > HEAD_LIMIT) throw malformed('its head is too long');
-    if (end === -1) {
-      held = Buffer.from(all.subarray(start));
-      return bytes.length;
-    }
-    const after = end + HEAD_END.length;
-    const consumed = held === undefined ? after : from + after - held.length;
-    held = undefined;
-    passed += length;
-    takeHead(parseResponseHead(all.toString('latin1', start, end)));
-    return consumed;
-  };
-
-  const takeHead = (head: ResponseHead): void => {
-    const { status } = head;
-    if (status === 101) throw malformed('it changes to another protocol');
-    // A word in advance; the response comes after it.
-    if (status < 200) return;
-    const length = !expectsBody || status === 204 || status === 304 ? 0 : head.length;
-    if (length === 'chunked') beginChunk();
-    else if (length === 'until_close') place = 'until_close';
-    else {
-      place = 'sized';
-      left = length;
-    }
-    handler?.onHead(length === head.length ? head : { ...head, length });
-    if (length === 0) finish();
-  };
-
-  /** Takes bytes of the body or of a chunk. */
-  const readData = (bytes: Buffer, from: number): number => {
-    const to = Math.min(bytes.length, from + left);
-    left -= to - from;
-    handler?.onData(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to));
-    if (left > 0) return to;
-    if (place === 'sized') finish();
-    else place = 'chunk_return';
-    return to;
-  };
-
-  const beginChunk = (): void => {
-    place = 'size';
-    left = 0;
-    digits = 0;
-    extension = '';
-  };
-
-  const readSize = (bytes: Buffer, from: number): number => {
-    let at = from;
-    for (; at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0;
-      const digit = digitOf(byte);
-      if (digit !== -1) {
-        left = left * 16 + digit;
-        if (++digits > SIZE_DIGITS) throw malformed('a chunk is too long');
-        continue;
-      }
-      if (digits === 0) throw malformed('a chunk has no size');
-      if (byte === CR) place = 'size_end';
-      else if (byte === SEMICOLON) place = 'extension';
-      else throw malformed('the size of a chunk is no number');
-      return at + 1;
-    }
-    return at;
-  };
-
-  /** What follows a size says nothing we ask for. */
-  const readExtension = (bytes: Buffer, from: number): number => {
-    const end = bytes.indexOf(CR, from);
-    const to = end === -1 ? bytes.length : end;
-    if (extension.length + to - from > EXTENSION_LIMIT) throw malformed('the line of a chunk is too long');
-    extension += bytes.toString('latin1', from, to);
-    if (end === -1) return to;
-    if (!EXTENSION.test(extension)) throw malformed('what follows the size of a chunk is no extension');
-    place = 'size_end';
-    return to + 1;
-  };
-
-  const readSizeEnd = (bytes: Buffer, from: number): number => {
-    if (bytes[from] !== LF) throw malformed('the line of a chunk has no end');
-    passed = 0;
-    place = left === 0 ? 'trailers' : 'chunk';
-    return from + 1;
-  };
-
-  const readChunkEnd = (bytes: Buffer, from: number): number => {
-    if (bytes[from] !== (place === 'chunk_return' ? CR : LF)) throw malformed('a chunk is longer than it says');
-    if (place === 'chunk_return') place = 'chunk_end';
-    else beginChunk();
-    return from + 1;
-  };
-
-  /** Lines that say nothing we ask for, up to the one that is empty. */
-  const readTrailers = (bytes: Buffer, from: number): number => {
-    const end = bytes.indexOf(LF, from);
-    const to = end === -1 ? bytes.length : end + 1;
-    passed += to - from;
-    if (passed > HEAD_LIMIT) throw malformed('its trailers are too long');
-    const line = held === undefined ? bytes.subarray(from, to) : Buffer.concat([held, bytes.subarray(from, to)]);
-    held = end === -1 ? Buffer.from(line) : undefined;
-    if (end === -1) return to;
-    if (line[line.length - 2] !== CR) throw malformed('a trailer has no end');
-    if (line.length === 2) finish();
-    else checkTrailer(line.toString('latin1', 0, line.length - 2));
-    return to;
-  };
-
-  const read = (bytes: Buffer, from: number): number => {
-    switch (place) {
-      case 'nothing':
-        throw malformed('it has more than its end');
-      case 'head':
-        return readHead(bytes, from);
-      case 'size':
-        return readSize(bytes, from);
-      case 'extension':
-        return readExtension(bytes, from);
-      case 'size_end':
-        return readSizeEnd(bytes, from);
-      case 'chunk_return':
-      case 'chunk_end':
-        return readChunkEnd(bytes, from);
-      case 'trailers':
-        return readTrailers(bytes, from);
-      case 'until_close':
-        handler?.onData(from === 0 ? bytes : bytes.subarray(from));
-        return bytes.length;
-      case 'sized':
-      case 'chunk':
-        return readData(bytes, from);
-    }
-  };
-
   return {
     begin(next, hasBody) {
-      handler = next;
-      expectsBody = hasBody;
-      place = 'head';
-      held = undefined;
-      passed = 0;
-      begun = false;
+      reading.handler = next;
+      reading.expectsBody = hasBody;
+      reading.place = 'head';
+      reading.held = undefined;
+      reading.passed = 0;
+      reading.begun = false;
     },
     push(bytes) {
-      begun = true;
-      for (let at = 0; at < bytes.length;) at = read(bytes, at);
+      reading.begun = true;
+      for (let at = 0; at < bytes.length;) at = read(reading, bytes, at);
     },
     end() {
-      if (place === 'until_close') finish();
-      return place === 'nothing';
+      if (reading.place === 'until_close') finish(reading);
+      return reading.place === 'nothing';
     },
-    hasBegun: () => begun,
+    hasBegun: () => reading.begun,
   };
 }
