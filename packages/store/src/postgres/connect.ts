@@ -38,6 +38,11 @@ export interface Connected {
 const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
 /** What is under way when the journal is closed has so long. */
 const LAST_ANSWERS_S = 5;
+/**
+ * The client asks a new connection for the types of arrays, of which there are none in our statements. When the server ends
+ * the connection meanwhile, nobody waits for that answer, and the failure ends the process.
+ */
+const NO_TYPES = { fetch_types: false };
 /** For the way there and back. */
 const WAY_MS = 5000;
 
@@ -77,6 +82,7 @@ export async function connect(
       const { options } = sql;
       const own: object = {
         ...options,
+        ...NO_TYPES,
         max: 1,
         idle_timeout: 0,
         max_lifetime: null,
@@ -98,6 +104,7 @@ export async function connect(
 
 function ourOptions(statementTimeoutMs: number, max = 10, socket: unknown): postgres.Options<Record<string, never>> {
   const options = {
+    ...NO_TYPES,
     max,
     connect_timeout: 10,
     // Notices are for people at a terminal.

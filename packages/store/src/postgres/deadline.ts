@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Clock } from '@treadle/core';
 import { TreadleError } from '@treadle/core';
 import type postgres from 'postgres';
@@ -21,36 +22,79 @@ export interface Deadlines extends Deadline {
  * been silent for half of it are destroyed: whichever the statement was on, it and those like it are replaced.
  */
 export function deadlinesOf(clock: Clock, ms: number, sockets: Sockets): Deadlines {
-  const waiting = new Set<object>();
+  // The one that has waited longest is the first.
+  const waiting = new Set<Waiting>();
+  /** A timer for each statement would cost each of them more than waiting does: there is one for all, which looks again. */
+  let isTimed = false;
+
+  function look(): void {
+    isTimed = false;
+    const now = clock.now();
+    for (const one of waiting) {
+      const left = (one.received ? ms : ms / 2) - (now - one.since);
+      if (left > 0) {
+        // The others have come later; but they may be at half of their time when this one is past it.
+        if (one.received) continue;
+        break;
+      }
+      if (one.received) giveUp(one, one.received);
+      else one.received = sockets.received();
+    }
+    time(now);
+  }
+
+  function giveUp(one: Waiting, received: ReadonlyMap<Socket, number>): void {
+    sockets.giveUp(received);
+    waiting.delete(one);
+    const message = `The Postgres server has not answered for ${ms} ms. Whether it has done what it was asked for is unknown.`;
+    one.expired(new TreadleError('journal_timeout', message));
+  }
+
+  /** Looks when the next of them is due. Whoever waits for an answer has a connection open, which keeps the process alive. */
+  function time(now: number): void {
+    if (isTimed) return;
+    let least = Number.POSITIVE_INFINITY;
+    for (const { since, received } of waiting) {
+      least = Math.min(least, since + (received ? ms : ms / 2) - now);
+      if (!received) break;
+    }
+    if (least === Number.POSITIVE_INFINITY) return;
+    isTimed = true;
+    clock.after(Math.max(0, least), look, { background: true });
+  }
+
   return {
     isWaiting: () => waiting.size > 0,
     begin(expired) {
-      waiting.add(expired);
-      let cancel = clock.after(ms / 2, () => {
-        const before = sockets.received();
-        cancel = clock.after(ms / 2, () => {
-          sockets.giveUp(before);
-          waiting.delete(expired);
-          expired(
-            new TreadleError(
-              'journal_timeout',
-              `The Postgres server has not answered for ${ms} ms. Whether it has done what it was asked for is unknown.`,
-            ),
-          );
-        });
-      });
-      return () => {
-        waiting.delete(expired);
-        cancel();
-      };
+      const one: Waiting = { since: clock.now(), expired, received: undefined };
+      waiting.add(one);
+      if (!isTimed) time(one.since);
+      return () => void waiting.delete(one);
     },
   };
+}
+
+interface Waiting {
+  readonly since: number;
+  readonly expired: (error: TreadleError) => void;
+  /** What each connection had received at half of its time. */
+  received: ReadonlyMap<Socket, number> | undefined;
 }
 
 function answered<Value>(deadline: Deadline, work: () => PromiseLike<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const cancel = deadline.begin(reject);
-    Promise.resolve(work()).finally(cancel).then(resolve, reject);
+    work().then(
+      (value) => {
+        cancel();
+        resolve(value);
+      },
+      (error: unknown) => {
+        cancel();
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- it is passed on as it is.
+        reject(error);
+      },
+    );
   });
 }
 

@@ -56,6 +56,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
   const held = new Map<string, Taken>();
   let closed = false;
   let opening: Promise<Opened> | undefined;
+  let ready: Opened | undefined;
   let closing: Promise<void> | undefined;
 
   async function open(): Promise<Opened> {
@@ -77,15 +78,19 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     }
   }
 
+  function whenOpen(): Promise<Opened> {
+    opening ??= open().catch((thrown: unknown) => {
+      // A later call tries again: the server may be up by then.
+      opening = undefined;
+      throw thrown;
+    });
+    return opening;
+  }
+
   async function run<T>(work: (sql: Sql, isAgain: boolean) => Promise<T>, isRepeatable = false): Promise<T> {
     if (closed) throw journalErrors.closed();
-    opening ??= open();
     try {
-      const { connected } = await opening.catch((thrown: unknown) => {
-        // A later call tries again: the server may be up by then.
-        opening = undefined;
-        throw thrown;
-      });
+      const { connected } = (ready ??= await whenOpen());
       if (!isRepeatable) return await work(connected.sql, false);
       return await throughOutages(outages, (isAgain) => work(connected.sql, isAgain));
     } catch (thrown) {

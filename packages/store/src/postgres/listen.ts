@@ -43,7 +43,8 @@ export async function listen({ connected, clock, channel, heard, look }: ListenO
     // Before the answer: it may be lost again with it.
     listens = true;
     try {
-      await sql`listen ${sql(channel)}`;
+      // A notice is worth no sync: it is gone with the server, and so are those who listen.
+      await sql.unsafe(`listen "${channel}"; set synchronous_commit = off`);
     } catch (thrown) {
       listens = false;
       throw thrown;

@@ -41,7 +41,7 @@ export function createTeller(send: (notices: readonly string[]) => Promise<void>
     clearTimeout(timer);
     timer = undefined;
     if (pending.size === 0) return sending;
-    const notices = [...pending].map(([id, seq]) => `${id}:${seq}`);
+    const notices = [...pending].map(([name, seq]) => noticeOf(name, seq));
     pending.clear();
     last = performance.now();
     return (sending = Promise.all([sending, send(notices).catch(() => {})]).then(() => {}));
@@ -49,7 +49,7 @@ export function createTeller(send: (notices: readonly string[]) => Promise<void>
 
   return {
     wrote(name, seq) {
-      pending.set(idOf(name), seq);
+      pending.set(name, seq);
       if (timer) return;
       // Time as it passes for other processes, whatever clock this one is told.
       const rest = last + PAUSE_MS - performance.now();
@@ -57,7 +57,7 @@ export function createTeller(send: (notices: readonly string[]) => Promise<void>
       else timer = setTimeout(() => void sendAll(), rest).unref();
     },
     forget(name) {
-      pending.delete(idOf(name));
+      pending.delete(name);
     },
     flush: sendAll,
   };

@@ -121,6 +121,68 @@ describe('a connection that breaks', () => {
   }, 60_000);
 });
 
+describe('a server that ends connections', () => {
+  it('while they are being made fails nobody but who waits for them, and never the process', async () => {
+    const url = await server.database();
+    await open(url).create('s', created);
+    const admin = postgres(url, { max: 2, onnotice: () => {} });
+    closing.push(() => admin.end());
+    const own = postgres(url, { max: 1, onnotice: () => {}, fetch_types: false });
+    closing.push(() => own.end({ timeout: 0 }));
+    for (const connection of [url, own]) {
+      const holder = await admin.reserve();
+      // Whoever asks what types there are waits.
+      await holder.unsafe('begin; lock table pg_catalog.pg_type in access exclusive mode');
+      const journal = postgresJournal({ connection, maxConnections: 1 });
+      closing.push(() => journal.close());
+      let isOver = false;
+      const list = () => journal.list().catch((error: unknown) => error);
+      const listed = list().finally(() => (isOver = true));
+      let ended = 0;
+      while (ended === 0 && !isOver) {
+        // A transaction sees the same activity all the time, unless it is told to look again.
+        await holder`select pg_stat_clear_snapshot()`;
+        const rows = await holder.unsafe(`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`);
+        ended += rows.length;
+      }
+      await holder.unsafe('commit');
+      holder.release();
+      expect(ended).toBeGreaterThan(0);
+      const outcomes = [await listed, await list(), await list()];
+      // The client tells the next one, too, who asks on that connection.
+      for (const outcome of outcomes) {
+        if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'journal_failed' });
+      }
+      expect(outcomes.at(-1)).toMatchObject({ sessions: [{ sessionId: 's' }] });
+    }
+  });
+
+  it('while nobody waits for anything, of all of them, is noticed by the next who asks', async () => {
+    const url = await server.database();
+    const journal = open(url);
+    await journal.create('s', created);
+    let tell = (): void => {};
+    const told = new Promise<void>((resolve) => (tell = resolve));
+    journal.watch('s', (seq) => {
+      if (seq > 1) tell();
+    });
+    const claim = await journal.claim('s', { id: 'a', label: 'a' });
+    const admin = postgres(url, { max: 1, onnotice: () => {} });
+    closing.push(() => admin.end());
+    await admin`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    const others = () => admin`
+      select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'`;
+    // The one that listens comes back by itself.
+    while ((await others()).length === 0);
+    expect(await journal.append('s', claim.epoch, 1, [noted('after')])).toMatchObject({ ok: true });
+    await told;
+  });
+});
+
 describe('a run', () => {
   const agent = defineAgent({
     model: scriptedModel(({ messages }) => {

@@ -67,6 +67,7 @@ export function createWatchers(): Watchers {
       };
     },
     wrote(name, seq) {
+      if (sessions.size === 0) return;
       news(sessions.get(idOf(name)), seq);
     },
     removed(name, seq) {
@@ -83,7 +84,7 @@ export function createWatchers(): Watchers {
         select session.name, greatest(head.settled, last.seq) as seq from ${sql(schema)}.sessions as session
         join ${sql(schema)}.heads as head on head.session = session.id
         left join lateral ${lastEvent(sql, schema, sql`session.id`)} as last on true
-        where not session.removed and session.name = any(${names}::text[])`;
+        where not session.removed and session.name in (select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
       for (const { name, seq } of rows) news(sessions.get(idOf(name)), Number(seq));
     },
     close() {
