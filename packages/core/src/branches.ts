@@ -12,7 +12,8 @@ import { runOf } from './loop/context.ts';
 import type { BranchPerformer } from './loop/drive.ts';
 import { waitingRuns } from './loop/state.ts';
 import type { Run } from './run.ts';
-import { openSession, partsOf, type Session } from './session.ts';
+import { partsOf } from './session-handle.ts';
+import { openSession, type Session } from './session.ts';
 import { goOnWith, start, type SessionParts } from './session-runs.ts';
 
 /** A run whose work is done by branches. Its result is that of the branch that was selected; its usage is that of all. */

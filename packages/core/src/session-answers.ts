@@ -32,7 +32,7 @@ export function answerApproval(
     answerApproval(active, approvalId, decision, said);
     if (parts.active) return parts.active.control.run;
   }
-  parts.answered.add(approvalId);
+  (parts.answered ??= new Set()).add(approvalId);
   // A drive whose run has paused is about to let go, and takes no more answers: the next one does.
   if (parts.active && !parts.active.control.isOver()) {
     // Other calls of the turn still run. What the post fails by, the run's own result says too.
@@ -41,12 +41,12 @@ export function answerApproval(
       const seq = await postAnswer(parts, approvalId, sessionId, input);
       await ended;
       await goOnAfter(parts, seq);
-    })().catch(() => parts.answered.delete(approvalId));
+    })().catch(() => parts.answered?.delete(approvalId));
     return control.run;
   }
   return start(parts, async (control) => {
     // From here on the log says whether it was answered.
-    parts.answered.delete(approvalId);
+    parts.answered?.delete(approvalId);
     openQuestion(parts, approvalId);
     await goOnWith(parts, control);
     await postAnswer(parts, approvalId, sessionId, input);
@@ -77,7 +77,7 @@ function whereAsked(parts: SessionParts, approvalId: string): Asked | null {
 
 /** Where a question is open. @throws TreadleError `conflict` when it isn't, or not any more. */
 function openQuestion(parts: SessionParts, approvalId: string): Asked {
-  const asked = parts.answered.has(approvalId) ? null : whereAsked(parts, approvalId);
+  const asked = parts.answered?.has(approvalId) === true ? null : whereAsked(parts, approvalId);
   const call = openCalls(parts).find((each) => each.approvalId === approvalId);
   if (asked && call && isTooLate(call, parts.clock.now())) throw conflict(approvalId, tooLate(approvalId));
   if (asked) return asked;

@@ -116,7 +116,12 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
     return NOTHING;
   }
 
-  return { run, stop, held: (runId) => money().held(runId), claim: (key, amount) => money().claim(key, amount) };
+  return {
+    run,
+    stop,
+    held: (runId) => (parts.state.tasks === null ? 0 : money().held(runId)),
+    claim: (key, amount) => money().claim(key, amount),
+  };
 }
 
 /** What the agent of a session, and those above it, may do now. */

@@ -15,6 +15,13 @@ const AGAIN_MS = 1000;
 /** Another process has it, or has seen to it. */
 const HARMLESS: ReadonlySet<TreadleErrorCode> = new Set(['session_busy', 'fenced', 'nothing_to_continue']);
 
+/** When it is too late for the first of the answers that are waited for; Infinity for never. */
+export function firstExpiry(parts: SessionParts): number {
+  if (parts.state.run === null) return Infinity;
+  // Tasks in the background see to theirs themselves.
+  return Math.min(...pendingOfRun(parts).map(({ expiresAt = Infinity }) => expiresAt));
+}
+
 /**
  * Goes on with a run at the time at which nobody can answer any more what it waits for. The timer keeps no process alive:
  * where none has the session open, whoever opens it next goes on.
@@ -28,8 +35,7 @@ export function createExpiry(parts: SessionParts): Expiry {
     cancel();
     cancel = () => {};
     if (stopped || parts.active) return;
-    // Tasks in the background see to theirs themselves.
-    const next = Math.min(...pendingOfRun(parts).map(({ expiresAt = Infinity }) => expiresAt));
+    const next = firstExpiry(parts);
     if (next === Infinity) return;
     const ms = Math.max(0, Math.max(next, notBefore) - parts.clock.now());
     cancel = parts.clock.after(ms, () => void wake(), { background: true });

@@ -35,7 +35,8 @@ interface Spender {
 }
 
 export function sessionMoney(parts: Spender): SessionMoney {
-  const { state, journal } = parts;
+  // Its state is asked for each time: a session that rests has none.
+  const { journal } = parts;
   /** One for all sub-agents that a turn waits for: its run spends nothing else meanwhile. */
   let ofTurn: { readonly runId: string; readonly turnIndex: number; readonly purse: Promise<Purse | null> } | null =
     null;
@@ -45,9 +46,9 @@ export function sessionMoney(parts: Spender): SessionMoney {
 
   /** What a run may cost, and has cost by its own account. */
   function accountOf(runId: string): { readonly limit: number; readonly spent: number } {
-    const { run } = state;
+    const { run } = parts.state;
     if (run?.runId === runId) return { limit: limitsOf(run, parts.agent).maxCost, spent: run.limits.spent };
-    for (const task of state.tasks?.all.values() ?? []) {
+    for (const task of parts.state.tasks?.all.values() ?? []) {
       if (task.runId === runId && task.account) {
         const { maxCost = parts.agent.limits.maxCost, spent } = task.account;
         return { limit: maxCost ?? Infinity, spent };
@@ -59,21 +60,21 @@ export function sessionMoney(parts: Spender): SessionMoney {
   /** Of each task of the run that its account doesn't have. */
   function held(runId: string): number {
     let sum = 0;
-    for (const task of state.tasks?.all.values() ?? []) {
+    for (const task of parts.state.tasks?.all.values() ?? []) {
       if (task.runId === runId && task.isPaid !== true) sum += heldBy(task.taskId);
     }
     return sum;
   }
 
   const heldBy = (taskId: string): number =>
-    ofTasks.get(taskId)?.purse.held ?? state.tasks?.all.get(taskId)?.childSpent ?? 0;
+    ofTasks.get(taskId)?.purse.held ?? parts.state.tasks?.all.get(taskId)?.childSpent ?? 0;
 
   /** What the run itself has set aside, and those whom its open turn waits for. */
   function heldByRun(runId: string): number {
-    const { run } = state;
+    const { run } = parts.state;
     if (run?.runId !== runId) return 0;
     const { reservation } = run.limits;
-    const isTold = claimed === null || reservation?.key === claimed.key || state.settled?.key === claimed.key;
+    const isTold = claimed === null || reservation?.key === claimed.key || parts.state.settled?.key === claimed.key;
     const own = (reservation?.reserved ?? 0) + (isTold ? 0 : (claimed?.amount ?? 0));
     return own + (ofTurn?.runId === runId && ofTurn.turnIndex === run.turn?.index ? turnHeld() : 0);
   }
@@ -84,7 +85,7 @@ export function sessionMoney(parts: Spender): SessionMoney {
   }
 
   async function turnPurse(runId: string): Promise<Purse | null> {
-    const { run } = state;
+    const { run } = parts.state;
     const { limit, spent } = accountOf(runId);
     if (limit === Infinity) return null;
     const everHeld = (): number =>

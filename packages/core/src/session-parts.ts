@@ -17,6 +17,7 @@ import type { Titler } from './titles/titler.ts';
 
 /** What the methods of a session share. */
 export interface SessionParts {
+  readonly sessionId: string;
   readonly agent: Agent;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -25,6 +26,7 @@ export interface SessionParts {
   readonly owner: string;
   /** Null where it keeps none. */
   readonly blobs: BlobKeeper | null;
+  /** Folded anew when the session has rested. Whoever has it may keep it for as long as something goes on. */
   readonly state: SessionState;
   readonly keeper: SnapshotKeeper | null;
   readonly hub: Hub;
@@ -34,8 +36,10 @@ export interface SessionParts {
   active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
   /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
   queue: Promise<unknown>;
+  /** How many are in that queue. */
+  busy: number;
   /** Questions that were answered here: the log will say so. */
-  readonly answered: Set<string>;
+  answered: Set<string> | null;
   /** How the session came to be open, until its hooks have been told. */
   opened: SessionSource | null;
   /** Where background tasks are begun and ended; null until something needs it. */
@@ -55,9 +59,13 @@ export interface SessionParts {
   /** Told when a drive that nobody above waits for has let go. Null where there is nobody to tell. */
   readonly afterDrive: (() => Promise<void>) | null;
   /** Has the session named; null in a sub-agent's, which is in no list. */
-  titler: Titler | null;
+  readonly titler: Titler | null;
   /** Null where whoever opened the session sees to it. */
-  expiry: Expiry | null;
+  readonly expiry: Expiry | null;
+  /** Nobody does anything with the session just now. */
+  mayRest(): void;
+  /** Something large is in the log that nobody is likely to read there soon. */
+  packLog(): void;
 }
 
 /** Goes on with a run when the time is over to answer what it waits for. */

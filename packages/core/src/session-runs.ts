@@ -35,9 +35,18 @@ export interface KeptExtra {
 
 /** Does something with the state when nobody else does. */
 export function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): Promise<Value> {
+  parts.busy += 1;
   const done = parts.queue.then(work);
-  parts.queue = done.catch(() => {});
+  parts.queue = done.then(
+    () => leave(parts),
+    () => leave(parts),
+  );
   return done;
+}
+
+function leave(parts: SessionParts): void {
+  parts.busy -= 1;
+  parts.mayRest();
 }
 
 /** Folds what others wrote while nothing was driven here. */
@@ -197,6 +206,7 @@ export async function replaceMessages(parts: SessionParts, messages: readonly Me
     if (parts.state.inbox.some(({ input }) => QUEUED.has(input.type))) await parts.post({ type: 'clear_queue' });
     await parts.post({ type: 'import', messages });
     await foldNews(parts);
+    parts.packLog();
   });
 }
 
@@ -282,9 +292,9 @@ export function start(
   begin: (control: RunControl) => Promise<void>,
   { input = CLOSED_INPUT, giveUp }: StartOptions = {},
 ): Run {
-  const { journal, state, hub } = parts;
+  const { journal, sessionId, hub } = parts;
   const control: RunControl = createRun({
-    read: (from) => journal.read(state.sessionId, from),
+    read: (from) => journal.read(sessionId, from),
     openMessage: () => hub.openMessage(),
     abort: (reason) => abortRun(parts, control, reason),
   });

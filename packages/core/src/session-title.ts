@@ -19,12 +19,13 @@ const UNTITLED = 'Untitled';
 
 /** The titler of a session. Sub-agents' sessions are not for lists, and are not named. */
 export function createTitler(parts: SessionParts, takeNews: () => Promise<void>): Titler {
-  const stopping = new AbortController();
+  let stopping: AbortController | null = null;
+  let isStopped = false;
   let working: Promise<void> | null = null;
 
   async function work(agent: Agent, settings: TitleSettings): Promise<void> {
     try {
-      const problem = await giveTitle(parts, agent, settings, stopping.signal);
+      const problem = await giveTitle(parts, agent, settings, (stopping = new AbortController()).signal);
       if (!parts.active) await takeNews();
       if (problem !== undefined) warn(parts, `The session's title is made of its prompt: ${problem}`);
     } catch (error) {
@@ -36,13 +37,14 @@ export function createTitler(parts: SessionParts, takeNews: () => Promise<void>)
   return {
     afterRun() {
       const { agent, state } = parts;
-      if (agent.title === null || working !== null || stopping.signal.aborted) return;
+      if (agent.title === null || working !== null || isStopped) return;
       if (state.title !== null || state.spawnedBy !== null) return;
       working = work(agent, agent.title);
     },
     settled: () => working ?? Promise.resolve(),
     async stop() {
-      stopping.abort();
+      isStopped = true;
+      stopping?.abort();
       await working;
     },
   };

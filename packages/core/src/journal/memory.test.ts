@@ -2,10 +2,32 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { journalContract } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { Journal } from './journal.ts';
 import { memoryJournal } from './memory.ts';
+
+function resting(journal: Journal): Journal {
+  const rest = (sessionId: string): void => void journal.rest?.(sessionId);
+  return {
+    ...journal,
+    async append(sessionId, ...written) {
+      const outcome = await journal.append(sessionId, ...written);
+      rest(sessionId);
+      return outcome;
+    },
+    async post(sessionId, ...written) {
+      const outcome = await journal.post(sessionId, ...written);
+      rest(sessionId);
+      return outcome;
+    },
+  };
+}
 
 describe('memoryJournal', () => {
   for (const { name, run } of journalContract(() => ({ journal: memoryJournal() }))) it(name, run);
+
+  describe('whose sessions come to rest after every write', () => {
+    for (const { name, run } of journalContract(() => ({ journal: resting(memoryJournal()) }))) it(name, run);
+  });
 
   it('shares events instead of copying them: an append costs the same however long the log is', async () => {
     const journal = memoryJournal();

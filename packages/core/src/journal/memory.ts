@@ -11,6 +11,7 @@ import type {
   Snapshot,
 } from './journal.ts';
 import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';
+import { countOf, cutEvents, keptEvents, packEvents, readerOf, type KeptEvents } from './kept-events.ts';
 import { agentIdOf, firstPromptOf, journalErrors, thinSnapshots } from './support.ts';
 
 /** One log. A fork points at its parent's log, which outlives the parent's removal from the index. */
@@ -19,8 +20,8 @@ interface Log {
   /** Place in the order of creation. */
   readonly ordinal: number;
   readonly parent: { readonly log: Log; readonly seq: number } | undefined;
-  /** Events after the parent's part: `own[0]` has the number `base + 1`. */
-  readonly own: DurableEvent[];
+  /** Events after the parent's part: the one with index 0 has the number `base + 1`. */
+  readonly own: KeptEvents;
   readonly base: number;
   readonly createdAt: number;
   readonly agentId: string | undefined;
@@ -31,18 +32,21 @@ interface Log {
   lastAppended: number;
   epoch: number;
   holder: Owner | undefined;
-  readonly keys: Map<string, number>;
-  readonly snapshots: Map<number, string>;
+  /** Where inputs were posted, by key; null before the first. */
+  keys: Map<string, number> | null;
+  snapshots: Map<number, string> | null;
+  /** True when a session counts on it to give back its events, whatever becomes of the journal. */
+  isHeld: boolean;
 }
 
-const seqOf = (log: Log): number => log.base + log.own.length;
+const seqOf = (log: Log): number => log.base + countOf(log.own);
 
 function addEvent(log: Log, body: DurableEventBody): DurableEvent {
   const event: DurableEvent = { ...body, seq: seqOf(log) + 1 };
-  log.own.push(event);
+  log.own.tail.push(event);
   if (changesFacts(body)) log.facts = factsAfter(log.facts, body);
   if (event.type === 'input_received') {
-    log.keys.set(event.key, event.seq);
+    (log.keys ??= new Map()).set(event.key, event.seq);
     if (log.firstPrompt === undefined) {
       const text = firstPromptOf(event.input);
       if (text !== undefined) log.firstPrompt = { seq: event.seq, text };
@@ -65,52 +69,81 @@ function summaryOf(log: Log): SessionSummary {
   };
 }
 
-/** The stretches of event arrays that make up events `from` to the end, oldest first. */
-function stretches(log: Log, from: number): { events: DurableEvent[]; at: number; end: number }[] {
-  const parts: { events: DurableEvent[]; at: number; end: number }[] = [];
+/** What a log has of its own, from one index to before another. */
+interface Part {
+  readonly own: KeptEvents;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The parts of logs that make up events `from` to the end, oldest first. */
+function partsFrom(log: Log, from: number): Part[] {
+  const parts: Part[] = [];
   let current: Log | undefined = log;
   let last = seqOf(log);
   while (current && last >= from) {
-    parts.push({ events: current.own, at: Math.max(0, from - 1 - current.base), end: last - current.base });
+    parts.push({ own: current.own, from: Math.max(0, from - 1 - current.base), to: last - current.base });
     last = Math.min(last, current.base);
     current = current.parent?.log;
   }
   return parts.reverse();
 }
 
+/** Events `from` to the end, one at each call, then undefined. */
+function eventsFrom(log: Log, from: number): () => DurableEvent | undefined {
+  const parts = partsFrom(log, from);
+  let index = -1;
+  let left = 0;
+  let next = (): DurableEvent | undefined => undefined;
+  return () => {
+    while (left === 0) {
+      const part = parts[++index];
+      if (!part) return undefined;
+      left = part.to - part.from;
+      next = readerOf(part.own, part.from);
+    }
+    left -= 1;
+    return next();
+  };
+}
+
 function readEvents(find: () => Log, from: number): AsyncIterator<DurableEvent> {
-  let parts: ReturnType<typeof stretches> | undefined;
-  let index = 0;
+  let next: (() => DurableEvent | undefined) | undefined;
   return {
     // Async, so that an unknown session rejects instead of throwing.
     async next() {
-      parts ??= stretches(find(), Math.max(1, from));
-      for (let part = parts[index]; part; part = parts[++index]) {
-        const event = part.at < part.end ? part.events[part.at++] : undefined;
-        if (event) return { done: false, value: event };
-      }
-      return { done: true, value: undefined };
+      next ??= eventsFrom(find(), Math.max(1, from));
+      const event = next();
+      return event ? { done: false, value: event } : { done: true, value: undefined };
     },
     async return() {
-      parts = [];
+      next = () => undefined;
       return { done: true, value: undefined };
     },
   };
+}
+
+/** Everything the log has, at once. */
+function* everythingOf(log: Log): Generator<DurableEvent, undefined> {
+  const next = eventsFrom(log, 1);
+  for (let event = next(); event; event = next()) yield event;
 }
 
 function keepSnapshot(log: Log, { seq, text }: Snapshot): void {
   if (!(Number.isInteger(seq) && seq >= 1 && seq <= seqOf(log))) {
     throw journalErrors.noSuchEvent(log.sessionId, seq, seqOf(log));
   }
-  log.snapshots.set(seq, text);
-  for (const dropped of thinSnapshots([...log.snapshots.keys()])) log.snapshots.delete(dropped);
+  const snapshots = (log.snapshots ??= new Map());
+  snapshots.set(seq, text);
+  for (const dropped of thinSnapshots([...snapshots.keys()])) snapshots.delete(dropped);
 }
 
 function newestSnapshot(log: Log, upTo: number): Snapshot | null {
   let last = upTo;
   for (let current: Log | undefined = log; current; current = current.parent?.log) {
-    const seq = Math.max(0, ...[...current.snapshots.keys()].filter((each) => each <= last));
-    const text = current.snapshots.get(seq);
+    const { snapshots } = current;
+    const seq = Math.max(0, ...[...(snapshots?.keys() ?? [])].filter((each) => each <= last));
+    const text = snapshots?.get(seq);
     if (text !== undefined) return { seq, text };
     last = Math.min(last, current.base);
   }
@@ -139,12 +172,135 @@ function afterCursor(cursor: string): (log: Log) => boolean {
   return (log) => log.updatedAt < updatedAt || (log.updatedAt === updatedAt && log.ordinal < ordinal);
 }
 
+/** What a journal has. Its functions are apart from it, for there are as many journals as sessions where nobody names one. */
+interface Store {
+  readonly logs: Map<string, Log>;
+  /** Null before the first. */
+  watchers: Map<string, Set<Listener>> | null;
+  /** Sessions created so far. */
+  created: number;
+  closed: boolean;
+}
+
+interface Listener {
+  readonly changed: (seq: number) => void;
+}
+
+function find({ logs, closed }: Store, sessionId: string): Log {
+  if (closed) throw journalErrors.closed();
+  const log = logs.get(sessionId);
+  if (!log) throw journalErrors.notFound(sessionId);
+  return log;
+}
+
+function tell({ watchers }: Store, sessionId: string, seq: number): void {
+  const listeners = watchers?.get(sessionId);
+  if (!listeners) return;
+  for (const listener of listeners) {
+    try {
+      listener.changed(seq);
+    } catch {
+      // A watcher only observes: the write is done, and its failure is its own.
+    }
+  }
+}
+
+function addLog(
+  store: Store,
+  sessionId: string,
+  first: DurableEventBody,
+  fork: { readonly sessionId: string; readonly seq: number } | undefined,
+): void {
+  const { logs } = store;
+  if (store.closed) throw journalErrors.closed();
+  if (logs.has(sessionId)) throw journalErrors.exists(sessionId);
+  const agentId = agentIdOf(first);
+  const parent = fork && { log: find(store, fork.sessionId), seq: fork.seq };
+  if (parent && !(Number.isInteger(parent.seq) && parent.seq >= 1 && parent.seq <= seqOf(parent.log))) {
+    throw journalErrors.noSuchEvent(parent.log.sessionId, parent.seq, seqOf(parent.log));
+  }
+  const inherited = parent?.log.firstPrompt;
+  const log: Log = {
+    sessionId,
+    ordinal: ++store.created,
+    parent,
+    own: keptEvents(),
+    base: parent?.seq ?? 0,
+    createdAt: first.at,
+    agentId,
+    facts: factsAfter({}, first),
+    updatedAt: first.at,
+    firstPrompt: parent && inherited && inherited.seq <= parent.seq ? inherited : undefined,
+    lastAppended: 0,
+    epoch: 0,
+    holder: undefined,
+    keys: null,
+    snapshots: null,
+    isHeld: false,
+  };
+  log.lastAppended = addEvent(log, first).seq;
+  logs.set(sessionId, log);
+}
+
+function take(log: Log, owner: Owner): Claim {
+  if (log.holder && log.holder.id !== owner.id) throw journalErrors.busy(log.sessionId, log.holder);
+  const epoch = ++log.epoch;
+  log.holder = owner;
+  return {
+    sessionId: log.sessionId,
+    epoch,
+    seq: seqOf(log),
+    leaseMs: Number.POSITIVE_INFINITY,
+    renew: async () => log.epoch === epoch && log.holder !== undefined,
+    release: async () => {
+      if (log.epoch === epoch) log.holder = undefined;
+    },
+  };
+}
+
+function write(log: Log, epoch: number, expectedSeq: number, bodies: readonly DurableEventBody[]): AppendOutcome {
+  if (epoch !== log.epoch) throw journalErrors.fenced(log.sessionId, epoch, `epoch ${log.epoch} took it over`);
+  if (!log.holder) throw journalErrors.fenced(log.sessionId, epoch, 'its claim was released');
+  const seq = seqOf(log);
+  if (expectedSeq !== seq) {
+    if (expectedSeq >= log.lastAppended && expectedSeq < seq) return { ok: false, seq };
+    throw journalErrors.fenced(log.sessionId, epoch, `it expects event ${expectedSeq + 1}, the log ends at ${seq}`);
+  }
+  const events = bodies.map((body) => addEvent(log, body));
+  log.lastAppended = seqOf(log);
+  return { ok: true, events };
+}
+
+function drop({ logs }: Store, log: Log): void {
+  if (log.holder) throw journalErrors.busy(log.sessionId, log.holder);
+  logs.delete(log.sessionId);
+  // Whoever holds it may still ask for all of it.
+  if (log.isHeld) return;
+  const lastUsed = lastUsedByForks(log, logs.values());
+  cutEvents(log.own, Math.max(0, lastUsed - log.base));
+  for (const seq of log.snapshots?.keys() ?? []) if (seq > lastUsed) log.snapshots?.delete(seq);
+}
+
+function page({ logs, closed }: Store, { limit = 50, cursor, agentId, tag }: ListOptions): SessionPage {
+  if (closed) throw journalErrors.closed();
+  let rows = [...logs.values()];
+  if (agentId !== undefined) rows = rows.filter((log) => log.agentId === agentId);
+  if (tag !== undefined) rows = rows.filter(({ facts }) => facts.tags?.includes(tag) === true);
+  if (cursor !== undefined) rows = rows.filter(afterCursor(cursor));
+  rows.sort(newestFirst);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const more = last !== undefined && rows.length > shown.length;
+  return { sessions: shown.map(summaryOf), ...(more && { cursor: `${last.updatedAt}.${last.ordinal}` }) };
+}
+
 /**
  * A journal in this process's memory: for tests, for agents whose sessions needn't outlive them, and as the reference
  * of the port. A claim is exclusive and never lapses, for it dies with the process.
  *
- * Events are kept as the objects they are, so nothing is copied or serialised: an event handed to `append`, returned by
- * it or yielded by `read` is shared by everyone who reads the session. Treat it as frozen.
+ * Events are kept as the objects they are: an event handed to `append`, returned by it or yielded by `read` is shared by
+ * everyone who reads the session. Treat it as frozen. Those of a session that has come to rest are packed, as JSON, and
+ * made anew for whoever reads them.
  *
  * @example
  * ```ts
@@ -158,131 +314,29 @@ function afterCursor(cursor: string): (log: Log) => boolean {
  * ```
  */
 export function memoryJournal(): Journal {
-  const logs = new Map<string, Log>();
-  const watchers = new Map<string, Set<{ readonly changed: (seq: number) => void }>>();
-  let created = 0;
-  let closed = false;
-
-  function find(sessionId: string): Log {
-    if (closed) throw journalErrors.closed();
-    const log = logs.get(sessionId);
-    if (!log) throw journalErrors.notFound(sessionId);
-    return log;
-  }
-
-  function tell(sessionId: string, seq: number): void {
-    const listeners = watchers.get(sessionId);
-    if (!listeners) return;
-    for (const listener of listeners) {
-      try {
-        listener.changed(seq);
-      } catch {
-        // A watcher only observes: the write is done, and its failure is its own.
-      }
-    }
-  }
-
-  function addLog(sessionId: string, first: DurableEventBody, fork: { sessionId: string; seq: number } | undefined) {
-    if (closed) throw journalErrors.closed();
-    if (logs.has(sessionId)) throw journalErrors.exists(sessionId);
-    const agentId = agentIdOf(first);
-    const parent = fork && { log: find(fork.sessionId), seq: fork.seq };
-    if (parent && !(Number.isInteger(parent.seq) && parent.seq >= 1 && parent.seq <= seqOf(parent.log))) {
-      throw journalErrors.noSuchEvent(parent.log.sessionId, parent.seq, seqOf(parent.log));
-    }
-    const inherited = parent?.log.firstPrompt;
-    const log: Log = {
-      sessionId,
-      ordinal: ++created,
-      parent,
-      own: [],
-      base: parent?.seq ?? 0,
-      createdAt: first.at,
-      agentId,
-      facts: factsAfter({}, first),
-      updatedAt: first.at,
-      firstPrompt: parent && inherited && inherited.seq <= parent.seq ? inherited : undefined,
-      lastAppended: 0,
-      epoch: 0,
-      holder: undefined,
-      keys: new Map(),
-      snapshots: new Map(),
-    };
-    log.lastAppended = addEvent(log, first).seq;
-    logs.set(sessionId, log);
-  }
-
-  function take(log: Log, owner: Owner): Claim {
-    if (log.holder && log.holder.id !== owner.id) throw journalErrors.busy(log.sessionId, log.holder);
-    const epoch = ++log.epoch;
-    log.holder = owner;
-    return {
-      sessionId: log.sessionId,
-      epoch,
-      seq: seqOf(log),
-      leaseMs: Number.POSITIVE_INFINITY,
-      renew: async () => log.epoch === epoch && log.holder !== undefined,
-      release: async () => {
-        if (log.epoch === epoch) log.holder = undefined;
-      },
-    };
-  }
-
-  function write(log: Log, epoch: number, expectedSeq: number, bodies: readonly DurableEventBody[]): AppendOutcome {
-    if (epoch !== log.epoch) throw journalErrors.fenced(log.sessionId, epoch, `epoch ${log.epoch} took it over`);
-    if (!log.holder) throw journalErrors.fenced(log.sessionId, epoch, 'its claim was released');
-    const seq = seqOf(log);
-    if (expectedSeq !== seq) {
-      if (expectedSeq >= log.lastAppended && expectedSeq < seq) return { ok: false, seq };
-      throw journalErrors.fenced(log.sessionId, epoch, `it expects event ${expectedSeq + 1}, the log ends at ${seq}`);
-    }
-    const events = bodies.map((body) => addEvent(log, body));
-    log.lastAppended = seqOf(log);
-    return { ok: true, events };
-  }
-
-  function drop(log: Log): void {
-    if (log.holder) throw journalErrors.busy(log.sessionId, log.holder);
-    logs.delete(log.sessionId);
-    const lastUsed = lastUsedByForks(log, logs.values());
-    log.own.length = Math.max(0, lastUsed - log.base);
-    for (const seq of log.snapshots.keys()) if (seq > lastUsed) log.snapshots.delete(seq);
-  }
-
-  function page({ limit = 50, cursor, agentId, tag }: ListOptions): SessionPage {
-    if (closed) throw journalErrors.closed();
-    let rows = [...logs.values()];
-    if (agentId !== undefined) rows = rows.filter((log) => log.agentId === agentId);
-    if (tag !== undefined) rows = rows.filter(({ facts }) => facts.tags?.includes(tag) === true);
-    if (cursor !== undefined) rows = rows.filter(afterCursor(cursor));
-    rows.sort(newestFirst);
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    const more = last !== undefined && rows.length > shown.length;
-    return { sessions: shown.map(summaryOf), ...(more && { cursor: `${last.updatedAt}.${last.ordinal}` }) };
-  }
-
+  const store: Store = { logs: new Map(), watchers: null, created: 0, closed: false };
   return {
     async create(sessionId, first, fork) {
-      addLog(sessionId, first, fork);
+      addLog(store, sessionId, first, fork);
     },
-    claim: async (sessionId, owner) => take(find(sessionId), owner),
+    claim: async (sessionId, owner) => take(find(store, sessionId), owner),
     async append(sessionId, epoch, expectedSeq, events) {
-      const outcome = write(find(sessionId), epoch, expectedSeq, events);
-      if (outcome.ok && events.length > 0) tell(sessionId, expectedSeq + events.length);
+      const outcome = write(find(store, sessionId), epoch, expectedSeq, events);
+      if (outcome.ok && events.length > 0) tell(store, sessionId, expectedSeq + events.length);
       return outcome;
     },
     async post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome> {
-      const log = find(sessionId);
-      const before = log.keys.get(key);
+      const log = find(store, sessionId);
+      const before = log.keys?.get(key);
       if (before !== undefined) return { seq: before, duplicate: true };
       const { seq } = addEvent(log, { type: 'input_received', at, key, input });
-      tell(sessionId, seq);
+      tell(store, sessionId, seq);
       return { seq, duplicate: false };
     },
-    read: (sessionId, from) => ({ [Symbol.asyncIterator]: () => readEvents(() => find(sessionId), from) }),
+    read: (sessionId, from) => ({ [Symbol.asyncIterator]: () => readEvents(() => find(store, sessionId), from) }),
     watch(sessionId, changed) {
       const listener = { changed };
+      const watchers = (store.watchers ??= new Map<string, Set<Listener>>());
       const listeners = watchers.get(sessionId) ?? new Set();
       watchers.set(sessionId, listeners.add(listener));
       return () => {
@@ -290,21 +344,27 @@ export function memoryJournal(): Journal {
         if (listeners.size === 0 && watchers.get(sessionId) === listeners) watchers.delete(sessionId);
       };
     },
-    list: async (options = {}) => page(options),
+    list: async (options = {}) => page(store, options),
     async remove(sessionId) {
-      const log = find(sessionId);
+      const log = find(store, sessionId);
       const seq = seqOf(log);
-      drop(log);
-      tell(sessionId, seq);
+      drop(store, log);
+      tell(store, sessionId, seq);
     },
     snapshots: {
-      save: async (sessionId, snapshot) => keepSnapshot(find(sessionId), snapshot),
-      load: async (sessionId, upTo) => newestSnapshot(find(sessionId), upTo),
+      save: async (sessionId, snapshot) => keepSnapshot(find(store, sessionId), snapshot),
+      load: async (sessionId, upTo) => newestSnapshot(find(store, sessionId), upTo),
+    },
+    rest(sessionId) {
+      const log = find(store, sessionId);
+      log.isHeld = true;
+      packEvents(log.own);
+      return () => everythingOf(log);
     },
     async close() {
-      closed = true;
-      logs.clear();
-      watchers.clear();
+      store.closed = true;
+      store.logs.clear();
+      store.watchers = null;
     },
   };
 }

@@ -131,7 +131,7 @@ export async function drive(options: DriveOptions): Promise<void> {
     options.input.onClose(() => log.wake());
     await log.catchUp();
     await work(options, context);
-    options.keeper?.keepIfDue();
+    options.keeper?.keepIfDue(state);
     await observers?.settled();
   } finally {
     stopRenewing();
@@ -223,7 +223,7 @@ function callAndKeep(
   keeper: SnapshotKeeper | null,
 ): Promise<void> {
   const called = callModel(context, step);
-  keeper?.keepIfDue();
+  keeper?.keepIfDue(context.state);
   return called;
 }
 

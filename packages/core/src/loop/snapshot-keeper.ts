@@ -15,7 +15,9 @@ export interface SnapshotKeeper {
    * Keeps a snapshot when one is due: after a number of events, and no fewer than the view has messages, so that what is
    * written stays in proportion to the log. Nothing waits for it, and nothing needs it: one that fails is forgotten.
    */
-  keepIfDue(): void;
+  keepIfDue(state: SessionState): void;
+  /** The session rests: nothing of its log is held on to. */
+  forget(): void;
 }
 
 /** A session's state, folded from its newest usable snapshot and what follows it, or from the beginning. */
@@ -43,7 +45,7 @@ export async function openState(journal: Journal, sessionId: string): Promise<Op
     upTo = snapshot.seq - 1;
   }
   const state = initialState(sessionId);
-  const keeper = keeperOf(journal, state, 0);
+  const keeper = keeperOf(journal, 0);
   for await (const event of journal.read(sessionId, 1)) {
     reduce(state, event);
     keeper?.take(event);
@@ -56,7 +58,7 @@ async function openFrom(journal: Journal, decoded: ReturnType<typeof decodeState
   if (decoded === null) return null;
   const { state } = decoded;
   const from = state.seq;
-  const keeper = keeperOf(journal, state, from);
+  const keeper = keeperOf(journal, from);
   let isOurs = false;
   // The last event folded in is read once more, to compare.
   for await (const event of journal.read(state.sessionId, from)) {
@@ -68,7 +70,7 @@ async function openFrom(journal: Journal, decoded: ReturnType<typeof decodeState
   return isOurs ? { state, keeper } : null;
 }
 
-function keeperOf({ snapshots }: Journal, state: SessionState, from: number): SnapshotKeeper | null {
+function keeperOf({ snapshots }: Journal, from: number): SnapshotKeeper | null {
   if (!snapshots) return null;
   let kept = from;
   let last: DurableEvent | null = null;
@@ -76,7 +78,10 @@ function keeperOf({ snapshots }: Journal, state: SessionState, from: number): Sn
     take(event) {
       last = event;
     },
-    keepIfDue() {
+    forget() {
+      last = null;
+    },
+    keepIfDue(state) {
       if (state.seq - kept < Math.max(SNAPSHOT_EVERY, state.view.length) || last?.seq !== state.seq) return;
       kept = state.seq;
       try {

@@ -1,0 +1,195 @@
+import type { Agent } from './agent.ts';
+import { blobKeeper } from './blobs/keeper.ts';
+import { inputMovedOut } from './blobs/move-out.ts';
+import type { DurableEvent, SessionInput } from './events/events.ts';
+import type { Journal, PostOutcome } from './journal/journal.ts';
+import { createHub, type Watcher } from './loop/hub.ts';
+import type { SessionSource } from './loop/question.ts';
+import { reduce } from './loop/reduce.ts';
+import { openState, type SnapshotKeeper } from './loop/snapshot-keeper.ts';
+import { initialState, type SessionState } from './loop/state.ts';
+import { systemClock } from './ports/clock.ts';
+import { randomIds } from './ports/ids.ts';
+import type { SessionOptions } from './session-api.ts';
+import { childRunner, tellParent } from './session-children.ts';
+import { createExpiry, firstExpiry } from './session-expiry.ts';
+import type { Expiry, SessionParts } from './session-parts.ts';
+import { restLater, type Resting } from './session-rest.ts';
+import * as runs from './session-runs.ts';
+import { tasksOf } from './session-tasks.ts';
+import { createTitler } from './session-title.ts';
+import type { ChildRunner } from './subagents/child.ts';
+import { drivingAgent } from './subagents/handoff.ts';
+import type { TaskDesk } from './tasks/desk.ts';
+import type { Titler } from './titles/titler.ts';
+
+type LoadOptions = SessionOptions & { readonly journal: Journal };
+
+/** A session's parts, as its log has them now. With a watcher it is the sub-agent of a session in this process. */
+export async function loadParts(
+  agent: Agent,
+  sessionId: string,
+  options: LoadOptions,
+  opened: SessionSource,
+  watcher: Watcher | null,
+): Promise<SessionParts> {
+  const { state, keeper } = await openState(options.journal, sessionId);
+  const parts = new Parts(agent, options, state, keeper, opened, watcher);
+  parts.expiry?.arm();
+  if (parts.agent.background) tasksOf(parts);
+  return parts;
+}
+
+function warn(error: unknown): void {
+  // The one place core speaks: an observer's failure must not be silent, and must not reach the loop.
+  // oxlint-disable-next-line no-console
+  console.warn('A Treadle observer failed:', error);
+}
+
+/**
+ * Messages from which on a session is worth packing. To wait for that costs a little too: what is referred to weakly
+ * outlives the engine's small collections, and short sessions are many.
+ */
+const WORTH_RESTING = 20;
+
+/** A class for its getters, which an object literal would make anew for every session. */
+class Parts implements SessionParts, Resting {
+  readonly sessionId: string;
+  readonly journal: Journal;
+  readonly blobs: SessionParts['blobs'];
+  readonly hub: SessionParts['hub'];
+  readonly keeper: SnapshotKeeper | null;
+  readonly #agent: Agent;
+  readonly #options: LoadOptions;
+  readonly #isChild: boolean;
+  active: SessionParts['active'] = null;
+  queue: Promise<unknown> = DONE;
+  busy = 0;
+  answered: Set<string> | null = null;
+  opened: SessionSource | null;
+  tasks: TaskDesk | null = null;
+  branches: SessionParts['branches'] = null;
+  closed = false;
+  children: SessionParts['children'] = null;
+  money: SessionParts['money'] = null;
+  waiting: SessionParts['waiting'] = null;
+  #titler: Titler | null = null;
+  #expiry: Expiry | null = null;
+  /** Null while the session rests. */
+  #state: SessionState | null;
+  /** The state of a session that rests, as long as somebody still has it: there are never two of one session. */
+  #left: WeakRef<SessionState> | null = null;
+  #recall: (() => Iterable<DurableEvent>) | null = null;
+  isQueued = false;
+  readonly post = async (input: SessionInput, key = this.ids.create('input')): Promise<PostOutcome> => {
+    const { blobs, journal, clock } = this;
+    return journal.post(this.sessionId, blobs ? await inputMovedOut(blobs, input) : input, key, clock.now());
+  };
+
+  constructor(
+    agent: Agent,
+    options: LoadOptions,
+    state: SessionState,
+    keeper: SnapshotKeeper | null,
+    opened: SessionSource,
+    watcher: Watcher | null,
+  ) {
+    this.sessionId = state.sessionId;
+    this.journal = options.journal;
+    this.blobs = blobKeeper(options.blobs);
+    this.hub = createHub(options.onObserverError ?? warn, watcher);
+    this.keeper = keeper;
+    this.opened = opened;
+    this.#agent = agent;
+    this.#options = options;
+    this.#isChild = watcher !== null;
+    this.#state = state;
+    this.mayRest();
+  }
+
+  get state(): SessionState {
+    return this.#state ?? this.#awake();
+  }
+  get agent(): Agent {
+    return drivingAgent(this.#agent, this.#options.agents ?? [], this.state.drivenBy);
+  }
+  get clock(): SessionParts['clock'] {
+    return this.#options.clock ?? systemClock;
+  }
+  get ids(): SessionParts['ids'] {
+    return this.#options.ids ?? randomIds;
+  }
+  get owner(): string {
+    return this.#options.owner ?? 'this process';
+  }
+  get random(): () => number {
+    return this.#options.random ?? Math.random;
+  }
+  get childRunner(): ChildRunner {
+    return childRunner(this, (child, childId, above) => loadParts(child, childId, this.#options, 'startup', above));
+  }
+  // Made when there is something for them to do: most sessions are not named by a model, and never wait for anybody.
+  get titler(): Titler | null {
+    if (!this.#titler && !this.#isChild && this.agent.title) {
+      this.#titler = createTitler(this, () => runs.refresh(this));
+    }
+    return this.#titler;
+  }
+  get expiry(): Expiry | null {
+    const isNeeded = !this.#expiry && !this.#isChild && !this.closed && this.#options.goOnAtExpiry !== false;
+    if (isNeeded && firstExpiry(this) < Infinity) this.#expiry = createExpiry(this);
+    return this.#expiry;
+  }
+  get afterDrive(): (() => Promise<void>) | null {
+    return this.#isChild ? null : () => tellParent(this);
+  }
+
+  mayRest(): void {
+    if (this.isQueued || this.journal.rest === undefined) return;
+    if (this.#state !== null && this.#state.view.length >= WORTH_RESTING) restLater(this);
+  }
+
+  get mustStayAwake(): boolean {
+    const isBusy = this.active !== null || this.busy > 0;
+    const hasChildren = (this.children?.size ?? 0) > 0 || (this.waiting?.size ?? 0) > 0;
+    return isBusy || hasChildren || this.tasks !== null;
+  }
+
+  packLog(): void {
+    this.#packed();
+  }
+
+  /** What gives the log back; null where the journal can't. */
+  #packed(): (() => Iterable<DurableEvent>) | null {
+    try {
+      return this.journal.rest?.(this.sessionId) ?? null;
+    } catch {
+      // The journal was closed, or the session removed: what is known of it is here alone.
+      return null;
+    }
+  }
+
+  rest(): void {
+    const state = this.#state;
+    if (state === null) return;
+    this.#recall = this.#packed();
+    if (this.#recall === null) return;
+    this.keeper?.forget();
+    this.#left = new WeakRef(state);
+    this.#state = null;
+  }
+
+  #awake(): SessionState {
+    let state = this.#left?.deref();
+    if (state === undefined) {
+      state = initialState(this.sessionId);
+      for (const event of this.#recall?.() ?? []) reduce(state, event);
+    }
+    this.#state = state;
+    this.#left = null;
+    this.mayRest();
+    return state;
+  }
+}
+
+const DONE: Promise<unknown> = Promise.resolve();
