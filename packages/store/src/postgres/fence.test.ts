@@ -136,6 +136,10 @@ describe('an append that has found nothing against it, and has not yet written',
     const openGate = await closeGate();
     const late = outcomeOf(first.append('s', claim.epoch, 2, [noted('late')]));
     await untilWaiting('insert into "treadle".events');
+    // Others have gone on after it, too: whatever place it writes to is taken.
+    const taken = await second.claim('s', { id: 'b', label: 'b' });
+    await taken.release();
+    for (const key of ['x', 'y']) await second.post('s', prompt(key), key, 4);
     await second.remove('s');
     await openGate();
     expect(await late).toBe('session_not_found');
@@ -216,19 +220,35 @@ describe('the place that a claim keeps for its first event', () => {
     expect(await labels()).toEqual(['session_created', 'first']);
   });
 
-  it('of a session that was removed is given up after a day', async () => {
+  it('stays taken for a day in a session that was removed, as those of its events do, of which nothing is left', async () => {
     const journal = open();
     for (const name of ['s', 't', 'u']) {
       await journal.create(name, created(name));
-      await (await journal.claim(name, { id: 'a', label: 'a' })).release();
+      const claim = await journal.claim(name, { id: 'a', label: 'a' });
+      await journal.append(name, claim.epoch, 1, [noted('x'), noted('y')]);
+      await claim.release();
     }
+    await journal.create('f', created('f'), { sessionId: 't', seq: 2 });
     await journal.remove('s');
     await journal.remove('t');
-    const fences = async () => (await admin`select from treadle.events where claimed is not null`).length;
-    expect(await fences()).toBe(3);
+    const rows = () => admin`
+      select session::int, seq::int, body is not null as "isThere" from treadle.events where session in (1, 2) order by 1, 2`;
+    const fence = (session: number, seq: number) => ({ session, seq, isThere: false });
+    const event = (session: number, seq: number) => ({ session, seq, isThere: true });
+    const [first, second] = [event(2, 1), event(2, 2)];
+    expect(await rows()).toEqual([
+      ...[1, 2, 3, 4].map((seq) => fence(1, seq)),
+      first,
+      second,
+      fence(2, 3),
+      fence(2, 4),
+    ]);
     await admin`update treadle.fences set removed_at = removed_at - interval '25 hours'`;
     await journal.remove('u');
-    expect(await fences()).toBe(1);
+    expect(await rows()).toEqual([first, second]);
+    expect(await labels('f')).toEqual(['session_created', 'x', 'session_created']);
+    await journal.remove('f');
+    expect(await rows()).toEqual([fence(2, 1), fence(2, 2)]);
   });
 });
 

@@ -78,7 +78,10 @@ export function createWatchers(): Watchers {
       (removed === undefined ? news : gone)(sessions.get(id), Number(seq));
     },
     async look(sql, schema) {
-      const names = [...sessions.values()].map(({ name }) => name);
+      // No session has such a name that no text of Postgres can be.
+      const names = [...sessions.values()]
+        .map(({ name }) => name.toWellFormed())
+        .filter((name) => !name.includes('\0'));
       if (names.length === 0) return;
       const rows = await sql<{ name: string; seq: string }[]>`
         select session.name, greatest(head.settled, last.seq) as seq from ${sql(schema)}.sessions as session
