@@ -52,27 +52,33 @@ const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-ali
 const drain = (body: AsyncIterator<Uint8Array>, clock: Clock): void => {
   let bytes = 0;
   let over = false;
-  const leave = (): void => {
+  let cancel: (() => void) | undefined;
+  const end = (): void => {
     over = true;
+    cancel?.();
+  };
+  const leave = (): void => {
+    end();
     body.return?.().catch(() => undefined);
   };
-  const cancel = clock.after(DRAIN_MS, leave, { background: true });
   const read = (): void => {
     body.next().then(
       (result) => {
         if (over) return;
-        if (result.done === true) return cancel();
+        if (result.done === true) return end();
         bytes += result.value.length;
-        if (bytes > DRAIN_BYTES) {
-          cancel();
-          leave();
-        } else read();
+        if (bytes > DRAIN_BYTES) leave();
+        else read();
       },
       // The answer was complete before; nothing that happens to its connection now matters.
-      () => cancel(),
+      end,
     );
   };
   read();
+  // Most bodies have ended by now, which their first answer says; only for others there is something to wait for.
+  void Promise.resolve().then(() => {
+    if (!over) cancel = clock.after(DRAIN_MS, leave, { background: true });
+  });
 };
 
 /**

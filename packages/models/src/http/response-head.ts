@@ -36,9 +36,12 @@ const ONCE: ReadonlySet<string> = new Set([
   'server',
 ]);
 
+const TAB = 9;
+const SPACE = 32;
+
 /** Without the spaces around it. `trim` would take characters that are part of a value. */
 const trimmed = (text: string, from: number): string => {
-  const isSpace = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
+  const isSpace = (at: number): boolean => text.charCodeAt(at) === SPACE || text.charCodeAt(at) === TAB;
   let start = from;
   let end = text.length;
   while (start < end && isSpace(start)) start++;
@@ -46,9 +49,20 @@ const trimmed = (text: string, from: number): string => {
   return text.slice(start, end);
 };
 
+/** Names as they came, and what they are: servers send the same ones with every response. */
+const knownNames = new Map<string, string>();
+
+/** As many names as a few services have. */
+const MOST_KNOWN_NAMES = 256;
+const LONGEST_KNOWN_NAME = 64;
+
 const nameOf = (line: string, colon: number): string => {
-  const name = colon === -1 ? '' : line.slice(0, colon).toLowerCase();
+  const raw = colon === -1 ? '' : line.slice(0, colon);
+  const known = knownNames.get(raw);
+  if (known !== undefined) return known;
+  const name = raw.toLowerCase();
   if (!NAME.test(name)) throw malformed('a header has no name');
+  if (knownNames.size < MOST_KNOWN_NAMES && raw.length <= LONGEST_KNOWN_NAME) knownNames.set(raw, name);
   return name;
 };
 

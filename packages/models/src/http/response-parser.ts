@@ -33,7 +33,9 @@ const EXTENSION_LIMIT = 1024;
 /** Digits of a chunk's size. */
 const SIZE_DIGITS = 12;
 
-const HEAD_END = Buffer.from('\r\n\r\n');
+const HEAD_END = '\r\n\r\n';
+/** Bytes that nearly every head fits into. */
+const USUAL_HEAD = 1024;
 const CR = 13;
 const LF = 10;
 const SEMICOLON = 59;
@@ -91,19 +93,24 @@ const readHead = (reading: Reading, bytes: Buffer, from: number): number => {
   const { held } = reading;
   const start = held === undefined ? from : 0;
   const all = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(from)]);
-  // What was held has no end, but may have its beginning.
-  const end = all.indexOf(HEAD_END, held === undefined ? start : Math.max(0, held.length - HEAD_END.length + 1));
-  const length = (end === -1 ? all.length : end) - start;
-  if (reading.passed + length > HEAD_LIMIT) throw malformed('its head is too long');
-  if (end === -1) {
+  // As text at once, and its end is looked for there: every step from here into the engine costs more than the step itself.
+  let text = all.toString('latin1', start, Math.min(start + USUAL_HEAD, all.length));
+  let length = text.indexOf(HEAD_END);
+  if (length === -1 && all.length - start > USUAL_HEAD) {
+    text = all.toString('latin1', start, Math.min(start + HEAD_LIMIT + HEAD_END.length, all.length));
+    length = text.indexOf(HEAD_END);
+  }
+  const isWhole = length !== -1;
+  if (reading.passed + (isWhole ? length : all.length - start) > HEAD_LIMIT) throw malformed('its head is too long');
+  if (!isWhole) {
     reading.held = Buffer.from(all.subarray(start));
     return bytes.length;
   }
-  const after = end + HEAD_END.length;
+  const after = start + length + HEAD_END.length;
   const consumed = held === undefined ? after : from + after - held.length;
   reading.held = undefined;
   reading.passed += length;
-  takeHead(reading, parseResponseHead(all.toString('latin1', start, end)));
+  takeHead(reading, parseResponseHead(text.slice(0, length)));
   return consumed;
 };
 
