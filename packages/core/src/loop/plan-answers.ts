@@ -111,10 +111,16 @@ const problem = (code: ResultsProblem['code'], words: string, of: Iterable<strin
 });
 
 /** Calls that nobody has answered in time get their result: none of them has run, or will. */
-export const expireCalls = (run: RunState, turn: TurnState, now: number): DurableEventBody[] =>
-  turn.calls
-    .filter((call) => (isPending(call) || isAsked(call)) && call.status !== 'ended' && isTooLate(call, now))
-    .map((call) => rejectCall(run, turn, call, now, 'expired', expiredWords(call)));
+export function expireCalls(run: RunState, turn: TurnState, now: number): readonly DurableEventBody[] {
+  let expired: DurableEventBody[] | null = null;
+  for (const call of turn.calls) {
+    if (call.status === 'ended' || !isTooLate(call, now) || !(isPending(call) || isAsked(call))) continue;
+    (expired ??= []).push(rejectCall(run, turn, call, now, 'expired', expiredWords(call)));
+  }
+  return expired ?? NOTHING;
+}
+
+const NOTHING: readonly DurableEventBody[] = [];
 
 function expiredWords(call: CallState): string {
   const { name } = call;

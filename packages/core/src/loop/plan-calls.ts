@@ -16,9 +16,10 @@ import type { CallState, RunState, SessionState, TurnState } from './state.ts';
 export function planCalls(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step | null {
   const answers = takeAnswers(state, run, turn, now);
   if (answers.length > 0) return { type: 'record', events: answers };
+  if (turn.ended === turn.calls.length) return afterHooks(state, run, turn, agent);
   const expired = expireCalls(run, turn, now);
   if (expired.length > 0) return { type: 'record', events: expired };
-  const rejected = turn.calls.flatMap((call) => rejection(state, run, turn, agent, call, now));
+  const rejected = rejections(state, run, turn, agent, now);
   if (rejected.length > 0) return { type: 'record', events: rejected };
   const skipped = skipCalls(state, run, turn, agent, now);
   if (skipped.length > 0) return { type: 'record', events: skipped };
@@ -34,7 +35,6 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   const untold = afterHooks(state, run, turn, agent);
   if (untold) return untold;
   const open = turn.calls.filter(({ status }) => status !== 'ended');
-  if (open.length === 0) return null;
   if (run.paused) return { type: 'idle' };
   return { type: 'record', events: pause(state, run, turn, agent, open, now) };
 }
@@ -53,27 +53,39 @@ export function waitsForOthers(turn: TurnState | null | undefined): boolean {
 const inDoubt = (state: SessionState, call: CallState): boolean =>
   call.status === 'started' && call.runs === 'server' && call.epoch < state.epoch;
 
-/** A call that can't or mustn't run gets its result here, without a start. */
-function rejection(
+/** Calls that can't or mustn't run get their results here, without a start. */
+function rejections(
   state: SessionState,
   run: RunState,
   turn: TurnState,
   agent: Agent,
-  call: CallState,
   now: number,
-): DurableEventBody[] {
-  const reject = (reason: Rejection, words: string): DurableEventBody[] => [
-    rejectCall(run, turn, call, now, reason, words),
-  ];
+): readonly DurableEventBody[] {
+  let all: DurableEventBody[] | null = null;
+  for (const call of turn.calls) {
+    const why = rejection(state, turn, agent, call);
+    if (why) (all ??= []).push(rejectCall(run, turn, call, now, why.reason, why.words));
+  }
+  return all ?? NOTHING;
+}
+
+const NOTHING: readonly DurableEventBody[] = [];
+
+/** Why a call can't or mustn't run; null when it may. */
+function rejection(
+  state: SessionState,
+  turn: TurnState,
+  agent: Agent,
+  call: CallState,
+): { readonly reason: Rejection; readonly words: string } | null {
   const tool = agent.tools.get(call.name);
   if (call.status === 'requested') {
-    if (call.problem) return reject(call.problem, problemWords(turn, call));
-    if (!tool) return reject('unknown_tool', unknownTool(call.name, agent));
-    return [];
+    if (call.problem) return { reason: call.problem, words: problemWords(turn, call) };
+    return tool ? null : { reason: 'unknown_tool', words: unknownTool(call.name, agent) };
   }
-  if (!inDoubt(state, call)) return [];
-  if (!tool || call.replay === 'never' || call.decision === 'deny') return reject('in_doubt', inDoubtWords(call));
-  return [];
+  if (!inDoubt(state, call)) return null;
+  if (tool && call.replay !== 'never' && call.decision !== 'deny') return null;
+  return { reason: 'in_doubt', words: inDoubtWords(call) };
 }
 
 const IN_DOUBT =

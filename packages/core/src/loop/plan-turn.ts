@@ -72,6 +72,8 @@ const hasThoughts = ({ lastMessage }: RunState): boolean =>
 export const lacksCall = ({ hadCalls, stopReason }: Pick<TurnOutcome, 'hadCalls' | 'stopReason'>): boolean =>
   !hadCalls && (stopReason === 'stop' || stopReason === 'tool_use' || stopReason === 'other');
 
+const NOTHING: readonly DurableEventBody[] = [];
+
 const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
 
 /** The run would end here; what stands at its end may ask, or keep it going. */
@@ -105,15 +107,18 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
     gateTurn(between, prompt) ??
     askTurnContext(between) ??
     askRouting(between) ??
-    record([
-      ...(run.turns === 0 ? runContext(state, agent, run, now) : []),
-      turnStarted(agent.routing ? { ...run, modelIndex: routedModel(between) } : run, run.turns, now),
-      ...turnContext(between),
-      ...prompt,
-      ...warnings(between),
-      ...withWarnings(state.decisions, messages),
-      ...deliverNotes(state, run.runId, now),
-    ])
+    record(
+      // Most of it is empty in most turns: `concat` makes a list of just what there is.
+      NOTHING.concat(
+        run.turns === 0 ? runContext(state, agent, run, now) : NOTHING,
+        turnStarted(agent.routing ? { ...run, modelIndex: routedModel(between) } : run, run.turns, now),
+        turnContext(between),
+        prompt,
+        warnings(between),
+        withWarnings(state.decisions, messages),
+        deliverNotes(state, run.runId, now),
+      ),
+    )
   );
 }
 

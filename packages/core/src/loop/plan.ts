@@ -62,11 +62,11 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 function endTurn(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
   const last = turnOutcome(turn);
   const next = planTurn({ state, run, agent, now, last });
-  const noCall =
+  const noCall: readonly DurableEventBody[] =
     agent.noToolCall !== null && turn.message && lacksCall(last)
       ? [noCallRejected(run.runId, turn.index, turn.message.id, now)]
       : [];
-  return record([...noCall, turnEnded(run, turn, now), ...(next.type === 'record' ? next.events : [])]);
+  return record(noCall.concat(turnEnded(run, turn, now), next.type === 'record' ? next.events : []));
 }
 
 /** The input that is next while no run is open. What is queued waits for a run. */

@@ -31,7 +31,9 @@ interface TurnPlace {
 /** Runs a group of calls, so many at a time, and records each one's start before it runs and its end after. */
 export async function runTools(context: PerformContext, step: Extract<Step, { type: 'run_tools' }>): Promise<void> {
   const place: TurnPlace = { runId: runOf(context.state).runId, turnIndex: step.turnIndex };
-  const jobs = await checkedJobs(context, place, step.calls);
+  const checks = checkAll(context, step.calls);
+  // Most are checked at once: then nothing waits for them.
+  const jobs = checks.every(isFit) ? checks.map(jobOf) : await checkedJobs(context, place, checks);
   const running = new Map<string, { readonly call: CallState; readonly since: number }>();
   const stopReports = reportElapsed(context, place, running);
   const { toolExecution } = context.agent;
@@ -43,9 +45,16 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
     // A call that wasn't started when the run was interrupted never is: the plan answers it.
     if (context.interrupt.fired() !== null || starting.length === 0) return;
     const startedAt = context.clock.now();
-    await context.log.record(starting.flatMap((job) => startEvents(context, place, job, startedAt)));
+    const [only, another] = starting;
+    const isAlone = only !== undefined && another === undefined;
+    await context.log.record(
+      isAlone
+        ? startEvents(context, place, only, startedAt)
+        : starting.flatMap((job) => startEvents(context, place, job, startedAt)),
+    );
     if (starting.some(({ call }) => wantsBackground(context.agent.background, call))) await startPending(context);
-    await Promise.all(starting.map((job) => work(job, startedAt)));
+    if (isAlone) await work(only, startedAt);
+    else await Promise.all(starting.map((job) => work(job, startedAt)));
   };
   const work = async (job: ToolJob, startedAt: number): Promise<void> => {
     running.set(job.call.callId, { call: job.call, since: startedAt });
@@ -61,15 +70,35 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
   }
 }
 
-/** Checks all arguments first; calls that fail are answered together, and never start. */
-async function checkedJobs(context: PerformContext, place: TurnPlace, calls: readonly CallState[]): Promise<ToolJob[]> {
-  const jobs: ToolJob[] = [];
-  const rejected: DurableEventBody[] = [];
-  const checks = calls.flatMap((call) => {
+/** A call whose arguments are being checked: null when it was given up. */
+interface Check {
+  readonly call: CallState;
+  readonly tool: Tool;
+  readonly checked: ArgumentsOutcome | null | Promise<ArgumentsOutcome | null>;
+}
+
+interface FitCheck extends Check {
+  readonly checked: Extract<ArgumentsOutcome, { ok: true }>;
+}
+
+const isFit = (check: Check): check is FitCheck => !(check.checked instanceof Promise) && check.checked?.ok === true;
+
+const jobOf = ({ call, tool, checked }: FitCheck): ToolJob => ({ call, tool, args: checked.value });
+
+function checkAll(context: PerformContext, calls: readonly CallState[]): readonly Check[] {
+  const checks: Check[] = [];
+  for (const call of calls) {
     const tool = context.agent.tools.get(call.name);
     // A copy, for what a tool does to its arguments must not change the history.
-    return tool ? [{ call, tool, checked: checkInTime(context, tool, copyJson(call.arguments)) }] : [];
-  });
+    if (tool) checks.push({ call, tool, checked: checkInTime(context, tool, copyJson(call.arguments)) });
+  }
+  return checks;
+}
+
+/** Checks all arguments first; calls that fail are answered together, and never start. */
+async function checkedJobs(context: PerformContext, place: TurnPlace, checks: readonly Check[]): Promise<ToolJob[]> {
+  const jobs: ToolJob[] = [];
+  const rejected: DurableEventBody[] = [];
   for (const { call, tool, checked } of checks) {
     const outcome = checked instanceof Promise ? await checked : checked;
     // Interrupted: the plan answers the call.

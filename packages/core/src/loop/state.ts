@@ -268,14 +268,17 @@ export function initialState(sessionId: string): SessionState {
 }
 
 /** How a turn comes out, once all its calls have ended. */
-export function turnOutcome(turn: TurnState): TurnOutcome {
-  const results = turn.calls.flatMap(({ result }) => (result ? [result] : []));
-  return {
-    stopReason: turn.message?.stopReason ?? null,
-    hadCalls: results.length > 0,
-    hasText: finalText(turn.message) !== '',
-    succeeded: turn.calls.flatMap(({ callId, name, arguments: args, result }) =>
-      result?.isError === false ? [{ callId, toolName: name, arguments: args }] : [],
-    ),
-  };
+export function turnOutcome({ calls, message }: TurnState): TurnOutcome {
+  let hadCalls = false;
+  let succeeded: SucceededCall[] | null = null;
+  for (const { callId, name, arguments: args, result } of calls) {
+    if (!result) continue;
+    hadCalls = true;
+    if (result.isError) continue;
+    (succeeded ??= []).push({ callId, toolName: name, arguments: args });
+  }
+  const hasText = message?.content.some(({ type }) => type === 'text') === true && finalText(message) !== '';
+  return { stopReason: message?.stopReason ?? null, hadCalls, hasText, succeeded: succeeded ?? NONE_SUCCEEDED };
 }
+
+const NONE_SUCCEEDED: readonly SucceededCall[] = [];
