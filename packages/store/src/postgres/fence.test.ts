@@ -8,16 +8,21 @@ import { startPostgres, type PostgresServer } from '../test-support/postgres.ts'
 let server: PostgresServer;
 let url = '';
 let admin: postgres.Sql;
+let schema = '';
+let schemas = 0;
 const closing: (() => unknown)[] = [];
 
 beforeAll(async () => {
   server = await startPostgres();
-}, 120_000);
-afterAll(() => server.stop());
-beforeEach(async () => {
   url = await server.database();
   admin = postgres(url, { max: 2, onnotice: () => {} });
-  closing.push(() => admin.end());
+}, 120_000);
+afterAll(async () => {
+  await admin.end();
+  await server.stop();
+});
+beforeEach(() => {
+  schema = `case_${(schemas += 1)}`;
 });
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
@@ -25,7 +30,7 @@ afterEach(async () => {
 
 /** A process of its own, as far as the server can tell. */
 function open(): Journal {
-  const journal = postgresJournal({ connection: url, maxConnections: 3, processes });
+  const journal = postgresJournal({ connection: url, schema, maxConnections: 3, processes });
   closing.push(() => journal.close());
   return journal;
 }
@@ -50,16 +55,16 @@ const GATE = 42;
 /** Lets no drive write an event until it is opened: whoever tries has read all there is to read, and locked nothing. */
 async function closeGate(): Promise<() => Promise<void>> {
   await admin.unsafe(`
-    create function wait_at_gate() returns trigger language plpgsql as $$
+    create function ${schema}.wait_at_gate() returns trigger language plpgsql as $$
     begin perform pg_advisory_xact_lock_shared(${GATE}); return new; end $$;
-    create trigger gate before insert on treadle.events for each row when (new.claimed is null and new.posted is null)
-      execute function wait_at_gate()`);
+    create trigger gate before insert on ${schema}.events for each row when (new.claimed is null and new.posted is null)
+      execute function ${schema}.wait_at_gate()`);
   const holder = await admin.reserve();
   await holder`select pg_advisory_lock(${GATE})`;
   return async () => {
     await holder`select pg_advisory_unlock(${GATE})`;
     holder.release();
-    await admin.unsafe('drop trigger gate on treadle.events; drop function wait_at_gate');
+    await admin.unsafe(`drop trigger gate on ${schema}.events; drop function ${schema}.wait_at_gate`);
   };
 }
 
@@ -101,7 +106,7 @@ describe('an append that has found nothing against it, and has not yet written',
         const openGate = await closeGate();
         const writer = whose === 'another' ? open() : first;
         const late = outcomeOf(writer.append('s', claim.epoch, 2, events));
-        await untilWaiting('insert into "treadle".events');
+        await untilWaiting(`insert into "${schema}".events`);
         const taken = await second.claim('s', { id: 'b', label: 'b' });
         expect(taken.seq).toBe(2);
         await openGate();
@@ -119,7 +124,7 @@ describe('an append that has found nothing against it, and has not yet written',
     await first.append('s', claim.epoch, 1, [noted('early')]);
     const openGate = await closeGate();
     const late = outcomeOf(first.append('s', claim.epoch, 2, [noted('late')]));
-    await untilWaiting('insert into "treadle".events');
+    await untilWaiting(`insert into "${schema}".events`);
     await (await second.claim('s', { id: 'b', label: 'b' })).release();
     await openGate();
     expect(await late).toBe('fenced');
@@ -135,7 +140,7 @@ describe('an append that has found nothing against it, and has not yet written',
     await first.append('s', claim.epoch, 1, [noted('early')]);
     const openGate = await closeGate();
     const late = outcomeOf(first.append('s', claim.epoch, 2, [noted('late')]));
-    await untilWaiting('insert into "treadle".events');
+    await untilWaiting(`insert into "${schema}".events`);
     // Others have gone on after it, too: whatever place it writes to is taken.
     const taken = await second.claim('s', { id: 'b', label: 'b' });
     await taken.release();
@@ -155,7 +160,7 @@ describe('an append that has found nothing against it, and has not yet written',
     await first.append('s', claim.epoch, 1, [noted('early')]);
     const openGate = await closeGate();
     const late = first.append('s', claim.epoch, 2, [noted('late')]);
-    await untilWaiting('insert into "treadle".events');
+    await untilWaiting(`insert into "${schema}".events`);
     expect(await second.post('s', prompt('x'), 'posted', 3)).toEqual({ seq: 3, duplicate: false });
     await openGate();
     expect(await late).toEqual({ ok: false, seq: 3 });
@@ -171,7 +176,7 @@ describe('an append that has written, and is not yet committed', () => {
     const claim = await first.claim('s', { id: 'a', label: 'a' });
     await first.append('s', claim.epoch, 1, [noted('early')]);
     const holder = await admin.reserve();
-    await holder.unsafe('begin; lock table treadle.inputs in exclusive mode');
+    await holder.unsafe(`begin; lock table ${schema}.inputs in exclusive mode`);
     // An input's key is written in the same transaction, after the events.
     const late = outcomeOf(first.append('s', claim.epoch, 2, [posted('late')]));
     await untilWaiting('.inputs');
@@ -232,7 +237,7 @@ describe('the place that a claim keeps for its first event', () => {
     await journal.remove('s');
     await journal.remove('t');
     const rows = () => admin`
-      select session::int, seq::int, body is not null as "isThere" from treadle.events where session in (1, 2) order by 1, 2`;
+      select session::int, seq::int, body is not null as "isThere" from ${admin(schema)}.events where session in (1, 2) order by 1, 2`;
     const fence = (session: number, seq: number) => ({ session, seq, isThere: false });
     const event = (session: number, seq: number) => ({ session, seq, isThere: true });
     const [first, second] = [event(2, 1), event(2, 2)];
@@ -243,7 +248,7 @@ describe('the place that a claim keeps for its first event', () => {
       fence(2, 3),
       fence(2, 4),
     ]);
-    await admin`update treadle.fences set removed_at = removed_at - interval '25 hours'`;
+    await admin`update ${admin(schema)}.fences set removed_at = removed_at - interval '25 hours'`;
     await journal.remove('u');
     expect(await rows()).toEqual([first, second]);
     expect(await labels('f')).toEqual(['session_created', 'x', 'session_created']);
