@@ -69,6 +69,28 @@ interface Kept {
 /** Calls back when all that had come by now has been read: the rest of this round's events, and all of the next one's. */
 const afterReading = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
+/** Requests that are sent together at most: the first of more must not wait for all of them. With fewer, none waits. */
+const TOGETHER = 16;
+
+let waiting: (() => void)[] = [];
+
+const sendWaiting = (): void => {
+  const all = waiting;
+  waiting = [];
+  for (const send of all) send();
+};
+
+/**
+ * Sends at the end of this round of the event loop, with what else is to be sent by then. Where many runs go on at once,
+ * most of what a write costs is that it wakes whoever reads it: a server on this machine, or a proxy. One after the
+ * other, they wake it once; between the work for two of them it falls asleep again.
+ */
+const sendTogether = (send: () => void): void => {
+  if (waiting.length === 0) setImmediate(sendWaiting);
+  waiting.push(send);
+  if (waiting.length >= TOGETHER) sendWaiting();
+};
+
 const write = (socket: Net.Socket, bytes: readonly Uint8Array[]): void => {
   const [first] = bytes;
   if (first !== undefined && bytes.length === 1) return void socket.write(first);
@@ -82,6 +104,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const { clock } = options;
   let kept: Kept[] = [];
   let retired = false;
+  let opened = 0;
 
   const keep = (connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean => {
     const ms = keptMs === undefined ? Infinity : keptMs - KEPT_MARGIN_MS;
@@ -98,7 +121,17 @@ export function createConnections(options: ConnectionsOptions): Connections {
     if (at >= 0) kept.splice(at, 1);
   };
 
-  const open = (): Connection => createConnection(options, { keep, forget });
+  const closed = (): void => {
+    opened -= 1;
+  };
+
+  const manyAreBusy = (): boolean => opened - kept.length > TOGETHER;
+
+  const open = (): Connection => {
+    const connection = createConnection(options, { keep, forget, closed, manyAreBusy });
+    opened += 1;
+    return connection;
+  };
 
   return {
     open,
@@ -128,6 +161,10 @@ interface Keeper {
   keep(connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean;
   /** It was closed while it waited. */
   forget(connection: Connection): void;
+  /** It is no more. */
+  closed(): void;
+  /** Whether so many requests are under way that they are sent together. */
+  manyAreBusy(): boolean;
 }
 
 const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: Keeper): Connection => {
@@ -196,11 +233,14 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
       head = undefined;
       sent = false;
       if (!ready) return;
-      if (!doubtful) return start(exchange);
-      doubtful = false;
-      afterReading(() => {
+      const sendIt = (): void => {
         if (current === exchange) start(exchange);
-      });
+      };
+      if (doubtful) {
+        doubtful = false;
+        afterReading(sendIt);
+      } else if (keeper.manyAreBusy()) sendTogether(sendIt);
+      else start(exchange);
     },
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
@@ -230,6 +270,9 @@ const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: K
     fail(transportError('ECONNRESET', `The connection was closed ${where}.`));
   });
   socket.on('error', fail);
-  socket.on('close', () => fail(transportError('ECONNRESET', 'The connection was closed before it answered.')));
+  socket.on('close', () => {
+    keeper.closed();
+    fail(transportError('ECONNRESET', 'The connection was closed before it answered.'));
+  });
   return connection;
 };

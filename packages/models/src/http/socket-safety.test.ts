@@ -181,6 +181,23 @@ describe('a thousand requests', () => {
     while (server.open() > 1024) await new Promise((resolve) => setImmediate(resolve));
     expect([server.connections(), server.open()]).toEqual([1100, 1024]);
   });
+
+  it('at once on kept connections are all answered, but for those that are aborted before they are sent', async () => {
+    await using server = await answering(`${OK}\r\nok`);
+    const http = nodeHttp({ env: {} });
+    const askAll = (signals: readonly AbortSignal[]): Promise<string>[] =>
+      signals.map((signal) => ask(http, server.url, { signal }));
+    const never = Array.from({ length: 100 }, () => new AbortController().signal);
+    await Promise.all(askAll(never));
+    const control = new AbortController();
+    const replies = askAll(never.map((signal, index) => (index % 10 === 5 ? control.signal : signal)));
+    control.abort();
+    const outcomes = await Promise.allSettled(replies);
+    expect(outcomes.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual(
+      Array.from({ length: 10 }, (_, index) => 10 * index + 5),
+    );
+    expect(server.connections()).toBe(100);
+  });
 });
 
 describe('an abort', () => {
