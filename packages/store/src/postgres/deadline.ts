@@ -84,17 +84,20 @@ interface Waiting {
 function answered<Value>(deadline: Deadline, work: () => PromiseLike<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const cancel = deadline.begin(reject);
-    work().then(
-      (value) => {
+    const failed = (error: unknown): void => {
+      cancel();
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- it is passed on as it is.
+      reject(error);
+    };
+    try {
+      work().then((value) => {
         cancel();
         resolve(value);
-      },
-      (error: unknown) => {
-        cancel();
-        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- it is passed on as it is.
-        reject(error);
-      },
-    );
+      }, failed);
+    } catch (thrown) {
+      // What could not even be asked must not be waited for: at its deadline connections would be given up.
+      failed(thrown);
+    }
   });
 }
 
