@@ -39,13 +39,13 @@ export function packEvents(kept: KeptEvents): void {
   kept.tail = [];
 }
 
-/** Forgets the events from index `length` on. */
+/** Forgets the events from index `length` on. The lists of events that were there stay as they are. */
 export function cutEvents(kept: KeptEvents, length: number): void {
   if (length < kept.packed) {
     kept.tail = Array.from(eventsOf(kept, 0, length));
     kept.stretches = NONE;
     kept.packed = 0;
-  } else kept.tail.length = Math.min(kept.tail.length, length - kept.packed);
+  } else kept.tail = kept.tail.slice(0, length - kept.packed);
 }
 
 /** The events from index `from` to before `to`, as an iterator that finds them wherever they are by then. */

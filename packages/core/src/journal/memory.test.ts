@@ -44,6 +44,22 @@ describe('memoryJournal', () => {
     expect(written?.type === 'decision_made' && written.decision).toBe(decision);
   });
 
+  it('gives back what a session had that rested, and all it was forked from, after they were removed', async () => {
+    const journal = memoryJournal();
+    const first = (sessionId: string) => ({ type: 'session_created', at: 1, eventVersion: 1, sessionId }) as const;
+    await journal.create('parent', first('parent'));
+    for (const key of ['a', 'b']) await journal.post('parent', { type: 'cancel' }, key, 1);
+    await journal.create('fork', first('fork'), { sessionId: 'parent', seq: 2 });
+    const recall = journal.rest?.('fork');
+    const seqs = () => Array.from(recall?.() ?? [], ({ seq }) => seq);
+    expect(seqs()).toEqual([1, 2, 3]);
+    await journal.post('fork', { type: 'cancel' }, 'c', 1);
+    expect(seqs()).toEqual([1, 2, 3, 4]);
+    await journal.remove('fork');
+    await journal.remove('parent');
+    expect(seqs()).toEqual([1, 2, 3]);
+  });
+
   it('drops the events of a removed session that no fork reads', async () => {
     const journal = memoryJournal();
     const first = (sessionId: string) => ({ type: 'session_created', at: 1, eventVersion: 1, sessionId }) as const;

@@ -35,8 +35,7 @@ interface Log {
   /** Where inputs were posted, by key; null before the first. */
   keys: Map<string, number> | null;
   snapshots: Map<number, string> | null;
-  /** True when a session counts on it to give back its events, whatever becomes of the journal. */
-  isHeld: boolean;
+  isRemoved: boolean;
 }
 
 const seqOf = (log: Log): number => log.base + countOf(log.own);
@@ -89,9 +88,8 @@ function partsFrom(log: Log, from: number): Part[] {
   return parts.reverse();
 }
 
-/** Events `from` to the end, one at each call, then undefined. */
-function eventsFrom(log: Log, from: number): () => DurableEvent | undefined {
-  const parts = partsFrom(log, from);
+/** The events of the parts, one at each call, then undefined. */
+function eventsIn(parts: readonly Part[]): () => DurableEvent | undefined {
   let index = -1;
   let left = 0;
   let next = (): DurableEvent | undefined => undefined;
@@ -112,7 +110,7 @@ function readEvents(find: () => Log, from: number): AsyncIterator<DurableEvent> 
   return {
     // Async, so that an unknown session rejects instead of throwing.
     async next() {
-      next ??= eventsFrom(find(), Math.max(1, from));
+      next ??= eventsIn(partsFrom(find(), Math.max(1, from)));
       const event = next();
       return event ? { done: false, value: event } : { done: true, value: undefined };
     },
@@ -123,10 +121,14 @@ function readEvents(find: () => Log, from: number): AsyncIterator<DurableEvent> 
   };
 }
 
-/** Everything the log has, at once. */
-function* everythingOf(log: Log): Generator<DurableEvent, undefined> {
-  const next = eventsFrom(log, 1);
-  for (let event = next(); event; event = next()) yield event;
+/** What gives back all of a log, also when it was removed: then as it is now. */
+function recallOf(log: Log): () => Iterable<DurableEvent> {
+  // What is cut off a removed log, and off those it was forked from, is replaced and not changed.
+  const now = partsFrom(log, 1).map(({ own, from, to }): Part => ({ own: { ...own }, from, to }));
+  return function* () {
+    const next = eventsIn(log.isRemoved ? now : partsFrom(log, 1));
+    for (let event = next(); event; event = next()) yield event;
+  };
 }
 
 function keepSnapshot(log: Log, { seq, text }: Snapshot): void {
@@ -236,7 +238,7 @@ function addLog(
     holder: undefined,
     keys: null,
     snapshots: null,
-    isHeld: false,
+    isRemoved: false,
   };
   log.lastAppended = addEvent(log, first).seq;
   logs.set(sessionId, log);
@@ -274,8 +276,7 @@ function write(log: Log, epoch: number, expectedSeq: number, bodies: readonly Du
 function drop({ logs }: Store, log: Log): void {
   if (log.holder) throw journalErrors.busy(log.sessionId, log.holder);
   logs.delete(log.sessionId);
-  // Whoever holds it may still ask for all of it.
-  if (log.isHeld) return;
+  log.isRemoved = true;
   const lastUsed = lastUsedByForks(log, logs.values());
   cutEvents(log.own, Math.max(0, lastUsed - log.base));
   for (const seq of log.snapshots?.keys() ?? []) if (seq > lastUsed) log.snapshots?.delete(seq);
@@ -357,9 +358,8 @@ export function memoryJournal(): Journal {
     },
     rest(sessionId) {
       const log = find(store, sessionId);
-      log.isHeld = true;
       packEvents(log.own);
-      return () => everythingOf(log);
+      return recallOf(log);
     },
     async close() {
       store.closed = true;

@@ -18,7 +18,7 @@ export interface PostgresConnection {
   /** Milliseconds after which the server ends a statement, for a connection made from a URL. Default 30,000. */
   readonly statementTimeoutMs?: number;
   /**
-   * Milliseconds for which a server may leave a statement unanswered. Then its connection is given up and replaced (a
+   * Milliseconds for which a server may leave a statement unanswered, and up to a quarter of them more. Then its connection is given up and replaced (a
    * connection of your own client is yours), and the error is `journal_timeout`. Default: `statementTimeoutMs` and 5,000 more.
    */
   readonly answerTimeoutMs?: number;

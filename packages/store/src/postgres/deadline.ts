@@ -22,63 +22,57 @@ export interface Deadlines extends Deadline {
  * been silent for half of it are destroyed: whichever the statement was on, it and those like it are replaced.
  */
 export function deadlinesOf(clock: Clock, ms: number, sockets: Sockets): Deadlines {
-  // The one that has waited longest is the first.
   const waiting = new Set<Waiting>();
-  /** A timer for each statement would cost each of them more than waiting does: there is one for all, which looks again. */
-  let isTimed = false;
+  /** A timer for each statement would cost each of them more than waiting does: one ticks for all that wait. */
+  let isTicking = false;
 
-  function look(): void {
-    isTimed = false;
-    const now = clock.now();
+  function tick(): void {
+    isTicking = false;
     for (const one of waiting) {
-      const left = (one.received ? ms : ms / 2) - (now - one.since);
-      if (left > 0) {
-        // The others have come later; but they may be at half of their time when this one is past it.
-        if (one.received) continue;
-        break;
-      }
-      if (one.received) giveUp(one, one.received);
-      else one.received = sockets.received();
+      one.ticks -= 1;
+      if (one.ticks === TICKS / 2) one.received = sockets.received();
+      else if (one.ticks === 0) giveUp(one);
     }
-    time(now);
+    if (waiting.size > 0) wait();
   }
 
-  function giveUp(one: Waiting, received: ReadonlyMap<Socket, number>): void {
-    sockets.giveUp(received);
+  function giveUp(one: Waiting): void {
+    sockets.giveUp(one.received);
     waiting.delete(one);
     const message = `The Postgres server has not answered for ${ms} ms. Whether it has done what it was asked for is unknown.`;
     one.expired(new TreadleError('journal_timeout', message));
   }
 
-  /** Looks when the next of them is due. Whoever waits for an answer has a connection open, which keeps the process alive. */
-  function time(now: number): void {
-    if (isTimed) return;
-    let least = Number.POSITIVE_INFINITY;
-    for (const { since, received } of waiting) {
-      least = Math.min(least, since + (received ? ms : ms / 2) - now);
-      if (!received) break;
-    }
-    if (least === Number.POSITIVE_INFINITY) return;
-    isTimed = true;
-    clock.after(Math.max(0, least), look, { background: true });
+  /** Ticks are counted, and no time is read: a machine that has slept, or whose clock was set, gives up on nobody for it. */
+  function wait(): void {
+    isTicking = true;
+    // Whoever waits for an answer has a connection open, which keeps the process alive.
+    clock.after(ms / TICKS, tick, { background: true });
   }
 
   return {
     isWaiting: () => waiting.size > 0,
     begin(expired) {
-      const one: Waiting = { since: clock.now(), expired, received: undefined };
+      // The first tick of one that comes between two is too early.
+      const one: Waiting = { ticks: isTicking ? TICKS + 1 : TICKS, expired, received: NOTHING };
       waiting.add(one);
-      if (!isTimed) time(one.since);
+      if (!isTicking) wait();
       return () => void waiting.delete(one);
     },
   };
 }
 
+/** In how many parts the time of a statement is measured: it has up to one more of them. */
+const TICKS = 4;
+
+const NOTHING: ReadonlyMap<Socket, number> = new Map();
+
 interface Waiting {
-  readonly since: number;
+  /** How many are to come before its time is over. */
+  ticks: number;
   readonly expired: (error: TreadleError) => void;
   /** What each connection had received at half of its time. */
-  received: ReadonlyMap<Socket, number> | undefined;
+  received: ReadonlyMap<Socket, number>;
 }
 
 function answered<Value>(deadline: Deadline, work: () => PromiseLike<Value>): Promise<Value> {

@@ -60,6 +60,11 @@ function heldClock(): HeldClock {
   };
 }
 
+/** Time is measured in quarters, and the first may have begun already. */
+function expire(pass: HeldClock['pass']): void {
+  for (let quarter = 0; quarter < 5; quarter++) pass(ANSWER_MS / 4);
+}
+
 interface Opened {
   readonly schema: string;
   readonly proxy: Proxy;
@@ -89,10 +94,7 @@ async function open(options: Partial<PostgresJournalOptions> = {}): Promise<Open
     schema,
     proxy,
     journal,
-    expire() {
-      pass(ANSWER_MS / 2);
-      pass(ANSWER_MS / 2);
-    },
+    expire: () => expire(pass),
     look,
   };
 }
@@ -210,8 +212,7 @@ describe('a client of your own', () => {
     const swallowed = proxy.swallowAfter('to the server', 0);
     const listed = journal.list().catch((error: unknown) => error);
     await swallowed;
-    pass(ANSWER_MS / 2);
-    pass(ANSWER_MS / 2);
+    expire(pass);
     expect(await listed).toMatchObject({ code: 'journal_timeout' });
   });
 });

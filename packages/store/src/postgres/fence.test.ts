@@ -298,3 +298,24 @@ describe('sessions that are held', () => {
     ]);
   });
 });
+
+it('a session that is removed while it is read is not there any more, and nothing is damaged', async () => {
+  const [reader, remover] = [open(), open()];
+  await reader.create('s', created('s'));
+  const claim = await reader.claim('s', { id: 'a', label: 'A' });
+  // More than are read at once.
+  await reader.append(
+    's',
+    claim.epoch,
+    claim.seq,
+    Array.from({ length: 700 }, (_, index) => noted(`task ${index}`)),
+  );
+  await claim.release();
+  const events = reader.read('s', 1)[Symbol.asyncIterator]();
+  expect((await events.next()).done).toBe(false);
+  await remover.remove('s');
+  const readOn = async (): Promise<void> => {
+    while ((await events.next()).done !== true);
+  };
+  await expect(readOn()).rejects.toMatchObject({ code: 'session_not_found' });
+});

@@ -50,7 +50,7 @@ export async function* readEvents(
     while (part.next <= part.last) {
       const rows = await sql<{ seq: string; body: string }[]>`
         select seq, body from ${sql(schema)}.events
-        where session = ${part.session} and seq between ${part.next} and ${part.last}
+        where session = ${part.session} and seq between ${part.next} and ${part.last} and claimed is null
         order by seq limit ${BATCH_ROWS}`;
       if (rows.length === 0 || rows.some(({ seq }, index) => Number(seq) !== part.next + index)) {
         // Removed while it was read, or damaged.
