@@ -63,10 +63,13 @@ export function readerOf(kept: KeptEvents, from: number): () => DurableEvent | u
   let at = from;
   let open: readonly DurableEvent[] = [];
   let openFrom = 0;
+  /** The place of the next stretch: they are looked through once, for a session that often rests has many short ones. */
+  let place = -1;
   return () => {
     if (at >= kept.packed) return kept.tail[at++ - kept.packed];
     if (at < openFrom || at >= openFrom + open.length) {
-      const stretch = kept.stretches.findLast((other) => other.from <= at);
+      if (place < 0) place = kept.stretches.findLastIndex((other) => other.from <= at);
+      const stretch = kept.stretches[place++];
       if (stretch === undefined) return undefined;
       const { events } = stretch;
       openFrom = stretch.from;

@@ -2,18 +2,11 @@ import type { Socket } from 'node:net';
 import type { HttpRequest, HttpResponse } from '@treadle/core';
 import { testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { post } from '../test-support/requests.ts';
 import { serveBytes, type TestServer } from '../test-support/servers.ts';
 import { nodeHttp, type NodeHttpOptions } from './node-http.ts';
 
 const httpWith = (options: NodeHttpOptions = {}) => nodeHttp({ env: {}, ...options });
-const post = (url: string, fields: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: 'POST',
-  url,
-  headers: {},
-  body: '{}',
-  ...fields,
-});
-
 async function textOf({ body }: HttpResponse): Promise<string> {
   let text = '';
   for await (const chunk of body) text += Buffer.from(chunk).toString();

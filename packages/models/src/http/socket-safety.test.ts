@@ -5,18 +5,11 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
 import { testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { post } from '../test-support/requests.ts';
 import { serve, serveBytes, type TestServer } from '../test-support/servers.ts';
 import { nodeHttp } from './node-http.ts';
 
 // What must hold when a server, a network or a caller is at odds with us.
-
-const post = (url: string, fields: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: 'POST',
-  url,
-  headers: {},
-  body: '{}',
-  ...fields,
-});
 
 async function textOf({ body }: HttpResponse): Promise<string> {
   const chunks: Uint8Array[] = [];

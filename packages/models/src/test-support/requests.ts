@@ -1,0 +1,10 @@
+import type { HttpRequest } from '@treadle/core';
+
+/** A request as tests of transports send it. */
+export const post = (url: string, fields: Partial<HttpRequest> = {}): HttpRequest => ({
+  method: 'POST',
+  url,
+  headers: {},
+  body: '{}',
+  ...fields,
+});
