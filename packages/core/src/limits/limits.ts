@@ -93,14 +93,15 @@ export function limitWarnings(
   limits: Limits,
   warned: readonly LimitName[],
 ): { readonly limit: LimitName; readonly text: string }[] {
-  return LIMIT_NAMES.flatMap((limit) => {
+  const all: { readonly limit: LimitName; readonly text: string }[] = [];
+  for (const limit of LIMIT_NAMES) {
     const most = limits[LIMITS[limit].most];
-    if (!(used[limit] >= limits.warnAt * most) || used[limit] >= most || warned.includes(limit)) return [];
+    if (!(used[limit] >= limits.warnAt * most) || used[limit] >= most || warned.includes(limit)) continue;
     const { words } = LIMITS[limit];
-    return [
-      { limit, text: `[The ${words} is near: ${amount(limit, used[limit], most)} used. Finish what matters most.]` },
-    ];
-  });
+    const text = `[The ${words} is near: ${amount(limit, used[limit], most)} used. Finish what matters most.]`;
+    all.push({ limit, text });
+  }
+  return all;
 }
 
 /** @throws TreadleError `invalid_definition` for a limit that makes no sense. */

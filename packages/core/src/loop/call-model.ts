@@ -1,3 +1,4 @@
+import type { Draft } from '../draft.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import type { BlobKeeper } from '../blobs/keeper.ts';
 import { eventsMovedOut } from '../blobs/move-out.ts';
@@ -44,7 +45,8 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
     context.setOpenMessage(null);
     const outcome = outcomeEvents(context, { step, model, open, facts }, ending);
     const events = context.blobs ? await kept(context, context.blobs, outcome) : outcome;
-    await context.log.record([...events, ...settlement(context, model, open, ending)]);
+    const settled = settlement(context, model, open, ending);
+    await context.log.record(settled.length === 0 ? events : [...events, ...settled]);
   } finally {
     forget();
     context.setOpenMessage(null);
@@ -68,10 +70,12 @@ function settlement(
   model: Model,
   open: OpenMessage,
   ending: Ending,
-): DurableEventBody[] {
-  if (!state.run?.limits.reservation) return [];
+): readonly DurableEventBody[] {
+  if (!state.run?.limits.reservation) return NOTHING;
   return settleCall(state, model, agent.budget.unknownPrice, spendingOf(open, ending), clock.now());
 }
+
+const NOTHING: readonly DurableEventBody[] = [];
 
 function spendingOf(open: OpenMessage, ending: Ending): Spending {
   if (ending.type === 'finished') return { type: 'reported', usage: ending.finish.usage };
@@ -182,7 +186,7 @@ function messageAdded(
 ): DurableEventBody {
   const { runId, messageId } = open.place;
   const containerId = rest.containerId ?? facts.containerId;
-  const message: AssistantMessage = {
+  const message: Draft<AssistantMessage> = {
     role: 'assistant',
     id: messageId,
     at,
@@ -192,12 +196,12 @@ function messageAdded(
     stopReason: rest.stopReason,
     usage: rest.usage,
     cost: priceOf(model, rest.usage),
-    ...(rest.rawStopReason === undefined ? {} : { rawStopReason: rest.rawStopReason }),
-    ...(rest.errorMessage === undefined ? {} : { errorMessage: rest.errorMessage }),
-    ...(containerId === null ? {} : { containerId }),
-    ...(facts.responseId === null ? {} : { responseId: facts.responseId }),
-    ...(rest.unknownTypes === undefined ? {} : { unknownTypes: rest.unknownTypes }),
   };
+  if (rest.rawStopReason !== undefined) message.rawStopReason = rest.rawStopReason;
+  if (rest.errorMessage !== undefined) message.errorMessage = rest.errorMessage;
+  if (containerId !== null) message.containerId = containerId;
+  if (facts.responseId !== null) message.responseId = facts.responseId;
+  if (rest.unknownTypes !== undefined) message.unknownTypes = rest.unknownTypes;
   return { type: 'message_added', at, runId, inView, message };
 }
 

@@ -10,6 +10,7 @@ import type { Interrupt } from './interrupt.ts';
 import type { DriveLog } from './log.ts';
 import type { OpenMessage } from './open-message.ts';
 import type { RunState, SessionState } from './state.ts';
+import type { ToolProgress } from './tool-progress.ts';
 
 /** What performing a step may use: the ports, the log and the state of the drive. */
 export interface PerformContext {
@@ -34,6 +35,8 @@ export interface PerformContext {
   readonly tasks: TaskDesk | null;
   /** Runs the sub-agents that calls start. */
   readonly children: ChildRunner;
+  /** Says how long calls have been running. */
+  readonly toolProgress: ToolProgress;
   /** The session's blobs; null where it keeps none. */
   readonly blobs: BlobKeeper | null;
   /** See `ToolContext`. */

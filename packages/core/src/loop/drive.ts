@@ -31,6 +31,7 @@ import { reviveTasks, startTasks, stopTasks } from './run-tasks.ts';
 import { waitsForTasks } from './plan-tasks.ts';
 import type { ChildRunner } from '../subagents/child.ts';
 import type { SessionState } from './state.ts';
+import { createToolProgress } from './tool-progress.ts';
 
 /** Input that is still arriving: while it is open, a run that would end waits for what comes. */
 export interface OpenInput {
@@ -167,6 +168,7 @@ function contextOf(
     readHistory,
     ledgerHeard,
     children: options.children,
+    toolProgress: createToolProgress({ agent: options.agent, clock, emit, observed, state }),
     blobs,
   };
 }
@@ -213,6 +215,7 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
     }
   } finally {
     stopDeadline();
+    context.toolProgress.close();
   }
 }
 

@@ -1,5 +1,6 @@
+import type { Draft } from '../draft.ts';
 import type { LiveEvent } from '../events/events.ts';
-import type { AssistantContent } from '../messages/content.ts';
+import type { AssistantContent, ToolCallBlock } from '../messages/content.ts';
 import type { ModelBlock, ModelEvent, ModelToolCall, StopReason } from '../model/model.ts';
 import { createPartialJson, type PartialJson } from '../model/partial-json.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -47,40 +48,52 @@ export interface OpenMessage {
   hasText(): boolean;
 }
 
-/** What has come of a message by now. */
-interface Progress {
+export const openMessage = (place: MessagePlace, ids: Ids): OpenMessage => new Progress(place, ids);
+
+/** What has come of a message by now. A class, because a thousand may be open at once: its functions are made once. */
+class Progress implements OpenMessage {
   readonly place: MessagePlace;
   readonly ids: Ids;
   /** In the order in which they came. */
-  blocks: readonly OpenBlock[];
+  blocks: readonly OpenBlock[] = NONE;
   /** Most deltas are of the same block as the one before. */
-  latest: OpenBlock | null;
-  begun: boolean;
-  restarts: number;
-}
+  latest: OpenBlock | null = null;
+  begun = false;
+  restarts = 0;
 
-export function openMessage(place: MessagePlace, ids: Ids): OpenMessage {
-  const progress: Progress = { place, ids, blocks: NONE, latest: null, begun: false, restarts: 0 };
-  return {
-    place,
-    hasBegun: () => progress.begun,
-    hasText: () => progress.blocks.some(({ kind, text }) => kind === 'text' && text !== ''),
-    take: (event, observed) => take(progress, event, observed),
-    restart() {
-      const seen = progress.blocks.length > 0;
-      if (seen) progress.restarts += 1;
-      progress.blocks = NONE;
-      progress.latest = null;
-      return seen;
-    },
-    started: () => started(progress),
-    replay() {
-      const shown = ordered(progress).filter(({ text }) => text !== '');
-      return [started(progress), ...shown.map((open) => snapshot(open, place))];
-    },
-    finished: (stopReason) => contentOf(progress, (open) => finishedBlock(open, stopReason)),
-    salvaged: (withThinking) => contentOf(progress, (open) => salvagedBlock(open, withThinking)),
-  };
+  constructor(place: MessagePlace, ids: Ids) {
+    this.place = place;
+    this.ids = ids;
+  }
+  hasBegun(): boolean {
+    return this.begun;
+  }
+  hasText(): boolean {
+    return this.blocks.some(({ kind, text }) => kind === 'text' && text !== '');
+  }
+  take(event: ModelEvent, observed: boolean): Delta | null {
+    return take(this, event, observed);
+  }
+  restart(): boolean {
+    const seen = this.blocks.length > 0;
+    if (seen) this.restarts += 1;
+    this.blocks = NONE;
+    this.latest = null;
+    return seen;
+  }
+  started(): LiveEvent {
+    return started(this);
+  }
+  replay(): LiveEvent[] {
+    const shown = ordered(this).filter(({ text }) => text !== '');
+    return [started(this), ...shown.map((open) => snapshot(open, this.place))];
+  }
+  finished(stopReason: StopReason): AssistantContent[] {
+    return contentOf(this, (open) => finishedBlock(open, stopReason));
+  }
+  salvaged(withThinking: boolean): AssistantContent[] {
+    return contentOf(this, (open) => salvagedBlock(open, withThinking));
+  }
 }
 
 const NONE: readonly OpenBlock[] = [];
@@ -124,7 +137,7 @@ function blockAt(
   if (!found) {
     const call = kind === 'tool_arguments' ? { name, callId: ids.create('call'), providerCallId } : null;
     found = { index, kind, text: '', call, partial: null, final: null };
-    progress.blocks = [...blocks, found];
+    progress.blocks = blocks.length === 0 ? [found] : [...blocks, found];
   }
   progress.latest = found;
   return found;
@@ -176,11 +189,13 @@ function grow(progress: Progress, open: OpenBlock, text: string, observed: boole
   return delta(progress.place, open, text, offset);
 }
 
-const started = ({ place, restarts }: Progress): LiveEvent => ({
-  type: 'message_started',
-  ...place,
-  ...(restarts > 0 ? { restart: restarts } : {}),
-});
+// Made for every call of a model: written out, as a delta is.
+function started({ place, restarts }: Progress): LiveEvent {
+  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
+  const type = 'message_started';
+  if (restarts === 0) return { type, afterSeq, runId, turnIndex, messageId, attempt };
+  return { type, afterSeq, runId, turnIndex, messageId, attempt, restart: restarts };
+}
 
 const ordered = ({ blocks }: Progress): readonly OpenBlock[] =>
   blocks.length < 2 ? blocks : blocks.toSorted((a, b) => a.index - b.index);
@@ -208,16 +223,20 @@ function finishedBlock(open: OpenBlock, stopReason: StopReason): AssistantConten
   if (final.type === 'text' && final.text === '' && !final.citations && !final.opaque) return [];
   if (final.type !== 'tool_call') return [final];
   const cut = stopReason === 'length' || stopReason === 'refusal' || stopReason === 'content_filter';
-  return [
-    {
-      type: 'tool_call',
-      callId: call?.callId ?? '',
-      ...(final.providerCallId === '' ? {} : { providerCallId: final.providerCallId }),
-      name: final.name,
-      ...(final.problem === undefined ? parseArguments(final.argumentsText, cut) : unreadable(final)),
-      ...(final.opaque === undefined ? {} : { opaque: final.opaque }),
-    },
-  ];
+  const parsed = final.problem === undefined ? parseArguments(final.argumentsText, cut) : unreadable(final);
+  const type = 'tool_call';
+  const callId = call?.callId ?? '';
+  const { name, providerCallId } = final;
+  const { arguments: args, argumentsText, problem, problemMessage } = parsed;
+  const block: Draft<ToolCallBlock> =
+    providerCallId === ''
+      ? { type, callId, name, arguments: args }
+      : { type, callId, providerCallId, name, arguments: args };
+  if (argumentsText !== undefined) block.argumentsText = argumentsText;
+  if (problem !== undefined) block.problem = problem;
+  if (problemMessage !== undefined) block.problemMessage = problemMessage;
+  if (final.opaque !== undefined) block.opaque = final.opaque;
+  return [block];
 }
 
 /** What the model's own reader could not make sense of is kept as it was written. */

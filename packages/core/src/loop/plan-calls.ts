@@ -27,7 +27,8 @@ export function planCalls(state: SessionState, run: RunState, turn: TurnState, a
   if (tooMany.length > 0) return { type: 'record', events: tooMany };
   const tooDeep = refuseChildren(run, turn, agent, now);
   if (tooDeep.length > 0) return { type: 'record', events: tooDeep };
-  const runnable = notHeldBack(turn.calls, agent).filter((call) => mayRun(state, agent, call, now));
+  const runnable: CallState[] = [];
+  for (const call of notHeldBack(turn.calls, agent)) if (mayRun(state, agent, call, now)) runnable.push(call);
   if (runnable.length > 0) {
     const calls = withinLimit(nextGroup(runnable, agent), run, agent);
     return gateCalls({ state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls };

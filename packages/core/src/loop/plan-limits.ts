@@ -18,8 +18,10 @@ export function limitBefore({ run, agent, now, last }: BetweenTurns): LimitHit |
 
 /** Whether the run's time is up: then nobody is asked about its end, for nobody would be given the time to answer. */
 export const timeIsUp = ({ run, agent, now }: BetweenTurns): LimitHit | null =>
-  reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);
+  reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
 
+/** The one limit that is looked at inside a turn. */
+export const ONLY_TIME: readonly LimitName[] = ['time'];
 const BETWEEN_TURNS: readonly LimitName[] = ['time', 'turns', 'tokens'];
 const BETWEEN_CALLS: readonly LimitName[] = ['time', 'turns', 'tool_turns', 'tokens'];
 
@@ -42,7 +44,7 @@ function notice(
 }
 
 /** What the model is told of limits that come near: with its next turn, each once. */
-export function warnings({ run, agent, now }: BetweenTurns): DurableEventBody[] {
+export function warnings({ run, agent, now }: BetweenTurns): readonly DurableEventBody[] {
   return limitWarnings(usedBy(run, now), limitsOf(run, agent), run.limits.warned).map(({ limit, text }) =>
     notice(run, now, `warning.${limit}`, 'reminder', { type: 'limit_warning', limit }, text),
   );

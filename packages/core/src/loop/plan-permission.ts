@@ -12,8 +12,10 @@ const keyOf = (callId: string): string => `permission:${callId}`;
 
 /** What permissions say to calls that are about to start; null when they may. Calls of tools that nothing restrains pass. */
 export function permissionGate({ state, run, turn, agent, now }: CallGate, calls: readonly CallState[]): Step | null {
-  const asked = calls.filter((call) => call.status === 'requested' && needsDecision(state, agent, call));
-  if (asked.length === 0) return null;
+  const isAskedAbout = (call: CallState): boolean => call.status === 'requested' && needsDecision(state, agent, call);
+  // Most calls need nobody's word.
+  if (!calls.some(isAskedAbout)) return null;
+  const asked = calls.filter(isAskedAbout);
   const open = asked.filter(({ callId }) => !state.decisions.has(keyOf(callId)));
   if (open.length > 0) {
     const place = { runId: run.runId, turnIndex: turn.index };

@@ -92,8 +92,8 @@ export function inputMessage(
 }
 
 /** What hooks want the model to know, as messages: before its next call. */
-export function deliverNotes(state: SessionState, runId: string, at: number): DurableEventBody[] {
-  return state.notes.map(({ id, text }) => ({
+export function deliverNotes({ notes }: SessionState, runId: string, at: number): readonly DurableEventBody[] {
+  return notes.map(({ id, text }) => ({
     type: 'message_added',
     at,
     runId,

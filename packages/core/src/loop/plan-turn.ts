@@ -1,3 +1,4 @@
+import type { Draft } from '../draft.ts';
 import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import type { LimitHit } from '../limits/limits.ts';
@@ -72,8 +73,6 @@ const hasThoughts = ({ lastMessage }: RunState): boolean =>
 export const lacksCall = ({ hadCalls, stopReason }: Pick<TurnOutcome, 'hadCalls' | 'stopReason'>): boolean =>
   !hadCalls && (stopReason === 'stop' || stopReason === 'tool_use' || stopReason === 'other');
 
-const NOTHING: readonly DurableEventBody[] = [];
-
 const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
 
 /** The run would end here; what stands at its end may ask, or keep it going. */
@@ -93,7 +92,7 @@ function finish(between: BetweenTurns, end: DurableEventBody): Step {
 
 /** The next turn with its messages, unless a limit or a gate is in the way. */
 function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[]): Step {
-  const { state, run, agent, now, last } = between;
+  const { state, run, now, last } = between;
   const prompt = promptMessages(state, run, now);
   const hit = limitBefore(between);
   if (hit) {
@@ -107,19 +106,29 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
     gateTurn(between, prompt) ??
     askTurnContext(between) ??
     askRouting(between) ??
-    record(
-      // Most of it is empty in most turns: `concat` makes a list of just what there is.
-      NOTHING.concat(
-        run.turns === 0 ? runContext(state, agent, run, now) : NOTHING,
-        turnStarted(agent.routing ? { ...run, modelIndex: routedModel(between) } : run, run.turns, now),
-        turnContext(between),
-        prompt,
-        warnings(between),
-        withWarnings(state.decisions, messages),
-        deliverNotes(state, run.runId, now),
-      ),
-    )
+    beginTurn(between, prompt, messages)
   );
+}
+
+function beginTurn(
+  between: BetweenTurns,
+  prompt: readonly DurableEventBody[],
+  messages: readonly DurableEventBody[],
+): Step {
+  const { state, run, agent, now } = between;
+  const events = run.turns === 0 ? runContext(state, agent, run, now) : [];
+  events.push(turnStarted(agent.routing ? { ...run, modelIndex: routedModel(between) } : run, run.turns, now));
+  addAll(events, turnContext(between));
+  addAll(events, prompt);
+  addAll(events, warnings(between));
+  addAll(events, withWarnings(state.decisions, messages));
+  addAll(events, deliverNotes(state, run.runId, now));
+  return record(events);
+}
+
+/** Most of these are empty in most turns, where spreading or joining them costs as much as if they weren't. */
+function addAll(events: DurableEventBody[], more: readonly DurableEventBody[]): void {
+  for (const event of more) events.push(event);
 }
 
 /** What stands before every turn; null when it may begin. */
@@ -155,11 +164,17 @@ export function turnEnded(run: RunState, turn: TurnState, at: number): DurableEv
 
 export function turnStarted(run: NewRun, turnIndex: number, at: number, closing?: LimitHit): DurableEventBody {
   const { runId, modelIndex } = run;
-  const more = {
-    ...(modelIndex === 0 ? {} : { modelIndex }),
-    ...(closing ? { closing: { end: closing.end, message: closing.message } } : {}),
+  const started: Draft<Extract<DurableEventBody, { type: 'turn_started' }>> = {
+    type: 'turn_started',
+    at,
+    runId,
+    turnIndex,
+    triggeredBy: triggerOf(run, turnIndex),
+    attempt: 1,
   };
-  return { type: 'turn_started', at, runId, turnIndex, triggeredBy: triggerOf(run, turnIndex), attempt: 1, ...more };
+  if (modelIndex !== 0) started.modelIndex = modelIndex;
+  if (closing) started.closing = { end: closing.end, message: closing.message };
+  return started;
 }
 
 /** The priority of the first turn: a branch, then any other continuation, then who called. */

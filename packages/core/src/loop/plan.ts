@@ -7,7 +7,7 @@ import { planIdleCompaction } from './plan-compaction.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { reachedLimit, type LimitHit } from '../limits/limits.ts';
 import { overspent, settleAtEnd } from './plan-budget.ts';
-import { limitMessage } from './plan-limits.ts';
+import { limitMessage, ONLY_TIME } from './plan-limits.ts';
 import { planTasks, wakeUp } from './plan-tasks.ts';
 import { stopOpenChildren } from './plan-children.ts';
 import { planModelCall } from './plan-model.ts';
@@ -50,7 +50,7 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
     return 'limit' in next ? stop(state, run, now, next.end, next.message, next) : next;
   }
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
-  const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ['time']);
+  const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
   if (hit) return stop(state, run, now, hit.end, hit.message, hit);
   if (turn.message === null || turn.failure) return planModelCall(state, run, turn, agent, now);
   return planCalls(state, run, turn, agent, now) ?? endTurn(state, run, turn, agent, now);
@@ -62,11 +62,12 @@ const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record',
 function endTurn(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
   const last = turnOutcome(turn);
   const next = planTurn({ state, run, agent, now, last });
-  const noCall: readonly DurableEventBody[] =
-    agent.noToolCall !== null && turn.message && lacksCall(last)
-      ? [noCallRejected(run.runId, turn.index, turn.message.id, now)]
-      : [];
-  return record(noCall.concat(turnEnded(run, turn, now), next.type === 'record' ? next.events : []));
+  const events: DurableEventBody[] = [];
+  if (agent.noToolCall !== null && turn.message && lacksCall(last))
+    events.push(noCallRejected(run.runId, turn.index, turn.message.id, now));
+  events.push(turnEnded(run, turn, now));
+  if (next.type === 'record') for (const event of next.events) events.push(event);
+  return record(events);
 }
 
 /** The input that is next while no run is open. What is queued waits for a run. */
@@ -116,12 +117,14 @@ const CANCELLED = 'The run was cancelled.';
  * A run is open: what was posted since it began and wants another one doesn't fit, and must not wait unseen for its end.
  * What waited before it began has its turn afterwards.
  */
-function rejectMisplaced(state: SessionState, run: RunState, now: number): DurableEventBody[] {
-  if (run.cancel) return [];
+function rejectMisplaced(state: SessionState, run: RunState, now: number): readonly DurableEventBody[] {
+  if (run.cancel || state.inbox.length === 0) return NOTHING;
   return state.inbox
     .filter(({ seq, input }) => seq > run.startedSeq && NEEDS_NO_RUN.has(input.type))
     .map((entry) => rejectInput(entry, now, 'A run is active. Steer it, follow up, or wait for its end.', run.runId));
 }
+
+const NOTHING: readonly DurableEventBody[] = [];
 
 const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch', 'import']);
 

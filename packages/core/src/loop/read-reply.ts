@@ -51,22 +51,72 @@ const unfinished = (): Ending => {
  */
 export function readReply(
   context: PerformContext,
-  { step: { money }, model, open, facts }: Call,
+  call: Call,
   signal: AbortSignal,
   done: (ending: Ending) => void,
 ): void {
-  const { agent, state, observed, emit } = context;
-  const meter = meterFor(money?.stopAfter);
-  let iterator: ModelEventIterator | null = null;
+  new Reading(context, call, signal, done).start();
+}
 
-  const failed = (thrown: unknown): void => done(threw(thrown));
+/** A class, so that of all its steps only the two that a promise calls are made anew for every call. */
+class Reading {
+  private readonly context: PerformContext;
+  private readonly call: Call;
+  private readonly signal: AbortSignal;
+  private readonly done: (ending: Ending) => void;
+  private readonly meter: ReturnType<typeof meterFor>;
+  private iterator: ModelEventIterator | null = null;
+
+  constructor(context: PerformContext, call: Call, signal: AbortSignal, done: (ending: Ending) => void) {
+    this.context = context;
+    this.call = call;
+    this.signal = signal;
+    this.done = done;
+    this.meter = meterFor(call.step.money?.stopAfter);
+  }
+
+  start(): void {
+    const { state, agent } = this.context;
+    const { model, step } = this.call;
+    try {
+      const written = modelRequest(state, agent, model, step.money?.maxTokens);
+      if (!state.needsBlobs) return this.begin(written);
+      requestWithBlobs(this.context, written)
+        .then((request) => this.begin(request))
+        .catch(this.failed);
+    } catch (thrown) {
+      this.failed(thrown);
+    }
+  }
+
+  private begin(request: ModelRequest): void {
+    if (this.signal.aborted) return this.done(INTERRUPTED);
+    this.iterator = this.call.model.stream(request, this.signal)[Symbol.asyncIterator]();
+    this.read(null);
+  }
+
+  private read(first: ModelEvent | null): void {
+    const iterator = this.iterator;
+    try {
+      for (let event = first ?? iterator?.ready?.(); event !== undefined; event = iterator?.ready?.()) {
+        const ending = this.take(event);
+        if (ending) return this.leave(ending);
+      }
+      if (iterator) Promise.resolve(iterator.next()).then(this.received, this.failed);
+    } catch (thrown) {
+      this.failed(thrown);
+    }
+  }
 
   /** How this event ends the reply; null when it goes on. */
-  function take(event: ModelEvent): Ending | null {
-    if (signal.aborted) return INTERRUPTED;
+  private take(event: ModelEvent): Ending | null {
+    const meter = this.meter;
+    if (this.signal.aborted) return INTERRUPTED;
     if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens() };
     if (event.type === 'finish') return { type: 'finished', finish: event };
     if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
+    const { observed, emit } = this.context;
+    const { open, facts } = this.call;
     if (event.type === 'start') {
       facts.model = event.model ?? null;
       facts.responseId = event.responseId ?? null;
@@ -81,40 +131,16 @@ export function readReply(
   }
 
   /** Lets go of the stream first: its model may have something to close. */
-  function leave(ending: Ending): void {
-    const left = iterator?.return?.();
-    if (left === undefined) done(ending);
-    else Promise.resolve(left).then(() => done(ending), failed);
+  private leave(ending: Ending): void {
+    const left = this.iterator?.return?.();
+    if (left === undefined) this.done(ending);
+    else Promise.resolve(left).then(() => this.done(ending), this.failed);
   }
 
-  function read(first: ModelEvent | null): void {
-    try {
-      for (let event = first ?? iterator?.ready?.(); event !== undefined; event = iterator?.ready?.()) {
-        const ending = take(event);
-        if (ending) return leave(ending);
-      }
-      if (iterator) Promise.resolve(iterator.next()).then(received, failed);
-    } catch (thrown) {
-      failed(thrown);
-    }
-  }
+  private readonly received = (next: IteratorResult<ModelEvent>): void => {
+    if (next.done !== true) this.read(next.value);
+    else this.done(this.signal.aborted ? INTERRUPTED : unfinished());
+  };
 
-  function received(next: IteratorResult<ModelEvent>): void {
-    if (next.done !== true) read(next.value);
-    else done(signal.aborted ? INTERRUPTED : unfinished());
-  }
-
-  function begin(request: ModelRequest): void {
-    if (signal.aborted) return done(INTERRUPTED);
-    iterator = model.stream(request, signal)[Symbol.asyncIterator]();
-    read(null);
-  }
-
-  try {
-    const written = modelRequest(state, agent, model, money?.maxTokens);
-    if (state.needsBlobs) requestWithBlobs(context, written).then(begin).catch(failed);
-    else begin(written);
-  } catch (thrown) {
-    failed(thrown);
-  }
+  private readonly failed = (thrown: unknown): void => this.done(threw(thrown));
 }

@@ -1,4 +1,5 @@
 import { toolDefinitions, type Agent } from '../agent.ts';
+import type { Draft } from '../draft.ts';
 import type { Message, ModelMessage } from '../messages/message.ts';
 import type { Model, ModelRequest, ToolDefinition } from '../model/model.ts';
 import { policyOf } from '../permissions/policy.ts';
@@ -31,21 +32,22 @@ export function modelRequest(
   maxTokens: number | undefined = agent.maxTokens,
 ): ModelRequest {
   const { container } = state;
-  return {
+  const request: Draft<ModelRequest> = {
     system: agent.instructions,
     messages: state.view.every(isForModel) ? state.view.slice() : state.view.filter(isForModel),
     tools: offeredTools(state, agent),
     sessionId: state.sessionId,
-    ...(agent.providerTools.length === 0 ? {} : { providerTools: agent.providerTools }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
-    ...(agent.stopSequences === undefined ? {} : { stopSequences: agent.stopSequences }),
-    ...(agent.thinking === undefined ? {} : { thinking: agent.thinking }),
-    ...(agent.cache === undefined ? {} : { cache: agent.cache }),
-    ...(agent.responseFormat === undefined ? {} : { responseFormat: agent.responseFormat }),
-    // The tools stay declared, for the provider's cache of the prompt begins with them.
-    ...(state.run?.limits.closing ? { toolChoice: 'none' } : {}),
-    ...(agent.extraBody === undefined ? {} : { extraBody: agent.extraBody }),
-    ...(container?.provider === model.provider ? { containerId: container.id } : {}),
   };
+  if (agent.providerTools.length > 0) request.providerTools = agent.providerTools;
+  if (maxTokens !== undefined) request.maxTokens = maxTokens;
+  if (agent.temperature !== undefined) request.temperature = agent.temperature;
+  if (agent.stopSequences !== undefined) request.stopSequences = agent.stopSequences;
+  if (agent.thinking !== undefined) request.thinking = agent.thinking;
+  if (agent.cache !== undefined) request.cache = agent.cache;
+  if (agent.responseFormat !== undefined) request.responseFormat = agent.responseFormat;
+  // The tools stay declared, for the provider's cache of the prompt begins with them.
+  if (state.run?.limits.closing) request.toolChoice = 'none';
+  if (agent.extraBody !== undefined) request.extraBody = agent.extraBody;
+  if (container?.provider === model.provider) request.containerId = container.id;
+  return request;
 }

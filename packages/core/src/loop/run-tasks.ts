@@ -106,7 +106,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
     ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
     maxLength: agent.maxToolResultLength,
     clock,
-    onInterrupt: (stop) => watch.onStop(stop),
+    interrupt: { on: (stop) => watch.onStop(stop) },
     update: (partial) => watch.update(partial),
     progress: (text) => watch.progress(text),
   });

@@ -1,8 +1,9 @@
 import { DEFAULT_CONCURRENCY } from '../agent.ts';
 import { RECALL } from '../context/recall.ts';
+import type { Draft } from '../draft.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import { copyJson, type JsonObject } from '../json.ts';
-import { checkArguments, executeTool, issuesText } from '../tools/execute.ts';
+import { checkArguments, executeTool, issuesText, type Execution } from '../tools/execute.ts';
 import type { NormalOutput } from '../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
@@ -21,6 +22,8 @@ interface ToolJob {
   readonly call: CallState;
   readonly tool: Tool;
   readonly args: unknown;
+  /** When it began, while it runs. */
+  since: number | null;
 }
 
 interface TurnPlace {
@@ -28,45 +31,61 @@ interface TurnPlace {
   readonly turnIndex: number;
 }
 
+/** Calls that are done side by side, so many at a time. */
+interface Group extends TurnPlace {
+  readonly jobs: readonly ToolJob[];
+  /** The first that nobody has begun. */
+  next: number;
+}
+
 /** Runs a group of calls, so many at a time, and records each one's start before it runs and its end after. */
 export async function runTools(context: PerformContext, step: Extract<Step, { type: 'run_tools' }>): Promise<void> {
-  const place: TurnPlace = { runId: runOf(context.state).runId, turnIndex: step.turnIndex };
+  const { runId } = runOf(context.state);
+  const { turnIndex } = step;
   const checks = checkAll(context, step.calls);
   // Most are checked at once: then nothing waits for them.
-  const jobs = checks.every(isFit) ? checks.map(jobOf) : await checkedJobs(context, place, checks);
-  const running = new Map<string, { readonly call: CallState; readonly since: number }>();
-  const stopReports = reportElapsed(context, place, running);
+  const jobs = checks.every(isFit) ? checks.map(jobOf) : await checkedJobs(context, { runId, turnIndex }, checks);
   const { toolExecution } = context.agent;
   const most = toolExecution.mode === 'parallel' ? (toolExecution.concurrency ?? DEFAULT_CONCURRENCY) : jobs.length;
-  const first = jobs.slice(0, most);
-  let next = first.length;
-  // What starts at the same time is recorded as one.
-  const start = async (starting: readonly ToolJob[]): Promise<void> => {
-    // A call that wasn't started when the run was interrupted never is: the plan answers it.
-    if (context.interrupt.fired() !== null || starting.length === 0) return;
-    const startedAt = context.clock.now();
-    const [only, another] = starting;
-    const isAlone = only !== undefined && another === undefined;
-    await context.log.record(
-      isAlone
-        ? startEvents(context, place, only, startedAt)
-        : starting.flatMap((job) => startEvents(context, place, job, startedAt)),
-    );
-    if (starting.some(({ call }) => wantsBackground(context.agent.background, call))) await startPending(context);
-    if (isAlone) await work(only, startedAt);
-    else await Promise.all(starting.map((job) => work(job, startedAt)));
-  };
-  const work = async (job: ToolJob, startedAt: number): Promise<void> => {
-    running.set(job.call.callId, { call: job.call, since: startedAt });
-    await runJob(context, place, job, startedAt);
-    running.delete(job.call.callId);
-    const following = jobs[next++];
-    if (following) await start([following]);
-  };
+  const first = jobs.length <= most ? jobs : jobs.slice(0, most);
+  const group: Group = { runId, turnIndex, jobs, next: first.length };
+  context.toolProgress.watch(group);
   try {
-    await start(first);
+    const startedAt = await begin(context, group, first);
+    if (startedAt === null) return;
+    const [only] = first;
+    if (only && first.length === 1) await runFrom(context, group, only, startedAt);
+    else await Promise.all(first.map((job) => runFrom(context, group, job, startedAt)));
   } finally {
-    stopReports();
+    context.toolProgress.rest();
+  }
+}
+
+/** Records that these start, as one; null when they don't: what wasn't started before an interrupt is answered by the plan. */
+async function begin(context: PerformContext, place: TurnPlace, jobs: readonly ToolJob[]): Promise<number | null> {
+  const { agent, clock, interrupt, log } = context;
+  if (interrupt.fired() !== null || jobs.length === 0) return null;
+  const startedAt = clock.now();
+  const [only] = jobs;
+  const events =
+    only && jobs.length === 1
+      ? startEvents(context, place, only, startedAt)
+      : jobs.flatMap((job) => startEvents(context, place, job, startedAt));
+  await log.record(events);
+  if (agent.background !== null && jobs.some(({ call }) => wantsBackground(agent.background, call)))
+    await startPending(context);
+  return startedAt;
+}
+
+/** Runs a call that has begun, and then, one after the other, those that nobody else has. */
+async function runFrom(context: PerformContext, group: Group, first: ToolJob, firstAt: number): Promise<void> {
+  let job: ToolJob | undefined = first;
+  for (let startedAt: number | null = firstAt; job && startedAt !== null;) {
+    job.since = startedAt;
+    await runJob(context, group, job, startedAt);
+    job.since = null;
+    job = group.jobs[group.next++];
+    if (job) startedAt = await begin(context, group, [job]);
   }
 }
 
@@ -83,7 +102,7 @@ interface FitCheck extends Check {
 
 const isFit = (check: Check): check is FitCheck => !(check.checked instanceof Promise) && check.checked?.ok === true;
 
-const jobOf = ({ call, tool, checked }: FitCheck): ToolJob => ({ call, tool, args: checked.value });
+const jobOf = ({ call, tool, checked }: FitCheck): ToolJob => ({ call, tool, args: checked.value, since: null });
 
 function checkAll(context: PerformContext, calls: readonly CallState[]): readonly Check[] {
   const checks: Check[] = [];
@@ -104,7 +123,7 @@ async function checkedJobs(context: PerformContext, place: TurnPlace, checks: re
     // Interrupted: the plan answers the call.
     if (outcome === null) continue;
     if (outcome.ok) {
-      jobs.push({ call, tool, args: outcome.value });
+      jobs.push({ call, tool, args: outcome.value, since: null });
       continue;
     }
     const at = context.clock.now();
@@ -162,7 +181,7 @@ function startedEvent(
   at: number,
 ): DurableEventBody {
   const child = childOf(state, call, tool, args);
-  return {
+  const started: Draft<Extract<DurableEventBody, { type: 'tool_started' }>> = {
     type: 'tool_started',
     at,
     runId: place.runId,
@@ -174,73 +193,82 @@ function startedEvent(
     replay: tool.replay,
     runs: tool.runs,
     attempt: call.attempt + 1,
-    ...(child === null ? {} : { childSessionId: child }),
-    ...(tool.runs === 'client' && tool.timeoutMs !== undefined ? { expiresAt: at + tool.timeoutMs } : {}),
   };
+  if (child !== null) started.childSessionId = child;
+  if (tool.runs === 'client' && tool.timeoutMs !== undefined) started.expiresAt = at + tool.timeoutMs;
+  return started;
 }
 
 async function runJob(
   context: PerformContext,
-  place: TurnPlace,
+  { runId, turnIndex }: TurnPlace,
   { call, tool, args }: ToolJob,
   startedAt: number,
 ): Promise<void> {
   const { state, clock, log, agent, blobs } = context;
-  const named = { callId: call.callId, toolName: call.name };
-  const idempotencyKey = callKey(state, call);
+  const { callId, name: toolName } = call;
   // The client runs it: the plan pauses for its result once all else is done.
   if (tool.runs === 'client') return;
   if (wantsBackground(agent.background, call)) {
-    if (agent.hooks) await tellAfter(context, call.callId);
+    if (agent.hooks) await tellAfter(context, callId);
     return;
   }
-  const updates = updateHooks(context, place.runId, call.name);
+  const updates = updateHooks(context, runId, toolName);
   const childSessionId = childOf(state, call, tool, args);
-  const child =
-    childSessionId === null ? null : childExecution(context, tool, { turnIndex: place.turnIndex, childSessionId });
-  const checkpoint = checkpointer(context, { ...place, callId: call.callId });
+  const child = childSessionId === null ? null : childExecution(context, tool, { turnIndex, childSessionId });
   const output = await executeTool({
     tool: child ? { ...tool, execute: child.execute } : tool,
     args,
-    facts: {
-      sessionId: state.sessionId,
-      runId: place.runId,
-      ...named,
-      idempotencyKey,
-      readHistory: context.readHistory,
-      ...(context.tasks === null ? {} : { tasks: context.tasks.control }),
-      ...(blobs ? { blobs: blobs.store } : {}),
-      ...(checkpoint ? { checkpoint } : {}),
-    },
+    facts: factsOf(context, { runId, turnIndex }, call),
     // A sub-agent has limits of its own.
     timeoutMs: tool.timeoutMs ?? (child ? undefined : agent.toolTimeoutMs),
-    ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
+    graceMs: child ? CHILD_GRACE_MS : undefined,
     keeper: blobs,
     canRecall: agent.tools.has(RECALL),
     maxLength: agent.maxToolResultLength,
     clock,
-    onInterrupt: (stop) => context.interrupt.on(stop),
+    interrupt: context.interrupt,
     update: ({ content, details }) => {
       const more = details === undefined ? {} : { details };
-      const show = (): void =>
-        context.emit({ type: 'tool_update', afterSeq: state.seq, ...place, ...named, content, ...more });
-      if (updates) updates.take({ ...named, content }, show);
+      const place = { afterSeq: state.seq, runId, turnIndex, callId, toolName };
+      const show = (): void => context.emit({ type: 'tool_update', ...place, content, ...more });
+      if (updates) updates.take({ callId, toolName, content }, show);
       else show();
     },
     progress: (text) => {
       const elapsedMs = clock.now() - startedAt;
-      context.emit({ type: 'tool_progress', afterSeq: state.seq, ...place, ...named, text, elapsedMs });
+      const place = { afterSeq: state.seq, runId, turnIndex, callId, toolName };
+      context.emit({ type: 'tool_progress', ...place, text, elapsedMs });
     },
   });
-  await updates?.settled();
+  if (updates) await updates.settled();
+  const place = { runId, turnIndex, callId, toolName };
   const outcome = child?.outcome() ?? null;
   if (outcome?.type === 'paused' && childSessionId !== null) {
-    await log.record([pausedEvent(place, { ...place, ...named, childSessionId }, outcome, clock.now())]);
+    await log.record([pausedEvent(place, { ...place, childSessionId }, outcome, clock.now())]);
     return;
   }
-  const ended = endedEvent(place, named, output, startedAt, clock.now());
+  const ended = endedEvent(place, output, startedAt, clock.now());
   await log.record([child ? { ...ended, ...childFacts(outcome) } : ended]);
-  if (agent.hooks) await tellAfter(context, call.callId);
+  if (agent.hooks) await tellAfter(context, callId);
+}
+
+/** What a tool is told of its call. */
+function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Execution['facts'] {
+  const { state, tasks, blobs } = context;
+  const facts: Draft<Execution['facts']> = {
+    sessionId: state.sessionId,
+    runId: place.runId,
+    callId: call.callId,
+    toolName: call.name,
+    idempotencyKey: callKey(state, call),
+    readHistory: context.readHistory,
+  };
+  if (tasks !== null) facts.tasks = tasks.control;
+  if (blobs) facts.blobs = blobs.store;
+  const checkpoint = blobs && checkpointer(context, { ...place, callId: call.callId });
+  if (checkpoint) facts.checkpoint = checkpoint;
+  return facts;
 }
 
 /** Hooks hear of a call as soon as it has ended, whatever the others of its turn do. */
@@ -253,14 +281,12 @@ async function tellAfter(context: PerformContext, callId: string): Promise<void>
 }
 
 function endedEvent(
-  place: TurnPlace,
-  named: { readonly callId: string; readonly toolName: string },
+  place: TurnPlace & { readonly callId: string; readonly toolName: string },
   output: NormalOutput,
   startedAt: number,
   at: number,
 ): DurableEventBody {
-  const { runId, turnIndex } = place;
-  const { callId, toolName } = named;
+  const { runId, turnIndex, callId, toolName } = place;
   const { content, isError, details, files } = output;
   const durationMs = at - startedAt;
   const type = 'tool_ended';
@@ -271,25 +297,4 @@ function endedEvent(
     ...(details === undefined ? {} : { details }),
     ...(files === undefined ? {} : { files }),
   };
-}
-
-/** Says how long slow calls have been running, at the agent's interval. Returns a function that stops it. */
-function reportElapsed(
-  { clock, agent, state, emit, observed }: PerformContext,
-  place: TurnPlace,
-  running: ReadonlyMap<string, { readonly call: CallState; readonly since: number }>,
-): () => void {
-  let cancel = (): void => {};
-  const report = (): void => {
-    for (const { call, since } of observed() ? running.values() : []) {
-      const named = { callId: call.callId, toolName: call.name };
-      emit({ type: 'tool_progress', afterSeq: state.seq, ...place, ...named, elapsedMs: clock.now() - since });
-    }
-    schedule();
-  };
-  const schedule = (): void => {
-    cancel = clock.after(agent.toolProgressMs, report, { background: true });
-  };
-  schedule();
-  return () => cancel();
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../json.ts';
 import { errorText } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BlobKeeper } from '../blobs/keeper.ts';
-import { isPlain, keptOutput, type OutputKeeping } from './keep-output.ts';
+import { isPlain, keptOutput } from './keep-output.ts';
 import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
 import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext, ToolOutput, ToolStream } from './tool.ts';
 
@@ -21,11 +21,11 @@ export interface Execution {
   readonly canRecall: boolean;
   readonly timeoutMs: number | undefined;
   /** Milliseconds to end in when it is stopped, where they differ. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   readonly maxLength: number;
   readonly clock: Clock;
-  /** Registers what is to be called when the call is to stop; returns a function that forgets it. */
-  readonly onInterrupt: (stop: () => void) => () => void;
+  /** Calls back when the call is to stop; `on` returns a function that forgets it. */
+  readonly interrupt: { on(stop: () => void): () => void };
   readonly update: (partial: NormalOutput) => void;
   readonly progress: (text: string) => void;
 }
@@ -41,27 +41,29 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
   return new Promise((resolve) => {
     // Made at once: a getter that makes it when it is asked for costs seven times as much, and most of it in every call.
     const abort = new AbortController();
-    const cancels: (() => void)[] = [];
     let settled = false;
     let stopping: string | null = null;
+    let cancelTimer: (() => void) | null = null;
+    let forget: (() => void) | null = null;
 
     const settle = (output: NormalOutput): void => {
       if (settled) return;
       settled = true;
-      for (const cancel of cancels) cancel();
+      cancelTimer?.();
+      forget?.();
       resolve(output);
     };
     const stop = (why: string): void => {
       if (settled || stopping !== null) return;
       stopping = why;
-      cancels.push(clock.after(execution.graceMs ?? ABORT_GRACE_MS, () => settle(errorOutput(why))));
+      cancelTimer?.();
+      cancelTimer = clock.after(execution.graceMs ?? ABORT_GRACE_MS, () => settle(errorOutput(why)));
       abort.abort();
     };
     if (timeoutMs !== undefined) {
-      const why = `${tool.name} timed out after ${timeoutMs} ms and was stopped.`;
-      cancels.push(clock.after(timeoutMs, () => stop(why)));
+      cancelTimer = clock.after(timeoutMs, () => stop(`${tool.name} timed out after ${timeoutMs} ms and was stopped.`));
     }
-    cancels.push(execution.onInterrupt(() => stop(`${tool.name} was cancelled before it finished.`)));
+    forget = execution.interrupt.on(() => stop(`${tool.name} was cancelled before it finished.`));
 
     const context: ToolContext = {
       ...execution.facts,
@@ -73,14 +75,13 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
         if (!settled) execution.progress(text);
       },
     };
-    const { keeper, canRecall } = execution;
-    const keeping: OutputKeeping = { maxLength, keeper, canRecall, stopped: () => stopping !== null };
     const end = (output: NormalOutput): void => settle(stopping === null ? output : stopped(stopping, output));
     const failed = (thrown: unknown): void =>
       settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`));
     const done = (output: ToolOutput | ToolStream): void => {
-      if (isPlain(output, keeping)) end(normalOutput(output, maxLength));
-      else keptOutput(output, keeping).then(end, failed);
+      const { keeper, canRecall } = execution;
+      if (isPlain(output, keeper)) return end(normalOutput(output, maxLength));
+      keptOutput(output, { maxLength, keeper, canRecall, stopped: () => stopping !== null }).then(end, failed);
     };
     // A tool that throws or returns at once is no different from one that promises.
     try {

@@ -19,8 +19,8 @@ export interface OutputKeeping {
 }
 
 /** True for an output that `normalOutput` is enough for. */
-export const isPlain = (output: ToolOutput | ToolStream, keeping: OutputKeeping): output is ToolOutput =>
-  keeping.keeper === null && !isToolStream(output);
+export const isPlain = (output: ToolOutput | ToolStream, keeper: BlobKeeper | null): output is ToolOutput =>
+  keeper === null && !isToolStream(output);
 
 /**
  * A tool's output as the log gets it: too long a text with its middle cut out, and where there are blobs, the whole of it
