@@ -1,6 +1,7 @@
 import type * as Net from 'node:net';
 import type { Clock } from '@treadle/core';
-import type { ResponseHead } from './response-head.ts';
+import { createHeadReader } from './response-head.ts';
+import type { HeadReader, ResponseHead } from './response-head.ts';
 import { createResponseParser } from './response-parser.ts';
 import type { ResponseHandler } from './response-parser.ts';
 import { transportError } from './timeouts.ts';
@@ -102,6 +103,7 @@ const write = (socket: Net.Socket, bytes: readonly Uint8Array[]): void => {
 /** The connections to one server: the one that was used last is used next, and each is closed when its server says so. */
 export function createConnections(options: ConnectionsOptions): Connections {
   const { clock } = options;
+  const readHead = createHeadReader();
   let kept: Kept[] = [];
   let retired = false;
   let opened = 0;
@@ -128,7 +130,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const manyAreBusy = (): boolean => opened - kept.length > TOGETHER;
 
   const open = (): Connection => {
-    const connection = createConnection(options, { keep, forget, closed, manyAreBusy });
+    const connection = createConnection(options, { readHead, keep, forget, closed, manyAreBusy });
     opened += 1;
     return connection;
   };
@@ -157,6 +159,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
 }
 
 interface Keeper {
+  readonly readHead: HeadReader;
   /** The connection is to wait for another request, for so many milliseconds. False when it isn't wanted. */
   keep(connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean;
   /** It was closed while it waited. */
@@ -169,7 +172,7 @@ interface Keeper {
 
 const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: Keeper): Connection => {
   const socket = connect();
-  const parser = createResponseParser();
+  const parser = createResponseParser(keeper.readHead);
   let ready = false;
   let used = false;
   let isKept = false;

@@ -66,13 +66,35 @@ const nameOf = (line: string, colon: number): string => {
   return name;
 };
 
-const addHeader = (headers: Record<string, string>, line: string): void => {
+/** A line of a head: of the first one the version's digit and the status, of others a header's name and its value. */
+interface Line {
+  /** With its end. */
+  readonly text: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+const statusLine = (text: string): Line => {
+  const status = STATUS_LINE.exec(text.slice(0, -2));
+  if (status === null) throw malformed('it does not begin with a status');
+  return { text, name: status[1] ?? '', value: status[2] ?? '' };
+};
+
+const headerLine = (text: string): Line => {
+  const line = text.slice(0, -2);
   const colon = line.indexOf(':');
-  const name = nameOf(line, colon);
-  const value = trimmed(line, colon + 1);
-  const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  if (earlier === undefined) headers[name] = value;
-  else if (!ONCE.has(name)) headers[name] = `${earlier}, ${value}`;
+  return { text, name: nameOf(line, colon), value: trimmed(line, colon + 1) };
+};
+
+const headersOf = (lines: readonly Line[]): Record<string, string> => {
+  const headers: Record<string, string> = {};
+  for (let at = 1; at < lines.length; at++) {
+    const { name = '', value = '' } = lines[at] ?? {};
+    const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined;
+    if (earlier === undefined) headers[name] = value;
+    else if (!ONCE.has(name)) headers[name] = `${earlier}, ${value}`;
+  }
+  return headers;
 };
 
 /** Checks a line after the last chunk, which says nothing we ask for. */
@@ -110,25 +132,55 @@ const keptMsOf = (hint: string | undefined): number | undefined => {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 };
 
-/** @param text The head without the empty line that ends it. */
-export function parseResponseHead(text: string): ResponseHead {
-  if (FORBIDDEN.test(text)) throw malformed('its head has characters that none may have');
-  const firstEnd = text.indexOf('\r\n');
-  const status = STATUS_LINE.exec(firstEnd === -1 ? text : text.slice(0, firstEnd));
-  if (status === null) throw malformed('it does not begin with a status');
-  const headers: Record<string, string> = {};
-  for (let start = firstEnd + 2; firstEnd !== -1 && start < text.length;) {
-    const end = text.indexOf('\r\n', start);
-    const lineEnd = end === -1 ? text.length : end;
-    addHeader(headers, text.slice(start, lineEnd));
-    start = lineEnd + 2;
-  }
+const headOf = (lines: readonly Line[]): ResponseHead => {
+  const headers = headersOf(lines);
   const { connection } = headers;
-  const isOld = status[1] === '0';
+  const isOld = lines[0]?.name === '0';
   const length = lengthOf(headers);
   // HTTP/1.0 knows no chunks: who sends them in it may be two that understand it differently.
   const isOdd = isOld && length === 'chunked';
   const closes = hasToken(connection, 'close') || isOdd || (isOld && !hasToken(connection, 'keep-alive'));
   const keptMs = keptMsOf(headers['keep-alive']);
-  return { status: Number(status[2]), headers, closes, keptMs, length };
+  return { status: Number(lines[0]?.value), headers, closes, keptMs, length };
+};
+
+/** Reads a head: its text with the end of its last line, without the empty one that follows. */
+export type HeadReader = (text: string) => ResponseHead;
+
+/** A longer head is not kept for the next one: its lines may hold on to the text of several. */
+const LONGEST_KNOWN_HEAD = 4096;
+const MOST_KNOWN_LINES = 100;
+
+/**
+ * Reads the heads of one server. They say nearly the same every time, in the same order: a line that is the same as in the
+ * head before is known to be right, and isn't taken apart again.
+ */
+export function createHeadReader(): HeadReader {
+  const lines: Line[] = [];
+  /** What the lines say; undefined where they are not those of one head. */
+  let head: ResponseHead | undefined;
+  return (text) => {
+    let count = 0;
+    let isChecked = false;
+    for (let at = 0; at < text.length; count++) {
+      const known = lines[count];
+      if (known !== undefined && text.startsWith(known.text, at)) {
+        at += known.text.length;
+        continue;
+      }
+      if (!isChecked && FORBIDDEN.test(text)) throw malformed('its head has characters that none may have');
+      isChecked = true;
+      head = undefined;
+      const end = text.indexOf('\r\n', at) + 2;
+      lines[count] = (count === 0 ? statusLine : headerLine)(text.slice(at, end));
+      at = end;
+    }
+    if (head !== undefined && count === lines.length) return head;
+    lines.length = count;
+    head = undefined;
+    const read = headOf(lines);
+    if (text.length <= LONGEST_KNOWN_HEAD && count <= MOST_KNOWN_LINES) head = read;
+    else lines.length = 0;
+    return read;
+  };
 }

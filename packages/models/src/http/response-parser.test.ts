@@ -65,6 +65,23 @@ describe('a response', () => {
     expect(heardOf([...whole].map((byte) => Buffer.of(byte)))).toMatchObject({ body: 'a\r\n0\r\nb', ends: 1 });
   });
 
+  it('ends where the bytes do that came, whatever else lies behind them', () => {
+    const whole = bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk('one')}0;a=b\r\nx: y\r\n\r\n`);
+    const room = Buffer.alloc(256);
+    for (let size = 1; size <= whole.length; size++) {
+      let body = '';
+      let ends = 0;
+      const parser = createResponseParser();
+      const onData = (piece: Uint8Array): void => void (body += Buffer.from(piece).toString());
+      parser.begin({ onHead: () => undefined, onData, onEnd: () => ends++ }, true);
+      for (let at = 0; at < whole.length; at += size) {
+        room.fill('\r\n\r\n0\r\n');
+        parser.push(room, whole.copy(room, 0, at, at + size));
+      }
+      expect([body, ends]).toEqual(['one', 1]);
+    }
+  });
+
   it('without a length ends with its connection', () => {
     const text = 'HTTP/1.1 200 OK\r\n\r\nall of it';
     expect(read(text)).toMatchObject({ body: 'all of it', ends: 0 });

@@ -1,10 +1,10 @@
-import { checkTrailer, malformed, parseResponseHead } from './response-head.ts';
-import type { ResponseHead } from './response-head.ts';
+import { checkTrailer, createHeadReader, malformed } from './response-head.ts';
+import type { HeadReader, ResponseHead } from './response-head.ts';
 
 /** What a parser has found, in order. */
 export interface ResponseHandler {
   onHead(head: ResponseHead): void;
-  /** A piece of the body. It is a view of what was pushed. */
+  /** A piece of the body. It is a view of what was pushed, for as long as this call takes. */
   onData(piece: Uint8Array): void;
   /** All of the response has come. */
   onEnd(): void;
@@ -15,11 +15,11 @@ export interface ResponseParser {
   /** A request was sent; what is pushed from now on is its response. */
   begin(handler: ResponseHandler, hasBody: boolean): void;
   /**
-   * Bytes as they come from the connection, however they are cut.
+   * Bytes as they come from the connection, however they are cut: so many of these.
    *
    * @throws When they are not HTTP/1.1, or more than a response has.
    */
-  push(bytes: Buffer): void;
+  push(bytes: Buffer, length?: number): void;
   /** The connection ended. False when it did so inside a response. */
   end(): boolean;
   /** Whether a byte of the response has come. */
@@ -34,8 +34,12 @@ const EXTENSION_LIMIT = 1024;
 const SIZE_DIGITS = 12;
 
 const HEAD_END = '\r\n\r\n';
+/** Bytes of the end of a line. */
+const LINE_END = 2;
 /** Bytes that nearly every head fits into. */
 const USUAL_HEAD = 1024;
+/** Bytes by which a head is longer than the one before at most, nearly always. */
+const USUAL_GROWTH = 32;
 const CR = 13;
 const LF = 10;
 const SEMICOLON = 59;
@@ -68,9 +72,14 @@ const digitOf = (byte: number): number => {
 
 /** Where the reading of a response stands. */
 interface Reading {
+  readonly readHead: HeadReader;
   place: Place;
   handler: ResponseHandler | undefined;
   expectsBody: boolean;
+  /** Where the bytes end that are being read. */
+  end: number;
+  /** Bytes that the next head most likely fits into. */
+  usual: number;
   /** The beginning of a head or a trailer whose end has not come. */
   held: Buffer | undefined;
   /** Bytes that are still to come of the body, or of the chunk. */
@@ -92,25 +101,27 @@ const finish = (reading: Reading): void => {
 const readHead = (reading: Reading, bytes: Buffer, from: number): number => {
   const { held } = reading;
   const start = held === undefined ? from : 0;
-  const all = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(from)]);
+  const all = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(from, reading.end)]);
+  const end = held === undefined ? reading.end : all.length;
   // As text at once, and its end is looked for there: every step from here into the engine costs more than the step itself.
-  let text = all.toString('latin1', start, Math.min(start + USUAL_HEAD, all.length));
+  let text = all.toString('latin1', start, Math.min(start + reading.usual, end));
   let length = text.indexOf(HEAD_END);
-  if (length === -1 && all.length - start > USUAL_HEAD) {
-    text = all.toString('latin1', start, Math.min(start + HEAD_LIMIT + HEAD_END.length, all.length));
+  if (length === -1 && end - start > reading.usual) {
+    text = all.toString('latin1', start, Math.min(start + HEAD_LIMIT + HEAD_END.length, end));
     length = text.indexOf(HEAD_END);
   }
   const isWhole = length !== -1;
-  if (reading.passed + (isWhole ? length : all.length - start) > HEAD_LIMIT) throw malformed('its head is too long');
+  if (reading.passed + (isWhole ? length : end - start) > HEAD_LIMIT) throw malformed('its head is too long');
   if (!isWhole) {
-    reading.held = Buffer.from(all.subarray(start));
-    return bytes.length;
+    reading.held = Buffer.from(all.subarray(start, end));
+    return reading.end;
   }
   const after = start + length + HEAD_END.length;
   const consumed = held === undefined ? after : from + after - held.length;
   reading.held = undefined;
   reading.passed += length;
-  takeHead(reading, parseResponseHead(text.slice(0, length)));
+  reading.usual = length + HEAD_END.length + USUAL_GROWTH;
+  takeHead(reading, reading.readHead(text.slice(0, length + LINE_END)));
   return consumed;
 };
 
@@ -132,7 +143,7 @@ const takeHead = (reading: Reading, head: ResponseHead): void => {
 
 /** Takes bytes of the body or of a chunk. */
 const readData = (reading: Reading, bytes: Buffer, from: number): number => {
-  const to = Math.min(bytes.length, from + reading.left);
+  const to = Math.min(reading.end, from + reading.left);
   reading.left -= to - from;
   reading.handler?.onData(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to));
   if (reading.left > 0) return to;
@@ -150,7 +161,7 @@ const beginChunk = (reading: Reading): void => {
 
 const readSize = (reading: Reading, bytes: Buffer, from: number): number => {
   let at = from;
-  for (; at < bytes.length; at++) {
+  for (; at < reading.end; at++) {
     const byte = bytes[at] ?? 0;
     const digit = digitOf(byte);
     if (digit !== -1) {
@@ -167,10 +178,16 @@ const readSize = (reading: Reading, bytes: Buffer, from: number): number => {
   return at;
 };
 
+/** Where a byte comes next; -1 when it hasn't come. */
+const placeOf = (byte: number, { end }: Reading, bytes: Buffer, from: number): number => {
+  const at = bytes.indexOf(byte, from);
+  return at < end ? at : -1;
+};
+
 /** What follows a size says nothing we ask for. */
 const readExtension = (reading: Reading, bytes: Buffer, from: number): number => {
-  const end = bytes.indexOf(CR, from);
-  const to = end === -1 ? bytes.length : end;
+  const end = placeOf(CR, reading, bytes, from);
+  const to = end === -1 ? reading.end : end;
   if (reading.extension.length + to - from > EXTENSION_LIMIT) throw malformed('the line of a chunk is too long');
   reading.extension += bytes.toString('latin1', from, to);
   if (end === -1) return to;
@@ -195,11 +212,17 @@ const readChunkEnd = (reading: Reading, bytes: Buffer, from: number): number => 
 
 /** Lines that say nothing we ask for, up to the one that is empty. */
 const readTrailers = (reading: Reading, bytes: Buffer, from: number): number => {
-  const end = bytes.indexOf(LF, from);
-  const to = end === -1 ? bytes.length : end + 1;
+  const { held } = reading;
+  // Nearly always there are none.
+  const isOver = held === undefined && bytes[from] === CR && bytes[from + 1] === LF && from + 1 < reading.end;
+  const end = isOver ? from + 1 : placeOf(LF, reading, bytes, from);
+  const to = end === -1 ? reading.end : end + 1;
   reading.passed += to - from;
   if (reading.passed > HEAD_LIMIT) throw malformed('its trailers are too long');
-  const { held } = reading;
+  if (isOver) {
+    finish(reading);
+    return to;
+  }
   const line = held === undefined ? bytes.subarray(from, to) : Buffer.concat([held, bytes.subarray(from, to)]);
   reading.held = end === -1 ? Buffer.from(line) : undefined;
   if (end === -1) return to;
@@ -227,20 +250,27 @@ const read = (reading: Reading, bytes: Buffer, from: number): number => {
     case 'trailers':
       return readTrailers(reading, bytes, from);
     case 'until_close':
-      reading.handler?.onData(from === 0 ? bytes : bytes.subarray(from));
-      return bytes.length;
+      reading.handler?.onData(from === 0 && reading.end === bytes.length ? bytes : bytes.subarray(from, reading.end));
+      return reading.end;
     case 'sized':
     case 'chunk':
       return readData(reading, bytes, from);
   }
 };
 
-/** Heads are read as a whole, and bodies as they come: a byte of a body is looked at once at most, and never copied. */
-export function createResponseParser(): ResponseParser {
+/**
+ * Heads are read as a whole, and bodies as they come: a byte of a body is looked at once at most, and never copied.
+ *
+ * @param readHead One for all connections to a server.
+ */
+export function createResponseParser(readHead: HeadReader = createHeadReader()): ResponseParser {
   const reading: Reading = {
+    readHead,
     place: 'nothing',
     handler: undefined,
     expectsBody: true,
+    end: 0,
+    usual: USUAL_HEAD,
     held: undefined,
     left: 0,
     digits: 0,
@@ -257,9 +287,10 @@ export function createResponseParser(): ResponseParser {
       reading.passed = 0;
       reading.begun = false;
     },
-    push(bytes) {
+    push(bytes, length = bytes.length) {
       reading.begun = true;
-      for (let at = 0; at < bytes.length;) at = read(reading, bytes, at);
+      reading.end = length;
+      for (let at = 0; at < length;) at = read(reading, bytes, at);
     },
     end() {
       if (reading.place === 'until_close') finish(reading);
