@@ -99,6 +99,74 @@ const placesOf = (data: string, name: string, hole: 'string' | 'count'): Place[]
   return places;
 };
 
+interface Template extends Required<ChangingFields> {
+  form: Form | undefined;
+  /** Events that were left to be parsed. */
+  parsed: number;
+  lessons: number;
+  add: ((piece: string) => void) | undefined;
+}
+
+/** The event without what changes, to compare two of them; undefined when it isn't one. */
+const essence = (data: string, changing: ReadonlySet<string>): string | undefined =>
+  JSON.stringify(parseObject(data), (key, value: unknown) => (changing.has(key) ? 0 : value));
+
+const formOf = (
+  data: string,
+  piece: string,
+  read: (data: string) => unknown,
+  { strings, counts }: Required<ChangingFields>,
+): Form | undefined => {
+  const json = JSON.stringify(piece);
+  const at = data.lastIndexOf(json);
+  if (at === -1) return undefined;
+  const places = [
+    { start: at + 1, end: at + json.length - 1, hole: 'piece' as const },
+    ...strings.flatMap((name) => placesOf(data, name, 'string')),
+    ...counts.flatMap((name) => placesOf(data, name, 'count')),
+  ].sort((a, b) => a.start - b.start);
+  const texts: string[] = [];
+  let proof = '';
+  let from = 0;
+  for (const { start, end, hole } of places) {
+    if (start < from) return undefined;
+    texts.push(data.slice(from, start));
+    proof += data.slice(from, start) + (hole === 'piece' ? MARKER : hole === 'count' ? '7' : 'padding');
+    from = end;
+  }
+  texts.push(data.slice(from));
+  proof += data.slice(from);
+  // The same words may stand elsewhere in the event: only with the right places does the proof say what was put in.
+  const changing = new Set([...strings, ...counts]);
+  const proven = essence(proof, changing)?.replace(`"${MARKER}"`, () => json);
+  if (proven === undefined || proven !== essence(data, changing) || read(proof) !== MARKER) return undefined;
+  return { texts, holes: places.map(({ hole }) => hole) };
+};
+
+/** The piece of an event of the form, as JSON without its quotes. */
+const pieceIn = (data: string, { texts, holes }: Form): string | undefined => {
+  const last = texts[holes.length] ?? '';
+  const end = data.length - last.length;
+  // Comparing slices compares memory; `startsWith` and `endsWith` go character by character and cost ten times that.
+  if (end < 0 || data.slice(end) !== last) return undefined;
+  let piece: string | undefined;
+  let position = 0;
+  for (let index = 0; index < holes.length; index++) {
+    const text = texts[index] ?? '';
+    const start = position + text.length;
+    if (start > end || data.slice(position, start) !== text) return undefined;
+    const hole = holes[index];
+    const isLast = index === holes.length - 1;
+    // What comes last ends where the rest begins: it needn't be looked for.
+    position = hole === 'count' ? endOfCount(data, start) : isLast ? end : endOfString(data, start);
+    if (position < start || position > end || (hole === 'count' && position === start)) return undefined;
+    const value = hole === 'count' ? '' : data.slice(start, position);
+    if (hole === 'piece') piece = value;
+    else if (hole === 'string' && ESCAPED.test(value)) return undefined;
+  }
+  return position === end ? piece : undefined;
+};
+
 /**
  * Most events of a stream are the same JSON with another piece of text in it, and with padding, the time or a count that
  * says nothing new. Once an event has been parsed, the texts around those are kept; an event that has the same texts in
@@ -109,87 +177,39 @@ const placesOf = (data: string, name: string, hole: 'string' | 'count'): Place[]
  * which refuses it if a quote in it ends the string early. A padding that isn't its own JSON leaves the event to be parsed.
  */
 export function createDeltaTemplate({ strings = [], counts = [] }: ChangingFields = {}): DeltaTemplate {
-  let form: Form | undefined;
-  let parsed = 0;
-  let lessons = LESSONS;
-  let addPiece: (piece: string) => void = () => undefined;
-  const changing = new Set([...strings, ...counts]);
+  return new LearnedTemplate({ strings, counts, form: undefined, parsed: 0, lessons: LESSONS, add: undefined });
+}
 
-  /** The event without what changes, to compare two of them; undefined when it isn't one. */
-  const essence = (data: string): string | undefined =>
-    JSON.stringify(parseObject(data), (key, value: unknown) => (changing.has(key) ? 0 : value));
+/** A class, because every response has a template and most are too short to need it: closures would be made for nothing. */
+class LearnedTemplate implements DeltaTemplate {
+  readonly #template: Template;
 
-  const formOf = (data: string, piece: string, read: (data: string) => unknown): Form | undefined => {
-    const json = JSON.stringify(piece);
-    const at = data.lastIndexOf(json);
-    if (at === -1) return undefined;
-    const places = [
-      { start: at + 1, end: at + json.length - 1, hole: 'piece' as const },
-      ...strings.flatMap((name) => placesOf(data, name, 'string')),
-      ...counts.flatMap((name) => placesOf(data, name, 'count')),
-    ].sort((a, b) => a.start - b.start);
-    const texts: string[] = [];
-    let proof = '';
-    let from = 0;
-    for (const { start, end, hole } of places) {
-      if (start < from) return undefined;
-      texts.push(data.slice(from, start));
-      proof += data.slice(from, start) + (hole === 'piece' ? MARKER : hole === 'count' ? '7' : 'padding');
-      from = end;
+  constructor(template: Template) {
+    this.#template = template;
+  }
+  apply(data: string): boolean {
+    const { form, add } = this.#template;
+    if (form === undefined || add === undefined) {
+      this.#template.parsed++;
+      return false;
     }
-    texts.push(data.slice(from));
-    proof += data.slice(from);
-    // The same words may stand elsewhere in the event: only with the right places does the proof say what was put in.
-    const proven = essence(proof)?.replace(`"${MARKER}"`, () => json);
-    if (proven === undefined || proven !== essence(data) || read(proof) !== MARKER) return undefined;
-    return { texts, holes: places.map(({ hole }) => hole) };
-  };
-
-  /** The piece of an event of the form, as JSON without its quotes. */
-  const pieceIn = (data: string, { texts, holes }: Form): string | undefined => {
-    const last = texts[holes.length] ?? '';
-    const end = data.length - last.length;
-    // Comparing slices compares memory; `startsWith` and `endsWith` go character by character and cost ten times that.
-    if (end < 0 || data.slice(end) !== last) return undefined;
-    let piece: string | undefined;
-    let position = 0;
-    for (let index = 0; index < holes.length; index++) {
-      const text = texts[index] ?? '';
-      const start = position + text.length;
-      if (start > end || data.slice(position, start) !== text) return undefined;
-      const hole = holes[index];
-      const isLast = index === holes.length - 1;
-      // What comes last ends where the rest begins: it needn't be looked for.
-      position = hole === 'count' ? endOfCount(data, start) : isLast ? end : endOfString(data, start);
-      if (position < start || position > end || (hole === 'count' && position === start)) return undefined;
-      const value = hole === 'count' ? '' : data.slice(start, position);
-      if (hole === 'piece') piece = value;
-      else if (hole === 'string' && ESCAPED.test(value)) return undefined;
-    }
-    return position === end ? piece : undefined;
-  };
-
-  return {
-    apply(data) {
-      if (form === undefined) {
-        parsed++;
-        return false;
-      }
-      const json = pieceIn(data, form);
-      const piece = json !== undefined && ESCAPED.test(json) ? unescaped(json) : json;
-      if (piece === undefined) return false;
-      addPiece(piece);
-      return true;
-    },
-    learn(data, piece, read, add) {
-      if (lessons <= 0) return;
-      lessons--;
-      form = formOf(data, piece, read);
-      addPiece = add;
-    },
-    isLearning: () => lessons > 0 && parsed > PATIENCE,
-    forget() {
-      form = undefined;
-    },
-  };
+    const json = pieceIn(data, form);
+    const piece = json !== undefined && ESCAPED.test(json) ? unescaped(json) : json;
+    if (piece === undefined) return false;
+    add(piece);
+    return true;
+  }
+  learn(data: string, piece: string, read: (data: string) => unknown, add: (piece: string) => void): void {
+    const template = this.#template;
+    if (template.lessons <= 0) return;
+    template.lessons--;
+    template.form = formOf(data, piece, read, template);
+    template.add = add;
+  }
+  isLearning(): boolean {
+    return this.#template.lessons > 0 && this.#template.parsed > PATIENCE;
+  }
+  forget(): void {
+    this.#template.form = undefined;
+  }
 }
