@@ -168,7 +168,7 @@ function contextOf(
     readHistory,
     ledgerHeard,
     children: options.children,
-    toolProgress: createToolProgress({ agent: options.agent, clock, emit, observed, state }),
+    toolProgress: createToolProgress(options),
     blobs,
   };
 }

@@ -18,33 +18,39 @@ type Listener = (reason: InterruptReason) => void;
 
 const NOBODY: readonly Listener[] = [];
 
-export function createInterrupt(): Interrupt {
+export const createInterrupt = (): Interrupt => new Switch();
+
+/** A class, because every drive has one: its functions are made once. */
+class Switch implements Interrupt {
   // Replaced, never changed: a drive has one or two at a time, and one for each call that runs.
-  let listeners = NOBODY;
-  let reason: InterruptReason | null = null;
-  return {
-    fired: () => reason,
-    fire(why) {
-      if (reason !== null && why !== 'lost') return;
-      reason = why;
-      // One that another has made forget is not called any more.
-      for (const listener of listeners) if (listeners.includes(listener)) listener(why);
-    },
-    on(listener) {
-      if (reason !== null) {
-        listener(reason);
-        return nothing;
-      }
-      listeners = listeners.length === 0 ? [listener] : [...listeners, listener];
-      return () => {
-        if (!listeners.includes(listener)) return;
-        listeners = listeners.length === 1 ? NOBODY : listeners.filter((other) => other !== listener);
-      };
-    },
-    reset() {
-      if (reason !== 'lost') reason = null;
-    },
-  };
+  private listeners = NOBODY;
+  private reason: InterruptReason | null = null;
+
+  fired(): InterruptReason | null {
+    return this.reason;
+  }
+  fire(why: InterruptReason): void {
+    if (this.reason !== null && why !== 'lost') return;
+    this.reason = why;
+    // One that another has made forget is not called any more.
+    for (const listener of this.listeners) if (this.listeners.includes(listener)) listener(why);
+  }
+  on(listener: Listener): () => void {
+    if (this.reason !== null) {
+      listener(this.reason);
+      return nothing;
+    }
+    this.listeners = this.listeners.length === 0 ? [listener] : [...this.listeners, listener];
+    return () => this.forget(listener);
+  }
+  reset(): void {
+    if (this.reason !== 'lost') this.reason = null;
+  }
+  private forget(listener: Listener): void {
+    const { listeners } = this;
+    if (!listeners.includes(listener)) return;
+    this.listeners = listeners.length === 1 ? NOBODY : listeners.filter((other) => other !== listener);
+  }
 }
 
 const nothing = (): void => {};

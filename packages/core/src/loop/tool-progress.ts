@@ -24,55 +24,66 @@ export interface ToolProgress {
   close(): void;
 }
 
+/** What it needs of a drive. */
+interface Drive {
+  readonly agent: Agent;
+  readonly state: SessionState;
+  readonly clock: Clock;
+  readonly observe: (event: LiveEvent) => void;
+  readonly observed: () => boolean;
+}
+
 /**
  * One timer for all of a drive: most calls end long before they are reported, so it isn't set anew with each of them but
  * looks, when it fires, whether the ones that run now have been running for long enough.
  */
-export function createToolProgress(drive: {
-  readonly agent: Agent;
-  readonly state: SessionState;
-  readonly clock: Clock;
-  readonly emit: (event: LiveEvent) => void;
-  readonly observed: () => boolean;
-}): ToolProgress {
-  const { clock, emit, observed, state } = drive;
-  const { toolProgressMs } = drive.agent;
-  let calls: RunningCalls | null = null;
-  let dueAt = 0;
-  let cancel: (() => void) | null = null;
+export const createToolProgress = (drive: Drive): ToolProgress => new Reports(drive);
 
-  const report = ({ runId, turnIndex, jobs }: RunningCalls): void => {
+class Reports implements ToolProgress {
+  private readonly drive: Drive;
+  private calls: RunningCalls | null = null;
+  private dueAt = 0;
+  private cancel: (() => void) | null = null;
+
+  constructor(drive: Drive) {
+    this.drive = drive;
+  }
+  watch(calls: RunningCalls): void {
+    const { agent, clock } = this.drive;
+    this.calls = calls;
+    this.dueAt = clock.now() + agent.toolProgressMs;
+    if (this.cancel === null) this.lookIn(agent.toolProgressMs);
+  }
+  rest(): void {
+    this.calls = null;
+  }
+  close(): void {
+    this.calls = null;
+    this.cancel?.();
+    this.cancel = null;
+  }
+  private lookIn(ms: number): void {
+    this.cancel = this.drive.clock.after(ms, () => this.look(), { background: true });
+  }
+  private look(): void {
+    const { agent, clock, observed } = this.drive;
+    this.cancel = null;
+    if (this.calls === null) return;
+    if (clock.now() >= this.dueAt) {
+      if (observed()) this.report(this.calls);
+      this.dueAt = clock.now() + agent.toolProgressMs;
+    }
+    // No longer than the interval, should the clock have been set back.
+    this.lookIn(Math.min(agent.toolProgressMs, this.dueAt - clock.now()));
+  }
+  private report({ runId, turnIndex, jobs }: RunningCalls): void {
+    const { clock, observe, state } = this.drive;
     const now = clock.now();
     for (const { call, since } of jobs) {
       if (since === null) continue;
       const { callId, name: toolName } = call;
       const elapsedMs = now - since;
-      emit({ type: 'tool_progress', afterSeq: state.seq, runId, turnIndex, callId, toolName, elapsedMs });
+      observe({ type: 'tool_progress', afterSeq: state.seq, runId, turnIndex, callId, toolName, elapsedMs });
     }
-  };
-  const look = (): void => {
-    cancel = null;
-    if (calls === null) return;
-    if (clock.now() >= dueAt) {
-      if (observed()) report(calls);
-      dueAt = clock.now() + toolProgressMs;
-    }
-    // No longer than that, should the clock have been set back.
-    cancel = clock.after(Math.min(toolProgressMs, dueAt - clock.now()), look, { background: true });
-  };
-  return {
-    watch(next) {
-      calls = next;
-      dueAt = clock.now() + toolProgressMs;
-      cancel ??= clock.after(toolProgressMs, look, { background: true });
-    },
-    rest() {
-      calls = null;
-    },
-    close() {
-      calls = null;
-      cancel?.();
-      cancel = null;
-    },
-  };
+  }
 }
