@@ -1,24 +1,23 @@
-import type {
-  Clock,
-  Http,
-  HttpBody,
-  HttpResponse,
-  ModelError,
-  ModelEvent,
-  ModelEventIterator,
-  ModelRequest,
-} from '@treadle/core';
+import type { Clock, HttpBody, ModelError, ModelEvent, ModelEventIterator, ModelRequest } from '@treadle/core';
 import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/classify.ts';
+import type { FailureFacts } from './errors/classify.ts';
 import type { Redact } from './errors/redact.ts';
+import { createDeadlines } from './http/deadlines.ts';
+import type { Awaited, Deadlines } from './http/deadlines.ts';
+import type { Call, Exchange, Receiver, ResponseFacts } from './http/exchange.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
-import { readWholeBody, responseProblem, sniff } from './response.ts';
-import type { Decoder, DecoderSink, Encoder, FrameHandler, FrameScanner, Protocol } from './protocols/protocol.ts';
+import { createWholeBody, responseProblem, sniff } from './response.ts';
+import type { WholeBody } from './response.ts';
+import type { Decoder, DecoderSink, Encoder, FrameScanner, Protocol, WireError } from './protocols/protocol.ts';
 import { createUnknownTypes } from './unknown-types.ts';
+import type { UnknownTypes } from './unknown-types.ts';
 
 /** What all streams of one model share. */
 export interface StreamSetup {
   readonly protocol: Protocol;
-  readonly http: Http;
+  readonly exchange: Exchange;
+  /** The streams whose answer is complete, and whose body is not. */
+  readonly drains: Deadlines<StreamReader>;
   readonly clock: Clock;
   readonly redact: Redact;
   /** Whether an error that isn't worth trying again is so after all; see `Encoder`. */
@@ -32,12 +31,6 @@ export interface StreamSetup {
   };
 }
 
-/** What a response is read with. */
-interface Reader {
-  readonly decoder: Decoder;
-  readonly scanner: FrameScanner;
-}
-
 type Result = IteratorResult<ModelEvent>;
 
 const DONE: Result = { done: true, value: undefined };
@@ -46,283 +39,326 @@ const DONE: Result = { done: true, value: undefined };
 const DRAIN_BYTES = 64 * 1024;
 const DRAIN_MS = 1000;
 
+/** Events that may wait for their consumer before the server is held back. */
+const MOST_AHEAD = 1024;
+
 /** Events that say nothing but that somebody is still there. Comments are no events at all. */
 const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-alive', 'heartbeat']);
 
-const drain = (body: AsyncIterator<Uint8Array>, clock: Clock): void => {
-  let bytes = 0;
-  let over = false;
-  let cancel: (() => void) | undefined;
-  const end = (): void => {
-    over = true;
-    cancel?.();
-  };
-  const leave = (): void => {
-    end();
-    body.return?.().catch(() => undefined);
-  };
-  const read = (): void => {
-    body.next().then(
-      (result) => {
-        if (over) return;
-        if (result.done === true) return end();
-        bytes += result.value.length;
-        if (bytes > DRAIN_BYTES) leave();
-        else read();
-      },
-      // The answer was complete before; nothing that happens to its connection now matters.
-      end,
-    );
-  };
-  read();
-  // Most bodies have ended by now, which their first answer says; only for others there is something to wait for.
-  void Promise.resolve().then(() => {
-    if (!over) cancel = clock.after(DRAIN_MS, leave, { background: true });
-  });
-};
+type FinishEvent = Extract<ModelEvent, { readonly type: 'finish' }>;
+
+/** Where what has come after the last event of an answer is waited for. */
+export const createDrains = (clock: Clock): Deadlines<StreamReader> =>
+  createDeadlines(clock, DRAIN_MS, (stream) => stream.leave());
+
+/** One model call as an iterator, sent when its first event is asked for. */
+export function createModelStream(setup: StreamSetup, request: ModelRequest, signal: AbortSignal): ModelEventIterator {
+  return new StreamReader(setup, request, signal);
+}
 
 /**
- * One model call as an iterator. It reads the body only while its consumer waits and decodes each network chunk at
- * once, into a queue: per event there is one array slot, and one settled promise for consumers who don't ask for `ready`.
+ * What the server sends is decoded as it comes, into a queue: per event there is one array slot, and one settled promise
+ * for consumers who don't ask for `ready`. When too much waits in it, the server is held back.
+ *
+ * It is a class, of which a run that waits for its model holds one, and nothing else of this wire: what a response is
+ * read with is made when one comes.
  */
-export function createModelStream(setup: StreamSetup, request: ModelRequest, signal: AbortSignal): ModelEventIterator {
-  const { protocol, clock, redact } = setup;
-  let queue: ModelEvent[] = [];
-  let head = 0;
-  let started = false;
+class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited {
+  due = 0;
+  earlier: this | undefined = undefined;
+  later: this | undefined = undefined;
+
+  readonly #setup: StreamSetup;
+  readonly #request: ModelRequest;
+  readonly #signal: AbortSignal;
+  #queue: ModelEvent[] = [];
+  #head = 0;
+  #isStarted = false;
   /** The terminal event is in the queue, or the consumer left. */
-  let over = false;
-  let waiter: ((result: Result) => void) | undefined;
-  /** Cancels the request when the caller's signal does, and when the consumer leaves. */
-  const own = new AbortController();
-  let body: AsyncIterator<Uint8Array> | undefined;
-  let response: HttpResponse | undefined;
+  #isOver = false;
+  #isDraining = false;
+  #isPaused = false;
+  #waiter: ((result: Result) => void) | undefined;
+  /** Until the response is over, or nobody wants the rest. */
+  #call: Call | undefined;
+  #response: ResponseFacts | undefined;
+  #decoder: Decoder | undefined;
+  /** Undefined as long as it isn't known whether the body is a stream. */
+  #scanner: FrameScanner | undefined;
+  /** A body that is no stream. */
+  #whole: WholeBody | undefined;
+  #unknown: UnknownTypes | undefined;
   /** Frames that said something. */
-  let frames = 0;
-  let waitingSince = 0;
-  let cancelQuiet: (() => void) | undefined;
+  #frames = 0;
+  #drained = 0;
+  #waitingSince = 0;
+  #cancelQuiet: (() => void) | undefined;
 
-  const rest = (): void => {
-    cancelQuiet?.();
-    cancelQuiet = undefined;
-  };
+  constructor(setup: StreamSetup, request: ModelRequest, signal: AbortSignal) {
+    this.#setup = setup;
+    this.#request = request;
+    this.#signal = signal;
+  }
 
-  /** Bytes came and said nothing. The transport sees that there is somebody; that the answer stands still is seen here. */
-  const watchQuiet = (): void => {
-    if (setup.pingsResetIdleTimeout) return;
-    const limit = response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-    cancelQuiet ??= clock.after(Math.max(0, waitingSince + limit - clock.now()), () => {
-      const message = `Nothing but signs of life for ${limit} ms in the middle of the response.`;
-      failed(transportError('TREADLE_IDLE_TIMEOUT', message));
-    });
-  };
-
-  const shift = (): ModelEvent | undefined => {
-    const value = queue[head];
-    if (value !== undefined && ++head === queue.length) {
-      queue = [];
-      head = 0;
+  ready(): ModelEvent | undefined {
+    const value = this.#queue[this.#head];
+    if (value !== undefined && ++this.#head === this.#queue.length) {
+      this.#forgetEvents();
+      if (this.#isPaused) {
+        this.#isPaused = false;
+        this.#call?.resume();
+      }
     }
     return value;
-  };
+  }
 
-  const take = (): Result | undefined => {
-    const value = shift();
-    if (value === undefined) return over ? DONE : undefined;
+  next(): Promise<Result> {
+    if (!this.#isStarted) this.#start();
+    const ready = this.#take();
+    if (ready !== undefined) return Promise.resolve(ready);
+    if (this.#waiter !== undefined)
+      return Promise.reject(new Error('A model stream has one consumer, which takes one event at a time.'));
+    return new Promise((resolve) => {
+      this.#waiter = resolve;
+      this.#waitingSince = this.#setup.clock.now();
+      this.#call?.wait();
+    });
+  }
+
+  return(): Promise<Result> {
+    this.#isStarted = true;
+    if (!this.#isOver) {
+      this.#close();
+      this.leave();
+    }
+    this.#forgetEvents();
+    this.#wake();
+    return Promise.resolve(DONE);
+  }
+
+  #forgetEvents(): void {
+    this.#queue = [];
+    this.#head = 0;
+  }
+
+  #take(): Result | undefined {
+    const value = this.ready();
+    if (value === undefined) return this.#isOver ? DONE : undefined;
     return { done: false, value };
-  };
+  }
 
-  const wake = (): void => {
-    if (waiter === undefined) return;
-    const result = take();
-    if (result === undefined) return;
-    const resolve = waiter;
-    waiter = undefined;
+  #wake(): void {
+    const resolve = this.#waiter;
+    const result = resolve === undefined ? undefined : this.#take();
+    if (resolve === undefined || result === undefined) return;
+    this.#waiter = undefined;
     resolve(result);
+  }
+
+  #start(): void {
+    this.#isStarted = true;
+    const { redact, exchange } = this.#setup;
+    if (this.#signal.aborted) return this.#fail(CANCELLED);
+    this.#signal.addEventListener('abort', this.#onAbort);
+    let prepared: ReturnType<StreamSetup['prepare']>;
+    try {
+      prepared = this.#setup.prepare(this.#request);
+    } catch (error) {
+      return this.#fail({ ...connectionError(error, redact), kind: 'other', retryable: false });
+    }
+    const { url, headers, body } = prepared;
+    try {
+      const call = exchange({ method: 'POST', url, headers, body }, this);
+      // It may have failed already.
+      if (!this.#isOver) this.#call = call;
+    } catch (error) {
+      this.onFailure(error);
+    }
+  }
+
+  readonly #onAbort = (): void => {
+    if (this.#isOver) return;
+    this.#forgetEvents();
+    this.#fail(CANCELLED);
+    this.#wake();
   };
 
-  const close = (): void => {
-    over = true;
-    rest();
-    signal.removeEventListener('abort', onAbort);
-  };
+  #close(): void {
+    this.#isOver = true;
+    this.#rest();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
 
-  const fail = (error: ModelError): void => {
-    if (over) return;
-    close();
-    const recovers = !error.retryable && setup.recovers?.(request, error) === true;
-    queue.push({ type: 'error', error: recovers ? { ...error, retryable: true } : error });
-    leaveBody();
-  };
+  #fail(error: ModelError): void {
+    if (this.#isOver) return;
+    this.#close();
+    const recovers = !error.retryable && this.#setup.recovers?.(this.#request, error) === true;
+    this.#queue.push({ type: 'error', error: recovers ? { ...error, retryable: true } : error });
+    this.leave();
+  }
 
-  const leaveBody = (): void => {
-    // Ending the iteration closes the connection; whether that worked can't matter to anybody any more.
-    body?.return?.().catch(() => undefined);
-    body = undefined;
-  };
+  /** Nobody wants the rest of the response. */
+  leave(): void {
+    this.#call?.cancel(this.#signal.reason);
+    this.#call = undefined;
+  }
 
-  const onAbort = (): void => {
-    if (over) return;
-    queue = [];
-    head = 0;
-    fail(CANCELLED);
-    own.abort(signal.reason);
-    wake();
-  };
+  #facts(): FailureFacts {
+    const { redact, clock } = this.#setup;
+    return { redact, now: clock.now(), headers: this.#response?.headers ?? {} };
+  }
 
-  const failed = (thrown: unknown): void => {
-    fail(signal.aborted ? CANCELLED : connectionError(thrown, redact));
-    wake();
-  };
+  onResponse(response: ResponseFacts): void {
+    const { protocol, clock } = this.#setup;
+    this.#response = response;
+    this.#decoder = protocol.createDecoder(this, this.#request);
+    this.#waitingSince = clock.now();
+    const type = response.headers['content-type'] ?? '';
+    const isTyped = type.startsWith(protocol.contentType) || type.toLowerCase().startsWith(protocol.contentType);
+    if (response.status === 200 && isTyped) this.#scanner = this.#createScanner(this.#decoder);
+  }
 
-  const facts = (): { redact: Redact; now: number; headers: Readonly<Record<string, string>> } => ({
-    redact,
-    now: clock.now(),
-    headers: response?.headers ?? {},
-  });
-
-  /** What reads a response, made when one comes: a thousand calls that wait for theirs have nothing to read yet. */
-  let reader: Reader | undefined;
-  const createReader = (): Reader => {
-    const unknown = createUnknownTypes();
-    const sink: DecoderSink = {
-      event(event) {
-        if (over) return;
-        if (event.type === 'finish') {
-          const unknownTypes = unknown.counts();
-          queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
-          close();
-        } else queue.push(event);
+  #createScanner(decoder: Decoder): FrameScanner {
+    return this.#setup.protocol.framing(
+      (name, data, whole) => {
+        this.#frames++;
+        decoder.frame(name, data, whole);
       },
-      error: (error) => fail(reportedError(error, error.status, facts())),
-      malformed: (message) => fail({ kind: 'network', message, retryable: true }),
-      unknown(type) {
-        if (KEEP_ALIVES.has(type)) frames--;
-        else unknown.add(type);
-      },
-    };
-    const decoder = protocol.createDecoder(sink, request);
-    const onFrame: FrameHandler = (name, data, whole) => {
-      frames++;
-      decoder.frame(name, data, whole);
-    };
-    const scanner = protocol.framing(onFrame, (message) => fail({ kind: 'other', message, retryable: false }));
-    return { decoder, scanner };
-  };
+      (message) => this.#fail({ kind: 'other', message, retryable: false }),
+    );
+  }
 
-  const bodyEnded = (): void => {
-    reader?.scanner.end();
-    reader?.decoder.end();
-    fail({
+  onChunk(bytes: Uint8Array): void {
+    if (this.#isDraining) return this.#drain(bytes.length);
+    if (this.#isOver) return;
+    const scanner = this.#scanner ?? this.#scannerFor(bytes);
+    if (scanner === undefined) return this.#readWhole(bytes);
+    const before = this.#frames;
+    scanner.push(bytes);
+    if (this.#frames !== before) this.#rest();
+    if (this.#isOver) this.#drain(0);
+    this.#wake();
+    if (this.#isOver) return;
+    if (this.#waiter !== undefined) {
+      if (this.#frames === before) this.#watchQuiet();
+      else this.#waitingSince = this.#setup.clock.now();
+      this.#call?.wait();
+    } else if (this.#queue.length - this.#head >= MOST_AHEAD) {
+      this.#isPaused = true;
+      this.#call?.pause();
+    }
+  }
+
+  /** A body that doesn't say that it is a stream may begin like one. */
+  #scannerFor(first: Uint8Array): FrameScanner | undefined {
+    const { startsStream = (bytes: Uint8Array) => sniff(bytes) === 'stream' } = this.#setup.protocol;
+    const decoder = this.#decoder;
+    const isUnknown = this.#response?.status === 200 && this.#whole === undefined;
+    if (decoder === undefined || !isUnknown || !startsStream(first)) return undefined;
+    return (this.#scanner = this.#createScanner(decoder));
+  }
+
+  #readWhole(bytes: Uint8Array): void {
+    this.#whole ??= createWholeBody();
+    if (this.#whole.push(bytes)) return this.#call?.wait();
+    this.leave();
+    this.#wholeEnded();
+  }
+
+  onEnd(): void {
+    this.#call = undefined;
+    if (this.#isDraining) return this.#setup.drains.remove(this);
+    if (this.#isOver) return;
+    if (this.#scanner === undefined) return this.#wholeEnded();
+    this.#scanner.end();
+    this.#decoder?.end();
+    this.#fail({
       kind: 'network',
       message: 'The stream ended early: the connection was closed before the answer was complete.',
       retryable: true,
     });
-    wake();
-  };
+    this.#wake();
+  }
 
-  const pull = (): void => {
-    if (body === undefined) return;
-    body.next().then(received, failed);
-  };
+  onFailure(error: unknown): void {
+    this.#call = undefined;
+    // The answer was complete before; nothing that happens to its connection now matters.
+    if (this.#isDraining) return this.#setup.drains.remove(this);
+    // An error page needn't be whole.
+    if (this.#whole !== undefined && this.#response?.status !== 200) return this.#wholeEnded();
+    this.#fail(this.#signal.aborted ? CANCELLED : connectionError(error, this.#setup.redact));
+    this.#wake();
+  }
 
-  const received = (result: IteratorResult<Uint8Array>): void => {
-    // Left or cancelled meanwhile.
-    if (over) return wake();
-    if (result.done === true) return bodyEnded();
-    const before = frames;
-    reader?.scanner.push(result.value);
-    if (frames !== before) rest();
-    if (over && body !== undefined) {
-      const remainder = body;
-      body = undefined;
-      drain(remainder, clock);
-    }
-    wake();
-    if (waiter === undefined) return;
-    if (frames === before) watchQuiet();
-    else waitingSince = clock.now();
-    pull();
-  };
-
-  const readWhole = async (first: IteratorResult<Uint8Array>, stream: AsyncIterator<Uint8Array>): Promise<void> => {
-    const known = response;
-    if (known === undefined) return;
-    const text = await readWholeBody(first, stream, known.status !== 200);
-    if (over) return;
-    body = undefined;
-    const problem = responseProblem(known, text, protocol, facts());
-    if ('error' in problem) fail(problem.error);
-    else if (reader?.decoder.whole(problem.body) !== true) {
-      fail({
+  #wholeEnded(): void {
+    const { protocol, redact } = this.#setup;
+    const response = this.#response;
+    if (this.#isOver || response === undefined) return;
+    const text = this.#whole?.text() ?? '';
+    const problem = responseProblem(response, text, protocol, this.#facts());
+    if ('error' in problem) this.#fail(problem.error);
+    else if (this.#decoder?.whole(problem.body) !== true) {
+      this.#fail({
         kind: 'other',
         message: `The server answered with JSON that is not a response of ${protocol.name}.`,
         retryable: false,
-        status: known.status,
+        status: response.status,
         excerpt: excerptOf(text, redact),
       });
     }
-    wake();
-  };
+    this.#wake();
+  }
 
-  const opened = async (answer: HttpResponse): Promise<void> => {
-    const stream = answer.body[Symbol.asyncIterator]();
-    body = stream;
-    // Left or cancelled while the headers came.
-    if (over) return leaveBody();
-    response = answer;
-    reader = createReader();
-    waitingSince = clock.now();
-    const typed = (answer.headers['content-type'] ?? '').toLowerCase().startsWith(protocol.contentType);
-    if (answer.status === 200 && typed) return pull();
-    const first = await stream.next();
-    const startsStream = protocol.startsStream ?? ((chunk) => sniff(chunk) === 'stream');
-    const isStream = answer.status === 200 && first.done !== true && startsStream(first.value);
-    if (isStream) received(first);
-    else await readWhole(first, stream);
-  };
+  /** The answer is complete: what may still come is read so that the connection can be kept. */
+  #drain(bytes: number): void {
+    if (this.#call === undefined) return;
+    if (!this.#isDraining) this.#setup.drains.add(this);
+    this.#isDraining = true;
+    this.#drained += bytes;
+    if (this.#drained <= DRAIN_BYTES) return this.#call.wait();
+    this.#setup.drains.remove(this);
+    this.leave();
+  }
 
-  const start = (): void => {
-    started = true;
-    if (signal.aborted) return fail(CANCELLED);
-    signal.addEventListener('abort', onAbort);
-    let prepared: ReturnType<StreamSetup['prepare']>;
-    try {
-      prepared = setup.prepare(request);
-    } catch (error) {
-      return fail({ ...connectionError(error, redact), kind: 'other', retryable: false });
-    }
-    setup
-      .http({ method: 'POST', ...prepared, signal: own.signal })
-      .then(opened)
-      .catch(failed);
-  };
+  #rest(): void {
+    this.#cancelQuiet?.();
+    this.#cancelQuiet = undefined;
+  }
 
-  return {
-    ready: shift,
-    next() {
-      if (!started) start();
-      const ready = take();
-      if (ready !== undefined) return Promise.resolve(ready);
-      if (waiter !== undefined)
-        return Promise.reject(new Error('A model stream has one consumer, which takes one event at a time.'));
-      return new Promise((resolve) => {
-        waiter = resolve;
-        waitingSince = clock.now();
-        pull();
-      });
-    },
-    return() {
-      started = true;
-      if (!over) {
-        close();
-        own.abort();
-      }
-      queue = [];
-      head = 0;
-      leaveBody();
-      wake();
-      return Promise.resolve(DONE);
-    },
-  };
+  /** Bytes came and said nothing. The transport sees that there is somebody; that the answer stands still is seen here. */
+  #watchQuiet(): void {
+    const { clock, pingsResetIdleTimeout } = this.#setup;
+    if (pingsResetIdleTimeout) return;
+    const limit = this.#response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+    this.#cancelQuiet ??= clock.after(Math.max(0, this.#waitingSince + limit - clock.now()), () => {
+      const message = `Nothing but signs of life for ${limit} ms in the middle of the response.`;
+      this.#fail(connectionError(transportError('TREADLE_IDLE_TIMEOUT', message), this.#setup.redact));
+      this.#wake();
+    });
+  }
+
+  event(event: Exclude<ModelEvent, { readonly type: 'error' }>): void {
+    if (this.#isOver) return;
+    if (event.type === 'finish') this.#finish(event);
+    else this.#queue.push(event);
+  }
+
+  #finish(event: FinishEvent): void {
+    const unknownTypes = this.#unknown?.counts();
+    this.#queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
+    this.#close();
+  }
+
+  error(error: WireError): void {
+    this.#fail(reportedError(error, error.status, this.#facts()));
+  }
+
+  malformed(message: string): void {
+    this.#fail({ kind: 'network', message, retryable: true });
+  }
+
+  unknown(type: string): void {
+    if (KEEP_ALIVES.has(type)) this.#frames--;
+    else (this.#unknown ??= createUnknownTypes()).add(type);
+  }
 }

@@ -1,10 +1,21 @@
 import { errorText, systemClock } from '@treadle/core';
-import type { Clock, Http, HttpResponse, Model, ModelFiles, ModelRequest, ModelStream, Usage } from '@treadle/core';
+import type {
+  Clock,
+  Http,
+  HttpResponse,
+  Model,
+  ModelEventIterator,
+  ModelFiles,
+  ModelRequest,
+  ModelStream,
+  Usage,
+} from '@treadle/core';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
 import type { Redact } from './errors/redact.ts';
-import { createModelStream } from './model-stream.ts';
+import { exchangeOf } from './http/exchange.ts';
+import { createDrains, createModelStream } from './model-stream.ts';
 import type { StreamSetup } from './model-stream.ts';
 import type { Protocol } from './protocols/protocol.ts';
 
@@ -85,9 +96,11 @@ export function wireModel(options: WireModelOptions): Model {
     redact = undefined;
   };
 
+  const http = credentials === undefined ? options.http : authorizedHttp(options.http, credentials, clock, keepSecret);
   const setup: StreamSetup = {
     protocol,
-    http: credentials === undefined ? options.http : authorizedHttp(options.http, credentials, clock, keepSecret),
+    exchange: exchangeOf(http),
+    drains: createDrains(clock),
     clock,
     recovers: encode.recovers,
     pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? false,
@@ -112,7 +125,7 @@ export function wireModel(options: WireModelOptions): Model {
     async get(filePath, headers, signal) {
       try {
         const fileUrl = withPath(options.baseUrl, filePath);
-        return await setup.http({ method: 'GET', url: fileUrl, headers: { ...headers, ...options.headers }, signal });
+        return await http({ method: 'GET', url: fileUrl, headers: { ...headers, ...options.headers }, signal });
       } catch (error) {
         throw new Error(setup.redact(errorText(error)), { cause: error });
       }
@@ -128,8 +141,23 @@ export function wireModel(options: WireModelOptions): Model {
     ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
     ...(files === undefined ? {} : { files }),
     ...(options.cost === undefined ? {} : { cost: options.cost }),
-    stream: (request: ModelRequest, signal: AbortSignal): ModelStream => ({
-      [Symbol.asyncIterator]: () => createModelStream(setup, request, signal),
-    }),
+    stream: (request, signal) => new WireStream(setup, request, signal),
   };
+}
+
+/** A class for its iterator's name: of a literal that has one the engine makes a kind of object of its own, each time. */
+class WireStream implements ModelStream {
+  readonly #setup: StreamSetup;
+  readonly #request: ModelRequest;
+  readonly #signal: AbortSignal;
+
+  constructor(setup: StreamSetup, request: ModelRequest, signal: AbortSignal) {
+    this.#setup = setup;
+    this.#request = request;
+    this.#signal = signal;
+  }
+
+  [Symbol.asyncIterator](): ModelEventIterator {
+    return createModelStream(this.#setup, this.#request, this.#signal);
+  }
 }

@@ -1,6 +1,7 @@
-import type { HttpResponse, JsonObject, ModelError } from '@treadle/core';
+import type { JsonObject, ModelError } from '@treadle/core';
 import { excerptOf, reportedError } from './errors/classify.ts';
 import type { FailureFacts } from './errors/classify.ts';
+import type { ResponseFacts } from './http/exchange.ts';
 import { parseObject } from './protocols/json-text.ts';
 import type { Protocol } from './protocols/protocol.ts';
 
@@ -16,32 +17,26 @@ export function sniff(chunk: Uint8Array): 'stream' | 'other' {
   return /^(?::|(?:data|event|id|retry)\b)/.test(text) ? 'stream' : 'other';
 }
 
-/**
- * The rest of a body as text, from a first result on.
- *
- * @param tolerant Whether a body that breaks off is taken as far as it came: an error page needn't be whole.
- */
-export async function readWholeBody(
-  first: IteratorResult<Uint8Array>,
-  body: AsyncIterator<Uint8Array>,
-  tolerant: boolean,
-): Promise<string> {
+/** A body that is read as a whole. */
+export interface WholeBody {
+  /** False when that was too much: the rest isn't wanted. */
+  push(chunk: Uint8Array): boolean;
+  /** What has come of it, as text. */
+  text(): string;
+}
+
+export function createWholeBody(): WholeBody {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  try {
-    for (let result = first; result.done !== true; result = await body.next()) {
-      text += decoder.decode(result.value, { stream: true });
-      bytes += result.value.length;
-      if (bytes > BODY_LIMIT) {
-        await body.return?.();
-        break;
-      }
-    }
-  } catch (error) {
-    if (!tolerant) throw error;
-  }
-  return text + decoder.decode();
+  return {
+    push(chunk) {
+      text += decoder.decode(chunk, { stream: true });
+      bytes += chunk.length;
+      return bytes <= BODY_LIMIT;
+    },
+    text: () => text + decoder.decode(),
+  };
 }
 
 const hostOf = (location: string): string => {
@@ -52,7 +47,7 @@ const hostOf = (location: string): string => {
   }
 };
 
-const redirected = (response: HttpResponse): ModelError => {
+const redirected = (response: ResponseFacts): ModelError => {
   const location = response.headers['location'];
   const where = location === undefined ? 'an address it does not name' : hostOf(location);
   return {
@@ -75,7 +70,7 @@ const parseList = (text: string): { readonly responses: readonly unknown[] } | u
 
 /** What a response that isn't a stream means: an error, or a body to be read as a whole. */
 export function responseProblem(
-  response: HttpResponse,
+  response: ResponseFacts,
   text: string,
   protocol: Protocol,
   facts: FailureFacts,

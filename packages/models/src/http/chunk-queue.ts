@@ -31,79 +31,96 @@ const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
  * received before a failure is delivered before it.
  */
 export function createChunkQueue(hooks: ChunkQueueHooks): ChunkQueue {
-  let chunks: Uint8Array[] = [];
-  let bytes = 0;
-  let paused = false;
-  let state: 'open' | 'ended' | 'closed' = 'open';
-  let failure: Error | undefined;
-  let waiter: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void } | undefined;
+  return new Chunks(hooks);
+}
 
-  const settle = (): void => {
+interface Waiter {
+  resolve(result: IteratorResult<Uint8Array>): void;
+  reject(error: Error): void;
+}
+
+/** A class for its iterator's name: of a literal that has one the engine makes a kind of object of its own, each time. */
+class Chunks implements ChunkQueue, AsyncIterator<Uint8Array> {
+  readonly #hooks: ChunkQueueHooks;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #isPaused = false;
+  #state: 'open' | 'ended' | 'closed' = 'open';
+  #failure: Error | undefined;
+  #waiter: Waiter | undefined;
+
+  constructor(hooks: ChunkQueueHooks) {
+    this.#hooks = hooks;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#state !== 'open') return;
+    const waiter = this.#waiter;
+    if (waiter !== undefined) {
+      this.#waiter = undefined;
+      this.#hooks.served();
+      return waiter.resolve({ done: false, value: chunk });
+    }
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (!this.#isPaused && (this.#bytes > HIGH_WATER_MARK || this.#chunks.length > MOST_CHUNKS)) {
+      this.#isPaused = true;
+      this.#hooks.pause();
+    }
+  }
+
+  end(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ended';
+    this.#settle();
+  }
+
+  fail(error: Error): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ended';
+    this.#failure = error;
+    this.#settle();
+  }
+
+  #settle(): void {
+    const waiter = this.#waiter;
     if (waiter === undefined) return;
-    const { resolve, reject } = waiter;
-    waiter = undefined;
-    hooks.served();
-    if (failure === undefined) resolve(DONE);
-    else reject(failure);
-  };
+    this.#waiter = undefined;
+    this.#hooks.served();
+    if (this.#failure === undefined) waiter.resolve(DONE);
+    else waiter.reject(this.#failure);
+  }
 
-  const next = (): Promise<IteratorResult<Uint8Array>> => {
-    const chunk = chunks.shift();
+  next(): Promise<IteratorResult<Uint8Array>> {
+    const chunk = this.#chunks.shift();
     if (chunk !== undefined) {
-      bytes -= chunk.length;
-      if (paused && bytes < HIGH_WATER_MARK / 2 && chunks.length < MOST_CHUNKS / 2) {
-        paused = false;
-        hooks.resume();
+      this.#bytes -= chunk.length;
+      if (this.#isPaused && this.#bytes < HIGH_WATER_MARK / 2 && this.#chunks.length < MOST_CHUNKS / 2) {
+        this.#isPaused = false;
+        this.#hooks.resume();
       }
       return Promise.resolve({ done: false, value: chunk });
     }
-    if (failure !== undefined) return Promise.reject(failure);
-    if (state !== 'open') return Promise.resolve(DONE);
-    if (waiter !== undefined)
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#state !== 'open') return Promise.resolve(DONE);
+    if (this.#waiter !== undefined)
       return Promise.reject(new Error('A body has one reader, which reads one chunk at a time.'));
     return new Promise((resolve, reject) => {
-      waiter = { resolve, reject };
-      hooks.waiting();
+      this.#waiter = { resolve, reject };
+      this.#hooks.waiting();
     });
-  };
+  }
 
-  const leave = (): Promise<IteratorResult<Uint8Array>> => {
-    const early = state === 'open';
-    state = 'closed';
-    chunks = [];
-    if (early) hooks.abandoned();
-    settle();
+  return(): Promise<IteratorResult<Uint8Array>> {
+    const early = this.#state === 'open';
+    this.#state = 'closed';
+    this.#chunks = [];
+    if (early) this.#hooks.abandoned();
+    this.#settle();
     return Promise.resolve(DONE);
-  };
-
-  return {
-    push(chunk) {
-      if (state !== 'open') return;
-      if (waiter !== undefined) {
-        const { resolve } = waiter;
-        waiter = undefined;
-        hooks.served();
-        resolve({ done: false, value: chunk });
-        return;
-      }
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (!paused && (bytes > HIGH_WATER_MARK || chunks.length > MOST_CHUNKS)) {
-        paused = true;
-        hooks.pause();
-      }
-    },
-    end() {
-      if (state !== 'open') return;
-      state = 'ended';
-      settle();
-    },
-    fail(error) {
-      if (state !== 'open') return;
-      state = 'ended';
-      failure = error;
-      settle();
-    },
-    [Symbol.asyncIterator]: () => ({ next, return: leave }),
-  };
+  }
 }

@@ -1,18 +1,17 @@
 import type * as Net from 'node:net';
-import type { Clock } from '@treadle/core';
+import type { Clock, HttpRequest } from '@treadle/core';
+import { sendRequest } from './request-bytes.ts';
+import type { HeaderText } from './request-bytes.ts';
 import { createHeadReader } from './response-head.ts';
 import type { HeadReader, ResponseHead } from './response-head.ts';
 import { createResponseParser } from './response-parser.ts';
-import type { ResponseHandler } from './response-parser.ts';
+import type { ResponseHandler, ResponseParser } from './response-parser.ts';
 import { transportError } from './timeouts.ts';
 
-/** One request on a connection: its bytes, and who is told of the response. */
+/** One request on a connection, and who is told of the response. */
 export interface Exchange extends ResponseHandler {
-  readonly bytes: readonly Uint8Array[];
-  /** Whether it asks the server to close the connection after the response. */
-  readonly closes: boolean;
-  /** Whether a response to it may have a body. */
-  readonly expectsBody: boolean;
+  readonly request: HttpRequest;
+  readonly headers: HeaderText;
   /**
    * Nothing more will come. `gone` says that the connection had been kept and that it broke before the request was sent,
    * or that the server closed it without having answered a byte: the request may be sent again on another.
@@ -28,8 +27,6 @@ export interface Connection {
   resume(): void;
   /** Closes it, in the middle of whatever it does; nobody is told. */
   destroy(): void;
-  /** Lets the next request wait until what the server did meanwhile has been seen. */
-  doubt(): void;
 }
 
 /** Connections to one server. */
@@ -43,7 +40,7 @@ export interface Connections {
 }
 
 export interface ConnectionsOptions {
-  connect(): Net.Socket;
+  connect(reading: { readonly onread: Net.OnReadOpts }): Net.Socket;
   /** What the socket says when data can be sent; on TLS, once the certificate has been checked. */
   readonly readyEvent: 'connect' | 'secureConnect';
   readonly clock: Clock;
@@ -58,27 +55,18 @@ const KEPT_MARGIN_MS = 1000;
 /** A connection that was kept for so long may have been closed, or told of a timeout, without our having seen it. */
 const DOUBTFUL_MS = 1000;
 
-interface Kept {
-  readonly connection: Connection;
-  readonly socket: Net.Socket;
-  /** By the clock. */
-  readonly since: number;
-  /** It isn't used from then on. */
-  readonly until: number;
-}
-
 /** Calls back when all that had come by now has been read: the rest of this round's events, and all of the next one's. */
 const afterReading = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
 /** Requests that are sent together at most: the first of more must not wait for all of them. With fewer, none waits. */
 const TOGETHER = 16;
 
-let waiting: (() => void)[] = [];
+let waiting: SocketConnection[] = [];
 
 const sendWaiting = (): void => {
   const all = waiting;
   waiting = [];
-  for (const send of all) send();
+  for (const connection of all) connection.start();
 };
 
 /**
@@ -86,40 +74,49 @@ const sendWaiting = (): void => {
  * most of what a write costs is that it wakes whoever reads it: a server on this machine, or a proxy. One after the
  * other, they wake it once; between the work for two of them it falls asleep again.
  */
-const sendTogether = (send: () => void): void => {
+const sendTogether = (connection: SocketConnection): void => {
   if (waiting.length === 0) setImmediate(sendWaiting);
-  waiting.push(send);
+  waiting.push(connection);
   if (waiting.length >= TOGETHER) sendWaiting();
 };
 
-const write = (socket: Net.Socket, bytes: readonly Uint8Array[]): void => {
-  const [first] = bytes;
-  if (first !== undefined && bytes.length === 1) return void socket.write(first);
-  socket.cork();
-  for (const piece of bytes) socket.write(piece);
-  socket.uncork();
-};
+/** What all connections read into, one after the other: what comes is read, or copied, before the next bytes come. */
+let readBuffer: Buffer | undefined;
+const READ_BYTES = 64 * 1024;
 
 /** The connections to one server: the one that was used last is used next, and each is closed when its server says so. */
 export function createConnections(options: ConnectionsOptions): Connections {
   const { clock } = options;
   const readHead = createHeadReader();
-  let kept: Kept[] = [];
+  let kept: SocketConnection[] = [];
   let retired = false;
   let opened = 0;
+  let isRestDue = false;
 
-  const keep = (connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean => {
+  /** Most are used again within the round of events in which they became free; only others are put to rest. */
+  const rest = (): void => {
+    isRestDue = false;
+    for (let at = kept.length - 1; at >= 0; at--) {
+      const connection = kept[at];
+      // Those below it were at rest before.
+      if (connection === undefined || connection.isAtRest) return;
+      connection.rest();
+    }
+  };
+
+  const keep = (connection: SocketConnection, keptMs: number | undefined): boolean => {
     const ms = keptMs === undefined ? Infinity : keptMs - KEPT_MARGIN_MS;
     if (retired || ms <= 0 || kept.length >= MOST_KEPT) return false;
-    // A connection that waits keeps no process alive.
-    socket.unref();
-    const since = clock.now();
-    kept.push({ connection, socket, since, until: since + ms });
+    connection.since = clock.now();
+    connection.until = connection.since + ms;
+    kept.push(connection);
+    if (!isRestDue) setImmediate(rest);
+    isRestDue = true;
     return true;
   };
 
-  const forget = (connection: Connection): void => {
-    const at = kept.findLastIndex((one) => one.connection === connection);
+  const forget = (connection: SocketConnection): void => {
+    const at = kept.lastIndexOf(connection);
     if (at >= 0) kept.splice(at, 1);
   };
 
@@ -130,7 +127,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const manyAreBusy = (): boolean => opened - kept.length > TOGETHER;
 
   const open = (): Connection => {
-    const connection = createConnection(options, { readHead, keep, forget, closed, manyAreBusy });
+    const connection = new SocketConnection(options, { readHead, keep, forget, closed, manyAreBusy });
     opened += 1;
     return connection;
   };
@@ -141,11 +138,10 @@ export function createConnections(options: ConnectionsOptions): Connections {
       for (let last = kept.pop(); last !== undefined; last = kept.pop()) {
         const now = clock.now();
         if (now < last.until) {
-          last.socket.ref();
-          if (now - last.since >= DOUBTFUL_MS) last.connection.doubt();
-          return last.connection;
+          last.wake(now - last.since >= DOUBTFUL_MS);
+          return last;
         }
-        last.connection.destroy();
+        last.destroy();
       }
       return open();
     },
@@ -153,7 +149,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
       retired = true;
       const left = kept;
       kept = [];
-      for (const { connection } of left) connection.destroy();
+      for (const connection of left) connection.destroy();
     },
   };
 }
@@ -161,121 +157,168 @@ export function createConnections(options: ConnectionsOptions): Connections {
 interface Keeper {
   readonly readHead: HeadReader;
   /** The connection is to wait for another request, for so many milliseconds. False when it isn't wanted. */
-  keep(connection: Connection, socket: Net.Socket, keptMs: number | undefined): boolean;
+  keep(connection: SocketConnection, keptMs: number | undefined): boolean;
   /** It was closed while it waited. */
-  forget(connection: Connection): void;
+  forget(connection: SocketConnection): void;
   /** It is no more. */
   closed(): void;
   /** Whether so many requests are under way that they are sent together. */
   manyAreBusy(): boolean;
 }
 
-const createConnection = ({ connect, readyEvent }: ConnectionsOptions, keeper: Keeper): Connection => {
-  const socket = connect();
-  const parser = createResponseParser(keeper.readHead);
-  let ready = false;
-  let used = false;
-  let isKept = false;
-  let doubtful = false;
+/** A class, for a thousand runs at once have a thousand of them. */
+class SocketConnection implements Connection, ResponseHandler {
+  /** While it is kept: since when, by the clock, and when it isn't used any more. */
+  since = 0;
+  until = 0;
+  /** It keeps no process alive. */
+  isAtRest = false;
+
+  readonly #keeper: Keeper;
+  readonly #socket: Net.Socket;
+  readonly #parser: ResponseParser;
+  readonly #isPlain: boolean;
+  #isReady = false;
+  #isUsed = false;
+  #isKept = false;
+  #isDoubtful = false;
+  #isPaused = false;
   /** Whether the current request's bytes were given to the socket. */
-  let sent = false;
-  let current: Exchange | undefined;
-  let head: ResponseHead | undefined;
-  let closes = false;
+  #isSent = false;
+  #current: Exchange | undefined;
+  #head: ResponseHead | undefined;
+  #closes = false;
 
-  const destroy = (): void => {
-    if (isKept) keeper.forget(connection);
-    isKept = false;
-    current = undefined;
-    socket.destroy();
-  };
+  constructor({ connect, readyEvent }: ConnectionsOptions, keeper: Keeper) {
+    this.#keeper = keeper;
+    this.#parser = createResponseParser(keeper.readHead);
+    this.#isPlain = readyEvent === 'connect';
+    const buffer = (readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES));
+    const socket = connect({ onread: { buffer, callback: (length) => this.#received(buffer, length) } });
+    this.#socket = socket;
+    socket.on(readyEvent, () => {
+      this.#isReady = true;
+      this.start();
+    });
+    socket.on('end', () => this.#ended());
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => {
+      keeper.closed();
+      this.#fail(transportError('ECONNRESET', 'The connection was closed before it answered.'));
+    });
+  }
 
-  const fail = (error: NodeJS.ErrnoException): void => {
-    const told = current;
-    destroy();
-    if (told === undefined) return;
-    const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
-    told.onFailure(error, used && (!sent || (!parser.hasBegun() && isClosed)));
-  };
+  send(exchange: Exchange): void {
+    this.#current = exchange;
+    this.#isKept = false;
+    this.#closes = exchange.headers.closes;
+    this.#head = undefined;
+    this.#isSent = false;
+    if (!this.#isReady) return;
+    if (this.#isDoubtful) {
+      this.#isDoubtful = false;
+      afterReading(() => this.start());
+    } else if (this.#keeper.manyAreBusy()) sendTogether(this);
+    else this.start();
+  }
+
+  /** Sends the request that waits for that, if there still is one. */
+  start(): void {
+    const exchange = this.#current;
+    if (exchange === undefined || this.#isSent) return;
+    const { request, headers } = exchange;
+    this.#isSent = true;
+    this.#parser.begin(this, request.method !== 'HEAD');
+    sendRequest(this.#socket, request, headers, this.#isPlain);
+  }
+
+  /** It is kept, and waits. */
+  rest(): void {
+    this.isAtRest = true;
+    this.#socket.unref();
+  }
+
+  /** It is to be used again: if it is in doubt, after what the server did meanwhile has been seen. */
+  wake(isDoubtful: boolean): void {
+    this.#isDoubtful = isDoubtful;
+    if (!this.isAtRest) return;
+    this.isAtRest = false;
+    this.#socket.ref();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    if (this.#isKept) this.#keeper.forget(this);
+    this.#isKept = false;
+    this.#current = undefined;
+    this.#socket.destroy();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    this.#current?.onHead(head);
+  }
+
+  onData(piece: Uint8Array): void {
+    this.#current?.onData(piece);
+  }
+
+  onEnd(): void {
+    const told = this.#current;
+    this.#current = undefined;
+    told?.onEnd();
+  }
+
+  #received(bytes: Buffer, length: number): true {
+    try {
+      const wasBusy = this.#current !== undefined;
+      this.#parser.push(bytes, length);
+      if (wasBusy && this.#current === undefined) this.#release();
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+    return true;
+  }
 
   /** A response is over; what of its request wasn't read by then can't be taken back. */
-  const release = (): void => {
+  #release(): void {
+    const socket = this.#socket;
+    const head = this.#head;
     if (socket.destroyed) return;
     const mayStay =
-      head !== undefined && !closes && !head.closes && head.length !== 'until_close' && socket.writableLength === 0;
-    used = true;
-    socket.resume();
-    isKept = mayStay && keeper.keep(connection, socket, head?.keptMs);
-    if (!isKept) destroy();
-  };
+      head !== undefined &&
+      !this.#closes &&
+      !head.closes &&
+      head.length !== 'until_close' &&
+      socket.writableLength === 0;
+    this.#isUsed = true;
+    this.resume();
+    this.#isKept = mayStay && this.#keeper.keep(this, head.keptMs);
+    if (!this.#isKept) this.destroy();
+  }
 
-  const handler: ResponseHandler = {
-    onHead(received) {
-      head = received;
-      current?.onHead(received);
-    },
-    onData: (piece) => current?.onData(piece),
-    onEnd() {
-      const told = current;
-      current = undefined;
-      told?.onEnd();
-    },
-  };
+  #ended(): void {
+    const wasBusy = this.#current !== undefined;
+    if (this.#parser.end() && wasBusy && this.#current === undefined) return this.destroy();
+    const where = this.#head === undefined ? 'before it answered' : 'in the middle of the response';
+    this.#fail(transportError('ECONNRESET', `The connection was closed ${where}.`));
+  }
 
-  const start = ({ bytes, expectsBody }: Exchange): void => {
-    sent = true;
-    parser.begin(handler, expectsBody);
-    write(socket, bytes);
-  };
-
-  const connection: Connection = {
-    send(exchange) {
-      current = exchange;
-      isKept = false;
-      closes = exchange.closes;
-      head = undefined;
-      sent = false;
-      if (!ready) return;
-      const sendIt = (): void => {
-        if (current === exchange) start(exchange);
-      };
-      if (doubtful) {
-        doubtful = false;
-        afterReading(sendIt);
-      } else if (keeper.manyAreBusy()) sendTogether(sendIt);
-      else start(exchange);
-    },
-    pause: () => void socket.pause(),
-    resume: () => void socket.resume(),
-    destroy,
-    doubt() {
-      doubtful = true;
-    },
-  };
-
-  socket.on(readyEvent, () => {
-    ready = true;
-    if (current !== undefined) start(current);
-  });
-  socket.on('data', (bytes: Buffer) => {
-    try {
-      const wasBusy = current !== undefined;
-      parser.push(bytes);
-      if (wasBusy && current === undefined) release();
-    } catch (error) {
-      fail(error as Error);
-    }
-  });
-  socket.on('end', () => {
-    const wasBusy = current !== undefined;
-    if (parser.end() && wasBusy && current === undefined) return destroy();
-    const where = head === undefined ? 'before it answered' : 'in the middle of the response';
-    fail(transportError('ECONNRESET', `The connection was closed ${where}.`));
-  });
-  socket.on('error', fail);
-  socket.on('close', () => {
-    keeper.closed();
-    fail(transportError('ECONNRESET', 'The connection was closed before it answered.'));
-  });
-  return connection;
-};
+  #fail(error: NodeJS.ErrnoException): void {
+    const told = this.#current;
+    this.destroy();
+    if (told === undefined) return;
+    const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
+    told.onFailure(error, this.#isUsed && (!this.#isSent || (!this.#parser.hasBegun() && isClosed)));
+  }
+}

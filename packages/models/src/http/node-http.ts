@@ -1,5 +1,7 @@
 import { systemClock } from '@treadle/core';
-import type { Http } from '@treadle/core';
+import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
+import { exchangeOf } from './exchange.ts';
+import type { Call, Exchange, Receiver } from './exchange.ts';
 import { proxiedHttp } from './proxied-http.ts';
 import { proxyEnvironment } from './proxy.ts';
 import type { Environment } from './proxy.ts';
@@ -28,8 +30,14 @@ export interface NodeHttpOptions extends HttpTimeouts {
  * `TREADLE_IDLE_TIMEOUT` when nothing comes.
  */
 export function nodeHttp(options: NodeHttpOptions = {}): Http {
-  let http: Http | undefined;
-  return (request) => (http ??= createHttp(options))(request);
+  let made: Http | undefined;
+  const transport = (): Http => (made ??= createHttp(options));
+  let exchange: Exchange | undefined;
+  const http = (request: HttpRequest): Promise<HttpResponse> => transport()(request);
+  return Object.assign(http, {
+    exchange: (request: HttpRequest, receiver: Receiver): Call =>
+      (exchange ??= exchangeOf(transport()))(request, receiver),
+  });
 }
 
 const createHttp = (options: NodeHttpOptions): Http => {

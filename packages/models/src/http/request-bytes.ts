@@ -63,14 +63,21 @@ const lowercased = (headers: HttpRequest['headers']): HttpRequest['headers'] => 
 };
 
 /** Headers as they are sent. */
-interface HeaderText {
+export interface HeaderText {
   readonly headers: HttpRequest['headers'];
   readonly text: string;
+  /** The text as bytes, of headers that are sent more than once. */
+  readonly bytes: Uint8Array | undefined;
   /** Whether they ask the server to close the connection after the response. */
   readonly closes: boolean;
 }
 
-const headersText = (given: HttpRequest['headers'], line: RequestLine): HeaderText => {
+/**
+ * What a request begins with, up to its length.
+ *
+ * @throws `ERR_INVALID_CHAR` and `ERR_INVALID_HTTP_TOKEN` for headers that would be something else on the wire.
+ */
+export function headerText(given: HttpRequest['headers'], line: RequestLine): HeaderText {
   // Only of headers that nobody can change is the text known by the object.
   if (line.last?.headers === given) return line.last;
   const headers = lowercased(given);
@@ -79,14 +86,16 @@ const headersText = (given: HttpRequest['headers'], line: RequestLine): HeaderTe
   if (headers['connection'] === undefined) text += 'connection: keep-alive\r\n';
   if (headers['authorization'] === undefined) text += line.authorization;
   for (const name in headers) if (!OURS.has(name)) text += headerLine(name, headers[name] ?? '');
-  const made = { headers: given, text, closes: hasToken(headers['connection'], 'close') };
-  if (Object.isFrozen(given)) line.last = made;
+  const isKept = Object.isFrozen(given);
+  const bytes = isKept ? Buffer.from(text, 'latin1') : undefined;
+  const made = { headers: given, text, bytes, closes: hasToken(headers['connection'], 'close') };
+  if (isKept) line.last = made;
   return made;
-};
+}
 
-const headOf = ({ method, body }: HttpRequest, text: string, length: number): string => {
+const lengthLine = ({ method, body }: HttpRequest, length: number): string => {
   const hasLength = body !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE');
-  return hasLength ? `${text}content-length: ${length}\r\n\r\n` : `${text}\r\n`;
+  return hasLength ? `content-length: ${length}\r\n\r\n` : '\r\n';
 };
 
 const piecesOf = (body: Exclude<HttpBody, string>): readonly Uint8Array[] =>
@@ -105,15 +114,21 @@ export interface RequestBytes {
  * @throws `ERR_INVALID_CHAR` and `ERR_INVALID_HTTP_TOKEN` for headers that would be something else on the wire.
  */
 export function requestBytes(request: HttpRequest, line: RequestLine): RequestBytes {
-  const { text, closes } = headersText(request.headers, line);
-  return { bytes: bytesOf(request, text), closes };
+  const headers = headerText(request.headers, line);
+  return { bytes: bytesOf(request, headers, Buffer.allocUnsafe), closes: headers.closes };
 }
 
-const bytesOf = (request: HttpRequest, text: string): readonly Uint8Array[] => {
+/** @param roomFor Where a request is put that is sent in one piece. */
+const bytesOf = (
+  request: HttpRequest,
+  headers: HeaderText,
+  roomFor: (length: number) => Buffer,
+): readonly Uint8Array[] => {
   const { body = [] } = request;
+  const { text } = headers;
   if (typeof body === 'string') {
     const length = Buffer.byteLength(body);
-    const head = headOf(request, text, length);
+    const head = text + lengthLine(request, length);
     const bytes = Buffer.allocUnsafe(head.length + length);
     bytes.write(head, 'latin1');
     bytes.write(body, head.length);
@@ -122,13 +137,52 @@ const bytesOf = (request: HttpRequest, text: string): readonly Uint8Array[] => {
   const pieces = piecesOf(body);
   let length = 0;
   for (const piece of pieces) length += piece.length;
-  const head = headOf(request, text, length);
-  if (head.length + length > ONE_PIECE) return [Buffer.from(head, 'latin1'), ...pieces];
-  const bytes = Buffer.allocUnsafe(head.length + length);
-  let at = bytes.write(head, 'latin1');
+  const end = lengthLine(request, length);
+  const headLength = text.length + end.length;
+  if (headLength + length > ONE_PIECE) return [Buffer.from(text + end, 'latin1'), ...pieces];
+  const bytes = roomFor(headLength + length);
+  if (headers.bytes === undefined) bytes.write(text, 'latin1');
+  else bytes.set(headers.bytes, 0);
+  let at = text.length;
+  // Of so few characters each costs less than a call that writes them all.
+  for (let index = 0; index < end.length; index++) bytes[at++] = end.charCodeAt(index);
   for (const piece of pieces) {
     bytes.set(piece, at);
     at += piece.length;
   }
   return [bytes];
 };
+
+/** What a request is sent with. */
+export interface Sender {
+  write(bytes: Uint8Array): unknown;
+  cork(): void;
+  uncork(): void;
+  /** Bytes that were given to it and wait to be sent. */
+  readonly writableLength: number;
+}
+
+/** Where requests are put together, one after the other. */
+let desk: Buffer | undefined;
+
+const onDesk = (length: number): Buffer => (desk ??= Buffer.allocUnsafeSlow(ONE_PIECE)).subarray(0, length);
+
+/**
+ * Sends a request.
+ *
+ * @param sendsAtOnce Whether the system nearly always takes all bytes at once. Then the next request may lie where this
+ * one did.
+ */
+export function sendRequest(sender: Sender, request: HttpRequest, headers: HeaderText, sendsAtOnce: boolean): void {
+  const bytes = bytesOf(request, headers, sendsAtOnce ? onDesk : Buffer.allocUnsafe);
+  const [first] = bytes;
+  if (first !== undefined && bytes.length === 1) {
+    sender.write(first);
+    // What still waits must stay as it is.
+    if (sendsAtOnce && sender.writableLength > 0) desk = undefined;
+    return;
+  }
+  sender.cork();
+  for (const piece of bytes) sender.write(piece);
+  sender.uncork();
+}

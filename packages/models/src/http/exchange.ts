@@ -1,0 +1,124 @@
+import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
+
+/** A response without its body. */
+export type ResponseFacts = Omit<HttpResponse, 'body'>;
+
+/** Who is told of a response as it comes. After `onEnd`, `onFailure` or a cancellation nothing more is told. */
+export interface Receiver {
+  /** Once, before any of the body. */
+  onResponse(response: ResponseFacts): void;
+  /** The next bytes of the body, which are good only during the call. */
+  onChunk(bytes: Uint8Array): void;
+  onEnd(): void;
+  onFailure(error: Error): void;
+}
+
+/** A request under way, and then its response. All of this may be said at any time, also when it is over. */
+export interface Call {
+  /**
+   * Somebody waits for the response and then for the next chunk of its body. The idle timeout counts from now on, and a
+   * body that comes only when it is asked for is asked.
+   */
+  wait(): void;
+  /** Holds the server back, and lets it go on. A few chunks may come all the same. */
+  pause(): void;
+  resume(): void;
+  /** Nobody wants the rest. */
+  cancel(reason?: unknown): void;
+}
+
+/**
+ * Sends a request. The signal in it isn't looked at: a call is cancelled.
+ *
+ * @throws What can't be sent. Other failures are told to the receiver.
+ */
+export type Exchange = (request: HttpRequest, receiver: Receiver) => Call;
+
+/** A transport that tells of a response as it comes, without a promise, a signal and an iterator for each. */
+export interface DirectHttp extends Http {
+  readonly exchange: Exchange;
+}
+
+/** The cheapest way to send requests by a transport. */
+export function exchangeOf(http: Http): Exchange {
+  if ('exchange' in http) return (http as DirectHttp).exchange;
+  return (request, receiver) => {
+    const call = new PromisedCall(receiver);
+    call.start(http, request);
+    return call;
+  };
+}
+
+/** A call by way of a promise and an iterator. The body is read only while somebody waits for it. */
+class PromisedCall implements Call {
+  readonly #receiver: Receiver;
+  readonly #control = new AbortController();
+  #body: AsyncIterator<Uint8Array> | undefined;
+  #isOver = false;
+  #isWaitedFor = false;
+  #isReading = false;
+
+  constructor(receiver: Receiver) {
+    this.#receiver = receiver;
+  }
+
+  start(http: Http, request: HttpRequest): void {
+    http({ ...request, signal: this.#control.signal }).then(
+      (response) => this.#opened(response),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  #opened(response: HttpResponse): void {
+    this.#body = response.body[Symbol.asyncIterator]();
+    // Left while the headers came.
+    if (this.#isOver) return this.#leaveBody();
+    this.#receiver.onResponse(response);
+    this.#read();
+  }
+
+  #read(): void {
+    if (this.#body === undefined || this.#isOver || this.#isReading || !this.#isWaitedFor) return;
+    this.#isReading = true;
+    this.#body.next().then(
+      (result) => this.#received(result),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  #received(result: IteratorResult<Uint8Array>): void {
+    if (this.#isOver) return;
+    this.#isReading = false;
+    this.#isWaitedFor = false;
+    if (result.done !== true) return this.#receiver.onChunk(result.value);
+    this.#isOver = true;
+    this.#receiver.onEnd();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#receiver.onFailure(error as Error);
+  }
+
+  #leaveBody(): void {
+    // Ending the iteration closes the connection; whether that worked can't matter to anybody any more.
+    this.#body?.return?.().catch(() => undefined);
+  }
+
+  wait(): void {
+    this.#isWaitedFor = true;
+    this.#read();
+  }
+
+  // Nothing comes that wasn't asked for.
+  pause(): void {}
+  resume(): void {}
+
+  cancel(reason?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leaveBody();
+    this.#control.abort(reason);
+  }
+}
