@@ -1,6 +1,6 @@
 import type { DurableEvent, RunEnd, TreadleEvent } from './events/events.ts';
 import { isDurable } from './events/events.ts';
-import { TreadleError } from './errors.ts';
+import { asError, TreadleError } from './errors.ts';
 import type { Follower } from './loop/hub.ts';
 import { runResultFold, type RunResult, type RunResultFold } from './projections/run-result.ts';
 
@@ -362,8 +362,6 @@ function joinDeltas(first: TreadleEvent, second: TreadleEvent): TreadleEvent | n
   const same = first.messageId === second.messageId && first.index === second.index && first.kind === second.kind;
   return same ? { ...second, offset: first.offset, text: first.text + second.text } : null;
 }
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 interface Deferred<Value> {
   readonly promise: Promise<Value>;

@@ -1,4 +1,6 @@
-import type { DurableEvent, DurableEventBody, SessionInput } from '../events/events.ts';
+import type { DurableEventBody, SessionInput } from '../events/events.ts';
+import { asError } from '../errors.ts';
+import { keptAtOnce } from './at-once.ts';
 import type {
   AppendOutcome,
   Claim,
@@ -10,50 +12,10 @@ import type {
   SessionSummary,
   Snapshot,
 } from './journal.ts';
-import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';
-import { countOf, cutEvents, keptEvents, packEvents, readerOf, type KeptEvents } from './kept-events.ts';
-import { agentIdOf, firstPromptOf, journalErrors, thinSnapshots } from './support.ts';
-
-/** One log. A fork points at its parent's log, which outlives the parent's removal from the index. */
-interface Log {
-  readonly sessionId: string;
-  /** Place in the order of creation. */
-  readonly ordinal: number;
-  readonly parent: { readonly log: Log; readonly seq: number } | undefined;
-  /** Events after the parent's part: the one with index 0 has the number `base + 1`. */
-  readonly own: KeptEvents;
-  readonly base: number;
-  readonly createdAt: number;
-  readonly agentId: string | undefined;
-  facts: SessionFacts;
-  updatedAt: number;
-  firstPrompt: { readonly seq: number; readonly text: string } | undefined;
-  /** The last event that `create` or `append` wrote: everything after it was posted. */
-  lastAppended: number;
-  epoch: number;
-  holder: Owner | undefined;
-  /** Where inputs were posted, by key; null before the first. */
-  keys: Map<string, number> | null;
-  snapshots: Map<number, string> | null;
-  isRemoved: boolean;
-}
-
-const seqOf = (log: Log): number => log.base + countOf(log.own);
-
-function addEvent(log: Log, body: DurableEventBody): DurableEvent {
-  const event: DurableEvent = { ...body, seq: seqOf(log) + 1 };
-  log.own.tail.push(event);
-  if (changesFacts(body)) log.facts = factsAfter(log.facts, body);
-  if (event.type === 'input_received') {
-    (log.keys ??= new Map()).set(event.key, event.seq);
-    if (log.firstPrompt === undefined) {
-      const text = firstPromptOf(event.input);
-      if (text !== undefined) log.firstPrompt = { seq: event.seq, text };
-    }
-  }
-  log.updatedAt = event.at;
-  return event;
-}
+import { cutEvents, keptEvents, packEvents } from './kept-events.ts';
+import { addEvent, reading, recallOf, seqOf, type Log } from './memory-log.ts';
+import { factsAfter } from './session-facts.ts';
+import { agentIdOf, journalErrors, thinSnapshots } from './support.ts';
 
 function summaryOf(log: Log): SessionSummary {
   return {
@@ -65,69 +27,6 @@ function summaryOf(log: Log): SessionSummary {
     ...(log.firstPrompt && { firstPrompt: log.firstPrompt.text }),
     ...(log.parent && { parent: { sessionId: log.parent.log.sessionId, seq: log.parent.seq } }),
     ...log.facts,
-  };
-}
-
-/** What a log has of its own, from one index to before another. */
-interface Part {
-  readonly own: KeptEvents;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The parts of logs that make up events `from` to the end, oldest first. */
-function partsFrom(log: Log, from: number): Part[] {
-  const parts: Part[] = [];
-  let current: Log | undefined = log;
-  let last = seqOf(log);
-  while (current && last >= from) {
-    parts.push({ own: current.own, from: Math.max(0, from - 1 - current.base), to: last - current.base });
-    last = Math.min(last, current.base);
-    current = current.parent?.log;
-  }
-  return parts.reverse();
-}
-
-/** The events of the parts, one at each call, then undefined. */
-function eventsIn(parts: readonly Part[]): () => DurableEvent | undefined {
-  let index = -1;
-  let left = 0;
-  let next = (): DurableEvent | undefined => undefined;
-  return () => {
-    while (left === 0) {
-      const part = parts[++index];
-      if (!part) return undefined;
-      left = part.to - part.from;
-      next = readerOf(part.own, part.from);
-    }
-    left -= 1;
-    return next();
-  };
-}
-
-function readEvents(find: () => Log, from: number): AsyncIterator<DurableEvent> {
-  let next: (() => DurableEvent | undefined) | undefined;
-  return {
-    // Async, so that an unknown session rejects instead of throwing.
-    async next() {
-      next ??= eventsIn(partsFrom(find(), Math.max(1, from)));
-      const event = next();
-      return event ? { done: false, value: event } : { done: true, value: undefined };
-    },
-    async return() {
-      next = () => undefined;
-      return { done: true, value: undefined };
-    },
-  };
-}
-
-/** What gives back all of a log, also when it was removed: then as it is now. */
-function recallOf(log: Log): () => Iterable<DurableEvent> {
-  // What is cut off a removed log, and off those it was forked from, is replaced and not changed.
-  const now = partsFrom(log, 1).map(({ own, from, to }): Part => ({ own: { ...own }, from, to }));
-  return function* () {
-    const next = eventsIn(log.isRemoved ? now : partsFrom(log, 1));
-    for (let event = next(); event; event = next()) yield event;
   };
 }
 
@@ -321,10 +220,14 @@ export function memoryJournal(): Journal {
       addLog(store, sessionId, first, fork);
     },
     claim: async (sessionId, owner) => take(find(store, sessionId), owner),
-    async append(sessionId, epoch, expectedSeq, events) {
-      const outcome = write(find(store, sessionId), epoch, expectedSeq, events);
-      if (outcome.ok && events.length > 0) tell(store, sessionId, expectedSeq + events.length);
-      return outcome;
+    append(sessionId, epoch, expectedSeq, events) {
+      try {
+        const outcome = write(find(store, sessionId), epoch, expectedSeq, events);
+        if (outcome.ok && events.length > 0) tell(store, sessionId, expectedSeq + events.length);
+        return keptAtOnce(outcome);
+      } catch (error) {
+        return Promise.reject(asError(error));
+      }
     },
     async post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome> {
       const log = find(store, sessionId);
@@ -334,7 +237,7 @@ export function memoryJournal(): Journal {
       tell(store, sessionId, seq);
       return { seq, duplicate: false };
     },
-    read: (sessionId, from) => ({ [Symbol.asyncIterator]: () => readEvents(() => find(store, sessionId), from) }),
+    read: (sessionId, from) => reading(() => find(store, sessionId), from),
     watch(sessionId, changed) {
       const listener = { changed };
       const watchers = (store.watchers ??= new Map<string, Set<Listener>>());

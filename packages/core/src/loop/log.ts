@@ -1,4 +1,6 @@
+import { asError } from '../errors.ts';
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
+import { outcomeAtOnce } from '../journal/at-once.ts';
 import type { AppendOutcome, Journal } from '../journal/journal.ts';
 import { reduce } from './reduce.ts';
 import type { SessionState } from './state.ts';
@@ -28,8 +30,11 @@ interface Job {
   readonly isPlan: boolean;
   /** How much others had written when it was made. */
   readonly news: number;
-  readonly resolve: (written: boolean) => void;
-  readonly reject: (error: unknown) => void;
+  /** Whether it is in the log; null while that is open. */
+  written: boolean | null;
+  /** Whoever waits to hear that. */
+  resolve: ((written: boolean) => void) | null;
+  reject: ((error: unknown) => void) | null;
 }
 
 const READY = Promise.resolve();
@@ -51,6 +56,8 @@ interface LogWork {
   /** The jobs of the append that is under way. */
   writing: readonly Job[];
   pumping: boolean;
+  /** The last append had nothing to wait for: nor has the next one, most likely. */
+  isAtOnce: boolean;
   atRest: (() => void)[];
   /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
   heard: number;
@@ -62,6 +69,7 @@ interface LogWork {
   waiters: (() => void)[];
   // Made once, for each append waits with them.
   readonly pump: () => void;
+  readonly pumpFirst: () => boolean | Promise<boolean>;
   readonly written: (outcome: AppendOutcome) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -73,6 +81,7 @@ export function openLog(options: LogOptions): DriveLog {
     jobs: [],
     writing: NO_JOBS,
     pumping: false,
+    isAtOnce: false,
     atRest: [],
     heard: 0,
     mustRead: false,
@@ -81,6 +90,7 @@ export function openLog(options: LogOptions): DriveLog {
     failure: null,
     waiters: [],
     pump: () => pump(work),
+    pumpFirst: () => pumpFirst(work),
     written: (outcome) => written(work, outcome),
     fail: (error) => fail(work, error),
   };
@@ -132,8 +142,13 @@ async function readNews(work: LogWork): Promise<void> {
 function withoutStale(all: readonly Job[], news: number): readonly Job[] {
   const isStale = (job: Job): boolean => job.isPlan && job.news !== news;
   if (!all.some(isStale)) return all;
-  for (const job of all) if (isStale(job)) job.resolve(false);
+  for (const job of all) if (isStale(job)) settleJob(job, false);
   return all.filter((job) => !isStale(job));
+}
+
+function settleJob(job: Job, isWritten: boolean): void {
+  job.written = isWritten;
+  job.resolve?.(isWritten);
 }
 
 function append({ options: { journal, state, epoch } }: LogWork, batch: readonly Job[]): Promise<AppendOutcome> {
@@ -146,12 +161,12 @@ function append({ options: { journal, state, epoch } }: LogWork, batch: readonly
 function settle(work: LogWork, batch: readonly Job[], outcome: AppendOutcome): void {
   if (outcome.ok) {
     for (const event of outcome.events) apply(work, event);
-    for (const job of batch) job.resolve(true);
+    for (const job of batch) settleJob(job, true);
     return;
   }
   work.heard = Math.max(work.heard, outcome.seq);
   work.mustRead = true;
-  for (const job of batch) if (job.isPlan) job.resolve(false);
+  for (const job of batch) if (job.isPlan) settleJob(job, false);
   work.jobs = [...batch.filter((job) => !job.isPlan), ...work.jobs];
 }
 
@@ -168,7 +183,11 @@ function pump(work: LogWork): void {
   work.jobs = [];
   if (work.writing.length === 0) return rest(work);
   try {
-    append(work, work.writing).then(work.written, work.fail);
+    const appended = append(work, work.writing);
+    const outcome = outcomeAtOnce(appended);
+    work.isAtOnce = outcome !== undefined;
+    if (outcome) written(work, outcome);
+    else appended.then(work.written, work.fail);
   } catch (error) {
     fail(work, error);
   }
@@ -186,7 +205,7 @@ function written(work: LogWork, outcome: AppendOutcome): void {
 
 function fail(work: LogWork, error: unknown): void {
   work.failure = { error };
-  for (const job of [...work.writing, ...work.jobs]) job.reject(error);
+  for (const job of [...work.writing, ...work.jobs]) job.reject?.(error);
   work.writing = NO_JOBS;
   work.jobs = [];
   work.options.failed(error);
@@ -221,16 +240,33 @@ function wake(work: LogWork): void {
 }
 
 function submit(work: LogWork, events: readonly DurableEventBody[], isPlan: boolean): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const { failure, news } = work;
-    if (failure) {
-      reject(failure.error instanceof Error ? failure.error : new Error(String(failure.error)));
-      return;
-    }
-    const job: Job = { events, isPlan, news, resolve, reject };
-    // A list of one is made with room for one.
-    if (work.jobs.length === 0) work.jobs = [job];
-    else work.jobs.push(job);
-    start(work);
+  const { failure, news } = work;
+  if (failure) return Promise.reject(asError(failure.error));
+  const job: Job = { events, isPlan, news, written: null, resolve: null, reject: null };
+  // A list of one is made with room for one.
+  if (work.jobs.length === 0) work.jobs = [job];
+  else work.jobs.push(job);
+  if (work.isAtOnce && !work.pumping) {
+    // The promise of the append is the promise of what it writes.
+    work.pumping = true;
+    return READY.then(work.pumpFirst);
+  }
+  start(work);
+  return outcomeOf(job);
+}
+
+const outcomeOf = (job: Job): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    job.resolve = resolve;
+    job.reject = reject;
   });
+
+/** Writes what waits, and says what came of the first of it. */
+function pumpFirst(work: LogWork): boolean | Promise<boolean> {
+  const [job] = work.jobs;
+  pump(work);
+  if (job === undefined) return true;
+  if (job.written !== null) return job.written;
+  if (work.failure) throw work.failure.error;
+  return outcomeOf(job);
 }

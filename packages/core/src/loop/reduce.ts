@@ -201,7 +201,6 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     continuation: event.continuation,
     startedBy: event.startedBy,
     metadata: event.metadata ?? null,
-    ...(event.clientTools === undefined ? {} : { clientTools: event.clientTools }),
     startedSeq: event.seq,
     inputSeq: event.inputSeq,
     promptAdded: 0,
@@ -225,6 +224,7 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     paused: false,
     isForked: false,
   };
+  if (event.clientTools !== undefined) state.run.clientTools = event.clientTools;
 }
 
 function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void {
@@ -349,7 +349,11 @@ function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   const run = openRun(state, event);
   const turn = openTurn(state, event);
   for (const { result } of turn.calls) if (result) addToView(state, result);
-  for (const [key, { turnIndex }] of state.decisions) if (turnIndex === event.turnIndex) state.decisions.delete(key);
+  if (state.decisions.size > 0) forgetTurn(state.decisions, event.turnIndex);
   run.last = turnOutcome(turn);
   run.turn = null;
+}
+
+function forgetTurn(decisions: SessionState['decisions'], ended: number): void {
+  for (const [key, { turnIndex }] of decisions) if (turnIndex === ended) decisions.delete(key);
 }

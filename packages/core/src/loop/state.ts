@@ -130,7 +130,7 @@ export interface RunState {
   /** What the caller said of it. */
   readonly metadata: JsonObject | null;
   /** Present where its client offers tools of its own. */
-  readonly clientTools?: readonly OfferedTool[];
+  clientTools?: readonly OfferedTool[];
   /** Sequence number of its `run_started`. */
   readonly startedSeq: number;
   /** The input that started it, and how many of that input's messages are in the history. */
