@@ -10,7 +10,7 @@ import { createBody } from './body.ts';
 import { cacheMarks } from './cache-marks.ts';
 import { toJson } from './json-text.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
-import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
+import { createOnce, createTranscripts } from './transcripts.ts';
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
   tools.map(({ name, description, parameters }) => toJson({ name, description, input_schema: parameters })).join(','),
@@ -66,8 +66,7 @@ export function createAnthropicEncoder(
   quirks: Required<AnthropicQuirks>,
   replyTools: WeakMap<ModelRequest, string>,
 ): (request: ModelRequest) => WireRequest {
-  const fragment = createFragments();
-  const transcripts = createTranscripts(() => createAnthropicTranscript(target.provider, fragment));
+  const transcripts = createTranscripts((fragment) => createAnthropicTranscript(target.provider, fragment));
   const model = toJson(target.modelId);
   const betas = [...new Set(quirks.betas)].join(',');
   const headers = {

@@ -13,7 +13,7 @@ import type { CacheMarks, WireMessage } from './cache-marks.ts';
 import { createCallIds } from './call-ids.ts';
 import { createGrowingText } from './growing-text.ts';
 import type { Piece } from './growing-text.ts';
-import type { createFragments, TranscriptWriter } from './transcripts.ts';
+import type { Fragment, TranscriptWriter } from './transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 
@@ -42,10 +42,7 @@ const following = (open: Role | undefined, next: Role, content: string): string 
 };
 
 /** A writer of messages for `provider`. */
-export function createAnthropicTranscript(
-  provider: string,
-  fragment: ReturnType<typeof createFragments>,
-): AnthropicTranscript {
+export function createAnthropicTranscript(provider: string, fragment: Fragment): AnthropicTranscript {
   const ids = createCallIds(CALL_ID_RULES);
   const messages: WireMessage[] = [];
   const written = createGrowingText();

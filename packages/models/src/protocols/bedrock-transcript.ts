@@ -13,8 +13,8 @@ import type { CacheMarks, WireMessage } from './cache-marks.ts';
 import { createCallIds } from './call-ids.ts';
 import { createGrowingText } from './growing-text.ts';
 import type { Piece } from './growing-text.ts';
-import { createFragments, createTranscripts } from './transcripts.ts';
-import type { TranscriptWriter } from './transcripts.ts';
+import { createTranscripts } from './transcripts.ts';
+import type { Fragment, TranscriptWriter } from './transcripts.ts';
 
 type Role = WireMessage['role'];
 
@@ -70,9 +70,9 @@ const createDocuments = (): ((message: NamedMessage) => Documents) => {
   };
 };
 
-/** What the writers of one model share. */
+/** What a writer uses that others use too. */
 interface Shared {
-  readonly fragment: ReturnType<typeof createFragments>;
+  readonly fragment: Fragment;
   readonly documentsOf: ReturnType<typeof createDocuments>;
 }
 
@@ -177,6 +177,6 @@ const createWriter = (provider: string, { fragment, documentsOf }: Shared): Bedr
 
 /** Keeps the writer of each conversation with one model of `provider`. */
 export function createBedrockTranscripts(provider: string): (messages: readonly ModelMessage[]) => BedrockTranscript {
-  const shared: Shared = { fragment: createFragments(), documentsOf: createDocuments() };
-  return createTranscripts(() => createWriter(provider, shared));
+  const documentsOf = createDocuments();
+  return createTranscripts((fragment) => createWriter(provider, { fragment, documentsOf }));
 }

@@ -17,6 +17,8 @@ export interface CallIds {
   forgetWaiting(): void;
 }
 
+const NONE: readonly string[] = [];
+
 /** Nine letters and digits made of `text`, always the same: the form the strictest server asks for. */
 export const shortId = (text: string): string => {
   let high = 0x811c9dc5;
@@ -62,16 +64,19 @@ export function createCallIds(rules: CallIdRules): CallIds {
       open.delete(callId);
       return id;
     },
-    waiting: () => [...open.values()],
+    waiting: () => (open.size === 0 ? NONE : [...open.values()]),
     forgetWaiting() {
-      open.clear();
+      // Clearing makes a new table, also of an empty one.
+      if (open.size > 0) open.clear();
     },
   };
 }
 
+const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
+
 /** A tool name every server accepts; a model may have called a tool by a name that no request could carry. */
 export function legalToolName(name: string, maxLength: number): string {
-  if (name.length <= maxLength && /^[a-zA-Z0-9_-]+$/.test(name)) return name;
+  if (name.length <= maxLength && LEGAL_NAME.test(name)) return name;
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxLength) || 'unnamed_tool';
 }
 

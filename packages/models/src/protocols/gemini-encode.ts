@@ -21,11 +21,11 @@ import { geminiGeneration } from './gemini-quirks.ts';
 import type { GeminiQuirks } from './gemini-quirks.ts';
 import { geminiSchema, hasNoParameters } from './gemini-schema.ts';
 import { geminiThinking } from './gemini-thinking.ts';
-import { createGrowingText } from './growing-text.ts';
+import { createGrowingWhole } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
-import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
-import type { TranscriptWriter } from './transcripts.ts';
+import { createOnce, createTranscripts } from './transcripts.ts';
+import type { Fragment, TranscriptWriter } from './transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 256 };
 
@@ -40,14 +40,14 @@ interface Facts {
   readonly quirks: Required<GeminiQuirks>;
 }
 
-const createWriter = (facts: Facts, fragment: ReturnType<typeof createFragments>): TranscriptWriter => {
+const createWriter = (facts: Facts, fragment: Fragment): TranscriptWriter => {
   const { provider, generation, quirks } = facts;
   const nested = generation >= 3;
   const ids = createCallIds(CALL_ID_RULES);
   /** The calls that wait for their results, by the id chosen for each. */
   const calls = new Map<string, GeminiCall>();
   const madeHere = new RegExp(`^${quirks.callIdPrefix}-fc-\\d+$`);
-  const written = createGrowingText();
+  const written = createGrowingWhole();
   let role: 'user' | 'model' | undefined;
   /** Parts that follow the last result of a message's calls. */
   let attachments: string[] = [];
@@ -128,7 +128,7 @@ const createWriter = (facts: Facts, fragment: ReturnType<typeof createFragments>
         end += following(open, 'user', parts);
         open = 'user';
       }
-      return [written.view(), `${end}]}`];
+      return [written.whole(), `${end}]}`];
     },
   };
 };
@@ -199,8 +199,7 @@ export function createGeminiEncoder(
 ): (request: ModelRequest) => WireRequest {
   const { provider, modelId } = target;
   const facts: Facts = { provider, modelId, quirks, generation: geminiGeneration(modelId, quirks.generation) };
-  const fragment = createFragments();
-  const transcripts = createTranscripts(() => createWriter(facts, fragment));
+  const transcripts = createTranscripts((fragment) => createWriter(facts, fragment));
   const writeTools = toolsWriter(quirks.schemas);
   const path = `${modelPath(modelId, quirks.modelsPath)}:streamGenerateContent?alt=sse`;
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };

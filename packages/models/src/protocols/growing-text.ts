@@ -3,6 +3,9 @@ export type Piece = string | Uint8Array;
 
 const encoder = new TextEncoder();
 
+/** Bytes from which a piece is sent from where it is. Shorter ones are cheaper to copy than to send one by one. */
+const SENT_FROM_WHERE_IT_IS = 4096;
+
 /**
  * Text that only grows, kept as UTF-8: what was appended is encoded once and never written to again, so that views of it
  * stay as they are, also those that a request is still sending from.
@@ -44,6 +47,35 @@ export function createGrowingText(room = 1024): GrowingText {
   };
 }
 
+/** Text that only grows and is asked for as a whole. */
+export interface GrowingWhole {
+  append(text: string): void;
+  whole(): Piece;
+}
+
+/** A text that is kept as it is while it is short: what sends it writes it out at once. A long one is kept as bytes. */
+export function createGrowingWhole(): GrowingWhole {
+  return new ShortOrLong();
+}
+
+/** A class: every conversation has one, and its methods are made once. */
+class ShortOrLong implements GrowingWhole {
+  #text = '';
+  #bytes: GrowingText | undefined;
+
+  append(text: string): void {
+    if (this.#bytes !== undefined) return this.#bytes.append(text);
+    this.#text += text;
+    if (this.#text.length < SENT_FROM_WHERE_IT_IS) return;
+    this.#bytes = createGrowingText(2 * this.#text.length);
+    this.#bytes.append(this.#text);
+    this.#text = '';
+  }
+  whole(): Piece {
+    return this.#bytes === undefined ? this.#text : this.#bytes.view();
+  }
+}
+
 /** Pieces without the character they begin with, which is ASCII. */
 export function withoutFirst(pieces: readonly Piece[]): readonly Piece[] {
   const at = pieces.findIndex(({ length }) => length > 0);
@@ -52,9 +84,6 @@ export function withoutFirst(pieces: readonly Piece[]): readonly Piece[] {
     return typeof piece === 'string' ? piece.slice(1) : piece.subarray(1);
   });
 }
-
-/** Bytes from which a piece is sent from where it is. Shorter ones are cheaper to copy than to send one by one. */
-const SENT_FROM_WHERE_IT_IS = 4096;
 
 /** Bytes of pieces that follow one another, in as few arrays as is cheap. Long pieces are not copied. */
 export function gathered(pieces: readonly Piece[]): readonly Uint8Array[] {

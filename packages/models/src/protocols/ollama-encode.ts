@@ -9,7 +9,7 @@ import type {
 } from '@treadle/core';
 import { createBody } from './body.ts';
 import { createCallIds } from './call-ids.ts';
-import { createGrowingText, withoutFirst } from './growing-text.ts';
+import { createGrowingWhole, withoutFirst } from './growing-text.ts';
 import { asObject, toJson } from './json-text.ts';
 import {
   ollamaAssistantMessage,
@@ -20,8 +20,8 @@ import {
 } from './ollama-content.ts';
 import type { OllamaQuirks } from './ollama-quirks.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
-import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
-import type { TranscriptWriter } from './transcripts.ts';
+import { createOnce, createTranscripts } from './transcripts.ts';
+import type { Fragment, TranscriptWriter } from './transcripts.ts';
 
 /** Ollama takes any id; this is what other servers of its wire take too. */
 const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
@@ -35,11 +35,11 @@ const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
 );
 
 /** Every message is written with a comma before it: the instructions may or may not come first. */
-const createWriter = (provider: string, fragment: ReturnType<typeof createFragments>): TranscriptWriter => {
+const createWriter = (provider: string, fragment: Fragment): TranscriptWriter => {
   const ids = createCallIds(CALL_ID_RULES);
   /** Tool names by wire id: this wire tells results apart by them. */
   const toolNames = new Map<string, string>();
-  const written = createGrowingText();
+  const written = createGrowingWhole();
   let images: UserContent[] = [];
 
   // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
@@ -82,7 +82,7 @@ const createWriter = (provider: string, fragment: ReturnType<typeof createFragme
       if (message.role === 'assistant') addAssistant(message);
       else written.append(fragment(message, '', () => ollamaUserMessage(message.content)));
     },
-    pieces: () => [written.view(), closing()],
+    pieces: () => [written.whole(), closing()],
   };
 };
 
@@ -111,8 +111,7 @@ export function createOllamaEncoder(
   target: WireTarget,
   quirks: Required<OllamaQuirks>,
 ): (request: ModelRequest) => WireRequest {
-  const fragment = createFragments();
-  const transcripts = createTranscripts(() => createWriter(target.provider, fragment));
+  const transcripts = createTranscripts((fragment) => createWriter(target.provider, fragment));
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' };
   const levels = quirks.think === 'auto' ? /gpt-?oss/i.test(target.modelId) : quirks.think === 'level';

@@ -73,23 +73,28 @@ export function chatUserMessage(
   return `,${toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider, quirks)) })}`;
 }
 
+const NO_CONTENT: readonly UserContent[] = [];
+
 /** What a tool message can't carry: its images and files, for a user message after it. */
 export function toolResultAttachments(message: ToolResultMessage): readonly UserContent[] {
+  if (message.content.every(({ type }) => type === 'text')) return NO_CONTENT;
   const attached = message.content.filter((block) => block.type !== 'text');
-  if (attached.length === 0) return attached;
   return [{ type: 'text', text: `Attached to the result of ${message.toolName}:` }, ...attached];
 }
 
 /** A tool message with a comma before it. The wire has no mark for errors, so the text carries it. */
 export function chatToolMessage(message: ToolResultMessage, wireId: string): string {
-  const texts: string[] = [];
+  let content: string | undefined;
   let attachments = 0;
   for (const block of message.content) {
-    if (block.type === 'text') texts.push(block.text);
-    else attachments++;
+    if (block.type !== 'text') attachments++;
+    else content = content === undefined ? block.text : `${content}\n${block.text}`;
   }
-  if (attachments > 0) texts.push(`[${attachments} attached in the next message]`);
-  const content = texts.join('\n');
+  if (attachments > 0) {
+    const note = `[${attachments} attached in the next message]`;
+    content = content === undefined ? note : `${content}\n${note}`;
+  }
+  content ??= '';
   return `,${toJson({ role: 'tool', tool_call_id: wireId, content: message.isError && content === '' ? 'The tool failed.' : content })}`;
 }
 
@@ -98,16 +103,15 @@ export function chatInterruptedResult(wireId: string): string {
   return `,${toJson({ role: 'tool', tool_call_id: wireId, content: INTERRUPTED_RESULT })}`;
 }
 
-const callPart = (call: ToolCallBlock, own: boolean, wireId: string): object => ({
-  ...(own ? call.opaque : undefined),
-  id: wireId,
-  type: 'function',
-  function: {
-    name: legalToolName(call.name, TOOL_NAME_LENGTH),
-    // `{}` for what was no JSON object: some servers parse this text, and its result says what was wrong with it.
-    arguments: toJson(call.arguments),
-  },
-});
+const callJson = (call: ToolCallBlock, own: boolean, wireId: string): string => {
+  const name = legalToolName(call.name, TOOL_NAME_LENGTH);
+  // `{}` for what was no JSON object: some servers parse this text, and its result says what was wrong with it.
+  const args = toJson(call.arguments);
+  if (own && call.opaque !== undefined) {
+    return toJson({ ...call.opaque, id: wireId, type: 'function', function: { name, arguments: args } });
+  }
+  return `{"id":${toJson(wireId)},"type":"function","function":{"name":"${name}","arguments":${toJson(args)}}}`;
+};
 
 /** What stands for reasoning that isn't there. Not nothing: servers that demand it take an empty one for none. */
 const NO_REASONING = ' ';
@@ -116,38 +120,46 @@ const reasoningFields = (
   blocks: readonly ThinkingBlock[],
   called: boolean,
   { reasoningField, reasoningRequired }: Required<OpenAIChatQuirks>,
-): JsonObject => {
+): JsonObject | undefined => {
+  if (blocks.length === 0 && !(called && reasoningRequired)) return undefined;
   const details = blocks.flatMap((block) => {
     const list = block.opaque?.['reasoning_details'];
     return Array.isArray(list) ? (list as JsonObject[]) : [];
   });
   if (details.length > 0) return { reasoning_details: details };
-  if (reasoningField === 'none') return {};
+  if (reasoningField === 'none') return undefined;
   const reasoning = blocks.map((block) => block.text).join('');
   if (reasoning !== '') return { [reasoningField]: reasoning };
-  return called && reasoningRequired ? { [reasoningField]: NO_REASONING } : {};
+  return called && reasoningRequired ? { [reasoningField]: NO_REASONING } : undefined;
 };
 
 /** An assistant message with a comma before it; `''` when nothing of it can be sent. */
 export function chatAssistantMessage(
   message: AssistantMessage,
   own: boolean,
-  wireIds: ReadonlyMap<string, string>,
+  /** The ids of its calls, in their order. */
+  wireIds: readonly string[],
   quirks: Required<OpenAIChatQuirks>,
 ): string {
   let content = '';
-  const calls: object[] = [];
+  let calls = '';
+  let called = 0;
   const thinking: ThinkingBlock[] = [];
   for (const block of message.content) {
     if (block.type === 'text') content += block.text;
-    else if (block.type === 'tool_call') calls.push(callPart(block, own, wireIds.get(block.callId) ?? block.callId));
-    else if (block.type === 'thinking' && own) thinking.push(block);
+    else if (block.type === 'tool_call') {
+      calls += (called === 0 ? '' : ',') + callJson(block, own, wireIds[called] ?? block.callId);
+      called++;
+    } else if (block.type === 'thinking' && own) thinking.push(block);
   }
-  if (content === '' && calls.length === 0) return '';
-  return `,${toJson({
-    role: 'assistant',
-    content: content === '' ? quirks.emptyContent : content,
-    ...reasoningFields(thinking, calls.length > 0, quirks),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  })}`;
+  if (content === '' && called === 0) return '';
+  const shown = content === '' ? quirks.emptyContent : content;
+  const reasoning = reasoningFields(thinking, called > 0, quirks);
+  // Joined, not added up: a text that was added up is kept in as many pieces.
+  return [
+    ',{"role":"assistant","content":',
+    shown === null ? 'null' : toJson(shown),
+    reasoning === undefined ? '' : `,${toJson(reasoning).slice(1, -1)}`,
+    called === 0 ? '}' : `,"tool_calls":[${calls}]}`,
+  ].join('');
 }

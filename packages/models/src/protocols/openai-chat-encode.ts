@@ -10,7 +10,7 @@ import type {
 import { createBody } from './body.ts';
 import type { BodyWriter } from './body.ts';
 import { createCallIds } from './call-ids.ts';
-import { createGrowingText, withoutFirst } from './growing-text.ts';
+import { createGrowingWhole, withoutFirst } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 import { promptCacheKey } from './openai-cache-key.ts';
 import {
@@ -24,8 +24,8 @@ import { chatResponseFormat, instructionsWithFormat } from './openai-chat-format
 import type { OpenAIChatQuirks } from './openai-chat-quirks.ts';
 import { strictSchema } from './openai-strict.ts';
 import type { WireRequest, WireTarget } from './protocol.ts';
-import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
-import type { TranscriptWriter } from './transcripts.ts';
+import { createOnce, createTranscripts } from './transcripts.ts';
+import type { Fragment, TranscriptWriter } from './transcripts.ts';
 
 /** The longest id of a tool call the API takes. */
 const CALL_ID_LENGTH = 40;
@@ -38,34 +38,31 @@ const toolJson = ({ name, description, parameters }: ToolDefinition, strictTools
 };
 
 /** Every message is written with a comma before it: the instructions may or may not come first. */
-const createWriter = (
-  provider: string,
-  quirks: Required<OpenAIChatQuirks>,
-  fragment: ReturnType<typeof createFragments>,
-): TranscriptWriter => {
+const createWriter = (provider: string, quirks: Required<OpenAIChatQuirks>, fragment: Fragment): TranscriptWriter => {
   const ids = createCallIds({ pattern: quirks.toolCallIdPattern, maxLength: CALL_ID_LENGTH });
-  const written = createGrowingText();
+  const written = createGrowingWhole();
   let attachments: UserContent[] = [];
 
   // Results of one message's calls must follow it without a gap, so what they attach waits for the last of them.
   const closing = (): string => {
-    const results = ids.waiting().map((id) => chatInterruptedResult(id));
-    return results.join('') + chatUserMessage(attachments, provider, quirks);
+    let results = '';
+    for (const id of ids.waiting()) results += chatInterruptedResult(id);
+    return attachments.length === 0 ? results : results + chatUserMessage(attachments, provider, quirks);
   };
 
   const closeCalls = (): void => {
     written.append(closing());
     ids.forgetWaiting();
-    attachments = [];
+    if (attachments.length > 0) attachments = [];
   };
 
   const addAssistant = (message: AssistantMessage): void => {
     const own = message.provider === provider;
-    const wireIds = new Map<string, string>();
+    const wireIds: string[] = [];
     for (const block of message.content) {
-      if (block.type === 'tool_call') wireIds.set(block.callId, ids.assign(block, own));
+      if (block.type === 'tool_call') wireIds.push(ids.assign(block, own));
     }
-    const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
+    const key = wireIds.length === 1 ? (wireIds[0] ?? '') : wireIds.join();
     written.append(fragment(message, key, () => chatAssistantMessage(message, own, wireIds, quirks)));
   };
 
@@ -75,14 +72,14 @@ const createWriter = (
         const id = ids.take(message.callId);
         if (id === undefined) return;
         written.append(fragment(message, id, () => chatToolMessage(message, id)));
-        attachments.push(...toolResultAttachments(message));
+        for (const block of toolResultAttachments(message)) attachments.push(block);
         return;
       }
       closeCalls();
       if (message.role === 'assistant') addAssistant(message);
       else written.append(fragment(message, '', () => chatUserMessage(message.content, provider, quirks)));
     },
-    pieces: () => [written.view(), closing()],
+    pieces: () => [written.whole(), closing()],
   };
 };
 
@@ -122,8 +119,7 @@ export function createOpenAIChatEncoder(
   target: WireTarget,
   quirks: Required<OpenAIChatQuirks>,
 ): (request: ModelRequest) => WireRequest {
-  const fragment = createFragments();
-  const transcripts = createTranscripts(() => createWriter(target.provider, quirks, fragment));
+  const transcripts = createTranscripts((fragment) => createWriter(target.provider, quirks, fragment));
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
@@ -144,6 +140,7 @@ export function createOpenAIChatEncoder(
 
   const toolsOf = (request: ModelRequest): string => {
     if (request.toolChoice === 'none' && !(quirks.tools && quirks.toolChoices.includes('none'))) return '';
+    if (request.providerTools === undefined && quirks.tools) return writeTools(request.tools);
     const own = (request.providerTools ?? []).filter((tool) => tool.provider === target.provider);
     if (!quirks.tools && request.tools.length + own.length > 0) throw noTools(target.provider, request.tools);
     return [writeTools(request.tools), ...own.map((tool) => toJson(tool.definition))]

@@ -9,7 +9,7 @@ import type {
 } from '@treadle/core';
 import { createBody } from './body.ts';
 import { createCallIds, legalToolName } from './call-ids.ts';
-import { createGrowingText, withoutFirst } from './growing-text.ts';
+import { createGrowingWhole, withoutFirst } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 import { promptCacheKey } from './openai-cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './openai-responses-content.ts';
@@ -18,8 +18,8 @@ import type { OpenAIResponsesQuirks } from './openai-responses-quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './openai-responses-replay.ts';
 import { strictSchema } from './openai-strict.ts';
 import type { Encoder, WireRequest, WireTarget } from './protocol.ts';
-import { createFragments, createOnce, createTranscripts } from './transcripts.ts';
-import type { TranscriptWriter } from './transcripts.ts';
+import { createOnce, createTranscripts } from './transcripts.ts';
+import type { Fragment, TranscriptWriter } from './transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
 
@@ -29,13 +29,13 @@ const ORDINARY_CALL: AnsweredCall = { custom: false, caller: undefined };
 const createWriter = (
   provider: string,
   store: boolean,
-  fragment: ReturnType<typeof createFragments>,
+  fragment: Fragment,
   refused: WeakSet<AssistantMessage>,
 ): TranscriptWriter => {
   const ids = createCallIds(CALL_ID_RULES);
   const calls = new Map<string, AnsweredCall>();
   const usedItemIds = new Set<string>();
-  const written = createGrowingText();
+  const written = createGrowingWhole();
 
   const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
   const closing = (): string =>
@@ -89,7 +89,7 @@ const createWriter = (
       if (message.role === 'assistant') addAssistant(message);
       else written.append(fragment(message, '', () => responsesUserItem(message.content, provider)));
     },
-    pieces: () => [written.view(), closing()],
+    pieces: () => [written.whole(), closing()],
   };
 };
 
@@ -165,10 +165,9 @@ const UNREADABLE_REASONING = 'invalid_encrypted_content';
 /** Writes requests of the Responses API for one model. */
 export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Required<OpenAIResponsesQuirks>): Encoder {
   const { provider, modelId } = target;
-  const fragment = createFragments();
   /** Messages whose reasoning the provider couldn't read. Items don't go back without their reasoning, so none does. */
   const refused = new WeakSet<AssistantMessage>();
-  const newTranscripts = () => createTranscripts(() => createWriter(provider, quirks.store, fragment, refused));
+  const newTranscripts = () => createTranscripts((fragment) => createWriter(provider, quirks.store, fragment, refused));
   let transcripts = newTranscripts();
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };

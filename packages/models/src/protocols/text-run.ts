@@ -1,5 +1,7 @@
 import { wellFormed } from './json-text.ts';
 
+const SURROGATE = /[\uD800-\uDFFF]/;
+
 /** Text that arrives in pieces. */
 export interface TextRun {
   /** Adds a piece and returns what may be shown now. */
@@ -32,7 +34,7 @@ class WellFormedRun implements TextRun {
       shown = shown.slice(0, -1);
     }
     // A text without any code unit in the surrogate range, which is nearly every one, is left as it is.
-    if (/[\uD800-\uDFFF]/.test(shown)) shown = wellFormed(shown);
+    if (SURROGATE.test(shown)) shown = wellFormed(shown);
     this.#text += shown;
     return shown;
   }

@@ -16,6 +16,9 @@ interface Kept<Writer> {
 /** Parallel branches of one conversation share its first message; each keeps a writer, the latest few of them. */
 const KEPT_BRANCHES = 8;
 
+/** Messages at the beginning of a conversation whose JSON isn't kept by itself. */
+const FEW_MESSAGES = 32;
+
 const isPrefix = (seen: readonly ModelMessage[], messages: readonly ModelMessage[]): boolean => {
   if (seen.length > messages.length) return false;
   // From the end: branches of one conversation differ late.
@@ -23,17 +26,25 @@ const isPrefix = (seen: readonly ModelMessage[], messages: readonly ModelMessage
   return true;
 };
 
+/** Writes a message, or finds what it was written as. `key` is whatever else its JSON depends on. */
+export type Fragment = (message: ModelMessage, key: string, write: () => string) => string;
+
 /**
  * Keeps the writer of each conversation, so that a request which only adds messages to the one before it is written by
  * adding them. A conversation is recognised by its message objects and forgotten with the first of them.
+ *
+ * The JSON of each message is kept for conversations that can't be continued as they were: branches, and views that a
+ * compaction changed. Not that of a conversation's first few messages: most have no more, and to write those once again
+ * costs less than to keep them all.
  */
 export function createTranscripts<Writer extends TranscriptWriter>(
-  create: () => Writer,
+  create: (fragment: Fragment) => Writer,
 ): (messages: readonly ModelMessage[]) => Writer {
   const kept = new WeakMap<ModelMessage, Kept<Writer>[]>();
+  const fragment = createFragments();
   return (messages) => {
     const first = messages[0];
-    if (first === undefined) return create();
+    if (first === undefined) return create((_message, _key, write) => write());
     let branches = kept.get(first);
     if (branches === undefined) kept.set(first, (branches = []));
     let best: Kept<Writer> | undefined;
@@ -41,7 +52,12 @@ export function createTranscripts<Writer extends TranscriptWriter>(
       if (branch.seen.length > (best?.seen.length ?? 0) && isPrefix(branch.seen, messages)) best = branch;
     }
     if (best === undefined) {
-      best = { writer: create(), seen: [] };
+      const seen: ModelMessage[] = [];
+      const isFirst = branches.length === 0;
+      const writer = create((message, key, write) =>
+        fragment(message, key, write, !isFirst || seen.length >= FEW_MESSAGES),
+      );
+      best = { writer, seen };
       branches.push(best);
       if (branches.length > KEPT_BRANCHES) branches.shift();
     }
@@ -55,17 +71,14 @@ export function createTranscripts<Writer extends TranscriptWriter>(
   };
 }
 
-/**
- * Keeps the JSON of each message by the message object, for conversations that can't be continued as they were:
- * branches, and views that a compaction changed. `key` is whatever else the JSON depends on.
- */
-export function createFragments(): (message: ModelMessage, key: string, write: () => string) => string {
+/** Finds the JSON of a message by its object, or writes it, and keeps it where that is asked for. */
+function createFragments(): (...given: [...Parameters<Fragment>, keep: boolean]) => string {
   const kept = new WeakMap<ModelMessage, { readonly key: string; readonly json: string }>();
-  return (message, key, write) => {
+  return (message, key, write, keep) => {
     const found = kept.get(message);
     if (found !== undefined && found.key === key) return found.json;
     const json = write();
-    kept.set(message, { key, json });
+    if (keep) kept.set(message, { key, json });
     return json;
   };
 }
