@@ -107,6 +107,3 @@ export function errorText(thrown: unknown): string {
     return 'a value that can not be printed was thrown';
   }
 }
-
-/** Anything that was thrown, as an error. */
-export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -1,6 +1,8 @@
+import { asError } from './as-error.ts';
 import type { DurableEvent, RunEnd, TreadleEvent } from './events/events.ts';
 import { isDurable } from './events/events.ts';
-import { asError, TreadleError } from './errors.ts';
+import { runIdOf } from './events/run-of.ts';
+import { TreadleError } from './errors.ts';
 import type { Follower } from './loop/hub.ts';
 import { runResultFold, type RunResult, type RunResultFold } from './projections/run-result.ts';
 
@@ -93,51 +95,72 @@ export function createRun(sources: RunSources): RunControl {
     end: null,
     bound: null,
   };
-  return {
-    run: runOf(facts),
-    take: (event) => take(facts, event),
-    finish: (error) => finish(facts, error),
-    bound: () => boundOf(facts),
-    isWatched: () => facts.readers.length > 0,
-    endedAs: () => facts.ended,
-    isOver: () => facts.done !== null || facts.ended !== null || facts.isPaused,
-    bind(inputSeq, known) {
-      facts.boundTo = inputSeq;
-      if (known) {
-        facts.runId = known.runId;
-        facts.startedSeq = known.startedSeq;
-        facts.id?.resolve(known.runId);
-      }
-      facts.bound?.resolve(inputSeq);
-    },
-  };
+  return new Control(facts);
 }
 
 const NOBODY: readonly Reader[] = [];
 
-const FACTS = Symbol('facts');
+/** Classes, so that a run is made without a function for each of its methods. */
+class Control implements RunControl {
+  readonly run: Run;
+  readonly #facts: RunFacts;
 
-/** What runs have in common: a getter in every run's own object would make each of them a dictionary. */
-const ASKED = {
+  constructor(facts: RunFacts) {
+    this.#facts = facts;
+    this.run = new AskedRun(facts);
+  }
+
+  take(event: TreadleEvent): void {
+    take(this.#facts, event);
+  }
+  finish(error?: unknown): void {
+    finish(this.#facts, error);
+  }
+  bound(): Promise<number> {
+    return boundOf(this.#facts);
+  }
+  isWatched(): boolean {
+    return this.#facts.readers.length > 0;
+  }
+  endedAs(): RunEnd | null {
+    return this.#facts.ended;
+  }
+  isOver(): boolean {
+    const { done, ended, isPaused } = this.#facts;
+    return done !== null || ended !== null || isPaused;
+  }
+  bind(inputSeq: number, known?: { readonly runId: string; readonly startedSeq: number }): void {
+    const facts = this.#facts;
+    facts.boundTo = inputSeq;
+    if (known) {
+      facts.runId = known.runId;
+      facts.startedSeq = known.startedSeq;
+      facts.id?.resolve(known.runId);
+    }
+    facts.bound?.resolve(inputSeq);
+  }
+}
+
+class AskedRun implements Run {
+  readonly #facts: RunFacts;
+  readonly abort: Run['abort'] = (reason) => this.#facts.sources.abort(reason);
+
+  constructor(facts: RunFacts) {
+    this.#facts = facts;
+  }
+
   get id(): Promise<string> {
-    return idOf(factsOf(this));
-  },
+    return idOf(this.#facts);
+  }
   get result(): Promise<RunResult> {
-    return resultOf(factsOf(this));
-  },
+    return resultOf(this.#facts);
+  }
   get end(): Promise<RunEnd | 'paused'> {
-    return endOf(factsOf(this));
-  },
-};
-
-const factsOf = (run: object): RunFacts => (run as { readonly [FACTS]: RunFacts })[FACTS];
-
-function runOf(facts: RunFacts): Run {
-  const own = Object.create(ASKED) as Record<symbol | 'abort', unknown>;
-  own[FACTS] = facts;
-  own.abort = (reason?: string) => facts.sources.abort(reason);
-  own[Symbol.asyncIterator] = () => open(facts);
-  return own as object as Run;
+    return endOf(this.#facts);
+  }
+  [Symbol.asyncIterator](): AsyncIterator<TreadleEvent> {
+    return open(this.#facts);
+  }
 }
 
 function idOf(facts: RunFacts): Promise<string> {
@@ -205,7 +228,7 @@ function isOurs(facts: RunFacts, event: TreadleEvent): boolean {
     facts.fold = runResultFold(event.runId);
     facts.id?.resolve(event.runId);
   }
-  const of = 'runId' in event ? event.runId : undefined;
+  const of = runIdOf(event);
   return of === undefined || of === facts.runId;
 }
 
@@ -215,7 +238,7 @@ function take(facts: RunFacts, event: TreadleEvent): void {
     facts.firstSeq ??= event.seq;
     facts.lastSeq = event.seq;
     facts.fold?.take(event);
-    if ('runId' in event && event.runId === facts.runId) facts.isPaused = event.type === 'run_paused';
+    if (runIdOf(event) === facts.runId) facts.isPaused = event.type === 'run_paused';
     if (event.type === 'run_ended') facts.ended = event.end;
   }
   for (const reader of facts.readers) reader.push(event);
@@ -241,9 +264,7 @@ function open(facts: RunFacts): AsyncIterator<TreadleEvent> {
   const { sources, firstSeq, runId, lastSeq, done } = facts;
   const missed =
     firstSeq === null ? null : { runId, from: firstSeq, to: lastSeq, open: done ? [] : sources.openMessage() };
-  const reader = createReader(missed ? missedEvents(sources, missed) : null, () => {
-    facts.readers = facts.readers.filter((other) => other !== reader);
-  });
+  const reader = new Reader(facts, missed ? missedEvents(sources, missed) : null);
   if (done) reader.end(done.error);
   else facts.readers = facts.readers.length === 0 ? [reader] : [...facts.readers, reader];
   return reader;
@@ -264,14 +285,10 @@ async function* missedEvents(
 ): AsyncGenerator<TreadleEvent> {
   for await (const event of sources.read(missed.from)) {
     if (event.seq > missed.to) break;
-    if (!('runId' in event) || event.runId === undefined || event.runId === missed.runId) yield event;
+    const of = runIdOf(event);
+    if (of === undefined || of === missed.runId) yield event;
   }
   yield* missed.open;
-}
-
-interface Reader extends AsyncIterator<TreadleEvent> {
-  push(event: TreadleEvent): void;
-  end(error: unknown): void;
 }
 
 interface Waiter {
@@ -279,81 +296,115 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** A queue with one reader. Written by hand: an async generator here would cost several times as much per delta. */
-function createReader(missed: AsyncIterator<TreadleEvent> | null, left: () => void): Reader {
-  const END: IteratorResult<TreadleEvent> = { done: true, value: undefined };
-  let queue: TreadleEvent[] = [];
-  let head = 0;
-  /** Almost always one at most: whoever reads with `for await` asks for the next when it has the last. */
-  let first: Waiter | null = null;
-  let others: Waiter[] | null = null;
-  let ended: { readonly error: unknown } | null = null;
-  let catchingUp = missed;
+/** An event that nobody has asked for yet. */
+interface Queued {
+  event: TreadleEvent;
+  next: Queued | null;
+}
 
-  function shift(): Waiter | null {
-    const next = first;
-    if (next) first = others?.shift() ?? null;
-    return next;
+const END: IteratorResult<TreadleEvent> = { done: true, value: undefined };
+
+/**
+ * A queue with one reader. Written by hand: an async generator here would cost several times as much per delta. It is a
+ * chain, for it is empty nearly always, and to fill a list anew each time costs more.
+ */
+class Reader implements AsyncIterator<TreadleEvent> {
+  readonly #facts: RunFacts;
+  /** What came before it, while it reads that. */
+  #missed: AsyncIterator<TreadleEvent> | null;
+  #first: Queued | null = null;
+  #last: Queued | null = null;
+  #length = 0;
+  // Almost always one waits at most: whoever reads with `for await` asks for the next when it has the last.
+  #resolve: Waiter['resolve'] | null = null;
+  #reject: Waiter['reject'] | null = null;
+  #others: Waiter[] | null = null;
+  #ended: { readonly error: unknown } | null = null;
+  /** Made once, for there is a promise for nearly every event. */
+  readonly #wait = (resolve: Waiter['resolve'], reject: Waiter['reject']): void => {
+    if (this.#resolve) (this.#others ??= []).push({ resolve, reject });
+    else {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    }
+  };
+
+  constructor(facts: RunFacts, missed: AsyncIterator<TreadleEvent> | null) {
+    this.#facts = facts;
+    this.#missed = missed;
   }
 
-  function push(event: TreadleEvent): void {
-    const next = shift();
-    if (next) {
-      next.resolve({ done: false, value: event });
+  push(event: TreadleEvent): void {
+    const resolve = this.#resolve;
+    if (resolve) {
+      this.#nextWaiter();
+      resolve({ done: false, value: event });
       return;
     }
-    const last = queue.length - head > MOST_QUEUED ? queue.at(-1) : undefined;
-    const joined = last && joinDeltas(last, event);
-    if (joined) queue[queue.length - 1] = joined;
-    else queue.push(event);
+    const last = this.#last;
+    const joined = last && this.#length > MOST_QUEUED ? joinDeltas(last.event, event) : null;
+    if (last && joined) last.event = joined;
+    else this.#queue({ event, next: null });
   }
 
-  function fromQueue(): Promise<IteratorResult<TreadleEvent>> {
-    const value = queue[head];
-    if (value !== undefined) {
-      head += 1;
-      if (head === queue.length) {
-        queue = [];
-        head = 0;
-      }
-      return Promise.resolve({ done: false, value });
+  end(error: unknown): void {
+    this.#ended = { error };
+    for (;;) {
+      const resolve = this.#resolve;
+      const reject = this.#reject;
+      if (!resolve || !reject) return;
+      this.#nextWaiter();
+      if (error === undefined) resolve(END);
+      else reject(asError(error));
     }
-    if (ended) return ended.error === undefined ? Promise.resolve(END) : Promise.reject(asError(ended.error));
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = { resolve, reject };
-      if (first === null) first = waiter;
-      else if (others) others.push(waiter);
-      else others = [waiter];
-    });
   }
 
-  async function fromMissed(source: AsyncIterator<TreadleEvent>): Promise<IteratorResult<TreadleEvent>> {
+  next(): Promise<IteratorResult<TreadleEvent>> {
+    return this.#missed ? this.#fromMissed(this.#missed) : this.#fromQueue();
+  }
+
+  return(): Promise<IteratorResult<TreadleEvent>> {
+    const facts = this.#facts;
+    facts.readers = facts.readers.filter((other) => other !== this);
+    this.#missed = null;
+    this.#first = this.#last = null;
+    this.#length = 0;
+    this.end(undefined);
+    return Promise.resolve(END);
+  }
+
+  #nextWaiter(): void {
+    const next = this.#others?.shift();
+    this.#resolve = next?.resolve ?? null;
+    this.#reject = next?.reject ?? null;
+  }
+
+  #queue(queued: Queued): void {
+    if (this.#last) this.#last.next = queued;
+    else this.#first = queued;
+    this.#last = queued;
+    this.#length += 1;
+  }
+
+  #fromQueue(): Promise<IteratorResult<TreadleEvent>> {
+    const first = this.#first;
+    if (first) {
+      this.#first = first.next;
+      if (first.next === null) this.#last = null;
+      this.#length -= 1;
+      return Promise.resolve({ done: false, value: first.event });
+    }
+    if (!this.#ended) return new Promise(this.#wait);
+    const { error } = this.#ended;
+    return error === undefined ? Promise.resolve(END) : Promise.reject(asError(error));
+  }
+
+  async #fromMissed(source: AsyncIterator<TreadleEvent>): Promise<IteratorResult<TreadleEvent>> {
     const next = await source.next();
     if (next.done !== true) return next;
-    catchingUp = null;
-    return fromQueue();
+    this.#missed = null;
+    return this.#fromQueue();
   }
-
-  return {
-    push,
-    end(error) {
-      ended = { error };
-      for (let next = shift(); next; next = shift()) {
-        if (error === undefined) next.resolve(END);
-        else next.reject(asError(error));
-      }
-    },
-    next: () => (catchingUp ? fromMissed(catchingUp) : fromQueue()),
-    return() {
-      left();
-      ended = { error: undefined };
-      queue = [];
-      head = 0;
-      catchingUp = null;
-      for (let next = shift(); next; next = shift()) next.resolve(END);
-      return Promise.resolve(END);
-    },
-  };
 }
 
 /** Two neighbouring deltas of one block as one; null when they aren't. */

@@ -335,5 +335,5 @@ export type TreadleEvent = DurableEvent | LiveEvent;
 
 /** True for events that are in the log. */
 export function isDurable(event: TreadleEvent): event is DurableEvent {
-  return 'seq' in event;
+  return (event as { readonly seq?: number }).seq !== undefined;
 }

@@ -1,5 +1,5 @@
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
-import { asError } from '../errors.ts';
+import { asError } from '../as-error.ts';
 import type { Owner } from './journal.ts';
 import { countOf, readerOf, type KeptEvents } from './kept-events.ts';
 import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';

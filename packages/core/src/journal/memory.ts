@@ -1,5 +1,5 @@
 import type { DurableEventBody, SessionInput } from '../events/events.ts';
-import { asError } from '../errors.ts';
+import { asError } from '../as-error.ts';
 import { keptAtOnce } from './at-once.ts';
 import type {
   AppendOutcome,

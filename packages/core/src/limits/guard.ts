@@ -103,17 +103,15 @@ export function observeTurn(guard: GuardState, { calls, isEmpty }: ObservedTurn)
     return;
   }
   const digest = digestOf(calls);
-  const { turns } = guard;
-  const last = turns.at(-1);
-  guard.repeats = digest === last ? guard.repeats + 1 : 1;
+  const { turns, cycling } = guard;
+  guard.repeats = digest === turns.at(-1) ? guard.repeats + 1 : 1;
   // The same turn over and over is no cycle: that is the other pattern.
   const isCycle = turns.some((turn) => turn !== digest);
-  PERIODS.forEach((period, index) => {
-    guard.cycling[index] = isCycle && turns.at(-period) === digest ? (guard.cycling[index] ?? 0) + 1 : 0;
-  });
+  cycling[0] = isCycle && turns.at(-PERIODS[0]) === digest ? cycling[0] + 1 : 0;
+  cycling[1] = isCycle && turns.at(-PERIODS[1]) === digest ? cycling[1] + 1 : 0;
   turns.push(digest);
   if (turns.length > PERIODS[1]) turns.shift();
-  if (guard.repeats > 1 || guard.cycling.some((count) => count > 0)) guard.did = describe(calls);
+  if (guard.repeats > 1 || cycling[0] > 0 || cycling[1] > 0) guard.did = describe(calls);
 }
 
 function observeResult(guard: GuardState, { name, content, isError }: ObservedCall): void {

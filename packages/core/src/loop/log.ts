@@ -1,4 +1,4 @@
-import { asError } from '../errors.ts';
+import { asError } from '../as-error.ts';
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
 import { outcomeAtOnce } from '../journal/at-once.ts';
 import type { AppendOutcome, Journal } from '../journal/journal.ts';

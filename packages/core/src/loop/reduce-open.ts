@@ -42,35 +42,37 @@ export function callOf(
 }
 
 /** The calls that a message asks for, with nothing done about them yet. */
-export function callsOf(message: AssistantMessage): CallState[] {
-  return message.content
-    .filter((block): block is ToolCallBlock => block.type === 'tool_call')
-    .map((block) => ({
-      callId: block.callId,
-      name: block.name,
-      arguments: block.arguments,
-      problem: block.problem,
-      status: 'requested',
-      epoch: 0,
-      attempt: 0,
-      runs: 'server',
-      replay: 'never',
-      approvalId: null,
-      askedArguments: null,
-      asked: 0,
-      decision: null,
-      decisionMessage: null,
-      answer: null,
-      result: null,
-      childSessionId: null,
-      paused: null,
-      overruled: false,
-      expiresAt: null,
-      isForked: false,
-    }));
+export function callsOf({ content }: AssistantMessage): CallState[] {
+  const calls: CallState[] = [];
+  for (const block of content) if (block.type === 'tool_call') calls.push(callFrom(block));
+  return calls;
 }
+
+const callFrom = ({ callId, name, arguments: args, problem }: ToolCallBlock): CallState => ({
+  callId,
+  name,
+  arguments: args,
+  problem,
+  status: 'requested',
+  epoch: 0,
+  attempt: 0,
+  runs: 'server',
+  replay: 'never',
+  approvalId: null,
+  askedArguments: null,
+  asked: 0,
+  decision: null,
+  decisionMessage: null,
+  answer: null,
+  result: null,
+  childSessionId: null,
+  paused: null,
+  overruled: false,
+  expiresAt: null,
+  isForked: false,
+});
 
 /** The input is used up. */
 export function consume(state: SessionState, inputSeq: number): void {
-  state.inbox = state.inbox.filter((entry) => entry.seq !== inputSeq);
+  if (state.inbox.length > 0) state.inbox = state.inbox.filter((entry) => entry.seq !== inputSeq);
 }

@@ -1,6 +1,6 @@
 import type { DurableEvent } from '../events/events.ts';
 import { asBudgetDecision } from '../limits/budget.ts';
-import { newGuard, observeTurn } from '../limits/guard.ts';
+import { newGuard, observeTurn, type ObservedCall } from '../limits/guard.ts';
 import { withLimits, type Limits, type Used } from '../limits/limits.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import { totalTokens } from '../model/model.ts';
@@ -77,10 +77,11 @@ function forgetAnswer(limits: RunLimits): void {
 export function foldFinishedTurn(run: RunState, turn: TurnState, message: AssistantMessage): void {
   const { guard } = run.limits;
   if (!guard || message.stopReason === 'aborted') return;
-  // What people skipped, cancelled or used up says nothing about the model.
-  const calls = turn.calls.flatMap(({ name, arguments: args, result, overruled }) =>
-    result && !overruled ? [{ name, arguments: args, content: result.content, isError: result.isError }] : [],
-  );
+  const calls: ObservedCall[] = [];
+  for (const { name, arguments: args, result, overruled } of turn.calls) {
+    // What people skipped, cancelled or used up says nothing about the model.
+    if (result && !overruled) calls.push({ name, arguments: args, content: result.content, isError: result.isError });
+  }
   if (calls.length === 0 && turn.calls.length > 0) return;
   observeTurn(guard, { calls, isEmpty: turn.calls.length === 0 && isEmpty(message) });
 }

@@ -18,7 +18,7 @@ import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
-import { finalText } from '../projections/run-result.ts';
+import { hasFinalText } from '../projections/run-result.ts';
 import type { RunLimits } from './run-limits-state.ts';
 
 /** An input that nothing has consumed yet. */
@@ -277,8 +277,12 @@ export function turnOutcome({ calls, message }: TurnState): TurnOutcome {
     if (result.isError) continue;
     (succeeded ??= []).push({ callId, toolName: name, arguments: args });
   }
-  const hasText = message?.content.some(({ type }) => type === 'text') === true && finalText(message) !== '';
-  return { stopReason: message?.stopReason ?? null, hadCalls, hasText, succeeded: succeeded ?? NONE_SUCCEEDED };
+  return {
+    stopReason: message?.stopReason ?? null,
+    hadCalls,
+    hasText: hasFinalText(message),
+    succeeded: succeeded ?? NONE_SUCCEEDED,
+  };
 }
 
 const NONE_SUCCEEDED: readonly SucceededCall[] = [];

@@ -1,4 +1,5 @@
 import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunEnd, SessionInput } from '../events/events.ts';
+import { runIdOf } from '../events/run-of.ts';
 import type { GeneratedFile } from '../events/generated-files.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
@@ -121,8 +122,11 @@ export function runResultFold(runId: string): RunResultFold {
     containerId = message.containerId ?? containerId;
     finalMessage = message;
     lastResults = [];
-    order = inView ? message.content.flatMap((block) => (block.type === 'tool_call' ? [block.callId] : [])) : [];
-    for (const block of message.content) if (block.type === 'file') files.push(block);
+    order = [];
+    for (const block of message.content) {
+      if (block.type === 'file') files.push(block);
+      else if (inView && block.type === 'tool_call') order.push(block.callId);
+    }
   }
 
   function addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
@@ -177,7 +181,7 @@ export function runResultFold(runId: string): RunResultFold {
         queue ??= new Map();
         queue.set(event.seq, { kind: event.input.type, message: event.input.message });
       }
-      if (!('runId' in event) || event.runId !== runId) return;
+      if (runIdOf(event) !== runId) return;
       paused = event.type === 'run_paused' ? event : null;
       if (event.type === 'input_rejected') undelivered.push(...lost(event.inputSeq));
       else if (event.type === 'turn_started' && event.attempt === 1) turns += 1;
@@ -256,14 +260,30 @@ export function finalAnswer(
 
 /** The text after a reply's last tool block. */
 export function finalText(message: AssistantMessage | null): string {
-  if (message === null) return '';
-  const lastTool = message.content.findLastIndex(({ type }) => TOOL_BLOCKS.has(type));
-  return textOf(message.content.slice(lastTool + 1));
+  let text = '';
+  for (const block of message?.content ?? []) {
+    if (block.type === 'text') text += block.text;
+    else if (TOOL_BLOCKS.has(block.type)) text = '';
+  }
+  return text;
 }
 
-const TOOL_BLOCKS = new Set(['tool_call', 'provider_tool_call', 'provider_tool_result']);
+/** Whether there is any, without putting it together. */
+export function hasFinalText(message: AssistantMessage | null): boolean {
+  let has = false;
+  for (const block of message?.content ?? []) {
+    if (block.type === 'text') has ||= block.text !== '';
+    else if (TOOL_BLOCKS.has(block.type)) has = false;
+  }
+  return has;
+}
 
-const textOf = (blocks: readonly { readonly type: string; readonly text?: string }[]): string =>
-  blocks.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('');
+const TOOL_BLOCKS: ReadonlySet<string> = new Set(['tool_call', 'provider_tool_call', 'provider_tool_result']);
+
+function textOf(blocks: readonly { readonly type: string; readonly text?: string }[]): string {
+  let text = '';
+  for (const block of blocks) if (block.type === 'text') text += block.text ?? '';
+  return text;
+}
 
 const DENIALS: ReadonlySet<string> = new Set(['denied', 'hook', 'expired']);
