@@ -1,6 +1,6 @@
 import type { HttpRequest } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
-import { requestBytes, requestLine } from './request-bytes.ts';
+import { headerText, requestBytes, requestLine, sendRequest } from './request-bytes.ts';
 
 const textOf = (url: string, fields: Partial<HttpRequest> = {}): string => {
   const request: HttpRequest = { method: 'GET', url, headers: {}, ...fields };
@@ -110,5 +110,30 @@ describe('a body', () => {
       const [head = '', ...rest] = textOf('http://example.com/', { method: 'POST', body }).split('\r\n\r\n');
       expect(head).toContain(`content-length: ${rest.join('\r\n\r\n').length}`);
     }
+  });
+});
+
+describe('a request that is sent', () => {
+  const line = requestLine('POST', new URL('http://example.com/'));
+  const send = (
+    body: string,
+    writableLength: number,
+  ): { readonly given: Uint8Array[]; readonly text: () => string } => {
+    const given: Uint8Array[] = [];
+    const sender = { write: (bytes: Uint8Array) => given.push(bytes), cork() {}, uncork() {}, writableLength };
+    const request: HttpRequest = { method: 'POST', url: '', headers: {}, body: [Buffer.from(body)] };
+    sendRequest(sender, request, headerText(request.headers, line), true);
+    return { given, text: () => Buffer.concat(given).toString() };
+  };
+
+  it('stays as it is while a part of it waits to be sent, whatever is sent after it', () => {
+    const sent = send('first', 3);
+    const others = ['second', 'third'].map((body) => send(body, 1));
+    expect([sent, ...others].map(({ text }) => text().slice(-6))).toEqual(['\nfirst', 'second', '\nthird']);
+  });
+
+  it('and taken at once makes place for the next', () => {
+    const [first, second] = [send('first', 0), send('second', 0)].map(({ given }) => given[0]?.buffer);
+    expect(second).toBe(first);
   });
 });

@@ -76,6 +76,20 @@ describe('a connection', () => {
     expect(server.connections()).toBe(3);
   });
 
+  it('reads what is its own: what came on one stays until it is read, whatever comes on others', async () => {
+    let connections = 0;
+    await using server = await serveBytes((socket) => {
+      const letter = String.fromCharCode(97 + connections++);
+      socket.on('data', () => socket.write(`${OK}\r\n${letter}${letter}`));
+    });
+    const http = httpWith();
+    const ask = (): Promise<HttpResponse> => http(post(server.url));
+    const together = await Promise.all([ask(), ask(), ask()]);
+    const texts: string[] = [];
+    for (const response of together) texts.push(await textOf(response));
+    expect(texts.sort()).toEqual(['aa', 'bb', 'cc']);
+  });
+
   it('that is kept does not keep the process alive', async () => {
     await using server = await answering(`${OK}\r\nok`);
     const { execFile } = await import('node:child_process');
