@@ -1,4 +1,4 @@
-import type { HttpRequest } from '@treadle/core';
+import type { HttpBody, HttpRequest } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
 import { headerText, requestBytes, requestLine, sendRequest } from './request-bytes.ts';
 
@@ -115,21 +115,29 @@ describe('a body', () => {
 
 describe('a request that is sent', () => {
   const line = requestLine('POST', new URL('http://example.com/'));
-  const send = (
-    body: string,
-    writableLength: number,
-  ): { readonly given: Uint8Array[]; readonly text: () => string } => {
+  const send = (body: HttpBody, writableLength: number, sendsAtOnce = true) => {
     const given: Uint8Array[] = [];
     const sender = { write: (bytes: Uint8Array) => given.push(bytes), cork() {}, uncork() {}, writableLength };
-    const request: HttpRequest = { method: 'POST', url: '', headers: {}, body: [Buffer.from(body)] };
-    sendRequest(sender, request, headerText(request.headers, line), true);
+    const request: HttpRequest = { method: 'POST', url: '', headers: {}, body };
+    sendRequest(sender, request, headerText(request.headers, line), sendsAtOnce);
     return { given, text: () => Buffer.concat(given).toString() };
   };
 
   it('stays as it is while a part of it waits to be sent, whatever is sent after it', () => {
-    const sent = send('first', 3);
-    const others = ['second', 'third'].map((body) => send(body, 1));
-    expect([sent, ...others].map(({ text }) => text().slice(-6))).toEqual(['\nfirst', 'second', '\nthird']);
+    const bodies = ['first', 'second', [Buffer.from('third')], Buffer.from('fourth'), 'last'];
+    const sent = bodies.map((body) => send(body, 1));
+    const ends = sent.map(({ text }) => text().split('\r\n\r\n')[1]);
+    expect(ends).toEqual(['first', 'second', 'third', 'fourth', 'last']);
+  });
+
+  it('is the same wherever it is put together', () => {
+    for (const text of ['', 'a', 'ü🦊', 'x'.repeat(9999), 'ü'.repeat(30_000), 'x'.repeat(70_000), 'a\ud800']) {
+      const [one, ...others] = [send(text, 1), send(text, 1, false), send([Buffer.from(text)], 1)].map((sent) =>
+        sent.text(),
+      );
+      expect(one).toContain(`content-length: ${Buffer.byteLength(text)}\r\n\r\n`);
+      expect(others).toEqual([one, one]);
+    }
   });
 
   it('and taken at once makes place for the next', () => {

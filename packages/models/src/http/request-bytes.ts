@@ -115,37 +115,57 @@ export interface RequestBytes {
  */
 export function requestBytes(request: HttpRequest, line: RequestLine): RequestBytes {
   const headers = headerText(request.headers, line);
-  return { bytes: bytesOf(request, headers, Buffer.allocUnsafe), closes: headers.closes };
+  return { bytes: bytesOf(request, headers, undefined), closes: headers.closes };
 }
 
-/** @param roomFor Where a request is put that is sent in one piece. */
-const bytesOf = (
-  request: HttpRequest,
-  headers: HeaderText,
-  roomFor: (length: number) => Buffer,
-): readonly Uint8Array[] => {
+/** Writes a head and says where it ends. */
+const writeHead = (bytes: Buffer, from: number, headers: HeaderText, end: string): number => {
+  if (headers.bytes === undefined) bytes.write(headers.text, from, 'latin1');
+  else bytes.set(headers.bytes, from);
+  let at = from + headers.text.length;
+  // Of so few characters each costs less than a call that writes them all.
+  for (let index = 0; index < end.length; index++) bytes[at++] = end.charCodeAt(index);
+  return at;
+};
+
+/** Characters that the line with the length has at most, and the empty line after it. */
+const LONGEST_END = 40;
+/** Bytes that a character has at most, as they are counted here. */
+const WIDEST = 3;
+
+/** How many bytes a text has is known when it was written: its head is put before it then. */
+const textOn = (desk: Buffer, request: HttpRequest, headers: HeaderText, body: string): Buffer => {
+  const bodyAt = headers.text.length + LONGEST_END;
+  const length = desk.write(body, bodyAt);
+  const end = lengthLine(request, length);
+  const start = bodyAt - end.length - headers.text.length;
+  writeHead(desk, start, headers, end);
+  return desk.subarray(start, bodyAt + length);
+};
+
+const textBytes = (request: HttpRequest, headers: HeaderText, body: string): Buffer => {
+  const length = Buffer.byteLength(body);
+  const end = lengthLine(request, length);
+  const bytes = Buffer.allocUnsafe(headers.text.length + end.length + length);
+  bytes.write(body, writeHead(bytes, 0, headers, end));
+  return bytes;
+};
+
+/** @param desk Where a request may be put together that is sent in one piece. */
+const bytesOf = (request: HttpRequest, headers: HeaderText, desk: Buffer | undefined): readonly Uint8Array[] => {
   const { body = [] } = request;
-  const { text } = headers;
   if (typeof body === 'string') {
-    const length = Buffer.byteLength(body);
-    const head = text + lengthLine(request, length);
-    const bytes = Buffer.allocUnsafe(head.length + length);
-    bytes.write(head, 'latin1');
-    bytes.write(body, head.length);
-    return [bytes];
+    const fits = headers.text.length + LONGEST_END + body.length * WIDEST <= ONE_PIECE;
+    return [desk !== undefined && fits ? textOn(desk, request, headers, body) : textBytes(request, headers, body)];
   }
   const pieces = piecesOf(body);
   let length = 0;
   for (const piece of pieces) length += piece.length;
   const end = lengthLine(request, length);
-  const headLength = text.length + end.length;
-  if (headLength + length > ONE_PIECE) return [Buffer.from(text + end, 'latin1'), ...pieces];
-  const bytes = roomFor(headLength + length);
-  if (headers.bytes === undefined) bytes.write(text, 'latin1');
-  else bytes.set(headers.bytes, 0);
-  let at = text.length;
-  // Of so few characters each costs less than a call that writes them all.
-  for (let index = 0; index < end.length; index++) bytes[at++] = end.charCodeAt(index);
+  const whole = headers.text.length + end.length + length;
+  if (whole > ONE_PIECE) return [Buffer.from(headers.text + end, 'latin1'), ...pieces];
+  const bytes = desk === undefined ? Buffer.allocUnsafe(whole) : desk.subarray(0, whole);
+  let at = writeHead(bytes, 0, headers, end);
   for (const piece of pieces) {
     bytes.set(piece, at);
     at += piece.length;
@@ -165,8 +185,6 @@ export interface Sender {
 /** Where requests are put together, one after the other. */
 let desk: Buffer | undefined;
 
-const onDesk = (length: number): Buffer => (desk ??= Buffer.allocUnsafeSlow(ONE_PIECE)).subarray(0, length);
-
 /**
  * Sends a request.
  *
@@ -174,7 +192,7 @@ const onDesk = (length: number): Buffer => (desk ??= Buffer.allocUnsafeSlow(ONE_
  * one did.
  */
 export function sendRequest(sender: Sender, request: HttpRequest, headers: HeaderText, sendsAtOnce: boolean): void {
-  const bytes = bytesOf(request, headers, sendsAtOnce ? onDesk : Buffer.allocUnsafe);
+  const bytes = bytesOf(request, headers, sendsAtOnce ? (desk ??= Buffer.allocUnsafeSlow(ONE_PIECE)) : undefined);
   const [first] = bytes;
   if (first !== undefined && bytes.length === 1) {
     sender.write(first);
