@@ -6,7 +6,7 @@ import type { Journal, PostOutcome } from './journal/journal.ts';
 import { createHub, type Watcher } from './loop/hub.ts';
 import type { SessionSource } from './loop/question.ts';
 import { reduce } from './loop/reduce.ts';
-import { openState, type SnapshotKeeper } from './loop/snapshot-keeper.ts';
+import { openState, type OpenedState, type SnapshotKeeper } from './loop/snapshot-keeper.ts';
 import { initialState, type SessionState } from './loop/state.ts';
 import { systemClock } from './ports/clock.ts';
 import { randomIds } from './ports/ids.ts';
@@ -33,7 +33,17 @@ export async function loadParts(
   opened: SessionSource,
   watcher: Watcher | null,
 ): Promise<SessionParts> {
-  const { state, keeper } = await openState(options.journal, sessionId);
+  return partsFrom(agent, options, await openState(options.journal, sessionId), opened, watcher);
+}
+
+/** The parts of a session whose log was folded. */
+export function partsFrom(
+  agent: Agent,
+  options: LoadOptions,
+  { state, keeper }: OpenedState,
+  opened: SessionSource,
+  watcher: Watcher | null,
+): SessionParts {
   const parts = new Parts(agent, options, state, keeper, opened, watcher);
   parts.expiry?.arm();
   if (parts.agent.background) tasksOf(parts);

@@ -1,5 +1,5 @@
 import type { Agent } from './agent.ts';
-import { EVENT_VERSION } from './events/events.ts';
+import { EVENT_VERSION, type DurableEventBody } from './events/events.ts';
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
 import { checkTags, checkTitle } from './journal/session-facts.ts';
@@ -7,8 +7,8 @@ import { systemClock } from './ports/clock.ts';
 import { randomIds } from './ports/ids.ts';
 import type { CreateSessionOptions, Session, SessionOptions } from './session-api.ts';
 import { sessionOf } from './session-handle.ts';
-import { loadParts } from './session-load.ts';
-import type { SessionSource } from './loop/question.ts';
+import { loadParts, partsFrom } from './session-load.ts';
+import { createdState } from './loop/snapshot-keeper.ts';
 
 export * from './session-api.ts';
 
@@ -30,7 +30,7 @@ export * from './session-api.ts';
 export async function createSession(agent: Agent, options: CreateSessionOptions = {}): Promise<Session> {
   const { clock = systemClock, ids = randomIds, journal = memoryJournal() } = options;
   const sessionId = options.id ?? ids.create('session');
-  await journal.create(sessionId, {
+  const first: DurableEventBody = {
     type: 'session_created',
     at: clock.now(),
     eventVersion: EVENT_VERSION,
@@ -40,8 +40,10 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     ...(options.title === undefined ? {} : { title: checkTitle(options.title) }),
     ...(options.tags === undefined ? {} : { tags: checkTags(options.tags) }),
     ...(options.previous === undefined ? {} : { previous: options.previous }),
-  });
-  return loadSession(agent, sessionId, { ...options, journal }, 'startup');
+  };
+  await journal.create(sessionId, first);
+  const opened = createdState(journal, sessionId, { ...first, seq: 1 });
+  return sessionOf(partsFrom(agent, { ...options, journal }, opened, 'startup', null));
 }
 
 /**
@@ -54,14 +56,5 @@ export function openSession(
   sessionId: string,
   options: SessionOptions & { readonly journal: Journal },
 ): Promise<Session> {
-  return loadSession(agent, sessionId, options, 'resume');
-}
-
-async function loadSession(
-  agent: Agent,
-  sessionId: string,
-  options: SessionOptions & { readonly journal: Journal },
-  opened: SessionSource,
-): Promise<Session> {
-  return sessionOf(await loadParts(agent, sessionId, options, opened, null));
+  return loadParts(agent, sessionId, options, 'resume', null).then(sessionOf);
 }

@@ -25,10 +25,12 @@ const cut = (line: string, length: number): string => line.slice(0, length).toWe
  */
 export function factsAfter(facts: SessionFacts, event: DurableEventBody): SessionFacts {
   if (event.type === 'session_created') {
-    const { previous } = event;
+    const { title, tags, previous } = event;
+    // Most sessions begin without any.
+    if (title === undefined && tags === undefined && previous === undefined) return {};
     return {
-      ...withTitle({}, event.title ?? ''),
-      ...withTags([], event.tags ?? []),
+      ...withTitle({}, title ?? ''),
+      ...withTags([], tags ?? []),
       ...(previous === undefined ? {} : { previous }),
     };
   }

@@ -4,6 +4,9 @@ import type { Owner } from './journal.ts';
 
 const FIRST_PROMPT_LENGTH = 120;
 
+/** Blanks that are not one space each. */
+const SPACES = /\s\s|[^\S ]/u;
+
 /**
  * What `list` shows of a prompt: the text of its first message on one line, at most 120 characters and never half a
  * surrogate pair. Undefined for any other input and for a prompt without text. For authors of journals.
@@ -15,7 +18,7 @@ export function firstPromptOf(input: SessionInput): string | undefined {
     if (block.type === 'text') text += `${text === '' ? '' : ' '}${block.text.slice(0, 4 * FIRST_PROMPT_LENGTH)}`;
     if (text.length > 4 * FIRST_PROMPT_LENGTH) break;
   }
-  const line = text.replace(/\s+/gu, ' ').trim();
+  const line = (SPACES.test(text) ? text.replace(/\s+/gu, ' ') : text).trim();
   if (line.length <= FIRST_PROMPT_LENGTH) return line === '' ? undefined : line;
   const cut = line.slice(0, FIRST_PROMPT_LENGTH);
   const last = cut.charCodeAt(cut.length - 1);

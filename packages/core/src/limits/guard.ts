@@ -171,6 +171,18 @@ export function findNoProgress(guard: GuardState, limits: NoProgress): NoProgres
       what: `the same error ${guard.error.count} times in a row: ${guard.error.text}`,
     };
   }
+  const cycle = guard.cycling[0] + guard.cycling[1] > 0 ? findCycle(guard, limits) : null;
+  if (cycle) return cycle;
+  if (guard.empty > 0 && guard.empty >= limits.emptyAnswers) {
+    return {
+      pattern: 'empty_answer',
+      what: guard.empty === 1 ? 'an empty reply' : `${guard.empty} empty replies in a row`,
+    };
+  }
+  return null;
+}
+
+function findCycle(guard: GuardState, limits: NoProgress): NoProgressFinding | null {
   for (const [index, period] of PERIODS.entries()) {
     // So many rounds are the first one and the turns that equal those of a round before.
     const rounds = Math.floor((guard.cycling[index] ?? 0) / period) + 1;
@@ -180,12 +192,6 @@ export function findNoProgress(guard: GuardState, limits: NoProgress): NoProgres
         what: `the same ${period} steps in turns, ${rounds} times over, with the same results; the last one was ${guard.did}`,
       };
     }
-  }
-  if (guard.empty > 0 && guard.empty >= limits.emptyAnswers) {
-    return {
-      pattern: 'empty_answer',
-      what: guard.empty === 1 ? 'an empty reply' : `${guard.empty} empty replies in a row`,
-    };
   }
   return null;
 }

@@ -52,7 +52,8 @@ export interface LogOptions {
 /** What a log is in the middle of. */
 interface LogWork {
   readonly options: LogOptions;
-  jobs: Job[];
+  /** What waits for the next append; null for nothing. */
+  jobs: Job[] | null;
   /** The jobs of the append that is under way. */
   writing: readonly Job[];
   pumping: boolean;
@@ -78,7 +79,7 @@ export function openLog(options: LogOptions): DriveLog {
   const { journal, state } = options;
   const work: LogWork = {
     options,
-    jobs: [],
+    jobs: null,
     writing: NO_JOBS,
     pumping: false,
     isAtOnce: false,
@@ -167,7 +168,7 @@ function settle(work: LogWork, batch: readonly Job[], outcome: AppendOutcome): v
   work.heard = Math.max(work.heard, outcome.seq);
   work.mustRead = true;
   for (const job of batch) if (job.isPlan) settleJob(job, false);
-  work.jobs = [...batch.filter((job) => !job.isPlan), ...work.jobs];
+  work.jobs = [...batch.filter((job) => !job.isPlan), ...(work.jobs ?? NO_JOBS)];
 }
 
 const hasNews = ({ closed, mustRead, heard, options }: LogWork): boolean =>
@@ -179,8 +180,8 @@ function pump(work: LogWork): void {
     void readNews(work).then(work.pump, work.fail);
     return;
   }
-  work.writing = withoutStale(work.jobs, work.news);
-  work.jobs = [];
+  work.writing = work.jobs === null ? NO_JOBS : withoutStale(work.jobs, work.news);
+  work.jobs = null;
   if (work.writing.length === 0) return rest(work);
   try {
     const appended = append(work, work.writing);
@@ -205,9 +206,9 @@ function written(work: LogWork, outcome: AppendOutcome): void {
 
 function fail(work: LogWork, error: unknown): void {
   work.failure = { error };
-  for (const job of [...work.writing, ...work.jobs]) job.reject?.(error);
+  for (const job of [...work.writing, ...(work.jobs ?? NO_JOBS)]) job.reject?.(error);
   work.writing = NO_JOBS;
-  work.jobs = [];
+  work.jobs = null;
   work.options.failed(error);
   rest(work);
 }
@@ -244,8 +245,8 @@ function submit(work: LogWork, events: readonly DurableEventBody[], isPlan: bool
   if (failure) return Promise.reject(asError(failure.error));
   const job: Job = { events, isPlan, news, written: null, resolve: null, reject: null };
   // A list of one is made with room for one.
-  if (work.jobs.length === 0) work.jobs = [job];
-  else work.jobs.push(job);
+  if (work.jobs) work.jobs.push(job);
+  else work.jobs = [job];
   if (work.isAtOnce && !work.pumping) {
     // The promise of the append is the promise of what it writes.
     work.pumping = true;
@@ -263,7 +264,7 @@ const outcomeOf = (job: Job): Promise<boolean> =>
 
 /** Writes what waits, and says what came of the first of it. */
 function pumpFirst(work: LogWork): boolean | Promise<boolean> {
-  const [job] = work.jobs;
+  const job = work.jobs?.[0];
   pump(work);
   if (job === undefined) return true;
   if (job.written !== null) return job.written;

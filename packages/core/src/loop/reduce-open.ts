@@ -43,9 +43,14 @@ export function callOf(
 
 /** The calls that a message asks for, with nothing done about them yet. */
 export function callsOf({ content }: AssistantMessage): CallState[] {
-  const calls: CallState[] = [];
-  for (const block of content) if (block.type === 'tool_call') calls.push(callFrom(block));
-  return calls;
+  let calls: CallState[] | null = null;
+  for (const block of content) {
+    if (block.type !== 'tool_call') continue;
+    // A list of one is made with room for one.
+    if (calls) calls.push(callFrom(block));
+    else calls = [callFrom(block)];
+  }
+  return calls ?? [];
 }
 
 const callFrom = ({ callId, name, arguments: args, problem }: ToolCallBlock): CallState => ({

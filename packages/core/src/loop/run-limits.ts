@@ -77,13 +77,16 @@ function forgetAnswer(limits: RunLimits): void {
 export function foldFinishedTurn(run: RunState, turn: TurnState, message: AssistantMessage): void {
   const { guard } = run.limits;
   if (!guard || message.stopReason === 'aborted') return;
-  const calls: ObservedCall[] = [];
+  let calls: ObservedCall[] | null = null;
   for (const { name, arguments: args, result, overruled } of turn.calls) {
     // What people skipped, cancelled or used up says nothing about the model.
-    if (result && !overruled) calls.push({ name, arguments: args, content: result.content, isError: result.isError });
+    if (!result || overruled) continue;
+    const call: ObservedCall = { name, arguments: args, content: result.content, isError: result.isError };
+    if (calls) calls.push(call);
+    else calls = [call];
   }
-  if (calls.length === 0 && turn.calls.length > 0) return;
-  observeTurn(guard, { calls, isEmpty: turn.calls.length === 0 && isEmpty(message) });
+  if (calls === null && turn.calls.length > 0) return;
+  observeTurn(guard, { calls: calls ?? [], isEmpty: turn.calls.length === 0 && isEmpty(message) });
 }
 
 const UNFINISHED: ReadonlySet<string> = new Set(['length', 'pause', 'refusal', 'content_filter', 'error']);

@@ -53,6 +53,14 @@ export async function openState(journal: Journal, sessionId: string): Promise<Op
   return { state, keeper };
 }
 
+/** The state of a session whose log has only its first event: whoever has written that needn't read it back. */
+export function createdState(journal: Journal, sessionId: string, first: DurableEvent): OpenedState {
+  const state = reduce(initialState(sessionId), first);
+  const keeper = keeperOf(journal, 0);
+  keeper?.take(first);
+  return { state, keeper };
+}
+
 /** Null when the log isn't the one that the state was folded from. */
 async function openFrom(journal: Journal, decoded: ReturnType<typeof decodeState>): Promise<OpenedState | null> {
   if (decoded === null) return null;

@@ -275,7 +275,9 @@ export function turnOutcome({ calls, message }: TurnState): TurnOutcome {
     if (!result) continue;
     hadCalls = true;
     if (result.isError) continue;
-    (succeeded ??= []).push({ callId, toolName: name, arguments: args });
+    const call: SucceededCall = { callId, toolName: name, arguments: args };
+    if (succeeded) succeeded.push(call);
+    else succeeded = [call];
   }
   return {
     stopReason: message?.stopReason ?? null,

@@ -98,9 +98,9 @@ export function runResultFold(runId: string): RunResultFold {
     cost = cost === null || price === null ? null : cost + price;
   };
   let turns = 0;
-  /** Of the open turn's calls; null until one has any. */
-  let results: Map<string, ToolResultMessage> | null = null;
-  let order: string[] = [];
+  /** The open turn's message, if its calls count, and what they came to; null until one has ended. */
+  let asked: AssistantMessage | null = null;
+  let results: ToolResultMessage[] | null = null;
   let finalMessage: AssistantMessage | null = null;
   let lastResults: readonly ToolResultMessage[] = [];
   /** What an answer said until it was cut off, and whether the next message goes on with it. */
@@ -122,18 +122,16 @@ export function runResultFold(runId: string): RunResultFold {
     containerId = message.containerId ?? containerId;
     finalMessage = message;
     lastResults = [];
-    order = [];
-    for (const block of message.content) {
-      if (block.type === 'file') files.push(block);
-      else if (inView && block.type === 'tool_call') order.push(block.callId);
-    }
+    asked = inView ? message : null;
+    for (const block of message.content) if (block.type === 'file') files.push(block);
   }
 
   function addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
     const { callId, toolName, at, content } = event;
     const isError = event.type === 'tool_call_rejected' || event.isError;
-    results ??= new Map();
-    results.set(callId, { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError });
+    const result: ToolResultMessage = { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };
+    if (results) results.push(result);
+    else results = [result];
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
@@ -164,8 +162,9 @@ export function runResultFold(runId: string): RunResultFold {
 
   function endTurn(): void {
     const ofTurn: ToolResultMessage[] = [];
-    for (const callId of order) {
-      const result = results?.get(callId);
+    for (const block of asked?.content ?? []) {
+      const result =
+        block.type === 'tool_call' ? results?.findLast(({ callId }) => callId === block.callId) : undefined;
       if (!result) continue;
       ofTurn.push(result);
       if (result.isError || !isTerminalToolName(result.toolName)) messages.push(result);
