@@ -126,8 +126,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
 
   const manyAreBusy = (): boolean => opened - kept.length > TOGETHER;
 
+  const keeper: Keeper = { readHead, keep, forget, closed, manyAreBusy };
   const open = (): Connection => {
-    const connection = new SocketConnection(options, { readHead, keep, forget, closed, manyAreBusy });
+    const connection = new SocketConnection(options, keeper);
     opened += 1;
     return connection;
   };
