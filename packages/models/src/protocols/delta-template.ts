@@ -1,4 +1,3 @@
-import { endOfCount, endOfString, ESCAPED, unescaped } from './json-places.ts';
 import { parseObject } from './json-text.ts';
 
 /** Fields that differ from one event to the next and say nothing new; each by its name, wherever in the event it is. */
@@ -54,6 +53,37 @@ interface Form {
 }
 
 const QUOTE = 34;
+const BACKSLASH = 92;
+const ZERO = 48;
+const NINE = 57;
+
+/** What can't stand in a JSON string as it is. */
+const ESCAPED = /["\\\p{Cc}]/u;
+
+const unescaped = (json: string): string | undefined => {
+  try {
+    return JSON.parse(`"${json}"`) as string;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Where the string ends that has begun before `from`: the place of its closing quote, or -1. */
+const endOfString = (data: string, from: number): number => {
+  for (let end = data.indexOf('"', from); end !== -1; end = data.indexOf('"', end + 1)) {
+    let slashes = end;
+    while (slashes > from && data.charCodeAt(slashes - 1) === BACKSLASH) slashes--;
+    if ((end - slashes) % 2 === 0) return end;
+  }
+  return -1;
+};
+
+/** Where the count ends that begins at `from`; `from` itself when there is none. */
+const endOfCount = (data: string, from: number): number => {
+  let end = from;
+  for (let code = data.charCodeAt(end); code >= ZERO && code <= NINE; code = data.charCodeAt(++end));
+  return end - from > 1 && data.charCodeAt(from) === ZERO ? from : end;
+};
 
 /** The places of all values of a field. */
 const placesOf = (data: string, name: string, hole: 'string' | 'count'): Place[] => {

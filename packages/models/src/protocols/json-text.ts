@@ -44,14 +44,3 @@ export function asText(value: unknown): string | undefined {
 export function asCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
-
-/** A value of JSON that shares nothing with `value`. */
-export function copyOf(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyOf);
-  const copy: Record<string, unknown> = { ...value };
-  for (const key in copy) {
-    if (typeof copy[key] === 'object') copy[key] = copyOf(copy[key]);
-  }
-  return copy;
-}

@@ -1,5 +1,5 @@
 import type { JsonValue, ModelToolCall } from '@treadle/core';
-import { asObject, asText, copyOf } from './json-text.ts';
+import { asObject, asText } from './json-text.ts';
 import type { DecoderSink } from './protocol.ts';
 import { createTextRun } from './text-run.ts';
 import type { TextRun } from './text-run.ts';
@@ -107,7 +107,7 @@ const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void =>
   }
   calls.latest = call;
   for (const key in part) {
-    if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = copyOf(part[key]) as JsonValue;
+    if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
   }
   if (call.name !== '') return emitArguments(calls.sink, call, args);
   if (call.id === '') call.id = id;

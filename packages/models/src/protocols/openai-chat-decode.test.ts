@@ -61,29 +61,6 @@ describe('a message', () => {
     ]);
   });
 
-  it('stays as it was read when others of the same form are read after it', async () => {
-    const reply = (at: number): object[] => [
-      chunk({ role: 'assistant', content: null }, { id: `chatcmpl-${at}` }),
-      calls({ index: 0, id: `call_${at}`, type: 'function', function: { name: `tool_${at}`, arguments: `{"n":` } }),
-      calls({ index: 0, function: { arguments: `"${at}"}` } }),
-      finish('tool_calls'),
-      chunk(null, {
-        usage: { prompt_tokens: at, completion_tokens: 2 * at, prompt_tokens_details: { cached_tokens: at } },
-      }),
-    ];
-    const readings: Reading[] = [];
-    for (let at = 1; at < 5; at++) readings.push(await read(...reply(at), DONE));
-    for (const [index, reading] of readings.entries()) {
-      const at = index + 1;
-      expect(reading.events[0]).toEqual({ type: 'start', model: 'model-1', responseId: `chatcmpl-${at}` });
-      expect(callsOf(reading)).toEqual([[`call_${at}`, `tool_${at}`, `{"n":"${at}"}`]]);
-      expect(reading.finish).toMatchObject({
-        usage: { input: 0, output: 2 * at, cacheRead: at },
-        rawUsage: { prompt_tokens: at, completion_tokens: 2 * at, prompt_tokens_details: { cached_tokens: at } },
-      });
-    }
-  });
-
   it('is read block by block', async () => {
     const reading = await read(...RICH);
     expect(reading.events[0]).toEqual({ type: 'start', model: 'model-1', responseId: 'chatcmpl-1' });

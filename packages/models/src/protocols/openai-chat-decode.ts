@@ -2,15 +2,13 @@ import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@trea
 import { UNKNOWN_USAGE } from '@treadle/core';
 import { createDeltaTemplate } from './delta-template.ts';
 import type { ChangingFields, DeltaTemplate } from './delta-template.ts';
-import { asCount, asObject, asText, copyOf, parseObject } from './json-text.ts';
+import { asCount, asObject, asText, parseObject } from './json-text.ts';
 import { createCallAssembler } from './openai-chat-calls.ts';
 import type { BlockPlaces, CallAssembler } from './openai-chat-calls.ts';
 import { readOpenAIError } from './openai-error.ts';
 import { contentPartText, createReasoningDetails } from './openai-chat-reasoning.ts';
 import type { ReasoningDetails } from './openai-chat-reasoning.ts';
 import type { Decoder, DecoderSink } from './protocol.ts';
-import { createRepeatedJson } from './repeated-json.ts';
-import type { RepeatedJson } from './repeated-json.ts';
 import { createTextRun } from './text-run.ts';
 import type { TextRun } from './text-run.ts';
 
@@ -93,15 +91,11 @@ const continuedArguments = (delta: Fields | undefined): unknown => {
 
 const readArguments = (data: string): unknown => continuedArguments(asObject(choiceOf(parseObject(data))?.['delta']));
 
-/** Where servers say more about the tokens they count. */
-const USAGE_DETAILS = ['prompt_tokens_details', 'completion_tokens_details'];
-
 const PADDED: ChangingFields = { strings: ['obfuscation'] };
 
 /** One response, as far as it was read. */
 interface Response extends BlockPlaces {
   readonly sink: DecoderSink;
-  readonly json: RepeatedJson;
   readonly doneIsOptional: boolean;
   begun: boolean;
   over: boolean;
@@ -127,8 +121,7 @@ const begin = (response: Response, chunk: Fields): void => {
 };
 
 const addUsage = (response: Response, value: unknown): void => {
-  // A copy: the next event may be read into the same object.
-  const fields = asObject(copyOf(value));
+  const fields = asObject(value);
   if (fields !== undefined) response.usage = response.usage === undefined ? fields : { ...response.usage, ...fields };
 };
 
@@ -327,7 +320,7 @@ const readChunk = (response: Response, chunk: Fields, name: string): void => {
 const readEvent = (response: Response, name: string, data: string, whole: boolean): void => {
   if (response.over || response.template.apply(data)) return;
   if (data.startsWith('[DONE]')) return finish(response);
-  const chunk = response.json.read(data);
+  const chunk = parseObject(data);
   if (chunk !== undefined) {
     readChunk(response, chunk, name);
     if (response.template.isLearning()) learn(response, chunk, data);
@@ -351,33 +344,22 @@ const readWhole = (response: Response, body: Fields): boolean => {
   return true;
 };
 
-/** Reads the events of all responses of one provider. Nothing of them is kept but strings and copies. */
-export function createOpenAIChatJson(): RepeatedJson {
-  return createRepeatedJson({
-    strings: ['id', 'content', 'reasoning_content', 'reasoning', 'name', 'arguments'],
-    padding: ['obfuscation'],
-    containers: ['choices', 'delta', 'tool_calls', 'function', 'usage', ...USAGE_DETAILS],
-  });
-}
-
 /**
  * Reads one response of Chat Completions.
  *
- * @param json Reads its events.
  * @param doneIsOptional Whether a body may end without `[DONE]` once it gave a finish reason.
  */
-export function createOpenAIChatDecoder(sink: DecoderSink, json: RepeatedJson, doneIsOptional: boolean): Decoder {
-  return new ChatDecoder(sink, json, doneIsOptional);
+export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boolean): Decoder {
+  return new ChatDecoder(sink, doneIsOptional);
 }
 
 /** A class, because a thousand responses may be read at a time: closures would be made for each of them. */
 class ChatDecoder implements Decoder {
   readonly #response: Response;
 
-  constructor(sink: DecoderSink, json: RepeatedJson, doneIsOptional: boolean) {
+  constructor(sink: DecoderSink, doneIsOptional: boolean) {
     const response: Response = {
       sink,
-      json,
       doneIsOptional,
       nextIndex: 0,
       begun: false,

@@ -1,13 +1,12 @@
 import type { ModelRequest } from '@treadle/core';
 import { sseFraming } from '../sse/scanner.ts';
-import { createOpenAIChatDecoder, createOpenAIChatJson } from './openai-chat-decode.ts';
+import { createOpenAIChatDecoder } from './openai-chat-decode.ts';
 import { createOpenAIChatEncoder } from './openai-chat-encode.ts';
 import { readOpenAIError } from './openai-error.ts';
 import { OPENAI_CHAT_DEFAULTS } from './openai-chat-quirks.ts';
 import type { OpenAIChatQuirks } from './openai-chat-quirks.ts';
 import { withoutAddedNulls } from './openai-strict.ts';
 import type { DecoderSink, Protocol } from './protocol.ts';
-import type { RepeatedJson } from './repeated-json.ts';
 
 /** A sink whose tool calls lose the nulls that stand for properties the model left out of a strict tool's arguments. */
 const unstrict = (sink: DecoderSink, request: ModelRequest): DecoderSink => ({
@@ -27,8 +26,6 @@ const unstrict = (sink: DecoderSink, request: ModelRequest): DecoderSink => ({
 /** The OpenAI Chat Completions wire and its dialects. The decoder reads all of them; most quirks are about requests. */
 export function openaiChat(quirks: OpenAIChatQuirks = {}): Protocol {
   const all = { ...OPENAI_CHAT_DEFAULTS, ...quirks };
-  /** Made with the first response: most protocols never see one. */
-  let json: RepeatedJson | undefined;
   return {
     name: 'openai-chat',
     framing: sseFraming,
@@ -36,11 +33,7 @@ export function openaiChat(quirks: OpenAIChatQuirks = {}): Protocol {
     structuredOutput: () => (all.responseFormat.startsWith('json_schema') ? 'always' : undefined),
     createEncoder: (target) => createOpenAIChatEncoder(target, all),
     createDecoder: (sink, request) =>
-      createOpenAIChatDecoder(
-        all.strictTools ? unstrict(sink, request) : sink,
-        (json ??= createOpenAIChatJson()),
-        all.doneIsOptional,
-      ),
+      createOpenAIChatDecoder(all.strictTools ? unstrict(sink, request) : sink, all.doneIsOptional),
     readError: readOpenAIError,
   };
 }
