@@ -61,244 +61,244 @@ export function createModelStream(setup: StreamSetup, request: ModelRequest, sig
  * for consumers who don't ask for `ready`. When too much waits in it, the server is held back.
  *
  * It is a class, of which a run that waits for its model holds one, and nothing else of this wire: what a response is
- * read with is made when one comes.
+ * read with is made when one comes. Its fields are `private` and not `#`: the engine stores to those by a slower way.
  */
 class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited {
   due = 0;
   earlier: this | undefined = undefined;
   later: this | undefined = undefined;
 
-  readonly #setup: StreamSetup;
-  readonly #request: ModelRequest;
-  readonly #signal: AbortSignal;
-  #queue: ModelEvent[] = [];
-  #head = 0;
-  #isStarted = false;
+  private readonly setup: StreamSetup;
+  private readonly request: ModelRequest;
+  private readonly signal: AbortSignal;
+  private queue: ModelEvent[] = [];
+  private head = 0;
+  private isStarted = false;
   /** The terminal event is in the queue, or the consumer left. */
-  #isOver = false;
-  #isDraining = false;
-  #isPaused = false;
-  #waiter: ((result: Result) => void) | undefined;
+  private isOver = false;
+  private isDraining = false;
+  private isPaused = false;
+  private waiter: ((result: Result) => void) | undefined;
   /** Until the response is over, or nobody wants the rest. */
-  #call: Call | undefined;
-  #response: ResponseFacts | undefined;
-  #decoder: Decoder | undefined;
+  private call: Call | undefined;
+  private response: ResponseFacts | undefined;
+  private decoder: Decoder | undefined;
   /** Undefined as long as it isn't known whether the body is a stream. */
-  #scanner: FrameScanner | undefined;
+  private scanner: FrameScanner | undefined;
   /** A body that is no stream. */
-  #whole: WholeBody | undefined;
-  #unknown: UnknownTypes | undefined;
+  private whole: WholeBody | undefined;
+  private unknownTypes: UnknownTypes | undefined;
   /** Frames that said something. */
-  #frames = 0;
-  #drained = 0;
-  #waitingSince = 0;
-  #cancelQuiet: (() => void) | undefined;
+  private frames = 0;
+  private drained = 0;
+  private waitingSince = 0;
+  private cancelQuiet: (() => void) | undefined;
 
   constructor(setup: StreamSetup, request: ModelRequest, signal: AbortSignal) {
-    this.#setup = setup;
-    this.#request = request;
-    this.#signal = signal;
+    this.setup = setup;
+    this.request = request;
+    this.signal = signal;
   }
 
   ready(): ModelEvent | undefined {
-    const value = this.#queue[this.#head];
-    if (value !== undefined && ++this.#head === this.#queue.length) {
-      this.#forgetEvents();
-      if (this.#isPaused) {
-        this.#isPaused = false;
-        this.#call?.resume();
+    const value = this.queue[this.head];
+    if (value !== undefined && ++this.head === this.queue.length) {
+      this.forgetEvents();
+      if (this.isPaused) {
+        this.isPaused = false;
+        this.call?.resume();
       }
     }
     return value;
   }
 
   next(): Promise<Result> {
-    if (!this.#isStarted) this.#start();
-    const ready = this.#take();
+    if (!this.isStarted) this.start();
+    const ready = this.take();
     if (ready !== undefined) return Promise.resolve(ready);
-    if (this.#waiter !== undefined)
+    if (this.waiter !== undefined)
       return Promise.reject(new Error('A model stream has one consumer, which takes one event at a time.'));
     return new Promise((resolve) => {
-      this.#waiter = resolve;
-      this.#waitingSince = this.#setup.clock.now();
-      this.#call?.wait();
+      this.waiter = resolve;
+      this.waitingSince = this.setup.clock.now();
+      this.call?.wait();
     });
   }
 
   return(): Promise<Result> {
-    this.#isStarted = true;
-    if (!this.#isOver) {
-      this.#close();
+    this.isStarted = true;
+    if (!this.isOver) {
+      this.close();
       this.leave();
     }
-    this.#forgetEvents();
-    this.#wake();
+    this.forgetEvents();
+    this.wake();
     return Promise.resolve(DONE);
   }
 
-  #forgetEvents(): void {
-    this.#queue = [];
-    this.#head = 0;
+  private forgetEvents(): void {
+    this.queue = [];
+    this.head = 0;
   }
 
-  #take(): Result | undefined {
+  private take(): Result | undefined {
     const value = this.ready();
-    if (value === undefined) return this.#isOver ? DONE : undefined;
+    if (value === undefined) return this.isOver ? DONE : undefined;
     return { done: false, value };
   }
 
-  #wake(): void {
-    const resolve = this.#waiter;
-    const result = resolve === undefined ? undefined : this.#take();
+  private wake(): void {
+    const resolve = this.waiter;
+    const result = resolve === undefined ? undefined : this.take();
     if (resolve === undefined || result === undefined) return;
-    this.#waiter = undefined;
+    this.waiter = undefined;
     resolve(result);
   }
 
-  #start(): void {
-    this.#isStarted = true;
-    const { redact, exchange } = this.#setup;
-    if (this.#signal.aborted) return this.#fail(CANCELLED);
-    this.#signal.addEventListener('abort', this.#onAbort);
+  private start(): void {
+    this.isStarted = true;
+    const { redact, exchange } = this.setup;
+    if (this.signal.aborted) return this.fail(CANCELLED);
+    this.signal.addEventListener('abort', this.onAbort);
     let prepared: ReturnType<StreamSetup['prepare']>;
     try {
-      prepared = this.#setup.prepare(this.#request);
+      prepared = this.setup.prepare(this.request);
     } catch (error) {
-      return this.#fail({ ...connectionError(error, redact), kind: 'other', retryable: false });
+      return this.fail({ ...connectionError(error, redact), kind: 'other', retryable: false });
     }
     const { url, headers, body } = prepared;
     try {
       const call = exchange({ method: 'POST', url, headers, body }, this);
       // It may have failed already.
-      if (!this.#isOver) this.#call = call;
+      if (!this.isOver) this.call = call;
     } catch (error) {
       this.onFailure(error);
     }
   }
 
-  readonly #onAbort = (): void => {
-    if (this.#isOver) return;
-    this.#forgetEvents();
-    this.#fail(CANCELLED);
-    this.#wake();
+  private readonly onAbort = (): void => {
+    if (this.isOver) return;
+    this.forgetEvents();
+    this.fail(CANCELLED);
+    this.wake();
   };
 
-  #close(): void {
-    this.#isOver = true;
-    this.#rest();
-    this.#signal.removeEventListener('abort', this.#onAbort);
+  private close(): void {
+    this.isOver = true;
+    this.rest();
+    this.signal.removeEventListener('abort', this.onAbort);
   }
 
-  #fail(error: ModelError): void {
-    if (this.#isOver) return;
-    this.#close();
-    const recovers = !error.retryable && this.#setup.recovers?.(this.#request, error) === true;
-    this.#queue.push({ type: 'error', error: recovers ? { ...error, retryable: true } : error });
+  private fail(error: ModelError): void {
+    if (this.isOver) return;
+    this.close();
+    const recovers = !error.retryable && this.setup.recovers?.(this.request, error) === true;
+    this.queue.push({ type: 'error', error: recovers ? { ...error, retryable: true } : error });
     this.leave();
   }
 
   /** Nobody wants the rest of the response. */
   leave(): void {
-    this.#call?.cancel(this.#signal.reason);
-    this.#call = undefined;
+    this.call?.cancel(this.signal.reason);
+    this.call = undefined;
   }
 
-  #facts(): FailureFacts {
-    const { redact, clock } = this.#setup;
-    return { redact, now: clock.now(), headers: this.#response?.headers ?? {} };
+  private facts(): FailureFacts {
+    const { redact, clock } = this.setup;
+    return { redact, now: clock.now(), headers: this.response?.headers ?? {} };
   }
 
   onResponse(response: ResponseFacts): void {
-    const { protocol, clock } = this.#setup;
-    this.#response = response;
-    this.#decoder = protocol.createDecoder(this, this.#request);
-    this.#waitingSince = clock.now();
+    const { protocol, clock } = this.setup;
+    this.response = response;
+    this.decoder = protocol.createDecoder(this, this.request);
+    this.waitingSince = clock.now();
     const type = response.headers['content-type'] ?? '';
     const isTyped = type.startsWith(protocol.contentType) || type.toLowerCase().startsWith(protocol.contentType);
-    if (response.status === 200 && isTyped) this.#scanner = this.#createScanner(this.#decoder);
+    if (response.status === 200 && isTyped) this.scanner = this.createScanner(this.decoder);
   }
 
-  #createScanner(decoder: Decoder): FrameScanner {
-    return this.#setup.protocol.framing(
+  private createScanner(decoder: Decoder): FrameScanner {
+    return this.setup.protocol.framing(
       (name, data, whole) => {
-        this.#frames++;
+        this.frames++;
         decoder.frame(name, data, whole);
       },
-      (message) => this.#fail({ kind: 'other', message, retryable: false }),
+      (message) => this.fail({ kind: 'other', message, retryable: false }),
     );
   }
 
   onChunk(bytes: Uint8Array): void {
-    if (this.#isDraining) return this.#drain(bytes.length);
-    if (this.#isOver) return;
-    const scanner = this.#scanner ?? this.#scannerFor(bytes);
-    if (scanner === undefined) return this.#readWhole(bytes);
-    const before = this.#frames;
+    if (this.isDraining) return this.drain(bytes.length);
+    if (this.isOver) return;
+    const scanner = this.scanner ?? this.scannerFor(bytes);
+    if (scanner === undefined) return this.readWhole(bytes);
+    const before = this.frames;
     scanner.push(bytes);
-    if (this.#frames !== before) this.#rest();
-    if (this.#isOver) this.#drain(0);
-    this.#wake();
-    if (this.#isOver) return;
-    if (this.#waiter !== undefined) {
-      if (this.#frames === before) this.#watchQuiet();
-      else this.#waitingSince = this.#setup.clock.now();
-      this.#call?.wait();
-    } else if (this.#queue.length - this.#head >= MOST_AHEAD) {
-      this.#isPaused = true;
-      this.#call?.pause();
+    if (this.frames !== before) this.rest();
+    if (this.isOver) this.drain(0);
+    this.wake();
+    if (this.isOver) return;
+    if (this.waiter !== undefined) {
+      if (this.frames === before) this.watchQuiet();
+      else this.waitingSince = this.setup.clock.now();
+      this.call?.wait();
+    } else if (this.queue.length - this.head >= MOST_AHEAD) {
+      this.isPaused = true;
+      this.call?.pause();
     }
   }
 
   /** A body that doesn't say that it is a stream may begin like one. */
-  #scannerFor(first: Uint8Array): FrameScanner | undefined {
-    const { startsStream = (bytes: Uint8Array) => sniff(bytes) === 'stream' } = this.#setup.protocol;
-    const decoder = this.#decoder;
-    const isUnknown = this.#response?.status === 200 && this.#whole === undefined;
+  private scannerFor(first: Uint8Array): FrameScanner | undefined {
+    const { startsStream = (bytes: Uint8Array) => sniff(bytes) === 'stream' } = this.setup.protocol;
+    const decoder = this.decoder;
+    const isUnknown = this.response?.status === 200 && this.whole === undefined;
     if (decoder === undefined || !isUnknown || !startsStream(first)) return undefined;
-    return (this.#scanner = this.#createScanner(decoder));
+    return (this.scanner = this.createScanner(decoder));
   }
 
-  #readWhole(bytes: Uint8Array): void {
-    this.#whole ??= createWholeBody();
-    if (this.#whole.push(bytes)) return this.#call?.wait();
+  private readWhole(bytes: Uint8Array): void {
+    this.whole ??= createWholeBody();
+    if (this.whole.push(bytes)) return this.call?.wait();
     this.leave();
-    this.#wholeEnded();
+    this.wholeEnded();
   }
 
   onEnd(): void {
-    this.#call = undefined;
-    if (this.#isDraining) return this.#setup.drains.remove(this);
-    if (this.#isOver) return;
-    if (this.#scanner === undefined) return this.#wholeEnded();
-    this.#scanner.end();
-    this.#decoder?.end();
-    this.#fail({
+    this.call = undefined;
+    if (this.isDraining) return this.setup.drains.remove(this);
+    if (this.isOver) return;
+    if (this.scanner === undefined) return this.wholeEnded();
+    this.scanner.end();
+    this.decoder?.end();
+    this.fail({
       kind: 'network',
       message: 'The stream ended early: the connection was closed before the answer was complete.',
       retryable: true,
     });
-    this.#wake();
+    this.wake();
   }
 
   onFailure(error: unknown): void {
-    this.#call = undefined;
+    this.call = undefined;
     // The answer was complete before; nothing that happens to its connection now matters.
-    if (this.#isDraining) return this.#setup.drains.remove(this);
+    if (this.isDraining) return this.setup.drains.remove(this);
     // An error page needn't be whole.
-    if (this.#whole !== undefined && this.#response?.status !== 200) return this.#wholeEnded();
-    this.#fail(this.#signal.aborted ? CANCELLED : connectionError(error, this.#setup.redact));
-    this.#wake();
+    if (this.whole !== undefined && this.response?.status !== 200) return this.wholeEnded();
+    this.fail(this.signal.aborted ? CANCELLED : connectionError(error, this.setup.redact));
+    this.wake();
   }
 
-  #wholeEnded(): void {
-    const { protocol, redact } = this.#setup;
-    const response = this.#response;
-    if (this.#isOver || response === undefined) return;
-    const text = this.#whole?.text() ?? '';
-    const problem = responseProblem(response, text, protocol, this.#facts());
-    if ('error' in problem) this.#fail(problem.error);
-    else if (this.#decoder?.whole(problem.body) !== true) {
-      this.#fail({
+  private wholeEnded(): void {
+    const { protocol, redact } = this.setup;
+    const response = this.response;
+    if (this.isOver || response === undefined) return;
+    const text = this.whole?.text() ?? '';
+    const problem = responseProblem(response, text, protocol, this.facts());
+    if ('error' in problem) this.fail(problem.error);
+    else if (this.decoder?.whole(problem.body) !== true) {
+      this.fail({
         kind: 'other',
         message: `The server answered with JSON that is not a response of ${protocol.name}.`,
         retryable: false,
@@ -306,59 +306,59 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
         excerpt: excerptOf(text, redact),
       });
     }
-    this.#wake();
+    this.wake();
   }
 
   /** The answer is complete: what may still come is read so that the connection can be kept. */
-  #drain(bytes: number): void {
-    if (this.#call === undefined) return;
-    if (!this.#isDraining) this.#setup.drains.add(this);
-    this.#isDraining = true;
-    this.#drained += bytes;
-    if (this.#drained <= DRAIN_BYTES) return this.#call.wait();
-    this.#setup.drains.remove(this);
+  private drain(bytes: number): void {
+    if (this.call === undefined) return;
+    if (!this.isDraining) this.setup.drains.add(this);
+    this.isDraining = true;
+    this.drained += bytes;
+    if (this.drained <= DRAIN_BYTES) return this.call.wait();
+    this.setup.drains.remove(this);
     this.leave();
   }
 
-  #rest(): void {
-    this.#cancelQuiet?.();
-    this.#cancelQuiet = undefined;
+  private rest(): void {
+    this.cancelQuiet?.();
+    this.cancelQuiet = undefined;
   }
 
   /** Bytes came and said nothing. The transport sees that there is somebody; that the answer stands still is seen here. */
-  #watchQuiet(): void {
-    const { clock, pingsResetIdleTimeout } = this.#setup;
+  private watchQuiet(): void {
+    const { clock, pingsResetIdleTimeout } = this.setup;
     if (pingsResetIdleTimeout) return;
-    const limit = this.#response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-    this.#cancelQuiet ??= clock.after(Math.max(0, this.#waitingSince + limit - clock.now()), () => {
+    const limit = this.response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+    this.cancelQuiet ??= clock.after(Math.max(0, this.waitingSince + limit - clock.now()), () => {
       const message = `Nothing but signs of life for ${limit} ms in the middle of the response.`;
-      this.#fail(connectionError(transportError('TREADLE_IDLE_TIMEOUT', message), this.#setup.redact));
-      this.#wake();
+      this.fail(connectionError(transportError('TREADLE_IDLE_TIMEOUT', message), this.setup.redact));
+      this.wake();
     });
   }
 
   event(event: Exclude<ModelEvent, { readonly type: 'error' }>): void {
-    if (this.#isOver) return;
-    if (event.type === 'finish') this.#finish(event);
-    else this.#queue.push(event);
+    if (this.isOver) return;
+    if (event.type === 'finish') this.finish(event);
+    else this.queue.push(event);
   }
 
-  #finish(event: FinishEvent): void {
-    const unknownTypes = this.#unknown?.counts();
-    this.#queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
-    this.#close();
+  private finish(event: FinishEvent): void {
+    const unknownTypes = this.unknownTypes?.counts();
+    this.queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
+    this.close();
   }
 
   error(error: WireError): void {
-    this.#fail(reportedError(error, error.status, this.#facts()));
+    this.fail(reportedError(error, error.status, this.facts()));
   }
 
   malformed(message: string): void {
-    this.#fail({ kind: 'network', message, retryable: true });
+    this.fail({ kind: 'network', message, retryable: true });
   }
 
   unknown(type: string): void {
-    if (KEEP_ALIVES.has(type)) this.#frames--;
-    else (this.#unknown ??= createUnknownTypes()).add(type);
+    if (KEEP_ALIVES.has(type)) this.frames--;
+    else (this.unknownTypes ??= createUnknownTypes()).add(type);
   }
 }

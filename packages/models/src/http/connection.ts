@@ -175,151 +175,151 @@ class SocketConnection implements Connection, ResponseHandler {
   /** It keeps no process alive. */
   isAtRest = false;
 
-  readonly #keeper: Keeper;
-  readonly #socket: Net.Socket;
-  readonly #parser: ResponseParser;
-  readonly #isPlain: boolean;
-  #isReady = false;
-  #isUsed = false;
-  #isKept = false;
-  #isDoubtful = false;
-  #isPaused = false;
+  private readonly keeper: Keeper;
+  private readonly socket: Net.Socket;
+  private readonly parser: ResponseParser;
+  private readonly isPlain: boolean;
+  private isReady = false;
+  private isUsed = false;
+  private isKept = false;
+  private isDoubtful = false;
+  private isPaused = false;
   /** Whether the current request's bytes were given to the socket. */
-  #isSent = false;
-  #current: Exchange | undefined;
-  #head: ResponseHead | undefined;
-  #closes = false;
+  private isSent = false;
+  private current: Exchange | undefined;
+  private head: ResponseHead | undefined;
+  private closes = false;
 
   constructor({ connect, readyEvent }: ConnectionsOptions, keeper: Keeper) {
-    this.#keeper = keeper;
-    this.#parser = createResponseParser(keeper.readHead);
-    this.#isPlain = readyEvent === 'connect';
+    this.keeper = keeper;
+    this.parser = createResponseParser(keeper.readHead);
+    this.isPlain = readyEvent === 'connect';
     const buffer = (readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES));
-    const socket = connect({ onread: { buffer, callback: (length) => this.#received(buffer, length) } });
-    this.#socket = socket;
+    const socket = connect({ onread: { buffer, callback: (length) => this.received(buffer, length) } });
+    this.socket = socket;
     socket.on(readyEvent, () => {
-      this.#isReady = true;
+      this.isReady = true;
       this.start();
     });
-    socket.on('end', () => this.#ended());
-    socket.on('error', (error) => this.#fail(error));
+    socket.on('end', () => this.ended());
+    socket.on('error', (error) => this.fail(error));
     socket.on('close', () => {
       keeper.closed();
-      this.#fail(transportError('ECONNRESET', 'The connection was closed before it answered.'));
+      this.fail(transportError('ECONNRESET', 'The connection was closed before it answered.'));
     });
   }
 
   send(exchange: Exchange): void {
-    this.#current = exchange;
-    this.#isKept = false;
-    this.#closes = exchange.headers.closes;
-    this.#head = undefined;
-    this.#isSent = false;
-    if (!this.#isReady) return;
-    if (this.#isDoubtful) {
-      this.#isDoubtful = false;
+    this.current = exchange;
+    this.isKept = false;
+    this.closes = exchange.headers.closes;
+    this.head = undefined;
+    this.isSent = false;
+    if (!this.isReady) return;
+    if (this.isDoubtful) {
+      this.isDoubtful = false;
       afterReading(() => this.start());
-    } else if (this.#keeper.manyAreBusy()) sendTogether(this);
+    } else if (this.keeper.manyAreBusy()) sendTogether(this);
     else this.start();
   }
 
   /** Sends the request that waits for that, if there still is one. */
   start(): void {
-    const exchange = this.#current;
-    if (exchange === undefined || this.#isSent) return;
+    const exchange = this.current;
+    if (exchange === undefined || this.isSent) return;
     const { request, headers } = exchange;
-    this.#isSent = true;
-    this.#parser.begin(this, request.method !== 'HEAD');
-    sendRequest(this.#socket, request, headers, this.#isPlain);
+    this.isSent = true;
+    this.parser.begin(this, request.method !== 'HEAD');
+    sendRequest(this.socket, request, headers, this.isPlain);
   }
 
   /** It is kept, and waits. */
   rest(): void {
     this.isAtRest = true;
-    this.#socket.unref();
+    this.socket.unref();
   }
 
   /** It is to be used again: if it is in doubt, after what the server did meanwhile has been seen. */
   wake(isDoubtful: boolean): void {
-    this.#isDoubtful = isDoubtful;
+    this.isDoubtful = isDoubtful;
     if (!this.isAtRest) return;
     this.isAtRest = false;
-    this.#socket.ref();
+    this.socket.ref();
   }
 
   pause(): void {
-    this.#isPaused = true;
-    this.#socket.pause();
+    this.isPaused = true;
+    this.socket.pause();
   }
 
   resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#socket.resume();
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.socket.resume();
   }
 
   destroy(): void {
-    if (this.#isKept) this.#keeper.forget(this);
-    this.#isKept = false;
-    this.#current = undefined;
-    this.#socket.destroy();
+    if (this.isKept) this.keeper.forget(this);
+    this.isKept = false;
+    this.current = undefined;
+    this.socket.destroy();
   }
 
   onHead(head: ResponseHead): void {
-    this.#head = head;
-    this.#current?.onHead(head);
+    this.head = head;
+    this.current?.onHead(head);
   }
 
   onData(piece: Uint8Array): void {
-    this.#current?.onData(piece);
+    this.current?.onData(piece);
   }
 
   onEnd(): void {
-    const told = this.#current;
-    this.#current = undefined;
+    const told = this.current;
+    this.current = undefined;
     told?.onEnd();
   }
 
-  #received(bytes: Buffer, length: number): true {
+  private received(bytes: Buffer, length: number): true {
     try {
-      const wasBusy = this.#current !== undefined;
-      this.#parser.push(bytes, length);
-      if (wasBusy && this.#current === undefined) this.#release();
+      const wasBusy = this.current !== undefined;
+      this.parser.push(bytes, length);
+      if (wasBusy && this.current === undefined) this.release();
     } catch (error) {
-      this.#fail(error as Error);
+      this.fail(error as Error);
     }
     return true;
   }
 
   /** A response is over; what of its request wasn't read by then can't be taken back. */
-  #release(): void {
-    const socket = this.#socket;
-    const head = this.#head;
+  private release(): void {
+    const socket = this.socket;
+    const head = this.head;
     if (socket.destroyed) return;
     const mayStay =
       head !== undefined &&
-      !this.#closes &&
+      !this.closes &&
       !head.closes &&
       head.length !== 'until_close' &&
       socket.writableLength === 0;
-    this.#isUsed = true;
+    this.isUsed = true;
     this.resume();
-    this.#isKept = mayStay && this.#keeper.keep(this, head.keptMs);
-    if (!this.#isKept) this.destroy();
+    this.isKept = mayStay && this.keeper.keep(this, head.keptMs);
+    if (!this.isKept) this.destroy();
   }
 
-  #ended(): void {
-    const wasBusy = this.#current !== undefined;
-    if (this.#parser.end() && wasBusy && this.#current === undefined) return this.destroy();
-    const where = this.#head === undefined ? 'before it answered' : 'in the middle of the response';
-    this.#fail(transportError('ECONNRESET', `The connection was closed ${where}.`));
+  private ended(): void {
+    const wasBusy = this.current !== undefined;
+    if (this.parser.end() && wasBusy && this.current === undefined) return this.destroy();
+    const where = this.head === undefined ? 'before it answered' : 'in the middle of the response';
+    this.fail(transportError('ECONNRESET', `The connection was closed ${where}.`));
   }
 
-  #fail(error: NodeJS.ErrnoException): void {
-    const told = this.#current;
+  private fail(error: NodeJS.ErrnoException): void {
+    const told = this.current;
     this.destroy();
     if (told === undefined) return;
     const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
-    told.onFailure(error, this.#isUsed && (!this.#isSent || (!this.#parser.hasBegun() && isClosed)));
+    told.onFailure(error, this.isUsed && (!this.isSent || (!this.parser.hasBegun() && isClosed)));
   }
 }

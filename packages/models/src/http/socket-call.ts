@@ -29,19 +29,19 @@ export class SocketCall implements Call, ConnectionExchange, Awaited {
 
   readonly request: HttpRequest;
   readonly headers: HeaderText;
-  readonly #setup: CallSetup;
-  readonly #connections: Connections;
-  readonly #receiver: Receiver;
+  private readonly setup: CallSetup;
+  private readonly connections: Connections;
+  private readonly receiver: Receiver;
   /** As long as it is ours: until the whole response has come. */
-  #connection: Connection | undefined;
+  private connection: Connection | undefined;
   /** The list in which it waits. */
-  #waitsIn: Deadlines<SocketCall> | undefined;
-  #unpacked: Duplex | undefined;
-  #isAnswered = false;
-  #isEmpty = true;
-  #isWaitedFor = false;
-  #isSecond = false;
-  #isOver = false;
+  private waitsIn: Deadlines<SocketCall> | undefined;
+  private unpacked: Duplex | undefined;
+  private isAnswered = false;
+  private isEmpty = true;
+  private isWaitedFor = false;
+  private isSecond = false;
+  private isOver = false;
 
   constructor(
     setup: CallSetup,
@@ -50,121 +50,121 @@ export class SocketCall implements Call, ConnectionExchange, Awaited {
     headers: HeaderText,
     receiver: Receiver,
   ) {
-    this.#setup = setup;
-    this.#connections = connections;
+    this.setup = setup;
+    this.connections = connections;
     this.request = request;
     this.headers = headers;
-    this.#receiver = receiver;
-    this.#waitIn(setup.unanswered);
-    this.#send(false);
+    this.receiver = receiver;
+    this.waitIn(setup.unanswered);
+    this.send(false);
   }
 
-  #send(isFresh: boolean): void {
+  private send(isFresh: boolean): void {
     try {
-      this.#connection = isFresh ? this.#connections.open() : this.#connections.take();
+      this.connection = isFresh ? this.connections.open() : this.connections.take();
     } catch (error) {
-      return this.#fail(error as Error);
+      return this.fail(error as Error);
     }
-    this.#connection.send(this);
+    this.connection.send(this);
   }
 
-  #waitIn(list: Deadlines<SocketCall>): void {
-    this.#waitsIn = list;
+  private waitIn(list: Deadlines<SocketCall>): void {
+    this.waitsIn = list;
     list.add(this);
   }
 
-  #rest(): void {
-    this.#waitsIn?.remove(this);
-    this.#waitsIn = undefined;
+  private rest(): void {
+    this.waitsIn?.remove(this);
+    this.waitsIn = undefined;
   }
 
   onHead({ status, headers }: ResponseHead): void {
-    this.#rest();
-    this.#isAnswered = true;
+    this.rest();
+    this.isAnswered = true;
     const encoding = headers['content-encoding'];
-    if (encoding !== undefined) this.#unpack(decompressor(encoding));
-    this.#receiver.onResponse({ status, headers, idleTimeoutMs: this.#setup.idleTimeoutMs });
-    if (this.#isWaitedFor) this.wait();
+    if (encoding !== undefined) this.unpack(decompressor(encoding));
+    this.receiver.onResponse({ status, headers, idleTimeoutMs: this.setup.idleTimeoutMs });
+    if (this.isWaitedFor) this.wait();
   }
 
-  #unpack(unpacked: Duplex | undefined): void {
-    this.#unpacked = unpacked;
-    unpacked?.on('data', (bytes: Uint8Array) => this.#received(bytes));
+  private unpack(unpacked: Duplex | undefined): void {
+    this.unpacked = unpacked;
+    unpacked?.on('data', (bytes: Uint8Array) => this.received(bytes));
     // Before the response is, if what follows is not packed: it is nobody's.
-    unpacked?.on('end', () => this.#ended());
-    unpacked?.on('error', (error) => this.#fail(error));
-    unpacked?.on('drain', () => this.#connection?.resume());
+    unpacked?.on('end', () => this.ended());
+    unpacked?.on('error', (error) => this.fail(error));
+    unpacked?.on('drain', () => this.connection?.resume());
   }
 
   onData(bytes: Uint8Array): void {
-    this.#isEmpty = false;
-    const unpacked = this.#unpacked;
-    if (unpacked === undefined) return this.#received(bytes);
+    this.isEmpty = false;
+    const unpacked = this.unpacked;
+    if (unpacked === undefined) return this.received(bytes);
     // A copy: it is unpacked later.
-    if (!unpacked.destroyed && !unpacked.write(Buffer.from(bytes))) this.#connection?.pause();
+    if (!unpacked.destroyed && !unpacked.write(Buffer.from(bytes))) this.connection?.pause();
   }
 
-  #received(bytes: Uint8Array): void {
-    if (this.#isOver) return;
-    this.#isWaitedFor = false;
-    this.#rest();
-    this.#receiver.onChunk(bytes);
+  private received(bytes: Uint8Array): void {
+    if (this.isOver) return;
+    this.isWaitedFor = false;
+    this.rest();
+    this.receiver.onChunk(bytes);
   }
 
   onEnd(): void {
-    this.#connection = undefined;
-    if (this.#unpacked === undefined) return this.#ended();
-    if (!this.#isEmpty) return void this.#unpacked.end();
+    this.connection = undefined;
+    if (this.unpacked === undefined) return this.ended();
+    if (!this.isEmpty) return void this.unpacked.end();
     // Nothing is not packed.
-    this.#ended();
+    this.ended();
   }
 
-  #ended(): void {
-    if (this.#isOver) return;
+  private ended(): void {
+    if (this.isOver) return;
     this.cancel();
-    this.#receiver.onEnd();
+    this.receiver.onEnd();
   }
 
   onFailure(error: Error, gone: boolean): void {
-    this.#connection = undefined;
+    this.connection = undefined;
     // The server has most likely closed the connection while it was kept, and read nothing. That can't be known: it
     // may also have gone in the middle of its work. Then a model is asked twice, which costs money and no more.
-    if (!gone || this.#isSecond) return this.#fail(error);
-    this.#isSecond = true;
-    this.#send(true);
+    if (!gone || this.isSecond) return this.fail(error);
+    this.isSecond = true;
+    this.send(true);
   }
 
   /** It was waited for too long; it is in no list any more. */
   passed(error: Error): void {
-    this.#waitsIn = undefined;
-    this.#fail(error);
+    this.waitsIn = undefined;
+    this.fail(error);
   }
 
-  #fail(error: Error): void {
-    if (this.#isOver) return;
+  private fail(error: Error): void {
+    if (this.isOver) return;
     this.cancel();
-    this.#receiver.onFailure(error);
+    this.receiver.onFailure(error);
   }
 
   wait(): void {
-    this.#isWaitedFor = true;
-    if (this.#isAnswered && !this.#isOver && this.#waitsIn === undefined) this.#waitIn(this.#setup.idle);
+    this.isWaitedFor = true;
+    if (this.isAnswered && !this.isOver && this.waitsIn === undefined) this.waitIn(this.setup.idle);
   }
 
   pause(): void {
-    if (!this.#isOver) (this.#unpacked ?? this.#connection)?.pause();
+    if (!this.isOver) (this.unpacked ?? this.connection)?.pause();
   }
 
   resume(): void {
-    if (!this.#isOver) (this.#unpacked ?? this.#connection)?.resume();
+    if (!this.isOver) (this.unpacked ?? this.connection)?.resume();
   }
 
   cancel(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#rest();
-    this.#connection?.destroy();
-    this.#connection = undefined;
-    this.#unpacked?.destroy();
+    if (this.isOver) return;
+    this.isOver = true;
+    this.rest();
+    this.connection?.destroy();
+    this.connection = undefined;
+    this.unpacked?.destroy();
   }
 }
