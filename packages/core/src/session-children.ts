@@ -23,36 +23,52 @@ const BUSY_PATIENCE_MS = 60_000;
 const NOTHING: ChildOutcome = { type: 'paused', childRunId: null, pending: [] };
 
 /** Runs the sub-agents of a session, each in a session of its own in the same journal. */
-export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
-  const { journal, clock } = parts;
-  // Made for a run that has sub-agents, or whose money is limited.
-  const money = (): SessionMoney => (parts.money ??= sessionMoney(parts));
+export const childRunner = (parts: SessionParts, open: OpenChild): ChildRunner => new Children(parts, open);
 
-  async function parentOf(call: ChildCall): Promise<ParentAgent> {
-    const { agent, state, hub } = parts;
+/** A class, for most sessions have no sub-agents: this costs them nothing. */
+class Children implements ChildRunner {
+  readonly #parts: SessionParts;
+  readonly #open: OpenChild;
+
+  constructor(parts: SessionParts, open: OpenChild) {
+    this.#parts = parts;
+    this.#open = open;
+  }
+
+  // Made for a run that has sub-agents, or whose money is limited.
+  #money(): SessionMoney {
+    return (this.#parts.money ??= sessionMoney(this.#parts));
+  }
+
+  async #parentOf(call: ChildCall): Promise<ParentAgent> {
+    const parts = this.#parts;
+    const { agent, state, hub, clock } = parts;
     return {
       agent,
       sessionId: state.sessionId,
       runId: call.runId,
       rights: () => rightsOf(parts),
-      purse: await money().purseOf(call),
+      purse: await this.#money().purseOf(call),
       clock,
       warn: (code, message) => hub.emit({ type: 'warning', afterSeq: state.seq, runId: call.runId, code, message }),
     };
   }
 
   /** The sub-agent's session in this process. */
-  async function opened(call: ChildCall, delegation: Delegation): Promise<SessionParts> {
+  async #opened(call: ChildCall, delegation: Delegation): Promise<SessionParts> {
+    const parts = this.#parts;
     const known = parts.children?.get(call.childSessionId);
     if (known) return known;
-    const agent = childAgent(await parentOf(call), delegation);
-    const child = await open(agent, call.childSessionId, watcherOf(parts, call));
+    const agent = childAgent(await this.#parentOf(call), delegation);
+    const child = await this.#open(agent, call.childSessionId, watcherOf(parts, call));
     parts.children ??= new Map();
     parts.children.set(call.childSessionId, child);
     return child;
   }
 
-  async function run(call: ChildCall, delegation: Delegation, signal: AbortSignal): Promise<ChildOutcome> {
+  async run(call: ChildCall, delegation: Delegation, signal: AbortSignal): Promise<ChildOutcome> {
+    const parts = this.#parts;
+    const { journal, clock } = parts;
     const problem = await startSession(parts, call, delegation);
     if (problem !== null) return refused(delegation, call, problem);
     const found = await readChildRun(journal, call.childSessionId, spawnKey(call.callId));
@@ -60,17 +76,14 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
       const input = promptOf(call, delegation);
       await journal.post(call.childSessionId, input, spawnKey(call.callId), clock.now());
     } else if (found.state !== 'open') return settled(call, delegation.agentType, found);
-    const child = await opened(call, delegation);
-    return driven(child, call, delegation.agentType, signal);
+    const child = await this.#opened(call, delegation);
+    return this.#driven(child, call, delegation.agentType, signal);
   }
 
   /** Drives the sub-agent until the run that was asked for has ended, or waits for somebody. */
-  async function driven(
-    child: SessionParts,
-    call: ChildCall,
-    agentType: string,
-    signal: AbortSignal,
-  ): Promise<ChildOutcome> {
+  async #driven(child: SessionParts, call: ChildCall, agentType: string, signal: AbortSignal): Promise<ChildOutcome> {
+    const parts = this.#parts;
+    const { journal, clock } = parts;
     const until = clock.now() + BUSY_PATIENCE_MS;
     for (;;) {
       if (!child.active) await refresh(child);
@@ -92,14 +105,16 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
           return { type: 'paused', childRunId, pending };
         call.background.progress(`Waits for somebody: ${pending.map(({ toolName }) => toolName).join(', ')}.`);
         await answered(parts, call.childSessionId, pending, signal);
-        if (signal.aborted) return stop(call, 'The task was ended.');
+        if (signal.aborted) return this.stop(call, 'The task was ended.');
       } else if (result === null) {
         throw new TreadleError('internal', `The sub-agent's session ${call.childSessionId} has nothing to do.`);
       }
     }
   }
 
-  async function stop(call: ChildCall, reason: string): Promise<ChildOutcome> {
+  async stop(call: ChildCall, reason: string): Promise<ChildOutcome> {
+    const parts = this.#parts;
+    const { journal, clock } = parts;
     const agentType = call.toolName;
     const key = spawnKey(call.callId);
     const found = await readChildRun(journal, call.childSessionId, key);
@@ -110,18 +125,19 @@ export function childRunner(parts: SessionParts, open: OpenChild): ChildRunner {
     const tool = parts.agent.tools.get(call.toolName);
     const delegation = tool?.delegates ? (tool.delegates(call.arguments) as Delegation) : null;
     if (delegation) {
-      const child = await opened(call, delegation);
-      return driven(child, call, delegation.agentType, new AbortController().signal);
+      const child = await this.#opened(call, delegation);
+      return this.#driven(child, call, delegation.agentType, new AbortController().signal);
     }
     return NOTHING;
   }
 
-  return {
-    run,
-    stop,
-    held: (runId) => (parts.state.tasks === null ? 0 : money().held(runId)),
-    claim: (key, amount) => money().claim(key, amount),
-  };
+  held(runId: string): number {
+    return this.#parts.state.tasks === null ? 0 : this.#money().held(runId);
+  }
+
+  claim(key: string, amount: number): void {
+    this.#money().claim(key, amount);
+  }
 }
 
 /** What the agent of a session, and those above it, may do now. */

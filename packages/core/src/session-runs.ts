@@ -365,8 +365,8 @@ function driveOnce(
     branches: parts.branches,
     children: childRunner,
     owner: { id: ids.create('drive'), label: owner },
-    observe: hub.emit,
+    observe: (event) => hub.emit(event),
     observed: () => hub.isObserved(),
-    setOpenMessage: hub.setOpenMessage,
+    setOpenMessage: (message) => hub.setOpenMessage(message),
   });
 }

@@ -33,7 +33,7 @@ export function tasksOf(parts: SessionParts): TaskDesk {
     ended: (taskId) => takeNote(parts, taskId),
     outcomeAt: (seq) => outcomeAt(parts, seq),
     observed: () => hub.isObserved(),
-    emit: hub.emit,
+    emit: (event) => hub.emit(event),
   });
   return parts.tasks;
 }

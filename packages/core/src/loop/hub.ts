@@ -30,46 +30,64 @@ export interface Hub {
 }
 
 /** `onError` hears of observers that threw or rejected; `watcher`, if there is one, never throws. */
-export function createHub(onError: (error: unknown) => void, watcher: Watcher | null = null): Hub {
-  // Replaced, never changed: an observer that leaves or joins while it is told changes nothing for the others.
-  let observers: readonly Observer[] = [];
-  let follower: Follower | null = null;
-  let open: OpenMessage | null = null;
-  const report = (error: unknown): void => {
+export const createHub = (onError: (error: unknown) => void, watcher: Watcher | null = null): Hub =>
+  new SessionHub(onError, watcher);
+
+/** A class, for every session has one. */
+class SessionHub implements Hub {
+  readonly #onError: (error: unknown) => void;
+  readonly #watcher: Watcher | null;
+  /** Replaced, never changed: an observer that leaves or joins while it is told changes nothing for the others. */
+  #observers = NOBODY;
+  #follower: Follower | null = null;
+  #open: OpenMessage | null = null;
+
+  constructor(onError: (error: unknown) => void, watcher: Watcher | null) {
+    this.#onError = onError;
+    this.#watcher = watcher;
+  }
+
+  isObserved(): boolean {
+    return this.#observers.length > 0 || this.#follower?.isWatched() === true || this.#watcher?.isWatching() === true;
+  }
+  emit(event: TreadleEvent): void {
+    this.#follower?.take(event);
+    if (this.#watcher?.isWatching() === true) this.#watcher.take(event);
+    for (const observer of this.#observers) this.#tell(observer, event);
+  }
+  follow(follower: Follower | null): void {
+    this.#follower = follower;
+  }
+  subscribe(observer: Observer): () => void {
+    // A function of its own, so that the same observer may be subscribed twice.
+    const own: Observer = (event) => observer(event);
+    this.#observers = [...this.#observers, own];
+    return () => {
+      this.#observers = this.#observers.filter((other) => other !== own);
+    };
+  }
+  setOpenMessage(message: OpenMessage | null): void {
+    this.#open = message;
+  }
+  openMessage(): LiveEvent[] {
+    return this.#open?.replay() ?? [];
+  }
+
+  #tell(observer: Observer, event: TreadleEvent): void {
     try {
-      onError(error);
+      const returned = observer(event);
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error));
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+  #report(error: unknown): void {
+    try {
+      this.#onError(error);
     } catch {
       // Whoever hears of failures has failed: there is nobody left to tell, and the run goes on.
     }
-  };
-  return {
-    isObserved: () => observers.length > 0 || follower?.isWatched() === true || watcher?.isWatching() === true,
-    emit(event) {
-      follower?.take(event);
-      if (watcher?.isWatching() === true) watcher.take(event);
-      for (const observer of observers) {
-        try {
-          const returned = observer(event);
-          if (returned instanceof Promise) returned.catch(report);
-        } catch (error) {
-          report(error);
-        }
-      }
-    },
-    follow(next) {
-      follower = next;
-    },
-    subscribe(observer) {
-      // A function of its own, so that the same observer may be subscribed twice.
-      const own: Observer = (event) => observer(event);
-      observers = [...observers, own];
-      return () => {
-        observers = observers.filter((other) => other !== own);
-      };
-    },
-    setOpenMessage(message) {
-      open = message;
-    },
-    openMessage: () => open?.replay() ?? [],
-  };
+  }
 }
+
+const NOBODY: readonly Observer[] = [];

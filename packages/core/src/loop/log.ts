@@ -59,7 +59,7 @@ interface LogWork {
   pumping: boolean;
   /** The last append had nothing to wait for: nor has the next one, most likely. */
   isAtOnce: boolean;
-  atRest: (() => void)[];
+  atRest: (() => void)[] | null;
   /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
   heard: number;
   mustRead: boolean;
@@ -67,56 +67,75 @@ interface LogWork {
   news: number;
   closed: boolean;
   failure: { readonly error: unknown } | null;
-  waiters: (() => void)[];
-  // Made once, for each append waits with them.
+  waiters: (() => void)[] | null;
+  // Made once, for each append waits with one of them.
   readonly pump: () => void;
   readonly pumpFirst: () => boolean | Promise<boolean>;
-  readonly written: (outcome: AppendOutcome) => void;
-  readonly fail: (error: unknown) => void;
+}
+
+/** A class, so that a drive makes no function for each of these. */
+class WorkingLog implements DriveLog {
+  readonly #work: LogWork;
+  readonly #unwatch: () => void;
+
+  constructor(work: LogWork) {
+    const { journal, state } = work.options;
+    this.#work = work;
+    this.#unwatch = journal.watch(state.sessionId, (seq) => {
+      work.heard = Math.max(work.heard, seq);
+      if (seq > state.seq && !work.closed) start(work);
+    });
+  }
+
+  record(events: readonly DurableEventBody[]): Promise<unknown> {
+    return submit(this.#work, events, false);
+  }
+  tryRecord(events: readonly DurableEventBody[]): Promise<boolean> {
+    return submit(this.#work, events, true);
+  }
+  read(from: number): AsyncIterable<DurableEvent> {
+    const { journal, state } = this.#work.options;
+    return journal.read(state.sessionId, from);
+  }
+  async catchUp(): Promise<void> {
+    const work = this.#work;
+    work.mustRead = true;
+    start(work);
+    while (work.pumping) await untilRest(work);
+    if (work.failure) throw work.failure.error;
+  }
+  change(): Promise<void> {
+    return new Promise<void>((resolve) => (this.#work.waiters ??= []).push(resolve));
+  }
+  wake(): void {
+    wake(this.#work);
+  }
+  async close(): Promise<void> {
+    const work = this.#work;
+    work.closed = true;
+    this.#unwatch();
+    while (work.pumping) await untilRest(work);
+  }
 }
 
 export function openLog(options: LogOptions): DriveLog {
-  const { journal, state } = options;
   const work: LogWork = {
     options,
     jobs: null,
     writing: NO_JOBS,
     pumping: false,
     isAtOnce: false,
-    atRest: [],
+    atRest: null,
     heard: 0,
     mustRead: false,
     news: 0,
     closed: false,
     failure: null,
-    waiters: [],
+    waiters: null,
     pump: () => pump(work),
     pumpFirst: () => pumpFirst(work),
-    written: (outcome) => written(work, outcome),
-    fail: (error) => fail(work, error),
   };
-  const unwatch = journal.watch(state.sessionId, (seq) => {
-    work.heard = Math.max(work.heard, seq);
-    if (seq > state.seq && !work.closed) start(work);
-  });
-  return {
-    record: (events) => submit(work, events, false),
-    tryRecord: (events) => submit(work, events, true),
-    read: (from) => journal.read(state.sessionId, from),
-    async catchUp() {
-      work.mustRead = true;
-      start(work);
-      while (work.pumping) await untilRest(work);
-      if (work.failure) throw work.failure.error;
-    },
-    change: () => new Promise<void>((resolve) => work.waiters.push(resolve)),
-    wake: () => wake(work),
-    async close() {
-      work.closed = true;
-      unwatch();
-      while (work.pumping) await untilRest(work);
-    },
-  };
+  return new WorkingLog(work);
 }
 
 const NO_JOBS: readonly Job[] = [];
@@ -177,7 +196,7 @@ const hasNews = ({ closed, mustRead, heard, options }: LogWork): boolean =>
 /** Written as steps: an async function here costs several times as much, and every record of a drive passes through. */
 function pump(work: LogWork): void {
   if (hasNews(work)) {
-    void readNews(work).then(work.pump, work.fail);
+    void readNews(work).then(work.pump, (error: unknown) => fail(work, error));
     return;
   }
   work.writing = work.jobs === null ? NO_JOBS : withoutStale(work.jobs, work.news);
@@ -188,7 +207,12 @@ function pump(work: LogWork): void {
     const outcome = outcomeAtOnce(appended);
     work.isAtOnce = outcome !== undefined;
     if (outcome) written(work, outcome);
-    else appended.then(work.written, work.fail);
+    else {
+      appended.then(
+        (later) => written(work, later),
+        (error: unknown) => fail(work, error),
+      );
+    }
   } catch (error) {
     fail(work, error);
   }
@@ -215,16 +239,14 @@ function fail(work: LogWork, error: unknown): void {
 
 function rest(work: LogWork): void {
   work.pumping = false;
-  if (work.atRest.length > 0) {
-    const ended = work.atRest;
-    work.atRest = [];
-    for (const resolve of ended) resolve();
-  }
+  const ended = work.atRest;
+  work.atRest = null;
+  if (ended) for (const resolve of ended) resolve();
   wake(work);
 }
 
 /** Resolves when nothing is being written or read. */
-const untilRest = (work: LogWork): Promise<void> => new Promise((resolve) => work.atRest.push(resolve));
+const untilRest = (work: LogWork): Promise<void> => new Promise((resolve) => (work.atRest ??= []).push(resolve));
 
 function start(work: LogWork): void {
   if (work.pumping || work.failure) return;
@@ -234,10 +256,9 @@ function start(work: LogWork): void {
 }
 
 function wake(work: LogWork): void {
-  if (work.waiters.length === 0) return;
   const woken = work.waiters;
-  work.waiters = [];
-  for (const resolve of woken) resolve();
+  work.waiters = null;
+  if (woken) for (const resolve of woken) resolve();
 }
 
 function submit(work: LogWork, events: readonly DurableEventBody[], isPlan: boolean): Promise<boolean> {
