@@ -8,7 +8,7 @@ import { randomIds } from './ports/ids.ts';
 import type { CreateSessionOptions, Session, SessionOptions } from './session-api.ts';
 import { sessionOf } from './session-handle.ts';
 import { loadParts, partsFrom } from './session-load.ts';
-import { createdState } from './loop/snapshot-keeper.ts';
+import { createdState, openState } from './loop/snapshot-keeper.ts';
 
 export * from './session-api.ts';
 
@@ -42,7 +42,11 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     ...(options.previous === undefined ? {} : { previous: options.previous }),
   };
   await journal.create(sessionId, first);
-  const opened = createdState(journal, sessionId, { ...first, seq: 1 });
+  // A title is read back: in the log of a journal that redacts what it writes it may be another.
+  const opened =
+    options.title === undefined
+      ? createdState(journal, sessionId, { ...first, seq: 1 })
+      : await openState(journal, sessionId);
   return sessionOf(partsFrom(agent, { ...options, journal }, opened, 'startup', null));
 }
 

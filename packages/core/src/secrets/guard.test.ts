@@ -66,6 +66,12 @@ describe('R9: a secret stays out of', () => {
     expect(JSON.stringify(log)).toContain('401 for [secret:DEPLOY_KEY]');
   });
 
+  it('R9: the title that a session is created with', async () => {
+    const agent = defineAgent({ model: guard.model(scriptedModel(['Done.'])) });
+    const session = await createSession(agent, { journal: guard.journal(memoryJournal()), title: `About ${KEY}` });
+    expect(session.title).toBe('About [secret:DEPLOY_KEY]');
+  });
+
   it('R9: what a model streams, however it is cut', async () => {
     for (let chunkSize = 1; chunkSize <= KEY.length + 1; chunkSize += 1) {
       const { events } = await play([`a ${KEY} b`], [], 'Go.', chunkSize);
