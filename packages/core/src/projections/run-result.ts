@@ -85,64 +85,138 @@ export interface RunResultFold {
 }
 
 /** Starts the fold of a run's result. Feed it the run's events from `run_started` on. */
-export function runResultFold(runId: string): RunResultFold {
-  const messages: Message[] = [];
-  const files: FileBlock[] = [];
-  const permissionDenials: PermissionDenial[] = [];
-  let usage: Usage = UNKNOWN_USAGE;
-  let cost: number | null = 0;
-  let promptsCounted = true;
-  const spend = (used: Usage, price: number | null): void => {
-    usage = addUsage(usage, used);
-    if (used.input === null || used.cacheRead === null) promptsCounted = false;
-    cost = cost === null || price === null ? null : cost + price;
-  };
-  let turns = 0;
-  /** The open turn's message, if its calls count, and what they came to; null until one has ended. */
-  let asked: AssistantMessage | null = null;
-  let results: ToolResultMessage[] | null = null;
-  let finalMessage: AssistantMessage | null = null;
-  let lastResults: readonly ToolResultMessage[] = [];
-  /** What an answer said until it was cut off, and whether the next message goes on with it. */
-  let answered = '';
-  let goesOn = false;
-  let queue: Map<number, UndeliveredMessage> | null = null;
-  const undelivered: UndeliveredMessage[] = [];
-  let isSelected = true;
-  let containerId: string | null = null;
-  let paused: Extract<DurableEvent, { type: 'run_paused' }> | null = null;
-  let ended: Extract<DurableEvent, { type: 'run_ended' }> | null = null;
+export const runResultFold = (runId: string): RunResultFold => new ResultFold(runId);
 
-  function addMessage(message: Message, inView: boolean, isPaid: boolean): void {
-    if (isConversation(message)) messages.push(message);
-    if (message.role !== 'assistant') return;
-    if (!isPaid) spend(message.usage, message.cost);
-    if (!goesOn) answered = '';
-    if (inView) goesOn = false;
-    containerId = message.containerId ?? containerId;
-    finalMessage = message;
-    lastResults = [];
-    asked = inView ? message : null;
-    for (const block of message.content) if (block.type === 'file') files.push(block);
+/** A class, for every run that goes on has one. */
+class ResultFold implements RunResultFold {
+  readonly #runId: string;
+  readonly #messages: Message[] = [];
+  readonly #files: FileBlock[] = [];
+  readonly #permissionDenials: PermissionDenial[] = [];
+  #usage: Usage = UNKNOWN_USAGE;
+  #cost: number | null = 0;
+  #promptsCounted = true;
+  #turns = 0;
+  /** The open turn's message, if its calls count, and what they came to; null until one has ended. */
+  #asked: AssistantMessage | null = null;
+  #results: ToolResultMessage[] | null = null;
+  #finalMessage: AssistantMessage | null = null;
+  #lastResults = NO_RESULTS;
+  /** What an answer said until it was cut off, and whether the next message goes on with it. */
+  #answered = '';
+  #goesOn = false;
+  #queue: Map<number, UndeliveredMessage> | null = null;
+  readonly #undelivered: UndeliveredMessage[] = [];
+  #isSelected = true;
+  #containerId: string | null = null;
+  #paused: Extract<DurableEvent, { type: 'run_paused' }> | null = null;
+  #ended: Extract<DurableEvent, { type: 'run_ended' }> | null = null;
+
+  constructor(runId: string) {
+    this.#runId = runId;
   }
 
-  function addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
+  isSettled(): boolean {
+    return this.#ended !== null || this.#paused !== null;
+  }
+
+  take(event: DurableEvent): void {
+    if (event.type === 'input_received' && isQueued(event.input)) {
+      this.#queue ??= new Map();
+      this.#queue.set(event.seq, { kind: event.input.type, message: event.input.message });
+    }
+    if (runIdOf(event) !== this.#runId) return;
+    this.#paused = event.type === 'run_paused' ? event : null;
+    if (event.type === 'input_rejected') this.#undelivered.push(...this.#lost(event.inputSeq));
+    else if (event.type === 'turn_started' && event.attempt === 1) this.#turns += 1;
+    else if (event.type === 'message_added') {
+      if (event.notice?.type === 'cut_off') {
+        this.#answered += finalText(this.#finalMessage);
+        this.#goesOn = true;
+      }
+      if (event.inputSeq !== undefined) this.#queue?.delete(event.inputSeq);
+      this.#addMessage(event.message, event.inView, event.fromBranch !== undefined);
+    } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') this.#addResult(event);
+    else if (event.type === 'files_generated') for (const file of event.files) this.#addGenerated(file);
+    else if (event.type === 'attempt_failed' && event.usage) this.#spend(event.usage, event.cost ?? null);
+    else if (event.type === 'message_discarded' && event.reason === 'interrupted') this.#spend(UNKNOWN_USAGE, null);
+    else if (event.type === 'compacted' || event.type === 'compaction_failed') {
+      if (event.usage) this.#spend(event.usage, event.cost ?? null);
+    } else if (event.type === 'turn_ended') this.#endTurn();
+    else if (event.type === 'branches_ended') {
+      for (const branch of event.branches ?? []) this.#spend(branch.usage, branch.cost);
+      this.#spend(event.evaluationUsage, event.evaluationCost ?? 0);
+      this.#isSelected = true;
+    } else if (event.type === 'branches_started') this.#isSelected = false;
+    else if (event.type === 'run_ended') {
+      this.#ended = event;
+      // Branches of which none was selected have been paid for all the same.
+      if (!this.#isSelected) this.#spend(event.usage, event.cost);
+    }
+  }
+
+  result(): RunResult {
+    const ended = this.#ended;
+    const terminal = this.#lastResults.find(({ callId }) => callId === ended?.terminalCallId);
+    return {
+      runId: this.#runId,
+      end: ended?.end ?? 'paused',
+      stopReason: ended ? ended.stopReason : (this.#finalMessage?.stopReason ?? null),
+      finalMessage: this.#finalMessage,
+      finalAnswer: finalAnswer(this.#finalMessage, terminal, this.#answered),
+      output: ended?.output,
+      terminalTool: terminalCall(this.#finalMessage, ended?.terminalCallId),
+      messages: this.#messages,
+      usage: this.#usage,
+      cost: this.#cost,
+      cacheHitRate: this.#promptsCounted ? cacheHitRate(this.#usage) : null,
+      turns: this.#turns,
+      files: this.#files,
+      containerId: this.#containerId,
+      pending: this.#paused?.pending ?? [],
+      permissionDenials: this.#permissionDenials,
+      undelivered: this.#undelivered,
+      message: ended?.message ?? null,
+      error: ended?.error ?? null,
+    };
+  }
+
+  #spend(used: Usage, price: number | null): void {
+    this.#usage = addUsage(this.#usage, used);
+    if (used.input === null || used.cacheRead === null) this.#promptsCounted = false;
+    this.#cost = this.#cost === null || price === null ? null : this.#cost + price;
+  }
+
+  #addMessage(message: Message, inView: boolean, isPaid: boolean): void {
+    if (isConversation(message)) this.#messages.push(message);
+    if (message.role !== 'assistant') return;
+    if (!isPaid) this.#spend(message.usage, message.cost);
+    if (!this.#goesOn) this.#answered = '';
+    if (inView) this.#goesOn = false;
+    this.#containerId = message.containerId ?? this.#containerId;
+    this.#finalMessage = message;
+    this.#lastResults = NO_RESULTS;
+    this.#asked = inView ? message : null;
+    for (const block of message.content) if (block.type === 'file') this.#files.push(block);
+  }
+
+  #addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
     const { callId, toolName, at, content } = event;
     const isError = event.type === 'tool_call_rejected' || event.isError;
     const result: ToolResultMessage = { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };
-    if (results) results.push(result);
-    else results = [result];
+    if (this.#results) this.#results.push(result);
+    else this.#results = [result];
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
-      const block = finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
+      const block = this.#finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
-      permissionDenials.push({ callId, toolName, arguments: args, reason: textOf(content) });
+      this.#permissionDenials.push({ callId, toolName, arguments: args, reason: textOf(content) });
     }
-    if (event.type === 'tool_ended' && event.files) files.push(...event.files);
+    if (event.type === 'tool_ended' && event.files) this.#files.push(...event.files);
   }
 
   /** Seen again in a run that went on, it stands once. */
-  function addGenerated({ fileId, provider, name, mediaType, blob }: GeneratedFile): void {
-    const at = files.findIndex((file) => file.fileId === fileId && file.provider === provider);
+  #addGenerated({ fileId, provider, name, mediaType, blob }: GeneratedFile): void {
+    const at = this.#files.findIndex((file) => file.fileId === fileId && file.provider === provider);
     const block: FileBlock = {
       type: 'file',
       mediaType: mediaType ?? 'application/octet-stream',
@@ -151,91 +225,30 @@ export function runResultFold(runId: string): RunResultFold {
       fileId,
       provider,
     };
-    if (at < 0) files.push(block);
-    else files[at] = block;
+    if (at < 0) this.#files.push(block);
+    else this.#files[at] = block;
   }
 
-  function lost(inputSeq: number): UndeliveredMessage[] {
-    const message = queue?.get(inputSeq);
+  #lost(inputSeq: number): UndeliveredMessage[] {
+    const message = this.#queue?.get(inputSeq);
     return message ? [message] : [];
   }
 
-  function endTurn(): void {
+  #endTurn(): void {
     const ofTurn: ToolResultMessage[] = [];
-    for (const block of asked?.content ?? []) {
+    for (const block of this.#asked?.content ?? []) {
       const result =
-        block.type === 'tool_call' ? results?.findLast(({ callId }) => callId === block.callId) : undefined;
+        block.type === 'tool_call' ? this.#results?.findLast(({ callId }) => callId === block.callId) : undefined;
       if (!result) continue;
       ofTurn.push(result);
-      if (result.isError || !isTerminalToolName(result.toolName)) messages.push(result);
+      if (result.isError || !isTerminalToolName(result.toolName)) this.#messages.push(result);
     }
-    lastResults = ofTurn;
-    results = null;
+    this.#lastResults = ofTurn;
+    this.#results = null;
   }
-
-  return {
-    isSettled: () => ended !== null || paused !== null,
-    take(event) {
-      if (event.type === 'input_received' && isQueued(event.input)) {
-        queue ??= new Map();
-        queue.set(event.seq, { kind: event.input.type, message: event.input.message });
-      }
-      if (runIdOf(event) !== runId) return;
-      paused = event.type === 'run_paused' ? event : null;
-      if (event.type === 'input_rejected') undelivered.push(...lost(event.inputSeq));
-      else if (event.type === 'turn_started' && event.attempt === 1) turns += 1;
-      else if (event.type === 'message_added') {
-        if (event.notice?.type === 'cut_off') {
-          answered += finalText(finalMessage);
-          goesOn = true;
-        }
-        if (event.inputSeq !== undefined) queue?.delete(event.inputSeq);
-        addMessage(event.message, event.inView, event.fromBranch !== undefined);
-      } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') addResult(event);
-      else if (event.type === 'files_generated') for (const file of event.files) addGenerated(file);
-      else if (event.type === 'attempt_failed' && event.usage) spend(event.usage, event.cost ?? null);
-      else if (event.type === 'message_discarded' && event.reason === 'interrupted') spend(UNKNOWN_USAGE, null);
-      else if (event.type === 'compacted' || event.type === 'compaction_failed') {
-        if (event.usage) spend(event.usage, event.cost ?? null);
-      } else if (event.type === 'turn_ended') endTurn();
-      else if (event.type === 'branches_ended') {
-        for (const branch of event.branches ?? []) spend(branch.usage, branch.cost);
-        spend(event.evaluationUsage, event.evaluationCost ?? 0);
-        isSelected = true;
-      } else if (event.type === 'branches_started') isSelected = false;
-      else if (event.type === 'run_ended') {
-        ended = event;
-        // Branches of which none was selected have been paid for all the same.
-        if (!isSelected) spend(event.usage, event.cost);
-      }
-    },
-    result: () => ({
-      runId,
-      end: ended?.end ?? 'paused',
-      stopReason: ended ? ended.stopReason : (finalMessage?.stopReason ?? null),
-      finalMessage,
-      finalAnswer: finalAnswer(
-        finalMessage,
-        lastResults.find(({ callId }) => callId === ended?.terminalCallId),
-        answered,
-      ),
-      output: ended?.output,
-      terminalTool: terminalCall(finalMessage, ended?.terminalCallId),
-      messages,
-      usage,
-      cost,
-      cacheHitRate: promptsCounted ? cacheHitRate(usage) : null,
-      turns,
-      files,
-      containerId,
-      pending: paused?.pending ?? [],
-      permissionDenials,
-      undelivered,
-      message: ended?.message ?? null,
-      error: ended?.error ?? null,
-    }),
-  };
 }
+
+const NO_RESULTS: readonly ToolResultMessage[] = [];
 
 const isQueued = (input: SessionInput): input is Extract<SessionInput, { readonly type: QueueKind }> =>
   input.type === 'steering' || input.type === 'follow_up';
