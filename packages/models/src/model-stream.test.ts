@@ -1,19 +1,24 @@
-import type { Http, ModelEvent, ModelEventIterator } from '@treadle/core';
+import { inspect } from 'node:util';
+import type { Http, HttpRequest, ModelEvent, ModelEventIterator } from '@treadle/core';
 import { fakeProvider, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { exchangeOf } from './http/exchange.ts';
+import { openai } from './deployments/openai.ts';
+import { exchangeOf, sendsDirectly } from './http/exchange.ts';
 import type { Exchange, Receiver } from './http/exchange.ts';
 import { nodeHttp } from './http/node-http.ts';
 import { wireModel } from './model.ts';
 import { openaiChat } from './protocols/openai-chat.ts';
 import { user } from './test-support/messages.ts';
+import { serveBytes } from './test-support/servers.ts';
 import { REQUEST, sse, utf8 } from './test-support/streams.ts';
 import { TEST_WIRES } from './test-support/wires.ts';
 
 // What holds between a transport that tells of a response as it comes and the stream that reads it. Over real sockets it
 // is in model.test.ts.
 
-const refuse = (): Promise<never> => Promise.reject(new Error('This transport is not asked by its promise.'));
+/** A transport that is only asked directly. */
+const directly = (exchange: Exchange): Http =>
+  sendsDirectly(() => Promise.reject(new Error('This transport is not asked by its promise.')), exchange);
 
 /** A transport without a network: what it was asked is in `told`, and what it tells is told by `receiver`. */
 function heldCall() {
@@ -24,7 +29,7 @@ function heldCall() {
     const note = (what: string) => (): void => void told.push(what);
     return { wait: note('wait'), pause: note('pause'), resume: note('resume'), cancel: note('cancel') };
   };
-  const http: Http = Object.assign(refuse, { exchange });
+  const http = directly(exchange);
   const receiver = (): Receiver => receivers[0] ?? expect.fail('Nothing was sent.');
   return { http, told: (...what: string[]) => told.filter((one) => what.includes(one)), receiver };
 }
@@ -66,11 +71,36 @@ describe('a stream', () => {
     expect(events.ready?.()).toBeUndefined();
   });
 
+  it('asks what is put around a transport, whatever of the transport it has', async () => {
+    const asked: string[] = [];
+    const note = (http: Http): Http =>
+      Object.assign((request: HttpRequest) => (asked.push(request.method), http(request)), http);
+    const proxy = (http: Http): Http =>
+      new Proxy(http, {
+        apply: (target, self, [request]: [HttpRequest]) => (
+          asked.push(request.url),
+          Reflect.apply(target, self, [request])
+        ),
+      });
+    for (const wrap of [note, proxy]) await streamOf(wrap(heldCall().http)).next();
+    expect(asked).toEqual(['POST', 'http://h/chat/completions']);
+  });
+
+  it('shows nobody who prints it what it was asked with', async () => {
+    await using server = await serveBytes(() => undefined);
+    const model = openai('m', { apiKey: 'sk-to-be-kept', baseUrl: server.url, http: nodeHttp({ env: {} }) });
+    const events = model.stream(REQUEST, new AbortController().signal)[Symbol.asyncIterator]();
+    void events.next();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(inspect(events, { depth: 10 })).not.toContain('sk-to-be-kept');
+    await events.return?.();
+  });
+
   it('that can not be sent is an error event', async () => {
     const exchange: Exchange = () => {
       throw Object.assign(new Error('No such address.'), { code: 'ERR_INVALID_URL' });
     };
-    const { value } = await streamOf(Object.assign(refuse, { exchange })).next();
+    const { value } = await streamOf(directly(exchange)).next();
     expect(value).toMatchObject({ type: 'error', error: { kind: 'network', code: 'ERR_INVALID_URL' } });
   });
 
@@ -80,7 +110,7 @@ describe('a stream', () => {
       receiver.onFailure(Object.assign(new Error('No sockets are left.'), { code: 'EMFILE' }));
       return held(request, receiver);
     };
-    const events = streamOf(Object.assign(refuse, { exchange }));
+    const events = streamOf(directly(exchange));
     expect((await events.next()).value).toMatchObject({ type: 'error', error: { kind: 'network', code: 'EMFILE' } });
     expect((await events.next()).done).toBe(true);
   });
@@ -143,7 +173,7 @@ function inOnePlace(http: Http, size: number): Http {
       onEnd: () => receiver.onEnd(),
       onFailure: (error) => receiver.onFailure(error),
     });
-  return Object.assign(refuse, { exchange });
+  return directly(exchange);
 }
 
 describe.each(TEST_WIRES)('an answer of $name', (wire) => {

@@ -89,4 +89,35 @@ describe('deadlines', () => {
     await clock.advance(1);
     expect(passed).toEqual([1, 2]);
   });
+
+  it('pass no earlier when the time of the machine is set forward', async () => {
+    const clock = testClock();
+    const start = clock.now();
+    let shift = 0;
+    const shifted = { now: () => clock.now() + shift, after: clock.after.bind(clock) };
+    const passed: [number, number][] = [];
+    const deadlines = createDeadlines<Wait>(shifted, 100, ({ name }) => passed.push([name, clock.now() - start]));
+    deadlines.add(new Wait(1));
+    await clock.advance(90);
+    deadlines.add(new Wait(2));
+    await clock.advance(5);
+    shift = 3_600_000;
+    await clock.advance(1000);
+    expect(passed).toEqual([
+      [1, 100],
+      [2, 190],
+    ]);
+  });
+
+  it('pass also by a clock that stands still', async () => {
+    const clock = testClock();
+    const passed: number[] = [];
+    const still = { now: () => 0, after: clock.after.bind(clock) };
+    const deadlines = createDeadlines<Wait>(still, 100, ({ name }) => passed.push(name));
+    deadlines.add(new Wait(1));
+    await clock.advance(99);
+    expect(passed).toEqual([]);
+    await clock.advance(1);
+    expect(passed).toEqual([1]);
+  });
 });

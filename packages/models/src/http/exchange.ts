@@ -34,14 +34,22 @@ export interface Call {
  */
 export type Exchange = (request: HttpRequest, receiver: Receiver) => Call;
 
-/** A transport that tells of a response as it comes, without a promise, a signal and an iterator for each. */
-export interface DirectHttp extends Http {
-  readonly exchange: Exchange;
+/**
+ * How transports send that tell of a response as it comes, without a promise, a signal and an iterator for each. By the
+ * transport itself: what somebody has put around one, with all that it has, is asked as it wants to be.
+ */
+const direct = new WeakMap<Http, Exchange>();
+
+/** Makes it known that a transport may be asked directly. */
+export function sendsDirectly(http: Http, exchange: Exchange): Http {
+  direct.set(http, exchange);
+  return http;
 }
 
 /** The cheapest way to send requests by a transport. */
 export function exchangeOf(http: Http): Exchange {
-  if ('exchange' in http) return (http as DirectHttp).exchange;
+  const known = direct.get(http);
+  if (known !== undefined) return known;
   return (request, receiver) => {
     const call = new PromisedCall(receiver);
     call.start(http, request);

@@ -1,7 +1,7 @@
 import { systemClock } from '@treadle/core';
 import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
-import { exchangeOf } from './exchange.ts';
-import type { Call, Exchange, Receiver } from './exchange.ts';
+import { exchangeOf, sendsDirectly } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { proxiedHttp } from './proxied-http.ts';
 import { proxyEnvironment } from './proxy.ts';
 import type { Environment } from './proxy.ts';
@@ -34,10 +34,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): Http {
   const transport = (): Http => (made ??= createHttp(options));
   let exchange: Exchange | undefined;
   const http = (request: HttpRequest): Promise<HttpResponse> => transport()(request);
-  return Object.assign(http, {
-    exchange: (request: HttpRequest, receiver: Receiver): Call =>
-      (exchange ??= exchangeOf(transport()))(request, receiver),
-  });
+  return sendsDirectly(http, (request, receiver) => (exchange ??= exchangeOf(transport()))(request, receiver));
 }
 
 const createHttp = (options: NodeHttpOptions): Http => {

@@ -1,20 +1,21 @@
-import type { HttpRequest, HttpResponse } from '@treadle/core';
+import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
 import { createChunkQueue } from './chunk-queue.ts';
 import type { ChunkQueue, ChunkQueueHooks } from './chunk-queue.ts';
-import type { Call, DirectHttp, Exchange, Receiver, ResponseFacts } from './exchange.ts';
+import { sendsDirectly } from './exchange.ts';
+import type { Call, Exchange, Receiver, ResponseFacts } from './exchange.ts';
 import { transportError } from './timeouts.ts';
 
 type Resolve = (response: HttpResponse) => void;
 type Reject = (error: Error) => void;
 
 /** A transport as others know it: a promise of a response, whose body waits in a queue until it is read. */
-export function queuedHttp(exchange: Exchange): DirectHttp {
+export function queuedHttp(exchange: Exchange): Http {
   const http = (request: HttpRequest): Promise<HttpResponse> =>
     new Promise((resolve, reject) => {
       request.signal?.throwIfAborted();
       new QueuedResponse(request.signal, resolve, reject).begin(exchange, request);
     });
-  return Object.assign(http, { exchange });
+  return sendsDirectly(http, exchange);
 }
 
 const abortError = (signal: AbortSignal | undefined): Error => {

@@ -141,7 +141,8 @@ const headOf = (lines: readonly Line[]): ResponseHead => {
   const isOdd = isOld && length === 'chunked';
   const closes = hasToken(connection, 'close') || isOdd || (isOld && !hasToken(connection, 'keep-alive'));
   const keptMs = keptMsOf(headers['keep-alive']);
-  return { status: Number(lines[0]?.value), headers, closes, keptMs, length };
+  // Frozen, for the next response may have the same.
+  return { status: Number(lines[0]?.value), headers: Object.freeze(headers), closes, keptMs, length };
 };
 
 /** Reads a head: its text with the end of its last line, without the empty one that follows. */

@@ -27,8 +27,9 @@ export class SocketCall implements Call, ConnectionExchange, Awaited {
   earlier: this | undefined = undefined;
   later: this | undefined = undefined;
 
-  readonly request: HttpRequest;
-  readonly headers: HeaderText;
+  // Not to be seen by whoever prints a stream: they have the key.
+  readonly #request: HttpRequest;
+  readonly #headers: HeaderText;
   private readonly setup: CallSetup;
   private readonly connections: Connections;
   private readonly receiver: Receiver;
@@ -52,11 +53,19 @@ export class SocketCall implements Call, ConnectionExchange, Awaited {
   ) {
     this.setup = setup;
     this.connections = connections;
-    this.request = request;
-    this.headers = headers;
+    this.#request = request;
+    this.#headers = headers;
     this.receiver = receiver;
     this.waitIn(setup.unanswered);
     this.send(false);
+  }
+
+  get request(): HttpRequest {
+    return this.#request;
+  }
+
+  get headers(): HeaderText {
+    return this.#headers;
   }
 
   private send(isFresh: boolean): void {

@@ -143,6 +143,17 @@ describe('a response', () => {
   });
 });
 
+describe('the headers of a response', () => {
+  it('can not be changed for the responses after it', async () => {
+    await using server = await answering(`${OK}connection: keep-alive\r\n\r\nok`);
+    const http = httpWith();
+    const { headers, body } = await http(post(server.url));
+    await textOf({ status: 200, headers, body });
+    expect(() => Object.assign(headers, { connection: 'close' })).toThrow(TypeError);
+    expect((await http(post(server.url))).headers).toEqual({ 'content-length': '2', connection: 'keep-alive' });
+  });
+});
+
 describe('a request', () => {
   const sentBy = async (requestTo: (url: string) => HttpRequest): Promise<string> => {
     let sent = '';

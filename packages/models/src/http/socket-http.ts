@@ -1,8 +1,7 @@
-import type { Clock, HttpRequest } from '@treadle/core';
+import type { Clock, Http, HttpRequest } from '@treadle/core';
 import { createConnections } from './connection.ts';
 import type { Connections } from './connection.ts';
 import { createDeadlines } from './deadlines.ts';
-import type { DirectHttp } from './exchange.ts';
 import { queuedHttp } from './queued-http.ts';
 import { headerText, requestLine } from './request-bytes.ts';
 import type { RequestLine } from './request-bytes.ts';
@@ -91,7 +90,7 @@ const forgetOldest = (origins: Map<string, Connections>): void => {
  * HTTP/1.1 on Node's sockets, with kept connections. A request costs a fraction of what it costs on `node:http`, for
  * nothing is made that a model's call doesn't need. It knows no proxies.
  */
-export function socketHttp(settings: SocketHttpSettings): DirectHttp {
+export function socketHttp(settings: SocketHttpSettings): Http {
   const { clock, firstByteTimeoutMs, idleTimeoutMs } = settings;
   const origins = new Map<string, Connections>();
   const trust = trustOf(settings.ca);
