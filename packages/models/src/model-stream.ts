@@ -39,8 +39,9 @@ const DONE: Result = { done: true, value: undefined };
 const DRAIN_BYTES = 64 * 1024;
 const DRAIN_MS = 1000;
 
-/** Events that may wait for their consumer before the server is held back. */
+/** Events that may wait for their consumer before the server is held back, and bytes that may have come meanwhile. */
 const MOST_AHEAD = 1024;
+const MOST_BYTES_AHEAD = 256 * 1024;
 
 /** Events that say nothing but that somebody is still there. Comments are no events at all. */
 const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-alive', 'heartbeat']);
@@ -78,6 +79,8 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
   private isOver = false;
   private isDraining = false;
   private isPaused = false;
+  /** Bytes that came since the consumer last had all there was. */
+  private bytesAhead = 0;
   private waiter: ((result: Result) => void) | undefined;
   /** Until the response is over, or nobody wants the rest. */
   private call: Call | undefined;
@@ -104,12 +107,17 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
     const value = this.queue[this.head];
     if (value !== undefined && ++this.head === this.queue.length) {
       this.forgetEvents();
-      if (this.isPaused) {
-        this.isPaused = false;
-        this.call?.resume();
-      }
+      this.caughtUp();
     }
     return value;
+  }
+
+  /** The consumer has all there was. */
+  private caughtUp(): void {
+    this.bytesAhead = 0;
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.call?.resume();
   }
 
   next(): Promise<Result> {
@@ -121,6 +129,8 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
     return new Promise((resolve) => {
       this.waiter = resolve;
       this.waitingSince = this.setup.clock.now();
+      // What came may have held nothing to take.
+      this.caughtUp();
       this.call?.wait();
     });
   }
@@ -191,10 +201,25 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
 
   private fail(error: ModelError): void {
     if (this.isOver) return;
-    this.close();
     const recovers = !error.retryable && this.setup.recovers?.(this.request, error) === true;
-    this.queue.push({ type: 'error', error: recovers ? { ...error, retryable: true } : error });
+    this.endWith(recovers ? { ...error, retryable: true } : error);
+  }
+
+  private endWith(error: ModelError): void {
+    this.close();
+    this.queue.push({ type: 'error', error });
     this.leave();
+  }
+
+  /** The protocol threw, which it would do again. Nobody who tells of a response expects that, nor can help. */
+  private thrown(error: unknown): void {
+    if (this.isOver) this.leave();
+    else {
+      const known = connectionError(error, this.setup.redact);
+      const message = `The response can't be read: ${known.message}`;
+      this.endWith({ ...known, kind: 'other', message, retryable: false });
+    }
+    this.wake();
   }
 
   /** Nobody wants the rest of the response. */
@@ -209,6 +234,14 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
   }
 
   onResponse(response: ResponseFacts): void {
+    try {
+      this.open(response);
+    } catch (error) {
+      this.thrown(error);
+    }
+  }
+
+  private open(response: ResponseFacts): void {
     const { protocol, clock } = this.setup;
     this.response = response;
     this.decoder = protocol.createDecoder(this, this.request);
@@ -229,6 +262,14 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
   }
 
   onChunk(bytes: Uint8Array): void {
+    try {
+      this.read(bytes);
+    } catch (error) {
+      this.thrown(error);
+    }
+  }
+
+  private read(bytes: Uint8Array): void {
     if (this.isDraining) return this.drain(bytes.length);
     if (this.isOver) return;
     const scanner = this.scanner ?? this.scannerFor(bytes);
@@ -243,7 +284,10 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
       if (this.frames === before) this.watchQuiet();
       else this.waitingSince = this.setup.clock.now();
       this.call?.wait();
-    } else if (this.queue.length - this.head >= MOST_AHEAD) {
+      return;
+    }
+    this.bytesAhead += bytes.length;
+    if (this.bytesAhead >= MOST_BYTES_AHEAD || this.queue.length - this.head >= MOST_AHEAD) {
       this.isPaused = true;
       this.call?.pause();
     }
@@ -269,6 +313,14 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
     this.call = undefined;
     if (this.isDraining) return this.setup.drains.remove(this);
     if (this.isOver) return;
+    try {
+      this.bodyEnded();
+    } catch (error) {
+      this.thrown(error);
+    }
+  }
+
+  private bodyEnded(): void {
     if (this.scanner === undefined) return this.wholeEnded();
     this.scanner.end();
     this.decoder?.end();
@@ -284,10 +336,14 @@ class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited
     this.call = undefined;
     // The answer was complete before; nothing that happens to its connection now matters.
     if (this.isDraining) return this.setup.drains.remove(this);
-    // An error page needn't be whole.
-    if (this.whole !== undefined && this.response?.status !== 200) return this.wholeEnded();
-    this.fail(this.signal.aborted ? CANCELLED : connectionError(error, this.setup.redact));
-    this.wake();
+    try {
+      // An error page needn't be whole.
+      if (this.whole !== undefined && this.response?.status !== 200) return this.wholeEnded();
+      this.fail(this.signal.aborted ? CANCELLED : connectionError(error, this.setup.redact));
+      this.wake();
+    } catch (thrown) {
+      this.thrown(thrown);
+    }
   }
 
   private wholeEnded(): void {
