@@ -1,3 +1,4 @@
+import { TreadleError } from '@treadle/core';
 import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
 
 /** A response without its body. */
@@ -57,6 +58,27 @@ export function exchangeOf(http: Http): Exchange {
   };
 }
 
+/** An answer without a body, such as a 204, has none in `fetch`. */
+const NO_BODY: AsyncIterator<Uint8Array> = { next: () => Promise.resolve({ done: true, value: undefined }) };
+
+const noResponse = (problem: string): TreadleError =>
+  new TreadleError('invalid_definition', `What \`http\` resolved with is no HttpResponse: ${problem}.`);
+
+const bodyOf = (response: Partial<HttpResponse> | undefined | null): AsyncIterator<Uint8Array> => {
+  const body: Partial<HttpResponse['body']> | undefined | null = response?.body;
+  if (body === null) return NO_BODY;
+  const iterate = body?.[Symbol.asyncIterator];
+  if (iterate === undefined) throw noResponse('its `body` must be an AsyncIterable of Uint8Array');
+  return iterate.call(body);
+};
+
+const checkHeaders = ({ headers }: { readonly headers?: Readonly<Record<string, unknown>> | null }): void => {
+  if (typeof headers !== 'object' || headers === null) throw noResponse('its `headers` must be an object');
+  const type = headers['content-type'];
+  if (type !== undefined && typeof type !== 'string')
+    throw noResponse('`content-type` in its `headers` must be a string');
+};
+
 /** A call by way of a promise and an iterator. The body is read only while somebody waits for it. */
 class PromisedCall implements Call {
   readonly #receiver: Receiver;
@@ -77,30 +99,51 @@ class PromisedCall implements Call {
     );
   }
 
+  /** What others give as a response may be anything. */
   #opened(response: HttpResponse): void {
-    this.#body = response.body[Symbol.asyncIterator]();
-    // Left while the headers came.
-    if (this.#isOver) return this.#leaveBody();
-    this.#receiver.onResponse(response);
+    try {
+      this.#body = bodyOf(response);
+      // Left while the headers came.
+      if (this.#isOver) return this.#leaveBody();
+      checkHeaders(response);
+      this.#receiver.onResponse(response);
+    } catch (error) {
+      return this.#giveUp(error);
+    }
     this.#read();
   }
 
   #read(): void {
     if (this.#body === undefined || this.#isOver || this.#isReading || !this.#isWaitedFor) return;
     this.#isReading = true;
-    this.#body.next().then(
-      (result) => this.#received(result),
-      (error: unknown) => this.#failed(error),
-    );
+    try {
+      this.#body.next().then(
+        (result) => this.#received(result),
+        (error: unknown) => this.#failed(error),
+      );
+    } catch (error) {
+      this.#giveUp(error);
+    }
   }
 
   #received(result: IteratorResult<Uint8Array>): void {
     if (this.#isOver) return;
     this.#isReading = false;
     this.#isWaitedFor = false;
-    if (result.done !== true) return this.#receiver.onChunk(result.value);
+    try {
+      if (result.done !== true) return this.#receiver.onChunk(result.value);
+    } catch (error) {
+      return this.#giveUp(error);
+    }
     this.#isOver = true;
     this.#receiver.onEnd();
+  }
+
+  /** The other side doesn't keep to what was agreed, and doesn't know. */
+  #giveUp(error: unknown): void {
+    if (this.#isOver) return;
+    this.cancel(error);
+    this.#receiver.onFailure(error as Error);
   }
 
   #failed(error: unknown): void {
@@ -111,7 +154,11 @@ class PromisedCall implements Call {
 
   #leaveBody(): void {
     // Ending the iteration closes the connection; whether that worked can't matter to anybody any more.
-    this.#body?.return?.().catch(() => undefined);
+    try {
+      this.#body?.return?.().catch(() => undefined);
+    } catch {
+      // The same at once.
+    }
   }
 
   wait(): void {
