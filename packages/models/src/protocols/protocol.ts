@@ -52,7 +52,10 @@ export interface DecoderSink {
   unknown(type: string): void;
 }
 
-/** Reads the frames of one response. Never throws: what can't be read goes to the sink. */
+/**
+ * Reads the frames of one response. What can't be read goes to the sink; one that throws all the same ends the stream with
+ * an error that isn't worth trying again.
+ */
 export interface Decoder {
   /** One frame: its name (`''` when it has none) and its text. `whole` is false for a frame the end of the body cut. */
   frame(name: string, data: string, whole: boolean): void;
@@ -67,6 +70,11 @@ export type FrameHandler = (name: string, data: string, whole: boolean) => void;
 
 /** Cuts a body into frames. */
 export interface FrameScanner {
+  /**
+   * The next bytes of the body, which are good only during the call: others take their place. What is kept for later has to
+   * be copied, with `new Uint8Array(chunk)` or with `chunk.slice()` where it is a plain `Uint8Array`: what a `Buffer` slices
+   * off shares its memory, and `subarray` always does.
+   */
   push(chunk: Uint8Array): void;
   /** The body ended: delivers what was still open. */
   end(): void;
@@ -88,7 +96,7 @@ export interface Protocol {
   readonly contentType: string;
   /**
    * Whether a body of another content type is a stream all the same, by its first bytes, which may be a single one.
-   * Default: whether they are server-sent events.
+   * Default: whether they are server-sent events. The bytes are good only during the call; see {@link FrameScanner}.
    */
   readonly startsStream?: (first: Uint8Array) => boolean;
   createEncoder(target: WireTarget): Encoder;
