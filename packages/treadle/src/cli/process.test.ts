@@ -47,6 +47,12 @@ async function logOf(home: string): Promise<DurableEvent[]> {
   }
 }
 
+/** The processes with such a command line. One that was killed may take a moment to die. */
+const running = (command: string): string[] =>
+  spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter((line) => line.includes(command));
+
 const durable = (stdout: string): DurableEvent[] =>
   // What a killed process was writing may be cut off: its last line isn't one.
   jsonLines<TreadleEvent>(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(isDurable);
@@ -167,8 +173,7 @@ describe('a process that is interrupted, with its session in SQLite', () => {
     const log = await logOf(w.folder);
     expect(log).toEqual(expect.arrayContaining(durable(stdout)));
     expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
-    const { stdout: alive } = spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' });
-    expect(alive.split('\n').filter((line) => line.includes(sleep))).toEqual([]);
+    await expect.poll(() => running(sleep), { timeout: 5000 }).toEqual([]);
   });
 
   it('S15: takes the command it runs with it', async () => {
@@ -181,8 +186,7 @@ describe('a process that is interrupted, with its session in SQLite', () => {
     await lineOf(join(w.folder, 'started'));
     child.kill('SIGINT');
     expect(await ended).toMatchObject({ code: 130 });
-    const { stdout } = spawnSync('ps', ['-eo', 'args='], { encoding: 'utf8' });
-    expect(stdout.split('\n').filter((line) => line.includes(sleep))).toEqual([]);
+    await expect.poll(() => running(sleep), { timeout: 5000 }).toEqual([]);
     expectSound(await logOf(w.folder), w.provider);
   });
 });
