@@ -4,6 +4,7 @@ import {
   createSession,
   defineAgent,
   isDurable,
+  runResultFold,
   UNKNOWN_USAGE,
   type Model,
   type Run,
@@ -114,5 +115,20 @@ describe('reading a run', () => {
     await expect(eventsOf(run)).rejects.toMatchObject({ code: 'empty_prompt' });
     await expect(run.result).rejects.toMatchObject({ code: 'empty_prompt' });
     await expect(run.id).rejects.toMatchObject({ code: 'empty_prompt' });
+  });
+
+  it('works also by what is put around it, and by a part that is taken off it', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
+    const run = session.prompt('Hi.');
+    const { finalAnswer } = await run.result;
+    const whole = await eventsOf(run);
+    expect((await new Proxy(run, {}).result).finalAnswer).toBe(finalAnswer);
+    expect(await eventsOf(new Proxy(run, {}))).toEqual(whole);
+    const { next } = run[Symbol.asyncIterator]();
+    expect(await next()).toEqual({ done: false, value: whole[0] });
+    const fold = runResultFold(await run.id);
+    whole.filter(isDurable).forEach(fold.take);
+    const { result } = fold;
+    expect(result().finalAnswer).toBe(finalAnswer);
   });
 });

@@ -100,14 +100,14 @@ export function createRun(sources: RunSources): RunControl {
 
 const NOBODY: readonly Reader[] = [];
 
-/** Classes, so that a run is made without a function for each of its methods. */
+/** A class, so that a run is made without a function for each of these. */
 class Control implements RunControl {
   readonly run: Run;
   readonly #facts: RunFacts;
 
   constructor(facts: RunFacts) {
     this.#facts = facts;
-    this.run = new AskedRun(facts);
+    this.run = runOf(facts);
   }
 
   take(event: TreadleEvent): void {
@@ -141,26 +141,30 @@ class Control implements RunControl {
   }
 }
 
-class AskedRun implements Run {
-  readonly #facts: RunFacts;
-  readonly abort: Run['abort'] = (reason) => this.#facts.sources.abort(reason);
+const FACTS = Symbol('facts');
 
-  constructor(facts: RunFacts) {
-    this.#facts = facts;
-  }
-
+/** What runs have in common: a getter in every run's own object would make each of them a dictionary. */
+const ASKED = {
   get id(): Promise<string> {
-    return idOf(this.#facts);
-  }
+    return idOf(factsOf(this));
+  },
   get result(): Promise<RunResult> {
-    return resultOf(this.#facts);
-  }
+    return resultOf(factsOf(this));
+  },
   get end(): Promise<RunEnd | 'paused'> {
-    return endOf(this.#facts);
-  }
-  [Symbol.asyncIterator](): AsyncIterator<TreadleEvent> {
-    return open(this.#facts);
-  }
+    return endOf(factsOf(this));
+  },
+};
+
+// A property like any other, so that what is put around a run finds it.
+const factsOf = (run: object): RunFacts => (run as { readonly [FACTS]: RunFacts })[FACTS];
+
+function runOf(facts: RunFacts): Run {
+  const own = Object.create(ASKED) as Record<symbol | 'abort', unknown>;
+  own[FACTS] = facts;
+  own.abort = (reason?: string) => facts.sources.abort(reason);
+  own[Symbol.asyncIterator] = () => open(facts);
+  return own as object as Run;
 }
 
 function idOf(facts: RunFacts): Promise<string> {
@@ -359,11 +363,12 @@ class Reader implements AsyncIterator<TreadleEvent> {
     }
   }
 
-  next(): Promise<IteratorResult<TreadleEvent>> {
-    return this.#missed ? this.#fromMissed(this.#missed) : this.#fromQueue();
-  }
+  // These may be taken off it and handed on.
+  readonly next = (): Promise<IteratorResult<TreadleEvent>> =>
+    this.#missed ? this.#fromMissed(this.#missed) : this.#fromQueue();
+  readonly return = (): Promise<IteratorResult<TreadleEvent>> => this.#leave();
 
-  return(): Promise<IteratorResult<TreadleEvent>> {
+  #leave(): Promise<IteratorResult<TreadleEvent>> {
     const facts = this.#facts;
     facts.readers = facts.readers.filter((other) => other !== this);
     this.#missed = null;

@@ -7,6 +7,7 @@ import {
   memoryJournal,
   openSession,
   type DurableEventBody,
+  type Journal,
   type Message,
   type Session,
   type UserInput,
@@ -607,5 +608,41 @@ describe('a session in another process', () => {
     await session.prompt('Hi again.').result;
     const drives = (await logOf(journal, 's1')).filter(({ type }) => type === 'drive_started');
     expect(drives.map((event) => 'eventVersion' in event)).toEqual([true, false]);
+  });
+});
+
+describe('the methods of a session', () => {
+  it('can be taken off it, handed on, put around others and replaced', async () => {
+    const session = await createSession(defineAgent({ model: scriptedModel(() => 'Hello.') }));
+    const { prompt } = session;
+    expect((await prompt('One.').result).finalAnswer).toBe('Hello.');
+    expect({ ...session }.prompt).toBe(prompt);
+    expect((await new Proxy(session, {}).prompt('Two.').result).finalAnswer).toBe('Hello.');
+    const asked: unknown[] = [];
+    const watched = Object.assign(session, {
+      prompt: (...said: Parameters<Session['prompt']>) => {
+        asked.push(said[0]);
+        return prompt(...said);
+      },
+    });
+    await watched.prompt('Three.').result;
+    expect(asked).toEqual(['Three.']);
+  });
+});
+
+describe('a new session', () => {
+  it('has what its journal has made of its beginning', async () => {
+    const inner = memoryJournal();
+    const message = { content: [{ type: 'text', text: 'Hi.' }] } as const;
+    const journal: Journal = {
+      ...inner,
+      async create(sessionId, ...rest) {
+        await inner.create(sessionId, ...rest);
+        await inner.post(sessionId, { type: 'prompt', messages: [message] }, 'k', 1);
+      },
+    };
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }), { journal });
+    expect(session.hasOpenRun).toBe(true);
+    expect((await session.resume().result).finalAnswer).toBe('Hello.');
   });
 });

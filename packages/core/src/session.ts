@@ -1,5 +1,6 @@
 import type { Agent } from './agent.ts';
 import { EVENT_VERSION, type DurableEventBody } from './events/events.ts';
+import { firstAtOnce } from './journal/at-once.ts';
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
 import { checkTags, checkTitle } from './journal/session-facts.ts';
@@ -41,12 +42,11 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     ...(options.tags === undefined ? {} : { tags: checkTags(options.tags) }),
     ...(options.previous === undefined ? {} : { previous: options.previous }),
   };
-  await journal.create(sessionId, first);
-  // A title is read back: in the log of a journal that redacts what it writes it may be another.
-  const opened =
-    options.title === undefined
-      ? createdState(journal, sessionId, { ...first, seq: 1 })
-      : await openState(journal, sessionId);
+  const created = journal.create(sessionId, first);
+  // As it is in the log: a journal that redacts what it writes may have changed it.
+  const written = firstAtOnce(created);
+  if (written === undefined) await created;
+  const opened = written ? createdState(journal, sessionId, written) : await openState(journal, sessionId);
   return sessionOf(partsFrom(agent, { ...options, journal }, opened, 'startup', null));
 }
 

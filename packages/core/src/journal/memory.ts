@@ -1,6 +1,6 @@
-import type { DurableEventBody, SessionInput } from '../events/events.ts';
+import type { DurableEvent, DurableEventBody, SessionInput } from '../events/events.ts';
 import { asError } from '../as-error.ts';
-import { keptAtOnce } from './at-once.ts';
+import { begunAtOnce, keptAtOnce } from './at-once.ts';
 import type {
   AppendOutcome,
   Claim,
@@ -111,7 +111,7 @@ function addLog(
   sessionId: string,
   first: DurableEventBody,
   fork: { readonly sessionId: string; readonly seq: number } | undefined,
-): void {
+): DurableEvent {
   const { logs } = store;
   if (store.closed) throw journalErrors.closed();
   if (logs.has(sessionId)) throw journalErrors.exists(sessionId);
@@ -139,8 +139,10 @@ function addLog(
     snapshots: null,
     isRemoved: false,
   };
-  log.lastAppended = addEvent(log, first).seq;
+  const event = addEvent(log, first);
+  log.lastAppended = event.seq;
   logs.set(sessionId, log);
+  return event;
 }
 
 function take(log: Log, owner: Owner): Claim {
@@ -216,8 +218,13 @@ function page({ logs, closed }: Store, { limit = 50, cursor, agentId, tag }: Lis
 export function memoryJournal(): Journal {
   const store: Store = { logs: new Map(), watchers: null, created: 0, closed: false };
   return {
-    async create(sessionId, first, fork) {
-      addLog(store, sessionId, first, fork);
+    create(sessionId, first, fork) {
+      try {
+        const event = addLog(store, sessionId, first, fork);
+        return fork ? Promise.resolve() : begunAtOnce(event);
+      } catch (error) {
+        return Promise.reject(asError(error));
+      }
     },
     claim: async (sessionId, owner) => take(find(store, sessionId), owner),
     append(sessionId, epoch, expectedSeq, events) {

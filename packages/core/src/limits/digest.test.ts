@@ -50,4 +50,26 @@ describe('a digest', () => {
     for (let n = 0; n < 50_000; n++) seen.add(digestOf({ path: `/src/file-${n}.ts`, line: n % 7 }));
     expect(seen.size).toBe(50_000);
   });
+
+  it('is the same after another that could not be made, or was made meanwhile', () => {
+    const value = { a: [1, { b: 'c' }], d: null };
+    const known = digestOf(value);
+    const throwing = {
+      first: 'x',
+      get second(): string {
+        throw new Error('not loaded');
+      },
+    };
+    expect(() => digestOf(throwing)).toThrow('not loaded');
+    expect(digestOf(value)).toBe(known);
+    const nested = (inner: () => string): JsonValue => ({
+      a: 'x',
+      get b() {
+        inner();
+        return 'y';
+      },
+      c: [1, 2],
+    });
+    expect(digestOf(nested(() => digestOf(value)))).toBe(digestOf(nested(() => '')));
+  });
 });

@@ -10,7 +10,7 @@ export interface Digest {
 const PRIME_A = 0x01000193;
 const PRIME_B = 0x85ebca6b;
 
-/** What is still to be looked at. A stack of its own: how deep a value is nested is for a model to say. Empty between calls. */
+/** What is still to be looked at. A stack of its own: how deep a value is nested is for a model to say. */
 const open: (JsonValue | undefined)[] = [];
 
 /** Two lanes of 32 bits that are fed each code unit: chance collisions are out of the question for a run's turns. */
@@ -40,8 +40,18 @@ class Lanes implements Digest {
   }
 
   json(value: JsonValue | undefined): void {
+    // A getter may throw, or look at a digest itself: nothing of one is left for another.
+    const below = open.length;
     open.push(value);
-    while (open.length > 0) {
+    try {
+      this.#eachAbove(below);
+    } finally {
+      open.length = below;
+    }
+  }
+
+  #eachAbove(below: number): void {
+    while (open.length > below) {
       const next = open.pop();
       if (typeof next === 'string') {
         this.#unit(1);

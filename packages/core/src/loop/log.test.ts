@@ -85,4 +85,25 @@ describe.each(JOURNALS)('the log of a drive whose journal %s', (_, wrap) => {
     expect(told.length).toBe(1);
     await log.close();
   });
+
+  it('goes on with those who recorded in the order in which they did', async () => {
+    const { log } = await setUp(wrap);
+    await log.record([started('me')]);
+    const order: string[] = [];
+    const record = (name: string): Promise<unknown> => log.record([started(name)]).then(() => order.push(name));
+    await Promise.all(['a', 'b', 'c', 'd'].map(record));
+    expect(order).toEqual(['a', 'b', 'c', 'd']);
+    await log.close();
+  });
+
+  it('refuses what others have overtaken once it is closed', async () => {
+    const { log, post, failures } = await setUp(wrap);
+    await log.record([started('me')]);
+    const late = log.record([started('late')]);
+    const closed = log.close();
+    await post('k');
+    await expect(late).rejects.toMatchObject({ code: 'fenced' });
+    await closed;
+    expect(failures).toHaveLength(1);
+  });
 });

@@ -1,4 +1,5 @@
 import { asError } from '../as-error.ts';
+import { TreadleError } from '../errors.ts';
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
 import { outcomeAtOnce } from '../journal/at-once.ts';
 import type { AppendOutcome, Journal } from '../journal/journal.ts';
@@ -168,7 +169,9 @@ function withoutStale(all: readonly Job[], news: number): readonly Job[] {
 
 function settleJob(job: Job, isWritten: boolean): void {
   job.written = isWritten;
-  job.resolve?.(isWritten);
+  const { resolve } = job;
+  // One tick later, as the promise of the first of an append is kept: whoever was first to record goes on first.
+  if (resolve) void READY.then(() => resolve(isWritten));
 }
 
 function append({ options: { journal, state, epoch } }: LogWork, batch: readonly Job[]): Promise<AppendOutcome> {
@@ -184,6 +187,10 @@ function settle(work: LogWork, batch: readonly Job[], outcome: AppendOutcome): v
     for (const job of batch) settleJob(job, true);
     return;
   }
+  if (work.closed) {
+    const { sessionId } = work.options.state;
+    throw new TreadleError('fenced', `Others have written to session ${sessionId}, and this drive of it has ended.`);
+  }
   work.heard = Math.max(work.heard, outcome.seq);
   work.mustRead = true;
   for (const job of batch) if (job.isPlan) settleJob(job, false);
@@ -195,37 +202,48 @@ const hasNews = ({ closed, mustRead, heard, options }: LogWork): boolean =>
 
 /** Written as steps: an async function here costs several times as much, and every record of a drive passes through. */
 function pump(work: LogWork): void {
+  while (writeNext(work));
+}
+
+/** True when that is written, and what waits by now can be. */
+function writeNext(work: LogWork): boolean {
   if (hasNews(work)) {
     void readNews(work).then(work.pump, (error: unknown) => fail(work, error));
-    return;
+    return false;
   }
   work.writing = work.jobs === null ? NO_JOBS : withoutStale(work.jobs, work.news);
   work.jobs = null;
-  if (work.writing.length === 0) return rest(work);
+  if (work.writing.length === 0) {
+    rest(work);
+    return false;
+  }
   try {
     const appended = append(work, work.writing);
     const outcome = outcomeAtOnce(appended);
     work.isAtOnce = outcome !== undefined;
-    if (outcome) written(work, outcome);
-    else {
-      appended.then(
-        (later) => written(work, later),
-        (error: unknown) => fail(work, error),
-      );
-    }
+    if (outcome) return isSettled(work, outcome);
+    appended.then(
+      (later) => {
+        if (isSettled(work, later)) pump(work);
+      },
+      (error: unknown) => fail(work, error),
+    );
   } catch (error) {
     fail(work, error);
   }
+  return false;
 }
 
-function written(work: LogWork, outcome: AppendOutcome): void {
+/** Takes in what came of the append; false when that fails. */
+function isSettled(work: LogWork, outcome: AppendOutcome): boolean {
   try {
     settle(work, work.writing, outcome);
   } catch (error) {
-    return fail(work, error);
+    fail(work, error);
+    return false;
   }
   work.writing = NO_JOBS;
-  pump(work);
+  return true;
 }
 
 function fail(work: LogWork, error: unknown): void {

@@ -91,3 +91,33 @@ describe('the cost', () => {
     expect(refused.ended?.cost).toBe(4);
   });
 });
+
+describe('the messages', () => {
+  it.each([1, 3, 20])('have the results of %i calls in the order of the calls, whenever each came', async (count) => {
+    const ends: (() => void)[] = [];
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      execute: () =>
+        new Promise<string>((resolve) => {
+          ends.push(() => resolve('done'));
+          // The last that began is the first that ends.
+          if (ends.length === count) for (const end of ends.toReversed()) end();
+        }),
+    });
+    const toolCalls = Array.from({ length: count }, () => ({ name: 'wait' }));
+    const agent = defineAgent({
+      model: scriptedModel([{ toolCalls }, 'Done.']),
+      tools: [wait],
+      toolExecution: { mode: 'parallel', concurrency: count },
+    });
+    const session = await createSession(agent);
+    const { messages } = await session.prompt('Go.').result;
+    const asked = messages.flatMap((message) =>
+      message.role === 'assistant' ? message.content.flatMap((block) => ('callId' in block ? [block.callId] : [])) : [],
+    );
+    const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []));
+    expect(asked).toHaveLength(count);
+    expect(answered).toEqual(asked);
+  });
+});

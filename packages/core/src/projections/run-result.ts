@@ -116,11 +116,12 @@ class ResultFold implements RunResultFold {
     this.#runId = runId;
   }
 
-  isSettled(): boolean {
-    return this.#ended !== null || this.#paused !== null;
-  }
+  // These may be taken off it and handed on.
+  readonly isSettled = (): boolean => this.#ended !== null || this.#paused !== null;
+  readonly take = (event: DurableEvent): void => this.#take(event);
+  readonly result = (): RunResult => this.#result();
 
-  take(event: DurableEvent): void {
+  #take(event: DurableEvent): void {
     if (event.type === 'input_received' && isQueued(event.input)) {
       this.#queue ??= new Map();
       this.#queue.set(event.seq, { kind: event.input.type, message: event.input.message });
@@ -155,7 +156,7 @@ class ResultFold implements RunResultFold {
     }
   }
 
-  result(): RunResult {
+  #result(): RunResult {
     const ended = this.#ended;
     const terminal = this.#lastResults.find(({ callId }) => callId === ended?.terminalCallId);
     return {
@@ -236,9 +237,13 @@ class ResultFold implements RunResultFold {
 
   #endTurn(): void {
     const ofTurn: ToolResultMessage[] = [];
+    const results = this.#results ?? NO_RESULTS;
+    // Most turns have one or two, and how many they have is for the model to say.
+    const byId = results.length > FEW ? new Map(results.map((result) => [result.callId, result])) : null;
     for (const block of this.#asked?.content ?? []) {
-      const result =
-        block.type === 'tool_call' ? this.#results?.findLast(({ callId }) => callId === block.callId) : undefined;
+      if (block.type !== 'tool_call') continue;
+      const { callId } = block;
+      const result = byId ? byId.get(callId) : results.findLast((each) => each.callId === callId);
       if (!result) continue;
       ofTurn.push(result);
       if (result.isError || !isTerminalToolName(result.toolName)) this.#messages.push(result);
@@ -249,6 +254,8 @@ class ResultFold implements RunResultFold {
 }
 
 const NO_RESULTS: readonly ToolResultMessage[] = [];
+/** Results of a turn up to which looking through them costs less than a table of them. */
+const FEW = 8;
 
 const isQueued = (input: SessionInput): input is Extract<SessionInput, { readonly type: QueueKind }> =>
   input.type === 'steering' || input.type === 'follow_up';
