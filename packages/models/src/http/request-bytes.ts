@@ -101,23 +101,6 @@ const lengthLine = ({ method, body }: HttpRequest, length: number): string => {
 const piecesOf = (body: Exclude<HttpBody, string>): readonly Uint8Array[] =>
   body instanceof Uint8Array ? [body] : body;
 
-/** A request as it is sent. */
-export interface RequestBytes {
-  readonly bytes: readonly Uint8Array[];
-  /** Whether it asks the server to close the connection after the response. */
-  readonly closes: boolean;
-}
-
-/**
- * A request as the bytes of HTTP/1.1.
- *
- * @throws `ERR_INVALID_CHAR` and `ERR_INVALID_HTTP_TOKEN` for headers that would be something else on the wire.
- */
-export function requestBytes(request: HttpRequest, line: RequestLine): RequestBytes {
-  const headers = headerText(request.headers, line);
-  return { bytes: bytesOf(request, headers, undefined), closes: headers.closes };
-}
-
 /** Writes a head and says where it ends. */
 const writeHead = (bytes: Buffer, from: number, headers: HeaderText, end: string): number => {
   if (headers.bytes === undefined) bytes.write(headers.text, from, 'latin1');
