@@ -54,8 +54,9 @@ export interface BashToolOptions extends CommonToolOptions {
 /**
  * The tool `bash`: runs a shell command in the root folder, standard input closed, and ends every process it started.
  *
- * Where bubblewrap works, commands run in a sandbox: they may change the root folder, and nothing else. Where it doesn't, or
- * with `sandbox: 'off'`, the root is where commands start, not a wall around them. In the background a command has no
+ * Where bubblewrap works, commands run in a sandbox: they may change the root folder, and nothing else. A command that only
+ * reads may run unasked, in a sandbox where it can only read. Where bubblewrap doesn't work, or with `sandbox: 'off'`, the
+ * root is where commands start, not a wall around them, and every command asks. In the background a command has no
  * timeout unless the call says so. Result `details`: `{ exitCode, signal,
  * timedOut, durationMs, stdoutBytes, stderrBytes, spillFiles, outputLimitReached, sandboxed }`.
  *
@@ -107,12 +108,20 @@ export function bashTool(options: BashToolOptions): Tool {
     execution: options.execution ?? 'sequential',
     async access({ command }) {
       const { commands, readOnly, paths } = await commandAccess(command, { root: root.path, environment });
-      const contained = isolation.sufficient && (await sandbox?.status())?.works === true;
-      return { folder: root.path, commands, readOnly, paths, ...(contained && { contained }) };
+      const status = await sandbox?.status();
+      const contained = isolation.sufficient && status?.works === true;
+      const facts = { folder: root.path, commands, paths, ...(contained && { contained }) };
+      if (!readOnly) return { ...facts, readOnly };
+      const { works, reason } = status?.reading ?? { works: false, reason: 'the sandbox is switched off' };
+      if (works) return { ...facts, readOnly, confined: true };
+      return { ...facts, readOnly: false, reason: `${unconfined}, and ${reason}. ${remedy}` };
     },
     execute: (args, context) => bash(args, context, settings),
   });
 }
+
+const unconfined = 'commands that only read run unasked in a sandbox';
+const remedy = 'Without one, allow them by a rule (--allow bash)';
 
 /** Looks for the shell once, when it is first needed. */
 function shellFinder(given: string | undefined, searchPath: string | undefined, root: Root): () => Promise<string> {

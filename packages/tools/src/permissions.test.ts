@@ -61,10 +61,21 @@ test('T17: of 40 and more spellings of one deletion none runs without asking', a
   expect(existsSync(join(root, 'victim/file.txt'))).toBe(true);
 });
 
-test('what only looks inside of the folder runs without asking', async () => {
+test('without a sandbox every command asks, also one that only reads', async () => {
   const { root } = await workspace({ 'a.txt': 'a' });
   const { asked, started } = await make(root, [command('ls -la | head -3'), command('cat a.txt'), command('pwd')]);
-  expect({ asked, started }).toEqual({ asked: [], started: 3 });
+  expect({ asked: asked.length, started }).toEqual({ asked: 3, started: 0 });
+  expect(asked[0]?.reason).toBe(
+    'No rule allows the command: commands that only read run unasked in a sandbox, and the sandbox is switched off. ' +
+      'Without one, allow them by a rule (--allow bash)',
+  );
+});
+
+test('a rule for one command covers filters beside it, and nothing that reads files', async () => {
+  const { root } = await workspace({ 'a.txt': 'a' });
+  const texts = ['true x | head -1 && echo done', 'true x | head -1 a.txt'];
+  const { asked, started } = await make(root, texts.map(command), { allow: ['bash(true x)'] });
+  expect({ asked: asked.map(({ input }) => input['command']), started }).toEqual({ asked: texts.slice(1), started: 1 });
 });
 
 test('what looks outside of it asks', async () => {

@@ -35,6 +35,8 @@ export interface TaskUpdated {
     readonly arguments: JsonObject;
     readonly idempotencyKey: string;
     readonly replay: ReplayPolicy;
+    /** It runs only in the sandbox that its tool promised when it said that the call changes nothing. */
+    readonly confined?: boolean;
   };
   /** On `running`: which attempt this is, from 1. */
   readonly attempt?: number;

@@ -59,6 +59,8 @@ export type ToolEvent =
       readonly replay: ReplayPolicy;
       readonly runs: 'server' | 'client';
       readonly attempt: number;
+      /** It runs only in the sandbox that its tool promised when it said that the call changes nothing. */
+      readonly confined?: boolean;
       /** It never ran: steering came first, and its end follows at once. */
       readonly skipped?: true;
       /** The session of the sub-agent that the call starts, or goes on with. */

@@ -192,7 +192,8 @@ async function settle(
   if (verdict.outcome === 'ask' && verdict.explicit && isChanged) return askAgain(one, args, verdict, subject);
   await keep(one, updates);
   const changed = sameJson(args, one.call.arguments) ? {} : { arguments: args };
-  return { outcome: 'allow', by, reason: 'It was allowed when asked', ...changed, ...said };
+  const confined = verdict.outcome !== 'deny' && verdict.confined === true ? { confined: true } : {};
+  return { outcome: 'allow', by, reason: 'It was allowed when asked', ...changed, ...said, ...confined };
 }
 
 /** Changed arguments are another question, also when the answer changed them. A callback that goes on changing is a no. */

@@ -16,6 +16,7 @@ import {
   type PermissionUpdate,
   type Run,
   type RunResult,
+  type Session,
 } from '../index.ts';
 
 const ran: string[] = [];
@@ -507,5 +508,65 @@ describe('The mode', () => {
     const session = await createSession(agentWith());
     const update = { type: 'setMode', mode: 'plan', destination: 'userSettings' } as const;
     await expect(session.updatePermissions([update])).rejects.toThrow('keeps no settings files');
+  });
+});
+
+describe('A call that its tool confines to reading', () => {
+  const seen: (boolean | undefined)[] = [];
+  beforeEach(() => {
+    seen.length = 0;
+  });
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks at a file.',
+    parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    background: true,
+    access: ({ path }) => ({ folder: '/work', paths: [{ path, write: false }], readOnly: true, confined: true }),
+    execute: (_args, { confined }) => {
+      seen.push(confined);
+      return 'seen';
+    },
+  });
+  const looking = (path: string): Turn => ({ toolCalls: [{ name: 'look', arguments: { path } }] });
+  const session = (permissions: PermissionOptions, more: Partial<AgentDefinition> = {}): Promise<Session> =>
+    createSession(
+      defineAgent({ model: scriptedModel([looking('/work/a'), 'Done.']), tools: [look], permissions, ...more }),
+    );
+
+  it('runs confined when nobody was asked, and the log says so', async () => {
+    const one = await session({});
+    const starts: unknown[] = [];
+    for await (const event of one.prompt('Go.')) if (event.type === 'tool_started') starts.push(event.confined);
+    expect({ seen, starts }).toEqual({ seen: [true], starts: [true] });
+  });
+
+  it('runs free when a person allowed it', async () => {
+    const one = await session({ ask: ['look'] });
+    const paused = await one.prompt('Go.').result;
+    await one.answerApproval(approvalOf(paused), 'approve').result;
+    expect(seen).toEqual([undefined]);
+  });
+
+  it('runs confined in plan mode although a person allowed it', async () => {
+    const one = await session({ mode: 'plan', ask: ['look'] });
+    const paused = await one.prompt('Go.').result;
+    await one.answerApproval(approvalOf(paused), 'approve').result;
+    expect(seen).toEqual([true]);
+  });
+
+  it('runs confined in the background, after its run has ended too', async () => {
+    const one = await session(
+      {},
+      {
+        background: {},
+        model: scriptedModel([
+          { toolCalls: [{ name: 'look', arguments: { path: '/work/a', run_in_background: true } }] },
+          'Waiting.',
+          'Done.',
+        ]),
+      },
+    );
+    await one.prompt('Go.').result;
+    expect(seen).toEqual([true]);
   });
 });

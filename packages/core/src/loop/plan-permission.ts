@@ -57,6 +57,12 @@ export function refusal(
   return rejectCall(run, turn, call, now, 'denied', deniedWords(call, decision));
 }
 
+/** Whether a call was allowed only because its tool confines it: see `ToolAccess.confined`. */
+export function isConfined({ decisions }: SessionState, callId: string): boolean {
+  const known = decisions.get(keyOf(callId));
+  return known !== undefined && asPermissionDecision(known.answer).confined === true;
+}
+
 /** People's own words are enough; what a rule or a mode says needs a frame. */
 function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): string {
   const said = by.type === 'person' || by.type === 'callback' ? reason : `${reason}.`;

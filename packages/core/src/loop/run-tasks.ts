@@ -9,6 +9,7 @@ import { errorOutput, type NormalOutput } from '../tools/output.ts';
 import type { Tool } from '../tools/tool.ts';
 import { callKey } from './call-key.ts';
 import type { PerformContext } from './context.ts';
+import { isConfined } from './plan-permission.ts';
 import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from './run-children.ts';
 import { interrupted, planTasks, updated } from './plan-tasks.ts';
 import type { CallState, SessionState } from './state.ts';
@@ -23,7 +24,14 @@ export function toBackground(
 ): readonly DurableEventBody[] {
   const { callId, name: toolName } = call;
   const taskId = taskIdOf(callId);
-  const task = { turnIndex, callId, toolName, arguments: call.arguments, idempotencyKey: callKey(state, call) };
+  const task = {
+    turnIndex,
+    callId,
+    toolName,
+    arguments: call.arguments,
+    idempotencyKey: callKey(state, call),
+    ...(isConfined(state, callId) && { confined: true }),
+  };
   return [
     { type: 'task_updated', at, taskId, status: 'pending', runId, task: { ...task, replay: tool.replay } },
     {
@@ -70,8 +78,9 @@ export async function startTasks(context: PerformContext, tasks: readonly TaskSt
 }
 
 const factsOf = ({ sessionId }: SessionState, task: TaskState): TaskFacts => {
-  const { taskId, runId, callId, toolName, arguments: args, idempotencyKey, attempt } = task;
-  return { taskId, sessionId, runId, callId, toolName, arguments: args, idempotencyKey, attempt };
+  const { taskId, runId, callId, toolName, arguments: args, idempotencyKey, attempt, confined } = task;
+  const facts = { taskId, sessionId, runId, callId, toolName, arguments: args, idempotencyKey, attempt };
+  return confined === true ? { ...facts, confined } : facts;
 };
 
 async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWatch): Promise<NormalOutput> {
@@ -96,6 +105,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
       callId,
       toolName,
       idempotencyKey,
+      ...(facts.confined === true && { confined: true }),
       readHistory: context.readHistory,
       ...(tasks === null ? {} : { tasks: tasks.control }),
       ...(blobs ? { blobs: blobs.store } : {}),

@@ -10,6 +10,7 @@ import { runOf, type PerformContext } from './context.ts';
 import { checkpointer } from './checkpoint.ts';
 import { decide } from './decide.ts';
 import { afterQuestions } from './plan-gates.ts';
+import { isConfined } from './plan-permission.ts';
 import { callKey } from './call-key.ts';
 import { CHILD_GRACE_MS, childExecution, childFacts, childOf, pausedEvent } from './run-children.ts';
 import type { Step } from './step.ts';
@@ -194,6 +195,7 @@ function startedEvent(
     runs: tool.runs,
     attempt: call.attempt + 1,
   };
+  if (isConfined(state, call.callId)) started.confined = true;
   if (child !== null) started.childSessionId = child;
   if (tool.runs === 'client' && tool.timeoutMs !== undefined) started.expiresAt = at + tool.timeoutMs;
   return started;
@@ -264,6 +266,7 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
     idempotencyKey: callKey(state, call),
     readHistory: context.readHistory,
   };
+  if (isConfined(state, call.callId)) facts.confined = true;
   if (tasks !== null) facts.tasks = tasks.control;
   if (blobs) facts.blobs = blobs.store;
   const checkpoint = blobs && checkpointer(context, { ...place, callId: call.callId });

@@ -13,6 +13,8 @@ export interface PermissionDecision {
   readonly arguments?: JsonObject;
   /** What holds from now on. */
   readonly updates?: readonly PermissionUpdate[];
+  /** True when the call runs only in the sandbox that its tool makes for it: see `ToolAccess.confined`. */
+  readonly confined?: boolean;
   /** True when the run is to end. */
   readonly interrupt?: boolean;
 }

@@ -20,11 +20,11 @@ const call = (toolName: string, access: ToolAccess | null, more: Partial<CallSub
 /** A shell call of these commands, all of them told; null when they can't be. */
 const shell = (...commands: string[]): CallSubject => {
   const words = commands.map((command) => command.split(' '));
-  const plain = words.map((word) => ({ words: word, readOnly: word[0] === 'ls' }));
+  const plain = words.map((word) => ({ words: word, harmless: word[0] === 'echo' }));
   return call('bash', {
     folder: '/work',
     commands: { text: commands.join(' && '), plain, named: words },
-    readOnly: plain.every(({ readOnly }) => readOnly),
+    ...(words.every(([word]) => word === 'ls') ? { readOnly: true, confined: true } : { readOnly: false }),
   });
 };
 const unclear = (text: string, ...named: string[]): CallSubject =>
@@ -83,12 +83,56 @@ describe('Without rules', () => {
   });
 });
 
+describe('A call that only reads in a sandbox of its tool', () => {
+  const confined = (options: PermissionOptions, subject = shell('ls')): unknown => {
+    const verdict = evaluate(checkPermissions(options), subject);
+    return verdict.outcome === 'deny' ? 'denied' : verdict.confined === true;
+  };
+
+  it('is confined where it runs because it only reads', () => {
+    for (const mode of ['default', 'acceptEdits', 'plan', 'dontAsk'] as const) expect(confined({ mode })).toBe(true);
+  });
+
+  it('is free where the mode, a rule or a person allows it', () => {
+    const outside = { ...shell('ls'), access: { ...shell('ls').access, paths: [{ path: '/etc', write: false }] } };
+    expect(confined({ mode: 'bypass', allowBypass: true })).toBe(false);
+    expect(confined({ allow: ['bash'] }, outside)).toBe(false);
+    expect(confined({ ask: ['bash'] })).toBe(false);
+  });
+
+  it('is confined in plan mode, whoever allows it', () => {
+    const asked = { ...shell('ls'), hookReason: 'why' };
+    expect(confined({ mode: 'plan' }, asked)).toBe(true);
+    expect(confined({ mode: 'plan', allow: ['bash'] }, { ...shell('ls'), needsApproval: true })).toBe(true);
+  });
+
+  it('is confined where one of the agents above would confine it', () => {
+    const policy = checkPermissions({ mode: 'bypass', allowBypass: true });
+    const above = [checkPermissions({})];
+    expect(evaluate({ ...policy, above }, shell('ls'))).toMatchObject({ outcome: 'allow', confined: true });
+  });
+
+  it('says why it asks where it can not be confined', () => {
+    const subject = call('bash', {
+      commands: { text: 'ls', plain: [], named: [] },
+      readOnly: false,
+      reason: 'no sandbox',
+    });
+    expect(evaluate(checkPermissions({}), subject).reason).toBe('No rule allows the command: no sandbox');
+    expect(evaluate(checkPermissions({ mode: 'plan' }), subject).reason).toBe(
+      'In plan mode only calls that change nothing are run: no sandbox',
+    );
+  });
+});
+
 describe('An allow rule', () => {
   it.each<[string, CallSubject, string]>([
     ['bash(npm test)', shell('npm test'), 'allow'],
     ['bash(npm test)', shell('npm test -- --update'), 'ask'],
     ['bash(npm test:*)', shell('npm test -- --update'), 'allow'],
-    ['bash(npm test:*)', shell('ls', 'npm test'), 'allow'],
+    ['bash(npm test:*)', shell('echo a', 'npm test'), 'allow'],
+    ['bash(npm test:*)', shell('ls', 'npm test'), 'ask'],
+    ['bash(npm test:*)', shell('echo a'), 'ask'],
     ['bash(npm test:*)', shell('npm test', 'rm -rf a'), 'ask'],
     ['bash(npm test:*)', unclear('npm test > a', 'npm test'), 'ask'],
     ['bash(npm:*)', shell('/tmp/npm test'), 'ask'],

@@ -30,13 +30,16 @@ export type DecidedBy =
 
 /** What rules and mode say. `ask` is for a callback or a person to decide. */
 export type Verdict =
-  | { readonly outcome: 'allow' | 'deny'; readonly by: DecidedBy; readonly reason: string }
+  | { readonly outcome: 'allow'; readonly by: DecidedBy; readonly reason: string; readonly confined?: true }
+  | { readonly outcome: 'deny'; readonly by: DecidedBy; readonly reason: string }
   | {
       readonly outcome: 'ask';
       readonly reason: string;
       /** True when something says that this very call is to be asked for; false when only nothing allows it. */
       readonly explicit: boolean;
       readonly rule: string | null;
+      /** The call must be confined even if somebody allows it. */
+      readonly confined?: true;
     };
 
 /**
@@ -47,45 +50,62 @@ export function evaluate(policy: Policy, subject: CallSubject): Verdict {
   const own = evaluateUnder(policy, subject);
   if (policy.above === undefined || own.outcome === 'deny') return own;
   const verdicts = [own, ...policy.above.map((rights) => evaluateUnder(rights, subject))];
-  return (
+  const strictest =
     verdicts.find(({ outcome }) => outcome === 'deny') ??
     verdicts.find((verdict) => verdict.outcome === 'ask' && verdict.explicit) ??
     verdicts.find(({ outcome }) => outcome === 'ask') ??
-    own
-  );
+    own;
+  if (strictest.outcome === 'deny') return strictest;
+  const confined = verdicts.some((verdict) => verdict.outcome !== 'deny' && verdict.confined === true);
+  return confined ? { ...strictest, confined } : strictest;
 }
 
 function evaluateUnder(policy: Rights, subject: CallSubject): Verdict {
   const { mode, rules } = policy;
   const denied = rules.deny.find((rule) => restrains(rule, subject) === 'yes');
-  if (denied) return byRule('deny', denied, `The rule ${denied.text} denies it`);
-  if (mode === 'plan' && !isReadOnly(subject)) {
-    return byMode('deny', mode, 'In plan mode only calls that change nothing are run');
+  if (denied) {
+    return { outcome: 'deny', by: ruleThat('deny', denied), reason: `The rule ${denied.text} denies it` };
   }
+  if (mode === 'plan' && !isReadOnly(subject)) {
+    return deniedBy(mode, because('In plan mode only calls that change nothing are run', subject));
+  }
+  const confined = subject.access?.confined === true ? ({ confined: true } as const) : null;
+  // Plan mode promises that nothing changes, whoever allows the call.
+  const always = mode === 'plan' ? confined : null;
   const must = mustAsk(policy, subject);
-  if (must) return asking(mode, must.reason, true, must.rule);
-  if (modeAllows(policy, subject)) return byMode('allow', mode, `The mode ${mode} allows it`);
+  if (must) return asking(mode, { ...must, explicit: true, ...always });
+  if (modeAllows(policy, subject)) {
+    const reason = `The mode ${mode} allows it`;
+    return { outcome: 'allow', by: { type: 'mode', mode }, reason, ...(mode === 'bypass' ? null : confined) };
+  }
   const allowed = allowing(rules.allow, subject)?.[0];
-  if (allowed) return byRule('allow', allowed, `The rule ${allowed.text} allows it`);
-  return asking(mode, openReason(policy, subject), false, null);
+  if (allowed) {
+    const reason = `The rule ${allowed.text} allows it`;
+    return { outcome: 'allow', by: ruleThat('allow', allowed), reason, ...always };
+  }
+  return asking(mode, { reason: openReason(policy, subject), explicit: false, rule: null, ...always });
 }
 
-const byRule = (outcome: 'allow' | 'deny', { text, source }: PermissionRule, reason: string): Verdict => ({
-  outcome,
-  by: { type: 'rule', behavior: outcome, rule: text, source },
-  reason,
+const ruleThat = (behavior: 'allow' | 'deny', { text, source }: PermissionRule): DecidedBy => ({
+  type: 'rule',
+  behavior,
+  rule: text,
+  source,
 });
 
-const byMode = (outcome: 'allow' | 'deny', mode: PermissionMode, reason: string): Verdict => ({
-  outcome,
+const deniedBy = (mode: PermissionMode, reason: string): Verdict => ({
+  outcome: 'deny',
   by: { type: 'mode', mode },
   reason,
 });
 
-function asking(mode: PermissionMode, reason: string, explicit: boolean, rule: string | null): Verdict {
-  if (mode !== 'dontAsk') return { outcome: 'ask', reason, explicit, rule };
-  return byMode('deny', mode, `${reason}, and nobody is to be asked`);
+function asking(mode: PermissionMode, question: Omit<Extract<Verdict, { outcome: 'ask' }>, 'outcome'>): Verdict {
+  if (mode !== 'dontAsk') return { outcome: 'ask', ...question };
+  return deniedBy(mode, `${question.reason}, and nobody is to be asked`);
 }
+
+const because = (problem: string, { access }: CallSubject): string =>
+  access?.reason === undefined ? problem : `${problem}: ${access.reason}`;
 
 /** Why a call is to be asked for although something may allow it. */
 function mustAsk({ mode, rules }: Rights, subject: CallSubject): { reason: string; rule: string | null } | null {
@@ -136,10 +156,11 @@ function allInside({ directories }: Rights, { folder, paths = [] }: ToolAccess):
   return paths.every(({ path }) => folders.some((inside) => isInside(path, inside)));
 }
 
-function openReason(policy: Rights, { toolName, access, isUnknown, needsApproval }: CallSubject): string {
+function openReason(policy: Rights, subject: CallSubject): string {
+  const { toolName, access, isUnknown, needsApproval } = subject;
   if (isUnknown) return `What ${toolName} would touch can't be told`;
   if (needsApproval || access === null) return `${toolName} has to be approved`;
   if (!allInside(policy, access)) return `${toolName} would leave the working folder`;
   if ((access.hosts ?? []).length > 0) return `${toolName} would talk to ${access.hosts?.join(', ')}`;
-  return access.commands ? 'No rule allows the command' : `No rule allows ${toolName} here`;
+  return because(access.commands ? 'No rule allows the command' : `No rule allows ${toolName} here`, subject);
 }

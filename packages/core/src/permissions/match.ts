@@ -89,8 +89,8 @@ function allowsCommands({ commands }: ToolAccess, covered: Covered): boolean {
   if (covered((specifier) => specifier.kind !== 'domain' && isWholeText(specifier, commands))) return true;
   if (commands.plain === null) return false;
   return commands.plain.every(
-    ({ words, readOnly }) =>
-      readOnly === true ||
+    ({ words, harmless }) =>
+      harmless === true ||
       covered(
         (specifier) =>
           specifier.kind !== 'domain' &&

@@ -30,7 +30,7 @@ function rulesFor(toolName: string, access: ToolAccess | null): readonly (readon
   const { commands, paths = [], hosts = [], folder } = access;
   if (commands) {
     if (commands.plain === null) return isOneLine(commands.text) ? [[`${toolName}(${commands.text.trim()})`]] : [];
-    const asked = commands.plain.filter(({ readOnly }) => readOnly !== true).map(({ words }) => words);
+    const asked = commands.plain.filter(({ harmless }) => harmless !== true).map(({ words }) => words);
     return [unique(asked.map((words) => `${toolName}(${joinWords(words)})`))];
   }
   if (hosts.length > 0) return [unique(hosts.map((host) => `${toolName}(domain:${host})`))];

@@ -75,7 +75,7 @@ describe('Suggestions', () => {
   const rulesOf = (...from: Parameters<typeof suggestUpdates>): (readonly string[])[] =>
     suggestUpdates(...from).flatMap((update) => (update.type === 'addRules' ? [update.rules] : []));
   const shell = (text: string, plain: string[][] | null): Parameters<typeof suggestUpdates>[1] => ({
-    commands: { text, plain: plain?.map((words) => ({ words, readOnly: words[0] === 'ls' })) ?? null, named: [] },
+    commands: { text, plain: plain?.map((words) => ({ words, harmless: words[0] === 'ls' })) ?? null, named: [] },
   });
 
   it('are the narrowest rules that would let the call run', () => {

@@ -19,6 +19,8 @@ export interface TaskFacts {
   readonly idempotencyKey: string;
   /** From 1; it grows when a task that was cut off is begun again. */
   readonly attempt: number;
+  /** It may run only in the sandbox that its tool promised: see `ToolAccess.confined`. */
+  readonly confined?: boolean;
 }
 
 /** How a task is told to stop, and tells how far it is. */

@@ -20,6 +20,14 @@ export interface ToolAccess {
   /** True when this call changes nothing anywhere. Default: the tool's `readOnly`. */
   readonly readOnly?: boolean;
   /**
+   * True when `readOnly` holds only in a sandbox that the tool makes for the call. A call that runs because it is read-only
+   * is then executed with `context.confined`, and the tool must use that sandbox or fail. A call that a rule or a person
+   * allows is executed without it.
+   */
+  readonly confined?: boolean;
+  /** Why the call isn't read-only although it only seems to read, and what would change that. For people. */
+  readonly reason?: string;
+  /**
    * True when this call does nothing but change the files of `paths`: an edit, or a command such as `mkdir a`. The mode
    * `acceptEdits` lets it run when all of them are inside the working folder.
    */
@@ -64,6 +72,6 @@ export interface CommandAccess {
 export interface PlainCommand {
   /** The words after quotes were taken off; the first is the program. */
   readonly words: readonly string[];
-  /** True when the command, with these arguments, changes nothing: it needs no rule. */
-  readonly readOnly?: boolean;
+  /** True when the command touches nothing but its own input and output, such as `echo done`: it needs no rule. */
+  readonly harmless?: boolean;
 }

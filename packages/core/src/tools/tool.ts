@@ -50,6 +50,8 @@ export interface ToolContext {
   readonly toolName: string;
   /** The same for every attempt at this call, in any process. Pass it on to services that know such keys. */
   readonly idempotencyKey: string;
+  /** True when the call may run only in the sandbox that its `access` promised: see `ToolAccess.confined`. */
+  readonly confined?: boolean;
   /** Aborted by cancellation, by the tool's timeout and by the run's time limit. */
   readonly signal: AbortSignal;
   /**

@@ -7,6 +7,7 @@ import type { Root } from '../root/root.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxedCommand } from '../sandbox/wrap.ts';
 import { safeText } from '../text/safe-text.ts';
+import { commandAccess } from './allow/command-access.ts';
 import { capture } from './capture.ts';
 import type { Capture, Captured } from './capture.ts';
 import { runCommand } from './command.ts';
@@ -53,7 +54,10 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     const updates = updater(context, captures.stdout, captures.stderr, settings.clock);
     const timeoutMs = timeoutOf(args, context, settings);
     const plain = [await shellOf(settings), '-c', args.command] as const;
-    const sandboxed = await sandboxedCommand(plain, settings.sandbox);
+    const sandboxed =
+      context.confined === true
+        ? await confinedCommand(plain, args.command, settings)
+        : await sandboxedCommand(plain, settings);
     let end: CommandEnd;
     let stdout: Captured;
     let stderr: Captured;
@@ -66,8 +70,9 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
         file: sandboxed?.file ?? plain[0],
         args: sandboxed?.args ?? plain.slice(1),
         keepers: sandboxed !== undefined,
+        handed: sandboxed?.handed ?? [],
         folder: settings.root.path,
-        environment: settings.environment,
+        environment: sandboxed?.environment ?? settings.environment,
         timeoutMs,
         graceMs: settings.graceMs,
         signal: context.signal,
@@ -113,16 +118,33 @@ async function shellOf(settings: BashSettings): Promise<string> {
   }
 }
 
+interface Sandboxed extends SandboxedCommand {
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** Undefined where there is no sandbox and none is required: then only permissions stand before the command. */
-async function sandboxedCommand(
-  command: readonly string[],
-  sandbox: Sandbox | undefined,
-): Promise<SandboxedCommand | undefined> {
+async function sandboxedCommand(command: readonly string[], { sandbox }: BashSettings): Promise<Sandboxed | undefined> {
   if (sandbox === undefined) return undefined;
   const { works, reason } = await sandbox.status();
   if (works) return sandbox.wrap(command);
   if (!sandbox.settings.required) return undefined;
   throw new FileProblem('sandbox', `The command was refused, not run: it may only run in a sandbox, and ${reason}.`);
+}
+
+/** The command where it may only read. What it may see is found out again: files may have changed since it was decided on. */
+async function confinedCommand(
+  command: readonly string[],
+  text: string,
+  { sandbox, root, environment }: BashSettings,
+): Promise<Sandboxed> {
+  const { readOnly, view, reason } = await commandAccess(text, { root: root.path, environment });
+  if (!readOnly || sandbox === undefined) {
+    throw new FileProblem(
+      'sandbox',
+      `The command was refused, not run: it was allowed because it only reads, and now ${reason ?? 'there is no sandbox'}.`,
+    );
+  }
+  return sandbox.confine(command, view, environment);
 }
 
 function check(command: string, patterns: readonly DenyPattern[]): void {

@@ -21,6 +21,8 @@ export interface CommandRequest {
   readonly clock: Clock;
   /** Written to its standard input, which is then closed; without it the input is closed from the start. */
   readonly input?: string;
+  /** What it reads from the descriptors 4, 5 and so on, which are then closed. */
+  readonly handed?: readonly Uint8Array[];
   /** True when the program keeps others in a namespace of processes, see `ProcessMarks`. */
   readonly keepers?: boolean;
   /** Awaited before more is read. `stop` ends the command because of what it printed. */
@@ -132,6 +134,7 @@ const gate = 'read -r go <&3 || exit 125; exec 3<&-; unset go; exec "$@"';
 
 async function start(request: CommandRequest, tag: string): Promise<Started> {
   const outer = request.environment[tagVariable];
+  const { handed = [] } = request;
   // The gate could not say that there is no such program: a shell's exit code may be anything else's.
   const isGated = process.platform !== 'win32' && isAbsolute(request.file);
   if (isGated) await access(request.file, constants.X_OK);
@@ -143,11 +146,23 @@ async function start(request: CommandRequest, tag: string): Promise<Started> {
       cwd: request.folder,
       // A command inside a command keeps the outer tag too, so that either can find its processes.
       env: { ...request.environment, [tagVariable]: outer === undefined ? tag : `${outer},${tag}` },
-      stdio: [request.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', isGated ? 'pipe' : 'ignore'],
+      stdio: [
+        request.input === undefined ? 'ignore' : 'pipe',
+        'pipe',
+        'pipe',
+        isGated ? 'pipe' : 'ignore',
+        ...handed.map(() => 'pipe' as const),
+      ],
       detached: true,
     });
     const { pid, stdin, stdout, stderr } = child;
-    const [, , , opener] = child.stdio;
+    const [, , , opener, ...takers] = child.stdio;
+    for (const [index, taker] of takers.entries()) {
+      if (!taker || !('end' in taker)) continue;
+      // The program may end without having read it; its exit says what came of that.
+      taker.on('error', () => {});
+      taker.end(handed[index]);
+    }
     // A program may end without having read its input; its exit says what came of that.
     stdin?.on('error', () => {});
     stdin?.end(request.input);

@@ -1,34 +1,60 @@
-import { readlink, realpath } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { lstat, readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { namesOf } from './components.ts';
 import { errnoOf } from './problem.ts';
 
 /** As many symbolic links as Linux itself follows in one path. */
 const linkLimit = 40;
 
 /**
- * Where an absolute path really leads: with symbolic links followed as far as there is something to follow, also to what
- * isn't there yet, and the rest as it is written. Rejects when that can't be found out, as in a folder that may not be
- * entered.
+ * Where a path leads when the kernel opens it in `folder`, which is a real path: names are followed one by one, so that `..`
+ * leaves the folder that a link led to. A path to what isn't there yet leads to where it would be made. Rejects when that
+ * can't be found out, as in a folder that may not be entered.
  */
-export function realPath(path: string): Promise<string> {
-  return follow(path, linkLimit);
+export async function realPath(path: string, folder = '/'): Promise<string> {
+  const pending = namesOf(path).toReversed();
+  let at = path.startsWith('/') ? '/' : folder;
+  let links = 0;
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (name === '..') {
+      at = dirname(at);
+      continue;
+    }
+    const next = join(at, name);
+    const target = await linkTarget(next);
+    if (target === undefined) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    if (links > linkLimit) throw new Error(`${path} goes through too many symbolic links`);
+    if (target.startsWith('/')) at = '/';
+    pending.push(...namesOf(target).toReversed());
+  }
+  return spelled(at);
 }
 
-async function follow(path: string, links: number): Promise<string> {
-  if (links === 0) throw new Error(`${path} goes through too many symbolic links`);
+/** The path as the file system spells it: where upper and lower case are one, a name may be written in many ways. */
+async function spelled(path: string): Promise<string> {
   const rest: string[] = [];
   for (let at = path; ; at = dirname(at)) {
     try {
       return join(await realpath(at), ...rest);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+      if (!isMissing(error) || at === '/') throw error;
     }
-    // A link to what isn't there: whatever is made under its name is made at its target.
-    const target = await readlink(at).catch(() => undefined);
-    if (target !== undefined) {
-      return join(await follow(resolve(await realpath(dirname(at)), target), links - 1), ...rest);
-    }
-    if (at === dirname(at)) return path;
     rest.unshift(basename(at));
+  }
+}
+
+const isMissing = (error: unknown): boolean => errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR';
+
+/** Undefined when there is no link: something else, or nothing. */
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }

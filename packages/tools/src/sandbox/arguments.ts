@@ -2,18 +2,33 @@ import { dirname } from 'node:path';
 import { lockDescriptor } from './protect.ts';
 import type { Protection } from './protect.ts';
 import type { SandboxSettings } from './settings.ts';
+import { viewMounts } from './view.ts';
+import type { ReadView } from './view.ts';
 
-/** What a command is run with. */
-export interface SandboxPlan {
+/** Where bubblewrap finds what it is handed: the filter of system calls, the lists of users and of groups. */
+const descriptors = { filter: 4, users: 5, groups: 6 } as const;
+
+/** What every sandbox is made with. */
+interface CommonPlan {
   readonly program: string;
-  readonly root: string;
-  readonly settings: SandboxSettings;
-  readonly protections: readonly Protection[];
   /** Whether the system's administrator runs us: then rights are taken away that others never have. */
   readonly isAdministrator: boolean;
   /** Limits the processes from within, for those whom such a limit binds. */
   readonly processLimit: number | undefined;
   readonly command: readonly string[];
+}
+
+/** What a command is run with. */
+export interface SandboxPlan extends CommonPlan {
+  readonly root: string;
+  readonly settings: SandboxSettings;
+  readonly protections: readonly Protection[];
+}
+
+/** What a command is run with that may only read. */
+export interface ConfinedPlan extends CommonPlan {
+  readonly view: ReadView;
+  readonly temporaryBytes: number;
 }
 
 /** Rights over files that a command of the administrator keeps, so that it can work on other people's files. */
@@ -25,8 +40,31 @@ const limitProcesses =
 
 /** The command line that runs a command in bubblewrap. Pure. */
 export function sandboxArguments(plan: SandboxPlan): string[] {
-  const { program, root, settings, protections, isAdministrator, processLimit, command } = plan;
-  const rights = isAdministrator ? keptRights.flatMap((right) => ['--cap-add', right]) : [];
+  const { root, settings, protections } = plan;
+  return withBubblewrap(plan, keptRights, [
+    ...(settings.network === 'none' ? ['--unshare-net'] : []),
+    ...(protections.some((one) => one.needsPlaceholder) ? ['--sync-fd', String(lockDescriptor)] : []),
+    ...mounts(plan),
+    ...['--setenv', 'TMPDIR', '/tmp', '--chdir', root],
+  ]);
+}
+
+/** The command line that runs a command where it sees nothing but its view, and can change and reach nothing. */
+export function confinedArguments(plan: ConfinedPlan): string[] {
+  return withBubblewrap(
+    plan,
+    ['CAP_DAC_OVERRIDE'],
+    [
+      '--unshare-net',
+      ...['--dev', '/dev', '--remount-ro', '/dev', '--proc', '/proc', ...systemFilesReadOnly],
+      ...temporary('/tmp', plan.temporaryBytes),
+      ...viewMounts(plan.view, descriptors),
+    ],
+  );
+}
+
+function withBubblewrap(plan: CommonPlan, rights: readonly string[], parts: readonly string[]): string[] {
+  const { program, isAdministrator, processLimit, command } = plan;
   const limited =
     processLimit === undefined ? command : ['/bin/sh', '-c', limitProcesses, 'sh', String(processLimit), ...command];
   return [
@@ -39,11 +77,10 @@ export function sandboxArguments(plan: SandboxPlan): string[] {
       '--unshare-uts',
       '--unshare-cgroup-try',
     ],
-    ...(settings.network === 'none' ? ['--unshare-net'] : []),
-    ...['--cap-drop', 'ALL', ...rights],
-    ...(protections.some((one) => one.needsPlaceholder) ? ['--sync-fd', String(lockDescriptor)] : []),
-    ...mounts(plan),
-    ...['--setenv', 'TMPDIR', '/tmp', '--chdir', root, '--'],
+    ...['--seccomp', String(descriptors.filter)],
+    ...['--cap-drop', 'ALL', ...(isAdministrator ? rights.flatMap((right) => ['--cap-add', right]) : [])],
+    ...parts,
+    '--',
     ...limited,
   ];
 }
@@ -52,15 +89,17 @@ export function sandboxArguments(plan: SandboxPlan): string[] {
 const systemFiles = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'driver', 'mtrr'].map(
   (name) => `/proc/${name}`,
 );
+const systemFilesReadOnly = systemFiles.flatMap((path) => ['--ro-bind-try', path, path]);
+
+const temporary = (path: string, bytes: number): string[] => ['--size', String(bytes), '--tmpfs', path];
 
 function mounts({ root, settings, protections }: SandboxPlan): string[] {
   const { mode, temporaryBytes, writable, network } = settings;
   const isWritable = mode === 'workspace-write';
-  const temporary = (path: string): string[] => ['--size', String(temporaryBytes), '--tmpfs', path];
   return [
-    ...['--ro-bind', '/', '/', '--dev', '/dev', ...temporary('/dev/shm'), '--remount-ro', '/dev', '--proc', '/proc'],
-    ...systemFiles.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...temporary('/tmp'),
+    ...['--ro-bind', '/', '/', '--dev', '/dev', ...temporary('/dev/shm', temporaryBytes), '--remount-ro', '/dev'],
+    ...['--proc', '/proc', ...systemFilesReadOnly],
+    ...temporary('/tmp', temporaryBytes),
     // Sockets of services are in /run, and a read-only mount doesn't keep anyone from talking to them.
     ...['--size', '1048576', '--tmpfs', '/run', '--ro-bind-try', '/run/current-system', '/run/current-system'],
     ...(network === 'host' ? ['--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve'] : []),

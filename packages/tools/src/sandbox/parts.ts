@@ -10,6 +10,10 @@ export interface HelperCommand {
   readonly file: string;
   readonly args: readonly string[];
   readonly folder: string;
+  /** Its whole environment. Default: a `PATH` of the system's programs. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What it reads from the descriptors 4, 5 and so on. */
+  readonly handed?: readonly Uint8Array[];
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
@@ -42,13 +46,14 @@ export const machineParts: SandboxParts = {
   isAdministrator: getuid?.() === 0,
   find: (name) => findExecutable(name, systemPath, '/nonexistent'),
   makeProcessGroup,
-  async run({ file, args, folder, timeoutMs, clock }) {
+  async run({ file, args, folder, environment, handed, timeoutMs, clock }) {
     const texts = { stdout: '', stderr: '' };
     const end = await runCommand({
       file,
       args,
       folder,
-      environment: { PATH: systemPath, LC_ALL: 'C' },
+      environment: environment ?? { PATH: systemPath, LC_ALL: 'C' },
+      ...(handed && { handed }),
       timeoutMs,
       graceMs: 0,
       signal: new AbortController().signal,

@@ -4,8 +4,10 @@ import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HelperEnd, SandboxParts } from './parts.ts';
+import { probeReading } from './probe-reading.ts';
 import { protectedNames } from './settings.ts';
 import type { SandboxSettings } from './settings.ts';
+import { systemCallFilter } from './system-calls.ts';
 import { wrapCommand } from './wrap.ts';
 import type { SandboxMeans } from './wrap.ts';
 
@@ -18,6 +20,15 @@ export interface SandboxStatus {
   readonly program: string | null;
   /** How the number of processes is limited. */
   readonly processLimit: 'cgroup' | 'rlimit' | 'none' | null;
+  /** Whether commands that only read may run unasked, because they can be confined to what they may read. */
+  readonly reading: ReadingStatus;
+}
+
+/** Whether commands can be confined to reading. A probe has seen it refuse a write, a read, a socket and a secret. */
+export interface ReadingStatus {
+  readonly works: boolean;
+  /** Why it doesn't, in words for a person; null when it does. */
+  readonly reason: string | null;
 }
 
 export interface Probed {
@@ -41,31 +52,40 @@ export function probe(settings: SandboxSettings, parts: SandboxParts, clock: Clo
   return made;
 }
 
+export const unavailable = (reason: string, program: string | null = null): Probed => ({
+  status: { works: false, reason, program, processLimit: null, reading: { works: false, reason } },
+  means: undefined,
+});
+
 async function lookForMeans(settings: SandboxSettings, parts: SandboxParts, clock: Clock): Promise<Probed> {
-  const failed = (reason: string, program: string | null): Probed => ({
-    status: { works: false, reason, program, processLimit: null },
-    means: undefined,
-  });
-  if (parts.platform !== 'linux') return failed('sandboxes are made by bubblewrap, which runs on Linux only', null);
+  if (parts.platform !== 'linux') return unavailable('sandboxes are made by bubblewrap, which runs on Linux only');
   const names = ['bwrap', 'flock', 'setpriv'];
   const [program, flock, setpriv] = await Promise.all(names.map((name) => parts.find(name)));
   if (program === undefined) {
-    return failed('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)', null);
+    return unavailable('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)');
   }
   if (flock === undefined || setpriv === undefined) {
-    return failed('flock or setpriv is missing (both are part of util-linux)', program);
+    return unavailable('flock or setpriv is missing (both are part of util-linux)', program);
+  }
+  const [writing, reading] = [systemCallFilter({ sockets: true }), systemCallFilter({ sockets: false })];
+  if (writing === undefined || reading === undefined) {
+    return unavailable('its filter of system calls knows x64 and arm64 processors only', program);
   }
   try {
     const processLimit = await processLimitFor(settings, parts);
     if (processLimit === undefined) {
-      return failed('the number of processes can not be limited: there is no control group to make one in', program);
+      return unavailable(
+        'the number of processes can not be limited: there is no control group to make one in',
+        program,
+      );
     }
-    const means: SandboxMeans = { program, flock, setpriv, processLimit };
+    const means: SandboxMeans = { program, flock, setpriv, processLimit, filters: { writing, reading } };
     const problem = await tryOut(means, settings, parts, clock);
-    if (problem !== undefined) return failed(problem, program);
-    return { status: { works: true, reason: null, program, processLimit }, means };
+    if (problem !== undefined) return unavailable(problem, program);
+    const status = { works: true, reason: null, program, processLimit };
+    return { status: { ...status, reading: await probeReading({ settings, means, parts, clock }) }, means };
   } catch (error) {
-    return failed(errorText(error), program);
+    return unavailable(errorText(error), program);
   }
 }
 
@@ -95,6 +115,7 @@ if [ -w / ] || [ -w /usr ] || [ -w /etc ]; then echo 'it can write outside'; exi
 if mkdir .git/hooks 2>/dev/null; then echo 'it can write into .git'; exit 1; fi
 if (echo x > .mcp.json) 2>/dev/null; then echo 'it can write .mcp.json'; exit 1; fi
 if mv .git other 2>/dev/null; then echo 'it can move .git'; exit 1; fi
+if chmod u+s inside 2>/dev/null; then echo 'it can make a file run as its owner'; exit 1; fi
 echo '${mark}'`;
 
 /** Runs that command for real. Returns what is wrong, or undefined. */
@@ -116,10 +137,10 @@ async function tryOut(
       parts,
       clock,
     });
-    const { file, args } = wrapped;
+    const { file, args, handed } = wrapped;
     let end: HelperEnd;
     try {
-      end = await parts.run({ file, args, folder: '/', timeoutMs, clock });
+      end = await parts.run({ file, args, handed, folder: '/', timeoutMs, clock });
     } finally {
       await wrapped.release();
     }

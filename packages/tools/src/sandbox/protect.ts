@@ -9,15 +9,11 @@ export const lockDescriptor = 9;
 export interface Protection {
   readonly path: string;
   /**
-   * True when there is nothing under the name, or nothing but what another sandbox put there. An empty file or folder is
-   * then held in its place while the command runs: what doesn't exist can't be mounted over.
+   * True when there is nothing under the name, or nothing but what another sandbox put there. An empty folder then holds
+   * the place while the command runs: what doesn't exist can't be mounted over. Git doesn't show empty folders.
    */
   readonly needsPlaceholder: boolean;
-  readonly kind: 'file' | 'folder';
 }
-
-/** Names that are made as files. */
-const fileNames = /\.(?:json|jsonc|toml|ya?ml|txt|lock)$/;
 
 /** @throws FileProblem when a name is a symbolic link, which can't be held in its place. */
 export async function protectionsOf(root: string, names: readonly string[]): Promise<Protection[]> {
@@ -28,11 +24,9 @@ export async function protectionsOf(root: string, names: readonly string[]): Pro
         if (errnoOf(error) === 'ENOENT') return undefined;
         throw error;
       });
-      if (stats === undefined) return { path, needsPlaceholder: true, kind: fileNames.test(name) ? 'file' : 'folder' };
-      if (stats.isDirectory()) {
-        return { path, needsPlaceholder: await isEmpty(path), kind: 'folder' };
-      }
-      if (stats.isFile()) return { path, needsPlaceholder: stats.size === 0, kind: 'file' };
+      if (stats === undefined) return { path, needsPlaceholder: true };
+      if (stats.isDirectory()) return { path, needsPlaceholder: await isEmpty(path) };
+      if (stats.isFile()) return { path, needsPlaceholder: false };
       throw new FileProblem(
         'sandbox',
         `${name} is a symbolic link or a special file, which the sandbox can not keep in its place. ` +
@@ -60,10 +54,7 @@ const make = `
 exec ${lockDescriptor}< "$1" && "$2" --shared ${lockDescriptor} || exit 125
 count=$3; shift 3
 while [ "$count" -gt 0 ]; do
-  case $1 in
-    */) mkdir -- "$1" 2>/dev/null && touch -d @0 -- "$1" ;;
-    *) (set -C; : > "$1") 2>/dev/null && touch -d @0 -- "$1" ;;
-  esac
+  mkdir -- "$1" 2>/dev/null && touch -d @0 -- "$1"
   shift; count=$((count - 1))
 done
 exec "$@"`;
@@ -74,15 +65,9 @@ const clear = `
 "$2" --exclusive --nonblock ${lockDescriptor} || exit 1
 shift 2
 for path do
-  [ "$(stat -c %Y -- "$path" 2>/dev/null)" = 0 ] || continue
-  case $path in
-    */) rmdir -- "$path" 2>/dev/null ;;
-    *) [ -s "$path" ] || rm -f -- "$path" ;;
-  esac
+  [ "$(stat -c %Y -- "$path" 2>/dev/null)" != 0 ] || rmdir -- "$path" 2>/dev/null
 done
 exit 0`;
-
-const shown = ({ path, kind }: Protection): string => (kind === 'folder' ? `${path}/` : path);
 
 /**
  * A command line that makes the placeholders, then runs `command`. Both happen under a shared lock on the working folder,
@@ -95,11 +80,11 @@ export function withPlaceholders(
   placeholders: readonly Protection[],
   command: readonly string[],
 ): string[] {
-  const names = placeholders.map(shown);
+  const names = placeholders.map(({ path }) => path);
   return ['/bin/sh', '-c', make, 'sh', root, flock, String(names.length), ...names, ...command];
 }
 
 /** A command line that takes the placeholders away unless another sandbox needs them; that one then does it. */
 export function clearingPlaceholders(flock: string, root: string, placeholders: readonly Protection[]): string[] {
-  return ['/bin/sh', '-c', clear, 'sh', root, flock, ...placeholders.map(shown)];
+  return ['/bin/sh', '-c', clear, 'sh', root, flock, ...placeholders.map(({ path }) => path)];
 }

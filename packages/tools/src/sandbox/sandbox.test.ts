@@ -1,5 +1,5 @@
 import { systemClock } from '@treadle/core';
-import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bashTool } from '../bash-tool.ts';
@@ -19,8 +19,26 @@ interface Machine {
   readonly groups: { made: number; removed: number };
 }
 
+/** What the probe's attempts could do where they are free, and where they are confined. */
+interface Attempts {
+  readonly free: string;
+  readonly confined: string;
+}
+
+/** Every attempt succeeds where it is free, and none where it is confined. */
+const refused: Attempts = { free: 'tried: write read socket secret', confined: 'tried:' };
+
 /** A machine on which programs are only noted. `answer` says how the command of the probe ends. */
-function machine(changes: Partial<SandboxParts> = {}, answer?: (command: HelperCommand) => HelperEnd): Machine {
+function machine(
+  changes: Partial<SandboxParts> = {},
+  answer?: (command: HelperCommand) => HelperEnd,
+  attempts: Attempts = refused,
+): Machine {
+  const reading = async ({ args, folder }: HelperCommand): Promise<HelperEnd> => {
+    if (args.includes('--chdir')) return { exitCode: 0, output: attempts.confined, errors: '' };
+    for (const name of ['new', '../new']) await writeFile(join(folder, name), 'x');
+    return { exitCode: 0, output: attempts.free, errors: '' };
+  };
   const started: HelperCommand[] = [];
   const groups = { made: 0, removed: 0 };
   const parts: SandboxParts = {
@@ -37,6 +55,7 @@ function machine(changes: Partial<SandboxParts> = {}, answer?: (command: HelperC
     },
     async run(command) {
       started.push(command);
+      if (command.args.some((arg) => arg.includes('tried:'))) return reading(command);
       // Only the sandbox itself changes its folder; what else is run takes placeholders away.
       if (!command.args.includes('--chdir')) return { exitCode: 0, output: '', errors: '' };
       const root = command.args[command.args.indexOf('--chdir') + 1] ?? '';
@@ -57,9 +76,16 @@ describe('whether there is a sandbox', () => {
     const { root } = await workspace();
     const statuses = [open(root, one), open(root, one)].map((sandbox) => sandbox.status());
     expect(await Promise.all(statuses)).toEqual(
-      [0, 1].map(() => ({ works: true, reason: null, program: '/usr/bin/bwrap', processLimit: 'cgroup' })),
+      [0, 1].map(() => ({
+        works: true,
+        reason: null,
+        program: '/usr/bin/bwrap',
+        processLimit: 'cgroup',
+        reading: { works: true, reason: null },
+      })),
     );
-    expect(one.started.filter(({ args }) => args.includes('--die-with-parent'))).toHaveLength(1);
+    // One that may write, and one that may only read.
+    expect(one.started.filter(({ args }) => args.includes('--die-with-parent'))).toHaveLength(2);
     expect(one.groups.removed).toBe(one.groups.made);
   });
 
@@ -99,6 +125,23 @@ describe('whether there is a sandbox', () => {
     await expect(sandbox.wrap(['/bin/true'])).rejects.toMatchObject({ code: 'sandbox' });
   });
 
+  test.each<[string, Attempts, RegExp]>([
+    ['a write', { ...refused, confined: 'tried: write' }, /went wrong: exit code 0, tried: write$/],
+    ['a read outside', { ...refused, confined: 'tried: read' }, /tried: read$/],
+    ['a socket', { ...refused, confined: 'tried: socket' }, /tried: socket$/],
+    ['an inherited secret', { ...refused, confined: 'tried: secret' }, /tried: secret$/],
+    ['everything, for nothing ran', { ...refused, confined: '' }, /no output$/],
+    [
+      'a socket that can not be made anywhere',
+      { ...refused, free: 'tried: write read secret' },
+      /can not be tried out/,
+    ],
+  ])('commands are not confined to reading where %s is not seen to be refused', async (_name, attempts, reason) => {
+    const { root } = await workspace();
+    const status = await open(root, machine({}, undefined, attempts)).status();
+    expect(status).toMatchObject({ works: true, reading: { works: false, reason: expect.stringMatching(reason) } });
+  });
+
   test('a user who is not the administrator is limited from within', async () => {
     const one = machine({ isAdministrator: false, makeProcessGroup: () => Promise.resolve(undefined) });
     const { root } = await workspace();
@@ -120,7 +163,7 @@ describe('the arguments of bubblewrap', () => {
       program: '/usr/bin/bwrap',
       root: '/work/folder',
       settings: sandboxSettings(settings),
-      protections: [{ path: '/work/folder/.git', needsPlaceholder: false, kind: 'folder' }],
+      protections: [{ path: '/work/folder/.git', needsPlaceholder: false }],
       isAdministrator: false,
       processLimit: undefined,
       command: ['/bin/bash', '-c', 'ls'],
@@ -176,8 +219,7 @@ describe('names that are protected', () => {
     await mkdir(join(root, 'empty'));
     const names = ['.git', 'full.json', 'empty.json', 'empty', '.treadle', '.mcp.json'];
     const found = await protectionsOf(root, names);
-    expect(found.map(({ needsPlaceholder }) => needsPlaceholder)).toEqual([false, false, true, true, true, true]);
-    expect(found.map(({ kind }) => kind)).toEqual(['folder', 'file', 'file', 'folder', 'folder', 'file']);
+    expect(found.map(({ needsPlaceholder }) => needsPlaceholder)).toEqual([false, false, false, true, true, true]);
   });
 
   test('are refused as links, which can not be held in their place', async () => {
@@ -200,10 +242,10 @@ describe('names that are protected', () => {
     const one = machine();
     const { root } = await workspace({ '.git/config': '' });
     const { args, release } = await open(root, one).wrap(['/bin/true']);
-    expect(args).toEqual(expect.arrayContaining(['--sync-fd', '2', `${root}/.treadle/`, `${root}/.mcp.json`]));
+    expect(args).toEqual(expect.arrayContaining(['--sync-fd', '2', `${root}/.treadle`, `${root}/.mcp.json`]));
     await release();
     expect(one.started.at(-1)?.args).toEqual(
-      expect.arrayContaining([expect.stringContaining('--exclusive'), `${root}/.treadle/`, `${root}/.mcp.json`]),
+      expect.arrayContaining([expect.stringContaining('--exclusive'), `${root}/.treadle`, `${root}/.mcp.json`]),
     );
   });
 });
@@ -239,6 +281,31 @@ describe('bash without a sandbox that works', () => {
     expect(await readdir(root)).toEqual([]);
   });
 
+  test('says of a command that it only reads as long as it can be confined', async () => {
+    const { root } = await workspace();
+    const access = async (parts: SandboxParts): Promise<unknown> =>
+      bashTool({ root, sandboxParts: parts }).access?.({ command: 'ls' });
+    expect(await access(machine().parts)).toMatchObject({ readOnly: true, confined: true });
+    const reason =
+      'commands that only read run unasked in a sandbox, and bubblewrap is not installed ' +
+      '(Debian, Ubuntu: apt-get install bubblewrap). Without one, allow them by a rule (--allow bash)';
+    expect(await access(broken.parts)).toEqual({
+      folder: root,
+      commands: { text: 'ls', plain: [{ words: ['ls'] }], named: [['ls']] },
+      paths: [],
+      readOnly: false,
+      reason,
+    });
+  });
+
+  test('does not run a confined command that does more than read by now', async () => {
+    const { root } = await workspace();
+    const bash = bashTool({ root, sandboxParts: machine().parts });
+    const answer = await call(bash, { command: 'touch made' }, { confined: true });
+    expect(answer).toMatchObject({ isError: true, details: { problem: 'sandbox' } });
+    expect(answer.text).toContain('touch made is not known to change nothing');
+  });
+
   test('never says that a sandbox contains the command, though that would be enough', async () => {
     const { root } = await workspace();
     const access = async (parts: SandboxParts, sufficient: boolean): Promise<unknown> =>
@@ -250,8 +317,8 @@ describe('bash without a sandbox that works', () => {
   });
 });
 
-test('a placeholder that is older than all files is known by its time', async () => {
-  const { root } = await workspace({ '.mcp.json': '' });
-  await utimes(join(root, '.mcp.json'), 0, 0);
+test('a placeholder that a killed process left is one again', async () => {
+  const { root } = await workspace();
+  await mkdir(join(root, '.mcp.json'));
   expect(await protectionsOf(root, ['.mcp.json'])).toMatchObject([{ needsPlaceholder: true }]);
 });

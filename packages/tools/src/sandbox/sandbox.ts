@@ -1,11 +1,11 @@
 import type { Clock } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
 import type { SandboxParts } from './parts.ts';
-import { probe } from './probe.ts';
-import type { SandboxStatus } from './probe.ts';
+import { probe, unavailable } from './probe.ts';
+import type { Probed, SandboxStatus } from './probe.ts';
 import type { SandboxSettings } from './settings.ts';
-import { wrapCommand } from './wrap.ts';
-import type { SandboxedCommand } from './wrap.ts';
+import { confineCommand, wrapCommand } from './wrap.ts';
+import type { ConfinedCommand, SandboxedCommand, WrapOptions } from './wrap.ts';
 
 /** A sandbox for the commands of one working folder. */
 export interface Sandbox {
@@ -14,19 +14,34 @@ export interface Sandbox {
   status(): Promise<SandboxStatus>;
   /** @throws FileProblem `sandbox` when the command can't be sandboxed. */
   wrap(command: readonly string[]): Promise<SandboxedCommand>;
+  /**
+   * The command where it may only read: the working folder, the system's programs and `paths`.
+   *
+   * @throws FileProblem `sandbox` when the command can't be confined.
+   */
+  confine(
+    command: readonly string[],
+    paths: readonly string[],
+    environment: Readonly<Record<string, string>>,
+  ): Promise<ConfinedCommand>;
 }
 
 /** Makes a sandbox for a folder, by its real path. */
 export function openSandbox(root: string, settings: SandboxSettings, parts: SandboxParts, clock: Clock): Sandbox {
-  const found = (): ReturnType<typeof probe> => probe(settings, parts, clock);
+  const found = async (): Promise<Probed> => {
+    if (root === '/') return unavailable('the working folder is the whole file system: nothing is left to protect');
+    return probe(settings, parts, clock);
+  };
+  const options = async (): Promise<WrapOptions> => {
+    const { means, status } = await found();
+    if (means === undefined || !status.works)
+      throw new FileProblem('sandbox', `There is no sandbox: ${status.reason}.`);
+    return { root, settings, means, parts, clock };
+  };
   return {
     settings,
     status: async () => (await found()).status,
-    async wrap(command) {
-      const { means, status } = await found();
-      if (means === undefined || !status.works)
-        throw new FileProblem('sandbox', `There is no sandbox: ${status.reason}.`);
-      return wrapCommand(command, { root, settings, means, parts, clock });
-    },
+    wrap: async (command) => wrapCommand(command, await options()),
+    confine: async (command, paths, environment) => confineCommand(command, await options(), paths, environment),
   };
 }

@@ -1,16 +1,20 @@
 import type { Clock } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
-import { entering, sandboxArguments } from './arguments.ts';
+import { confinedArguments, entering, sandboxArguments } from './arguments.ts';
 import type { SandboxParts } from './parts.ts';
 import type { ProcessGroup } from './process-limit.ts';
 import { clearingPlaceholders, protectionsOf, withPlaceholders } from './protect.ts';
 import type { SandboxSettings } from './settings.ts';
+import { namesIn, viewEnvironment } from './view.ts';
+import type { ReadView } from './view.ts';
 
 /** A command line to start in place of a command. */
 export interface SandboxedCommand {
   readonly file: string;
   readonly args: readonly string[];
+  /** What it reads from the descriptors 4, 5 and so on. */
+  readonly handed: readonly Uint8Array[];
   /** Takes away what had to be put there. Call it when the command has ended. */
   release(): Promise<void>;
 }
@@ -21,6 +25,14 @@ export interface SandboxMeans {
   readonly flock: string;
   readonly setpriv: string;
   readonly processLimit: 'cgroup' | 'rlimit' | 'none';
+  /** Keeps files from getting rights of their own; `reading` also keeps sockets from being made. */
+  readonly filters: { readonly writing: Uint8Array; readonly reading: Uint8Array };
+}
+
+/** A command that runs where it may only read. */
+export interface ConfinedCommand extends SandboxedCommand {
+  /** Its whole environment. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface WrapOptions {
@@ -33,37 +45,92 @@ export interface WrapOptions {
 
 const clearTimeoutMs = 10_000;
 
+/** A command line that runs `command` where it may change the working folder, if the settings say so, and nothing else. */
 export async function wrapCommand(command: readonly string[], options: WrapOptions): Promise<SandboxedCommand> {
   const { root, settings, means, parts, clock } = options;
-  const { program, flock, setpriv, processLimit } = means;
-  if (root === '/')
-    throw new FileProblem('sandbox', 'The working folder is the whole file system: nothing is left to protect.');
-  const limit = settings.maxProcesses;
+  const { program, flock, filters } = means;
   const protections = settings.mode === 'workspace-write' ? await protectionsOf(root, settings.readOnlyNames) : [];
   const placeholders = protections.filter((one) => one.needsPlaceholder);
-  const group = processLimit === 'cgroup' && limit !== null ? await requiredGroup(parts, limit) : undefined;
+  const { isAdministrator } = parts;
+  const limits = await limitsFor(options);
   const sandboxed = sandboxArguments({
     program,
     root,
     settings,
     protections,
-    isAdministrator: parts.isAdministrator,
-    processLimit: processLimit === 'rlimit' && limit !== null ? limit : undefined,
+    isAdministrator,
+    processLimit: limits.processes,
     command,
   });
   const held = placeholders.length === 0 ? sandboxed : withPlaceholders(flock, root, placeholders, sandboxed);
-  const entrance = { setpriv, processId: process.pid, joinFile: group?.joinFile, maxFileBytes: settings.maxFileBytes };
-  const [file = '', ...args] = entering(entrance, held);
   return {
-    file,
-    args,
+    ...entered(held, options, limits),
+    handed: [filters.writing],
     async release() {
-      await group?.remove();
+      await limits.group?.remove();
       if (placeholders.length === 0) return;
       const [clearing = '', ...rest] = clearingPlaceholders(flock, root, placeholders);
       await parts.run({ file: clearing, args: rest, folder: '/', timeoutMs: clearTimeoutMs, clock });
     },
   };
+}
+
+/**
+ * A command line that runs `command` where it sees the working folder, the system's programs and `paths`, and can change and
+ * reach nothing.
+ */
+export async function confineCommand(
+  command: readonly string[],
+  options: WrapOptions,
+  paths: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<ConfinedCommand> {
+  const { root, settings, means, parts } = options;
+  const view: ReadView = { root, paths };
+  const { program, filters } = means;
+  const { temporaryBytes } = settings;
+  const { isAdministrator } = parts;
+  const limits = await limitsFor(options);
+  const confined = confinedArguments({
+    program,
+    view,
+    temporaryBytes,
+    isAdministrator,
+    processLimit: limits.processes,
+    command,
+  });
+  return {
+    ...entered(confined, options, limits),
+    environment: viewEnvironment(environment),
+    handed: [filters.reading, namesIn('/etc/passwd'), namesIn('/etc/group')],
+    release: async () => limits.group?.remove(),
+  };
+}
+
+interface Limits {
+  readonly group: ProcessGroup | undefined;
+  /** Set from within, for those whom such a limit binds. */
+  readonly processes: number | undefined;
+}
+
+async function limitsFor({ settings, means, parts }: WrapOptions): Promise<Limits> {
+  const { maxProcesses } = settings;
+  if (maxProcesses === null) return { group: undefined, processes: undefined };
+  const { processLimit } = means;
+  return {
+    group: processLimit === 'cgroup' ? await requiredGroup(parts, maxProcesses) : undefined,
+    processes: processLimit === 'rlimit' ? maxProcesses : undefined,
+  };
+}
+
+function entered(
+  command: readonly string[],
+  { means: { setpriv }, settings: { maxFileBytes } }: WrapOptions,
+  { group }: Limits,
+): Pick<SandboxedCommand, 'file' | 'args'> {
+  const entrance = { setpriv, processId: process.pid, joinFile: group?.joinFile, maxFileBytes };
+  const [file = '', ...args] = entering(entrance, command);
+  return { file, args };
 }
 
 async function requiredGroup(parts: SandboxParts, limit: number): Promise<ProcessGroup> {

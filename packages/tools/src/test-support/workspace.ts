@@ -38,6 +38,7 @@ export interface Answer {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  readonly confined?: boolean;
   readonly onUpdate?: (partial: ToolOutput) => void;
 }
 
@@ -52,6 +53,7 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
     callId: 'call',
     toolName: tool.name,
     idempotencyKey: 'key',
+    ...(options.confined === true && { confined: true }),
     signal: options.signal ?? new AbortController().signal,
     update: (partial) => options.onUpdate?.(partial),
     progress: () => {},

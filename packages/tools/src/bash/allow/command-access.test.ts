@@ -1,7 +1,9 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { link, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { describe, expect, test, vi } from 'vitest';
 import { deletions } from '../../test-support/deletions.ts';
 import { workspace } from '../../test-support/workspace.ts';
 import { commandAccess } from './command-access.ts';
@@ -119,7 +121,7 @@ describe('everything else is asked for', () => {
     expect(readOnly).toBe(false);
     expect(commands.named.at(-1)).toEqual(['rm', '-rf', 'src']);
     expect(commands.plain?.at(-1)).toEqual({ words: ['rm', '-rf', 'src'] });
-    expect(commands.plain?.[0]).toEqual({ words: ['ls'], readOnly: true });
+    expect(commands.plain?.[0]).toEqual({ words: ['ls'] });
   });
 });
 
@@ -190,10 +192,8 @@ describe('a program of the working folder is asked for', () => {
     expect(await facts('pwd')).toMatchObject({ readOnly: true });
   });
 
-  test('and so is one that variables make do something else', async () => {
+  test('and so is a change of folder that a variable leads elsewhere', async () => {
     const { root } = await workspace();
-    const facts = await commandAccess('rg x', { root, environment: { ...environment, RIPGREP_CONFIG_PATH: 'x' } });
-    expect(facts.reason).toBe('the variable RIPGREP_CONFIG_PATH changes what rg does');
     const moved = await commandAccess('cd src', { root, environment: { ...environment, CDPATH: '/etc' } });
     expect(moved.readOnly).toBe(false);
   });
@@ -233,20 +233,135 @@ describe('git is asked for where the repository may run something', () => {
     expect(foreignSetting(`${settings}${usual}[user]\n\tname = A B\n`)).toBeUndefined();
   });
 
-  test.each(['commondir', 'config.worktree', 'modules/x/config'])('with %s', async (name) => {
-    const place = await workspace({ '.git/config': settings, [`.git/${name}`]: 'x' });
-    expect(await commandAccess('git status', { root: place.root, environment })).toMatchObject({ readOnly: false });
+  test('settings of one work tree count too', async () => {
+    const place = await workspace({
+      '.git/config': settings,
+      '.git/config.worktree': '[core]\n\tfsmonitor = ./evil\n',
+    });
+    expect((await commandAccess('git status', { root: place.root, environment })).reason).toBe(
+      "the repository's settings have core.fsmonitor, which may run a program",
+    );
   });
 
-  test('where the repository is elsewhere, above, missing, or the folder itself', async () => {
-    const place = await workspace({ 'sub/a.txt': '', '.git/config': settings, 'linked/.git': 'gitdir: ../../x\n' });
-    const facts = (root: string): Promise<CommandFacts> => commandAccess('git status', { root, environment });
-    expect((await facts(join(place.root, 'sub'))).reason).toBe('the repository is not in the working folder');
-    expect((await facts(join(place.root, 'linked'))).reason).toBe('the repository is kept elsewhere');
-    await mkdir(join(place.root, 'bare/objects'), { recursive: true });
-    await writeFile(join(place.root, 'bare/HEAD'), '');
-    expect((await commandAccess('cd bare && git status', { root: place.root, environment })).reason).toBe(
-      'the repository is kept elsewhere',
+  test.each<[string, Record<string, string>, string]>([
+    ['shares the directory of another one', { '.git/config': settings, '.git/commondir': '../../outside/.git' }, '.'],
+    [
+      'is named by a file that the other side does not confirm',
+      { '.git': 'gitdir: ../outside/.git/worktrees/x\n' },
+      '.',
+    ],
+    ['is the folder itself', { 'bare/HEAD': '', 'bare/objects/x': '' }, 'bare'],
+  ])('where the repository %s', async (_name, files, folder) => {
+    const place = await workspace(files);
+    await place.put('outside/.git/config', settings);
+    await place.put('outside/.git/worktrees/x/commondir', '../..\n');
+    await place.put('outside/.git/worktrees/x/gitdir', '/elsewhere/.git\n');
+    const facts = await commandAccess('git status', { root: join(place.root, folder), environment });
+    expect(facts.reason).toBe('the repository is kept elsewhere');
+  });
+
+  test('where there is none', async () => {
+    const { root } = await workspace();
+    expect((await commandAccess('git status', { root, environment })).reason).toBe('there is no repository');
+  });
+
+  test('where it holds the home folder', async () => {
+    const { root } = await workspace();
+    vi.stubEnv('HOME', root);
+    await mkdir(join(root, '.git'));
+    await writeFile(join(root, '.git/config'), settings);
+    await mkdir(join(root, 'project'));
+    expect((await commandAccess('git status', { root: join(root, 'project'), environment })).reason).toBe(
+      `the repository is ${root}, which holds more than a project`,
     );
+    vi.unstubAllEnvs();
+  });
+});
+
+describe('what a command needs to see beside the working folder', () => {
+  const git = async (...args: string[]): Promise<void> => {
+    await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args]);
+  };
+
+  test('for git it is the root of the work tree and the git directory', async () => {
+    const { root } = await workspace({ '.git/config': settings, 'sub/a.txt': '' });
+    const { readOnly, view } = await commandAccess('git log', { root: join(root, 'sub'), environment });
+    expect({ readOnly, view }).toEqual({
+      readOnly: true,
+      view: expect.arrayContaining([root, join(root, '.git')]),
+    });
+  });
+
+  test('for git in a linked work tree it is the directory that all of them share', async () => {
+    const { root } = await workspace();
+    const [main, linked] = [join(root, 'main'), join(root, 'linked')];
+    await git('init', '-q', main);
+    await git('-C', main, 'commit', '-q', '--allow-empty', '-m', 'x');
+    await git('-C', main, 'worktree', 'add', '-q', linked);
+    const { readOnly, view } = await commandAccess('git log', { root: linked, environment });
+    expect({ readOnly, view }).toEqual({
+      readOnly: true,
+      view: expect.arrayContaining([join(main, '.git'), join(main, '.git/worktrees/linked')]),
+    });
+    expect(view).not.toContain(main);
+  });
+
+  test('for a program it is its own file, and where a link leads', async () => {
+    const place = await workspace();
+    await place.put('outside/real', '#!/bin/sh\n', 0o755);
+    await place.put('outside/bin/keep', '');
+    await symlink('../real', join(place.outside, 'bin/rg'));
+    const PATH = `${place.outside}/bin:/usr/bin:/bin`;
+    for (const command of ['rg x', 'which rg']) {
+      const { view } = await commandAccess(command, { root: place.root, environment: { PATH } });
+      expect(view).toEqual(expect.arrayContaining([join(place.outside, 'bin/rg'), join(place.outside, 'real')]));
+    }
+  });
+});
+
+describe('beside a command that a rule allows', () => {
+  test.each(['echo done', 'cd src', 'head -20', 'grep -c x', 'sort -u', 'printf %s a', "sed -n '1,3p'"])(
+    '%s needs no rule',
+    async (text) => {
+      const { facts } = await repository();
+      expect((await facts(text)).commands.plain).toMatchObject([{ harmless: true }]);
+    },
+  );
+
+  test.each([
+    'ls',
+    'cat a.txt',
+    'head -20 a.txt',
+    'grep -r x',
+    'find . -name x',
+    'git status',
+    'test -f a.txt',
+    'cd ..',
+  ])('%s needs one of its own, for it reads files', async (text) => {
+    const { facts } = await repository();
+    expect((await facts(text)).commands.plain).toEqual([{ words: text.split(' ') }]);
+  });
+});
+
+describe('paths are followed as the kernel follows them', () => {
+  test('a folder above a link is the one that the link leads to', async () => {
+    const place = await workspace({ 'a.txt': 'a', 'deep/er/b.txt': 'b' });
+    await symlink(join(place.outside, 'x'), join(place.root, 'out'));
+    await symlink('deep/er', join(place.root, 'in'));
+    await place.put('outside/x/y', '');
+    const facts = (text: string): Promise<CommandFacts> => commandAccess(text, { root: place.root, environment });
+    expect((await facts('cat out/../secret.txt')).readOnly).toBe(false);
+    expect((await facts('cat in/../../../outside/secret.txt')).readOnly).toBe(false);
+    expect((await facts('cat in/../a.txt')).paths).toMatchObject([{ path: join(place.root, 'deep/a.txt') }]);
+    expect((await facts('cd in && cat ../a.txt')).readOnly).toBe(false);
+  });
+
+  test('a file with several names, and a folder where only files are safe, are asked for', async () => {
+    const place = await workspace({ 'a.txt': 'a', 'dir/b.txt': 'b' });
+    await link(join(place.outside, 'secret.txt'), join(place.root, 'hard.txt'));
+    const facts = (text: string): Promise<CommandFacts> => commandAccess(text, { root: place.root, environment });
+    expect((await facts('cat hard.txt')).reason).toBe(`${join(place.root, 'hard.txt')} has several hard links`);
+    expect((await facts('diff -N dir a.txt')).reason).toBe(`${join(place.root, 'dir')} is a folder`);
+    expect((await facts('rg --files ..')).readOnly).toBe(false);
   });
 });

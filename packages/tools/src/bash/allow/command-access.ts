@@ -3,9 +3,10 @@ import { errorText } from '@treadle/core';
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { relativeToRoots } from '../../root/components.ts';
+import { errnoOf } from '../../root/problem.ts';
 import { realPath } from '../../root/real-path.ts';
 import { analyseCommand } from '../grammar/analyse.ts';
-import { gitReason } from './git-settings.ts';
+import { gitPlace } from './git-place.ts';
 import { matchRule } from './rule.ts';
 import type { RuleMatch } from './rule.ts';
 import { readOnlyRules } from './rules.ts';
@@ -21,8 +22,13 @@ export interface CommandPlace {
 /** What a command does, as far as its text tells. */
 export interface CommandFacts {
   readonly commands: CommandAccess;
-  /** True when every part only looks, inside the working folder: it may run without being asked for. */
+  /**
+   * True when every part seems only to read, inside the working folder. It is a first filter: let such a command run
+   * unasked only in a sandbox that shows it the working folder, the system's programs and `view`.
+   */
   readonly readOnly: boolean;
+  /** Files and folders outside the working folder that its programs need: their own files, and git's. */
+  readonly view: readonly string[];
   /** The files and folders that its parts name, of those parts that are known. */
   readonly paths: readonly PathAccess[];
   /** Why it is not read-only. */
@@ -33,9 +39,9 @@ export interface CommandFacts {
 const mostFolders = 16;
 
 /**
- * Says of a bash command whether it only looks: it parses into plain words, each of its parts is on the list of commands
- * that change nothing, with no flag that isn't, the programs are not files of the working folder, and every file they
- * name is inside it, by its real path. Runs nothing and changes nothing.
+ * Says of a bash command whether it seems only to read: it parses into plain words, each of its parts is on the list of
+ * commands that change nothing, with no flag that isn't, the programs are not files of the working folder, and every file
+ * they name is inside it, by its real path. Runs nothing and changes nothing.
  *
  * @example
  * ```ts
@@ -49,15 +55,17 @@ const mostFolders = 16;
  */
 export async function commandAccess(text: string, place: CommandPlace): Promise<CommandFacts> {
   const { plain, named, reason = '' } = await analyseCommand(text);
-  if (plain === null) return { commands: { text, plain, named }, readOnly: false, paths: [], reason };
+  if (plain === null) return { commands: { text, plain, named }, readOnly: false, view: [], paths: [], reason };
   const found: PlainCommand[] = [];
   const paths: PathAccess[] = [];
+  const view = new Set<string>();
   const reasons: string[] = [];
   let folders: readonly string[] = [place.root];
   for (const words of plain) {
     const one = await judge(words, folders, place);
-    found.push({ words, ...(one.reason === undefined && { readOnly: true }) });
+    found.push({ words, ...(one.isHarmless && { harmless: true }) });
     paths.push(...one.paths);
+    for (const path of one.view) view.add(path);
     if (one.reason !== undefined) reasons.push(one.reason);
     folders = one.folders;
   }
@@ -65,33 +73,49 @@ export async function commandAccess(text: string, place: CommandPlace): Promise<
   return {
     commands: { text, plain: found, named },
     readOnly: first === undefined,
+    view: [...view].filter((path) => relativeToRoots(path, [place.root]) === undefined),
     paths,
     ...(first !== undefined && { reason: first }),
   };
 }
 
 interface Judgement {
-  /** Undefined when the command only looks. */
+  /** Undefined when the command seems only to read. */
   readonly reason: string | undefined;
+  /** Whether it touches nothing but its input and output. */
+  readonly isHarmless: boolean;
   readonly paths: readonly PathAccess[];
+  readonly view: readonly string[];
   /** Where the shell may be afterwards. */
   readonly folders: readonly string[];
 }
 
 async function judge(words: readonly string[], folders: readonly string[], place: CommandPlace): Promise<Judgement> {
+  const asks = (reason: string, paths: readonly PathAccess[] = []): Judgement => ({
+    reason,
+    isHarmless: false,
+    paths,
+    view: [],
+    folders,
+  });
   try {
     if (words[0] === 'cd') return await changeFolder(words, folders, place);
     const match = matchRule(readOnlyRules(), words);
-    if (match === undefined) {
-      return { reason: `${shown(words)} is not known to change nothing`, paths: [], folders };
-    }
-    const paths = await resolved(match, words, folders);
-    const reason = (await programReason(match, words, place)) ?? outsideReason(paths, place.root);
-    if (reason !== undefined || words[0] !== 'git') return { reason, paths, folders };
-    const git = await Promise.all(folders.map((folder) => gitReason(folder, place.root)));
-    return { reason: git.find((one) => one !== undefined), paths, folders };
+    if (match === undefined) return asks(`${shown(words)} is not known to change nothing`);
+    const walks = walksFolders(words);
+    const paths = await resolved(match, walks, folders);
+    const needs = [
+      ...(await programsOf(match, words, place)),
+      ...(await problemsOf(match, paths, place.root)),
+      ...(await gitOf(words, folders)),
+    ];
+    const problem = needs.find((need) => typeof need !== 'string');
+    if (problem !== undefined) return asks(problem.reason, paths);
+    const view = needs.filter((need) => typeof need === 'string');
+    const isHarmless = match.rule.filter === true && match.paths.length === 0 && !walks;
+    return { reason: undefined, isHarmless, paths, view, folders };
   } catch (error) {
-    return { reason: `what ${shown(words)} touches can not be found out (${errorText(error)})`, paths: [], folders };
+    return asks(`what ${shown(words)} touches can not be found out (${errorText(error)})`);
   }
 }
 
@@ -106,34 +130,37 @@ async function changeFolder(
   folders: readonly string[],
   { root, environment }: CommandPlace,
 ): Promise<Judgement> {
+  const asks = (reason: string): Judgement => ({ reason, isHarmless: false, paths: [], view: [], folders });
   const [, target, ...more] = words;
   if (target === undefined || more.length > 0 || target.startsWith('-') || environment['CDPATH'] !== undefined) {
-    return { reason: `where ${shown(words)} leads is not known`, paths: [], folders };
+    return asks(`where ${shown(words)} leads is not known`);
   }
-  const targets = await Promise.all(folders.map((folder) => realPath(resolve(folder, target))));
-  const all = [...new Set([...folders, ...targets])];
-  const outside = targets.find((folder) => relativeToRoots(folder, [root]) === undefined);
-  if (outside !== undefined) return { reason: `${outside} is outside the working folder`, paths: [], folders: all };
-  const reason = all.length > mostFolders ? 'it changes the folder too often' : undefined;
-  return { reason, paths: [], folders: all.slice(0, mostFolders) };
+  const all = new Set(folders);
+  for (const folder of folders) {
+    const path = await realPath(target, folder);
+    // A shell remembers the links it went through, and a later `..` goes back on them.
+    if (path !== resolve(folder, target)) return asks(`${target} leads through a symbolic link`);
+    if (relativeToRoots(path, [root]) === undefined) return asks(`${path} is outside the working folder`);
+    all.add(path);
+  }
+  if (all.size > mostFolders) return asks('it changes the folder too often');
+  return { reason: undefined, isHarmless: true, paths: [], view: [], folders: [...all] };
 }
 
 /** Programs that look at the folder they are in, and at what is below it, when they are told nothing else. */
 const walkers = new Set(['find', 'rg', 'du', 'tree']);
 
-async function resolved(
-  match: RuleMatch,
-  words: readonly string[],
-  folders: readonly string[],
-): Promise<readonly PathAccess[]> {
-  const walks = walkers.has(words[0] ?? '') || words.some((word) => /^-\w*[rR]|^--recursive$/.test(word));
+const walksFolders = (words: readonly string[]): boolean =>
+  walkers.has(words[0] ?? '') || words.some((word) => /^-\w*[rR]|^--recursive$/.test(word));
+
+async function resolved(match: RuleMatch, walks: boolean, folders: readonly string[]): Promise<readonly PathAccess[]> {
   const given = walks && match.paths.length === 0 ? ['.'] : match.paths;
   const paths: PathAccess[] = [];
   for (const folder of folders) {
     for (const word of given) {
       if (word === '-') continue;
       const literal = resolve(folder, word);
-      const path = await realPath(literal);
+      const path = await realPath(word, folder);
       paths.push({
         path,
         ...(literal !== path && { given: literal }),
@@ -145,37 +172,55 @@ async function resolved(
   return paths;
 }
 
-function outsideReason(paths: readonly PathAccess[], root: string): string | undefined {
-  const outside = paths.find(
-    ({ path, given }) =>
-      relativeToRoots(path, [root]) === undefined || relativeToRoots(given ?? path, [root]) === undefined,
-  );
-  return outside === undefined ? undefined : `${outside.path} is outside the working folder`;
+/** Something that a command needs in its view, or why it must be asked for. */
+type Need = string | { readonly reason: string };
+
+/** What keeps the paths of a command from being read unasked. */
+async function problemsOf({ rule }: RuleMatch, paths: readonly PathAccess[], root: string): Promise<readonly Need[]> {
+  for (const { path } of paths) {
+    if (relativeToRoots(path, [root]) === undefined) return [{ reason: `${path} is outside the working folder` }];
+    const stats = await stat(path).catch(unlessMissing);
+    if (stats === undefined) continue;
+    // Its other names may be outside.
+    if (stats.isFile() && stats.nlink > 1) return [{ reason: `${path} has several hard links` }];
+    if (rule.filesOnly === true && stats.isDirectory()) return [{ reason: `${path} is a folder` }];
+  }
+  return [];
 }
 
-/** Variables by which a program of the list is made to run another one. */
-const startsOthers: Readonly<Record<string, readonly string[]>> = {
-  rg: ['RIPGREP_CONFIG_PATH'],
-  git: ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_EXTERNAL_DIFF', 'GIT_EXEC_PATH'],
-};
+function unlessMissing(error: unknown): undefined {
+  if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+  throw error;
+}
 
-/** Why the name may mean another program than the one on the list. */
-async function programReason(
-  { rule }: RuleMatch,
+/** What git reads in each of the folders that the command may run in. */
+async function gitOf([program]: readonly string[], folders: readonly string[]): Promise<readonly Need[]> {
+  if (program !== 'git') return [];
+  const places = await Promise.all(folders.map(gitPlace));
+  return places.flatMap((place): readonly Need[] => ('reason' in place ? [place] : place.folders));
+}
+
+/** The files of the programs that a command runs or looks up. */
+async function programsOf(
+  { rule, programs }: RuleMatch,
   [program = '']: readonly string[],
-  { root, environment }: CommandPlace,
-): Promise<string | undefined> {
-  const variable = startsOthers[program]?.find((name) => environment[name] !== undefined);
-  if (variable !== undefined) return `the variable ${variable} changes what ${program} does`;
-  if (rule.builtIn === true) return undefined;
+  place: CommandPlace,
+): Promise<readonly Need[]> {
+  const names = rule.builtIn === true ? programs : [program, ...programs];
+  return (await Promise.all(names.map((name) => programFile(name, place)))).flat();
+}
+
+/** Where `PATH` has a program: its own path and that of the file behind it. Nothing when there is none. */
+async function programFile(program: string, { root, environment }: CommandPlace): Promise<readonly Need[]> {
   for (const folder of (environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin').split(':')) {
-    if (!isAbsolute(folder)) return `PATH has ${JSON.stringify(folder)}, so ${program} may be any file`;
+    if (!isAbsolute(folder)) return [{ reason: `PATH has ${JSON.stringify(folder)}, so ${program} may be any file` }];
     const candidate = join(folder, program);
     if (!(await isProgram(candidate))) continue;
-    const inside = [candidate, await realPath(candidate)].some((path) => relativeToRoots(path, [root]) !== undefined);
-    return inside ? `${program} is a file of the working folder` : undefined;
+    const files = [candidate, await realPath(candidate)];
+    const isInside = files.some((path) => relativeToRoots(path, [root]) !== undefined);
+    return isInside ? [{ reason: `${program} is a file of the working folder` }] : files;
   }
-  return undefined;
+  return [];
 }
 
 async function isProgram(path: string): Promise<boolean> {

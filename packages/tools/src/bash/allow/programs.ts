@@ -30,6 +30,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'cat',
+    filter: true,
     flags: flags(
       '-A -b -e -E -n -s -t -T -u -v --show-all --number --number-nonblank --squeeze-blank --show-ends --show-tabs',
     ),
@@ -37,10 +38,11 @@ export const programRules: readonly CommandRule[] = [
     match: ['cat a.txt', 'cat -n a b', 'cat -'],
     noMatch: ['cat --output x', 'concat a'],
   },
-  { command: 'tac', operands: 'paths', match: ['tac a'], noMatch: ['tac --files a'] },
-  { command: 'rev', operands: 'paths', match: ['rev a'], noMatch: ['rev -x'] },
+  { command: 'tac', filter: true, operands: 'paths', match: ['tac a'], noMatch: ['tac --files a'] },
+  { command: 'rev', filter: true, operands: 'paths', match: ['rev a'], noMatch: ['rev -x'] },
   {
     command: 'nl',
+    filter: true,
     values: { '-b': 'text', '-n': 'text', '-w': number, '-s': 'text', '-v': number },
     operands: 'paths',
     match: ['nl -ba a.txt'],
@@ -48,6 +50,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'head',
+    filter: true,
     flags: flags('-q -v -z --quiet --silent --verbose'),
     values: lines,
     numbers: true,
@@ -57,6 +60,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'tail',
+    filter: true,
     flags: flags('-q -v -z --quiet --silent --verbose'),
     values: lines,
     numbers: true,
@@ -66,6 +70,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'wc',
+    filter: true,
     flags: flags('-c -m -l -L -w --bytes --chars --lines --words --max-line-length'),
     operands: 'paths',
     match: ['wc -l a', 'wc'],
@@ -73,6 +78,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'pwd',
+    filter: true,
     flags: flags('-L -P'),
     operands: 'none',
     builtIn: true,
@@ -81,6 +87,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'echo',
+    filter: true,
     operands: 'anything',
     builtIn: true,
     match: ['echo hello', 'echo -n a -- b', 'echo', 'echo --- x'],
@@ -88,14 +95,25 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'printf',
-    operands: 'text',
+    operands: 'text, anything',
+    // Conversions that print. `%n` sets a variable, such as PATH.
+    text: /^(?:[^%]|%%|%[-+ #0]*\d*(?:\.\d*)?[bcdiouxXeEfFgGqs])*$/,
+    atLeast: 1,
     builtIn: true,
-    match: ['printf %s\\n a'],
-    // It sets a variable, whose index may be a command.
-    noMatch: ['printf -v x a', 'printf a -v x'],
+    filter: true,
+    match: ['printf %s\\n a', 'printf %-5.2f%% 1', 'printf done %n'],
+    // `-v` sets a variable, whose index may be a command.
+    noMatch: ['printf -v x a', 'printf a -v x', 'printf x%n PATH', 'printf %5ln PATH', 'printf %*d 5 1', 'printf'],
   },
-  { command: 'true', operands: 'anything', builtIn: true, match: ['true', 'true -a'], noMatch: ['/bin/true'] },
-  { command: 'false', operands: 'anything', builtIn: true, match: ['false'], noMatch: ['/bin/false'] },
+  {
+    command: 'true',
+    filter: true,
+    operands: 'anything',
+    builtIn: true,
+    match: ['true', 'true -a'],
+    noMatch: ['/bin/true'],
+  },
+  { command: 'false', filter: true, operands: 'anything', builtIn: true, match: ['false'], noMatch: ['/bin/false'] },
   {
     command: 'test',
     wordFlags: true,
@@ -104,14 +122,14 @@ export const programRules: readonly CommandRule[] = [
     builtIn: true,
     match: ['test -f a', 'test a = b', 'test ! -d x', 'test 1 -lt 2'],
     // The name of a variable may hold an index, and the index a command.
-    noMatch: ['test -v x', 'test -R x', 'test -o x', 'test -t 1'],
+    noMatch: ['test -v x', 'test -R x', 'test -o x', 'test -t 1', 'test -- -v x', 'test ! -- -a -v x'],
   },
   {
     command: 'which',
     flags: flags('-a'),
-    operands: 'text',
+    operands: 'programs',
     match: ['which node', 'which -a node'],
-    noMatch: ['which -x'],
+    noMatch: ['which -x', 'which /bin/sh'],
   },
   {
     command: 'date',
@@ -149,16 +167,8 @@ export const programRules: readonly CommandRule[] = [
     noMatch: ['du -L .', 'du --files0-from=x', 'du -X list'],
   },
   {
-    command: 'df',
-    flags: flags(
-      '-a -h -H -i -k -l -m -P -T --all --human-readable --si --inodes --local --portability --print-type --total',
-    ),
-    operands: 'paths',
-    match: ['df -h', 'df -h .'],
-    noMatch: ['df --sync', 'df --output=x'],
-  },
-  {
     command: 'sort',
+    filter: true,
     flags: flags(
       '-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z --ignore-leading-blanks --dictionary-order --ignore-case ' +
         '--general-numeric-sort --human-numeric-sort --numeric-sort --reverse --version-sort --check --merge --stable --unique',
@@ -177,6 +187,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'uniq',
+    filter: true,
     flags: flags('-c -d -D -i -u -z --count --repeated --ignore-case --unique'),
     values: { '-f': number, '-s': number, '-w': number },
     // The second file is written to.
@@ -186,6 +197,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'cut',
+    filter: true,
     flags: flags('-n -s -z --complement --only-delimited'),
     values: {
       '-b': 'text',
@@ -204,6 +216,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'tr',
+    filter: true,
     flags: flags('-c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1'),
     operands: 'text',
     match: ['tr a b', 'tr -d x'],
@@ -218,8 +231,8 @@ export const programRules: readonly CommandRule[] = [
     values: { '-C': number, '-U': number, '-W': number, '-I': 'text', '--label': 'text', '-L': 'text' },
     optional: { '--color': /^\w+$/ },
     operands: 'paths',
+    filesOnly: true,
     match: ['diff a b', 'diff -u a b'],
-    // Followed links may lead outside.
     noMatch: ['diff -r a b', 'diff --to-file=x a', 'diff -l a b', 'diff --recursive a b'],
   },
   {
@@ -239,8 +252,8 @@ export const programRules: readonly CommandRule[] = [
   { command: 'md5sum', ...sums, match: ['md5sum a'], noMatch: ['md5sum -c list'] },
   { command: 'sha1sum', ...sums, match: ['sha1sum a'], noMatch: ['sha1sum --check list'] },
   { command: 'sha256sum', ...sums, match: ['sha256sum a'], noMatch: ['sha256sum -c list'] },
-  { command: 'basename', operands: 'text', match: ['basename a/b .c'], noMatch: ['basename -x'] },
-  { command: 'dirname', operands: 'text', match: ['dirname a/b'], noMatch: ['dirname -x'] },
+  { command: 'basename', filter: true, operands: 'text', match: ['basename a/b .c'], noMatch: ['basename -x'] },
+  { command: 'dirname', filter: true, operands: 'text', match: ['dirname a/b'], noMatch: ['dirname -x'] },
   { command: 'realpath', flags: flags('-e -m -s'), operands: 'paths', match: ['realpath a'], noMatch: ['realpath -x'] },
   {
     command: 'readlink',
@@ -251,6 +264,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'seq',
+    filter: true,
     values: { '-s': 'text', '-f': 'text' },
     flags: ['-w'],
     numbers: true,
@@ -260,6 +274,7 @@ export const programRules: readonly CommandRule[] = [
   },
   {
     command: 'sed',
+    filter: true,
     flags: flags('-n -E -r -u -z --quiet --silent'),
     operands: 'text, paths',
     // Only scripts that print lines by their numbers: others may write files and run commands.
@@ -278,7 +293,15 @@ export const programRules: readonly CommandRule[] = [
     ],
   },
   { command: 'whoami', operands: 'none', match: ['whoami'], noMatch: ['whoami x'] },
-  { command: 'id', flags: flags('-u -g -G -n -r'), operands: 'text', match: ['id', 'id -un'], noMatch: ['id --x'] },
+  {
+    command: 'id',
+    flags: flags('-u -g -n -r'),
+    // Without a flag it lists groups, which a sandbox may not show as they are.
+    needs: ['-u', '-g'],
+    operands: 'none',
+    match: ['id -u', 'id -un'],
+    noMatch: ['id', 'id -G', 'id --x'],
+  },
   {
     command: 'uname',
     flags: flags('-a -s -n -r -v -m -p -i -o'),

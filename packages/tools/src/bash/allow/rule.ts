@@ -15,7 +15,11 @@ export type Operands =
   /** A pattern unless a flag gave one, then files and folders. */
   | 'pattern, paths'
   /** A text, then files and folders. */
-  | 'text, paths';
+  | 'text, paths'
+  /** A text, then nothing that is looked up. */
+  | 'text, anything'
+  /** Names of programs, each of which is looked up on `PATH`. */
+  | 'programs';
 
 /** What may stand after a flag, or after `=`. */
 export type FlagValue = 'text' | 'path' | 'pattern' | RegExp;
@@ -29,6 +33,8 @@ export interface CommandRule {
   readonly command: string;
   /** Flags without a value, with their dashes. Short ones may be joined: `-l`, `-a` allow `-la`. */
   readonly flags?: readonly string[];
+  /** Flags with which no pattern is given, and all operands are paths. */
+  readonly patternless?: readonly string[];
   /** Flags with a value: `-n 3`, `-n3`, `--lines 3`, `--lines=3`. */
   readonly values?: Readonly<Record<string, FlagValue>>;
   /** Long flags whose value, if any, follows `=`. */
@@ -46,6 +52,10 @@ export interface CommandRule {
   readonly needs?: readonly string[];
   /** True when the command is part of the shell: no file of its name is run. */
   readonly builtIn?: boolean;
+  /** True when each operand must be a file: given folders, the program follows links in them. */
+  readonly filesOnly?: boolean;
+  /** True when the command, as long as it names no path, touches nothing but its input and output. */
+  readonly filter?: boolean;
   /** Commands that the rule allows, and commands that it doesn't; checked when rules are loaded. */
   readonly match: readonly string[];
   readonly noMatch: readonly string[];
@@ -56,6 +66,8 @@ export interface RuleMatch {
   readonly rule: CommandRule;
   /** The words that name files and folders. */
   readonly paths: readonly string[];
+  /** Programs that it looks up on `PATH`. */
+  readonly programs: readonly string[];
 }
 
 export type RuleSet = ReadonlyMap<string, CommandRule>;
@@ -94,23 +106,26 @@ export function matchRule(rules: RuleSet, words: readonly string[]): RuleMatch |
     args = args.slice(1);
   }
   const rule = rules.get(name);
-  const paths = rule === undefined ? undefined : pathsIn(rule, args);
-  return rule === undefined || paths === undefined ? undefined : { rule, paths };
+  const reading = rule === undefined ? undefined : read(rule, args);
+  return rule === undefined || reading === undefined ? undefined : { rule, ...reading };
 }
 
 interface Reading {
   readonly paths: string[];
+  readonly programs: string[];
   readonly operands: string[];
   readonly seen: Set<string>;
   pattern: boolean;
 }
 
-/** Paths among the arguments; undefined when the rule doesn't allow them. */
-function pathsIn(rule: CommandRule, args: readonly string[]): string[] | undefined {
-  if (rule.operands === 'anything') return [];
-  const reading: Reading = { paths: [], operands: [], seen: new Set(), pattern: false };
+/** The paths and programs among the arguments; undefined when the rule doesn't allow them. */
+function read(rule: CommandRule, args: readonly string[]): Pick<RuleMatch, 'paths' | 'programs'> | undefined {
+  const reading: Reading = { paths: [], programs: [], operands: [], seen: new Set(), pattern: false };
+  if (rule.operands === 'anything') return reading;
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] ?? '';
+    // Programs whose flags are words go on reading flags after it.
+    if (arg === '--' && rule.wordFlags === true) return undefined;
     if (arg === '--' && rule.operands !== 'text') {
       reading.operands.push(...args.slice(index + 1));
       break;
@@ -124,7 +139,8 @@ function pathsIn(rule: CommandRule, args: readonly string[]): string[] | undefin
     index += used;
   }
   if (rule.needs?.some((flag) => reading.seen.has(flag)) === false) return undefined;
-  return readOperands(rule, reading) ? reading.paths : undefined;
+  if (rule.patternless?.some((flag) => reading.seen.has(flag)) === true) reading.pattern = true;
+  return readOperands(rule, reading) ? reading : undefined;
 }
 
 /** How many further words the flag takes; undefined when it is not allowed. */
@@ -171,7 +187,7 @@ function takeValue(kind: FlagValue, value: string | undefined, reading: Reading)
   return kind instanceof RegExp ? kind.test(value) : true;
 }
 
-function readOperands(rule: CommandRule, { operands, paths, pattern }: Reading): boolean {
+function readOperands(rule: CommandRule, { operands, paths, programs, pattern }: Reading): boolean {
   if (operands.length < (rule.atLeast ?? 0)) return false;
   const fits = (text: readonly string[]): boolean => text.every((one) => rule.text?.test(one) ?? true);
   switch (rule.operands) {
@@ -192,5 +208,10 @@ function readOperands(rule: CommandRule, { operands, paths, pattern }: Reading):
     case 'text, paths':
       paths.push(...operands.slice(1));
       return fits(operands.slice(0, 1));
+    case 'text, anything':
+      return fits(operands.slice(0, 1));
+    case 'programs':
+      programs.push(...operands);
+      return operands.every((one) => !one.includes('/'));
   }
 }

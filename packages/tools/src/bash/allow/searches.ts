@@ -27,13 +27,14 @@ const grep = {
     '--exclude': 'text',
     '--exclude-dir': 'text',
     '--binary-files': 'text',
-    '-d': 'text',
-    '-D': 'text',
+    '-d': /^(?:read|skip)$/,
+    '-D': /^(?:read|skip)$/,
   },
   optional: { '--color': /^(?:never|auto|always)$/, '--colour': /^(?:never|auto|always)$/ },
   numbers: true,
   operands: 'pattern, paths',
   atLeast: 0,
+  filter: true,
 } as const;
 
 /** Programs that search, and only that. */
@@ -42,7 +43,13 @@ export const searchRules: readonly CommandRule[] = [
     command: 'grep',
     ...grep,
     match: ['grep -rn main src', 'grep -e a -e b file', 'grep -A3 --include=*.ts x .', 'grep -5 x'],
-    noMatch: ['grep -R x .', 'grep -f patterns a', 'grep --dereference-recursive x', 'grep --exclude-from=a x'],
+    noMatch: [
+      'grep -R x .',
+      'grep -f patterns a',
+      'grep --dereference-recursive x',
+      'grep --exclude-from=a x',
+      'grep -d recurse x',
+    ],
   },
   { command: 'egrep', ...grep, match: ['egrep a|b c'], noMatch: ['egrep -R x'] },
   { command: 'fgrep', ...grep, match: ['fgrep a c'], noMatch: ['fgrep -f x'] },
@@ -86,6 +93,7 @@ export const searchRules: readonly CommandRule[] = [
     },
     // A pattern that is taken for a path does no harm: it is only looked at where it lies.
     operands: 'pattern, paths',
+    patternless: ['--files', '--type-list'],
     match: ['rg main', 'rg -n --glob=*.ts main src', 'rg -e a -e b .', 'rg -tjs x'],
     noMatch: [
       'rg --pre cat x',
@@ -136,6 +144,9 @@ export const searchRules: readonly CommandRule[] = [
     match: ['find . -name *.ts -type f', 'find src -maxdepth 2 -not -empty', 'find . ( -name a -o -name b ) -print'],
     noMatch: [
       'find . -delete',
+      // It reads its expression after `--` too.
+      'find -- . -delete',
+      'find -- . -name x',
       'find . -exec rm {} ;',
       'find . -execdir rm {} +',
       'find . -ok rm {} ;',
