@@ -7,9 +7,15 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ReadingStatus } from './probe.ts';
-import type { WrapOptions } from './wrap.ts';
 import { confineCommand } from './wrap.ts';
+import type { WrapOptions } from './wrap.ts';
+
+/** Whether commands can be confined to reading. A probe has seen it refuse a write, a read, a socket and a secret. */
+export interface ReadingStatus {
+  readonly works: boolean;
+  /** Why it doesn't, in words for a person; null when it does. */
+  readonly reason: string | null;
+}
 
 const timeoutMs = 10_000;
 const mark = 'tried:';

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HelperEnd, SandboxParts } from './parts.ts';
 import { probeReading } from './probe-reading.ts';
+import type { ReadingStatus } from './probe-reading.ts';
 import { protectedNames } from './settings.ts';
 import type { SandboxSettings } from './settings.ts';
 import { systemCallFilter } from './system-calls.ts';
@@ -22,13 +23,6 @@ export interface SandboxStatus {
   readonly processLimit: 'cgroup' | 'rlimit' | 'none' | null;
   /** Whether commands that only read may run unasked, because they can be confined to what they may read. */
   readonly reading: ReadingStatus;
-}
-
-/** Whether commands can be confined to reading. A probe has seen it refuse a write, a read, a socket and a secret. */
-export interface ReadingStatus {
-  readonly works: boolean;
-  /** Why it doesn't, in words for a person; null when it does. */
-  readonly reason: string | null;
 }
 
 export interface Probed {

@@ -80,11 +80,28 @@ describe('a sandboxed command', () => {
     'echo $$ > /sys/fs/cgroup/pids/cgroup.procs',
     'echo h > /proc/sysrq-trigger',
     'flock -u 9',
+    'cp /bin/true x && chmod 4755 x',
+    'cp /bin/true x && chmod g+s x',
+    'install -m 2755 /bin/true x',
+    'perl -e \'use Fcntl; sysopen(F, "x", O_CREAT | O_WRONLY, 04755) or exit 1\'',
     'for fd in /proc/self/fd/*; do test -d "$fd" -a "$fd" != /proc/self/fd/255 && exit 0; done; exit 1',
   ])('can not: %s', async (command) => {
     const { run } = await place({}, { '.git/config': '' });
     expect((await run(command)).details['exitCode']).not.toBe(0);
     expect(existsSync('/etc/treadle-was-here') || existsSync('/usr/treadle-was-here')).toBe(false);
+  });
+
+  test('makes files, links, folders and archives as usual', async () => {
+    const { run, names } = await place();
+    const text = 'umask 022; touch a; chmod 755 a; mkdir b; ln -s a c; cp -p a d; tar cf e a; tar xf e; stat -c %a a d';
+    expect((await run(text)).text).toBe('exit code 0\nstdout:\n755\n755\nstderr: (empty)');
+    expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  test('sees nothing of the placeholders in the state of its repository', async () => {
+    const { run, root } = await place();
+    spawnSync('git', ['init', '-q'], { cwd: root });
+    expect((await run('git status --porcelain')).text).toBe('exit code 0\nstdout: (empty)\nstderr: (empty)');
   });
 
   test('sees no process but its own', async () => {
@@ -310,7 +327,7 @@ describe('T21: what decides what runs stays as it is', () => {
   test('and what a runtime that was killed left is cleared away by the next command', async () => {
     const { root, run, names } = await place();
     await mkdir(join(root, '.git'));
-    await writeFile(join(root, '.mcp.json'), '');
+    await mkdir(join(root, '.mcp.json'));
     await utimes(join(root, '.git'), 0, 0);
     await utimes(join(root, '.mcp.json'), 0, 0);
     await run('true');

@@ -81,12 +81,12 @@ const gitSettings: Readonly<Record<string, string>> = {
 /** The whole environment of a confined command: nothing of ours that may be a secret or change what a program does. */
 export function viewEnvironment(environment: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(environment).filter(([name]) => keptVariables.test(name));
-  const settings = Object.entries(gitSettings).flatMap(([key, value], index) => [
+  const settings = Object.entries(gitSettings).flatMap(([key, value], index): readonly [string, string][] => [
     [`GIT_CONFIG_KEY_${index}`, key],
     [`GIT_CONFIG_VALUE_${index}`, value],
   ]);
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries<string>(kept),
     ...commandVariables,
     HOME: '/tmp',
     TMPDIR: '/tmp',
@@ -97,6 +97,6 @@ export function viewEnvironment(environment: Readonly<Record<string, string>>): 
     GIT_DISCOVERY_ACROSS_FILESYSTEM: '1',
     GIT_NO_LAZY_FETCH: '1',
     GIT_OPTIONAL_LOCKS: '0',
-    ...Object.fromEntries(settings),
+    ...Object.fromEntries<string>(settings),
   };
 }

@@ -28,9 +28,12 @@ export function machineLines(report: MachineReport): string {
   return `${table(rows)}\n${table(report.deployments.map(deploymentRow))}`;
 }
 
-function sandboxText({ works, reason, program }: MachineReport['sandbox']): string {
-  if (works) return `works (${plainLine(program ?? '')})`;
-  return `doesn't work: commands that only look run, all others ask · ${plainLine(reason ?? '', LONGEST)}`;
+function sandboxText({ works, reason, program, reading }: MachineReport['sandbox']): string {
+  if (!works) return `doesn't work: every command asks · ${plainLine(reason ?? '', LONGEST)}`;
+  const unasked = reading.works
+    ? 'commands that only read run unasked'
+    : `every command asks · ${plainLine(reading.reason ?? '', LONGEST)}`;
+  return `works (${plainLine(program ?? '')}): ${unasked}`;
 }
 
 const CREDENTIALS: Readonly<Record<Exclude<DeploymentReport['credentials'], 'present'>, string>> = {

@@ -116,7 +116,7 @@ describe('treadle doctor', () => {
     const { stdout } = await runCli(['doctor']);
     const line = stdout.split('\n').find((one) => one.startsWith('sandbox')) ?? '';
     if (works) expect(line).toContain(`works (${program})`);
-    else expect(line).toContain(`doesn't work: commands that only look run, all others ask · ${reason?.slice(0, 20)}`);
+    else expect(line).toContain(`doesn't work: every command asks · ${reason?.slice(0, 20)}`);
     expect(reason === null).toBe(works);
   });
 

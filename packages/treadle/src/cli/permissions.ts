@@ -88,14 +88,17 @@ const allowWith = (toolName: string): string => `--allow ${WRITERS.includes(tool
 /** Answers where nobody can be asked: no, and how the user can allow it. */
 export function nobodyToAsk(note: (text: string) => void): CanUseTool {
   const noted = new Set<string>();
-  return (toolName, _input, { label }) => {
+  return (toolName, _input, { label, access }) => {
     const flag = allowWith(toolName);
-    if (!noted.has(toolName)) note(`Refused: ${toolName} (${label}). To allow it, run again with ${flag}.`);
+    const because = access?.reason === undefined ? '' : ` ${sentence(access.reason)}`;
+    if (!noted.has(toolName)) note(`Refused: ${toolName} (${label}).${because} To allow it, run again with ${flag}.`);
     noted.add(toolName);
     const how = WRITERS.includes(toolName) ? `${flag}, or by naming the folder with --cwd` : flag;
-    return { behavior: 'deny', message: `The user has not allowed it, and can allow it with ${how}.` };
+    return { behavior: 'deny', message: `The user has not allowed it, and can allow it with ${how}.${because}` };
   };
 }
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /** The denied calls of a run, for programs. */
 export const reportedDenials = ({ permissionDenials }: RunResult): readonly ReportedDenial[] =>
