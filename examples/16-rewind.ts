@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createSession, defineAgent } from '@treadle/core';
 import { fileBlobs, fileJournal } from '@treadle/store';
 import { scriptedModel } from '@treadle/testing';
-import { editFileTool, rewindSession } from '@treadle/tools';
+import { editFileTool, readFileTool, rewindSession } from '@treadle/tools';
 
 const folder = mkdtempSync(join(tmpdir(), 'treadle-'));
 const root = mkdtempSync(join(tmpdir(), 'treadle-'));
@@ -17,9 +17,16 @@ writeFileSync(join(root, 'greeting.txt'), 'Hello.\n');
 const edit = (old_text: string, new_text: string) => ({
   toolCalls: [{ name: 'edit_file', arguments: { path: 'greeting.txt', old_text, new_text } }],
 });
-const model = scriptedModel([edit('Hello', 'Hello, world'), 'Done.', edit('Hello, world', 'HELLO, WORLD'), 'Louder.']);
+const read = { toolCalls: [{ name: 'read_file', arguments: { path: 'greeting.txt' } }] };
+const model = scriptedModel([
+  read,
+  edit('Hello', 'Hello, world'),
+  'Done.',
+  edit('Hello, world', 'HELLO, WORLD'),
+  'Louder.',
+]);
 const permissions = { mode: 'acceptEdits' } as const;
-const agent = defineAgent({ model, tools: [editFileTool({ root })], permissions });
+const agent = defineAgent({ model, tools: [readFileTool({ root }), editFileTool({ root })], permissions });
 const journal = fileJournal({ folder: join(folder, 'sessions') });
 const blobs = fileBlobs({ folder: join(folder, 'blobs') });
 const session = await createSession(agent, { journal, blobs });

@@ -59,8 +59,8 @@ export function readFileTool(options: ReadFileToolOptions): Tool {
 }
 
 /**
- * The tool `write_file`: creates or replaces a file atomically, with the folders above it. Result `details`:
- * `{ path, bytes, created }`.
+ * The tool `write_file`: creates or replaces a file atomically, with the folders above it. A file that the model hasn't
+ * read, or that changed since, is refused. Result `details`: `{ path, bytes, created }`.
  *
  * @throws TreadleError `invalid_definition` when the root is not a folder.
  */
@@ -71,7 +71,7 @@ export function writeFileTool(options: CommonToolOptions): Tool {
     label: 'Write a file',
     description:
       'Creates a file with the given content, or replaces the whole of an existing one. Missing folders are made. ' +
-      'To change part of a file, use edit_file.',
+      'To change part of a file, use edit_file. An existing file has to be read with read_file first.',
     parameters: {
       type: 'object',
       properties: {
@@ -99,7 +99,7 @@ export interface EditFileToolOptions extends CommonToolOptions {
 
 /**
  * The tool `edit_file`: replaces the one exact occurrence of a text, atomically, keeping byte order mark, line ends,
- * final newline and mode. Result `details`: `{ path, bytes, firstChangedLine, addedLines, removedLines, diff }`.
+ * final newline and mode. A file that the model hasn't read, or that changed since, is refused. Result `details`: `{ path, bytes, firstChangedLine, addedLines, removedLines, diff }`.
  *
  * @throws TreadleError `invalid_definition` when the root is not a folder.
  */
@@ -111,7 +111,8 @@ export function editFileTool(options: EditFileToolOptions): Tool {
     label: 'Edit a file',
     description:
       'Replaces old_text by new_text in a UTF-8 file. old_text must occur exactly once, character for character, ' +
-      'indentation included: give enough lines around the change to make it unique. Line ends are kept as they are.',
+      'indentation included: give enough lines around the change to make it unique. Line ends are kept as they are. ' +
+      'The file has to be read with read_file first.',
     parameters: {
       type: 'object',
       properties: {

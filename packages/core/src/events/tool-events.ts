@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { PermissionUpdate } from '../permissions/updates.ts';
-import type { ReplayPolicy } from '../tools/tool.ts';
+import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
 import type { ApprovalExtras } from './inputs.ts';
 import type { InRun, InTurn } from './places.ts';
 
@@ -78,6 +78,8 @@ export type ToolEvent =
       /** Never sent to a model. */
       readonly details?: JsonValue;
       readonly files?: readonly FileBlock[];
+      /** What the call read or wrote of files: see `ToolContext.lastRead`. */
+      readonly reads?: readonly FileRead[];
       readonly durationMs: number;
       readonly skipped?: true;
       /** The run a sub-agent's call started. */

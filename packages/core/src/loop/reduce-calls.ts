@@ -40,6 +40,7 @@ export function endCall(
   const call = callOf(state, event);
   if (call.status !== 'ended') turn.ended += 1;
   call.status = 'ended';
+  if (event.type === 'tool_ended' && event.reads) call.reads = event.reads;
   call.paused = null;
   if (event.type === 'tool_ended' && event.childSpent !== undefined) run.limits.spent += event.childSpent;
   if (event.type === 'tool_call_rejected' && OVERRULED.has(event.reason)) call.overruled = true;

@@ -3,6 +3,7 @@ import { NO_ANCHOR } from '../context/measure.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
+import { forgetReads } from './reduce-reads.ts';
 import type { RunState, SessionState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -26,6 +27,7 @@ export function replaceView(state: SessionState, messages: readonly Message[]): 
   state.container = null;
   state.anchor = NO_ANCHOR;
   state.slots.clear();
+  state.reads.clear();
   state.compactedTo = null;
 }
 
@@ -39,6 +41,7 @@ export function handOver(state: SessionState, { agentId, view }: NonNullable<Eve
   state.view = view.flatMap((part) =>
     part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
   );
+  forgetReads(state, before, view);
   state.slots.clear();
   state.compactedTo = null;
 }
@@ -49,6 +52,7 @@ export function compacted(state: SessionState, event: EventOf<'compacted'>): voi
   state.view = event.view.flatMap((part) =>
     part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
   );
+  forgetReads(state, before, event.view);
   state.anchor = { count: state.view.length, tokens: event.tokensAfter };
   // It may be gone from the view: it is said again.
   state.slots.clear();

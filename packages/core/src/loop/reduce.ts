@@ -15,6 +15,7 @@ import { forked } from './reduce-fork.ts';
 import * as tasks from './reduce-tasks.ts';
 import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce-calls.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce-open.ts';
+import { noteReads } from './reduce-reads.ts';
 import { countMisfit, countRefusal, noteSlot } from './reduce-output.ts';
 import { entitle } from './reduce-title.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce-version.ts';
@@ -349,6 +350,7 @@ function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   const run = openRun(state, event);
   const turn = openTurn(state, event);
   for (const { result } of turn.calls) if (result) addToView(state, result);
+  noteReads(state.reads, turn);
   if (state.decisions.size > 0) forgetTurn(state.decisions, event.turnIndex);
   run.last = turnOutcome(turn);
   run.turn = null;

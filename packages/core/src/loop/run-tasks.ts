@@ -12,6 +12,7 @@ import type { PerformContext } from './context.ts';
 import { isConfined } from './plan-permission.ts';
 import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from './run-children.ts';
 import { interrupted, planTasks, updated } from './plan-tasks.ts';
+import { lastRead } from './reduce-reads.ts';
 import type { CallState, SessionState } from './state.ts';
 
 /** The call's result, and the task that is to be begun: in the log before anything is. */
@@ -107,6 +108,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
       idempotencyKey,
       ...(facts.confined === true && { confined: true }),
       readHistory: context.readHistory,
+      lastRead: (path) => lastRead(context.state, path),
       ...(tasks === null ? {} : { tasks: tasks.control }),
       ...(blobs ? { blobs: blobs.store } : {}),
     },

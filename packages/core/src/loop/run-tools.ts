@@ -16,6 +16,7 @@ import { CHILD_GRACE_MS, childExecution, childFacts, childOf, pausedEvent } from
 import type { Step } from './step.ts';
 import { updateHooks } from './update-hooks.ts';
 import { wantsBackground } from '../tasks/background.ts';
+import { lastRead } from './reduce-reads.ts';
 import { startPending, toBackground } from './run-tasks.ts';
 import type { CallState, SessionState } from './state.ts';
 
@@ -265,6 +266,7 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
     toolName: call.name,
     idempotencyKey: callKey(state, call),
     readHistory: context.readHistory,
+    lastRead: (path) => lastRead(state, path),
   };
   if (isConfined(state, call.callId)) facts.confined = true;
   if (tasks !== null) facts.tasks = tasks.control;
@@ -290,14 +292,14 @@ function endedEvent(
   at: number,
 ): DurableEventBody {
   const { runId, turnIndex, callId, toolName } = place;
-  const { content, isError, details, files } = output;
+  const { content, isError, details, files, reads } = output;
   const durationMs = at - startedAt;
   const type = 'tool_ended';
   const ended = { type, at, runId, turnIndex, callId, toolName, content, isError, durationMs } as const;
-  if (details === undefined && files === undefined) return ended;
   return {
     ...ended,
     ...(details === undefined ? {} : { details }),
     ...(files === undefined ? {} : { files }),
+    ...(reads === undefined ? {} : { reads }),
   };
 }

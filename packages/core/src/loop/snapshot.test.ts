@@ -136,13 +136,13 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 6,
+      version: 7,
       digests: {
-        'v1-conversation': 'xcc1de.lo26s7',
-        'v1-everything': 'u6lo85.aiiybg',
-        'v1-in-doubt': 'p8smzb.5ogp7j',
-        'v1-killed': '14e41l0.iw3lhk',
-        'v1-paused': '1pmvhff.nnw2yp',
+        'v1-conversation': '1jxxtn8.8x7o7z',
+        'v1-everything': 'k2ddpl.17fvsoa',
+        'v1-in-doubt': 'nl3ykx.1l49o15',
+        'v1-killed': '1c0cstq.1q3dkny',
+        'v1-paused': 't2ge8r.x1sr30',
       },
     });
   });

@@ -8,7 +8,7 @@ import type { SessionState } from './state.ts';
  * state, or the state has other fields: snapshots of before are passed over then, and logs folded anew. A test compares
  * the states of the corpus with those that this number was given for.
  */
-export const STATE_VERSION = 6;
+export const STATE_VERSION = 7;
 
 /** What stands before the state. A snapshot in which any of it is otherwise is none. */
 interface Head {
@@ -20,7 +20,7 @@ interface Head {
   readonly event: string;
 }
 
-const MAPS = ['ordinals', 'decisions', 'slots'] as const;
+const MAPS = ['ordinals', 'decisions', 'slots', 'reads'] as const;
 
 /** A state as text, with the checks that tell whether it may be used. `last` is the last event folded into it. */
 export function encodeState(state: SessionState, last: DurableEvent): Snapshot {
@@ -56,6 +56,7 @@ export function decodeState(sessionId: string, { seq, text }: Snapshot): Decoded
     ordinals: new Map(kept.ordinals),
     decisions: new Map(kept.decisions),
     slots: new Map(kept.slots),
+    reads: new Map(kept.reads),
     tasks: kept.tasks ? { all: new Map(kept.tasks.all), open: new Set(kept.tasks.open) } : null,
   };
   return { state, isOf: (event) => event.seq === seq && digestOfEvent(event) === head.event };

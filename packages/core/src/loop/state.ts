@@ -15,7 +15,7 @@ import type { SessionPermissions } from '../permissions/updates.ts';
 import type { Slot } from '../output/turn-context.ts';
 import type { TaskTable } from '../tasks/task.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import type { ReplayPolicy } from '../tools/tool.ts';
+import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../context/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import { hasFinalText } from '../projections/run-result.ts';
@@ -54,6 +54,8 @@ export interface CallState {
   decisionMessage: string | null;
   answer: ApprovalExtras | null;
   result: ToolResultMessage | null;
+  /** Present once it has read or written files. They count with its result, when the turn ends. */
+  reads?: readonly FileRead[];
   /** The session of its sub-agent, once it was started. */
   childSessionId: string | null;
   /** Set while its sub-agent waits for somebody. */
@@ -206,6 +208,8 @@ export interface SessionState {
   readonly decisions: Map<string, Decision>;
   /** What the view says newest of what providers say before turns. */
   readonly slots: Map<Slot, string>;
+  /** What the model knows of files, by path: as long as the result that told it is in the view. */
+  readonly reads: Map<string, KnownFile>;
   /** What hooks want the model to know and it hasn't been told, oldest first. */
   notes: { readonly id: string; readonly text: string; /** Of the decision that has it. */ readonly key: string }[];
   /** What this session has changed of the agent's permissions; null for nothing. */
@@ -223,6 +227,13 @@ export interface SessionState {
   container: { readonly provider: string; readonly id: string } | null;
   /** Present once files of the provider's are kept as blobs: these, the oldest first. */
   keptFiles?: readonly Pick<GeneratedFile, 'fileId' | 'provider' | 'name' | 'mediaType' | 'blob'>[];
+}
+
+/** The content of a file that the model knows, and the call it knows it from. */
+export interface KnownFile {
+  readonly hash: string;
+  readonly callId: string;
+  readonly written: boolean;
 }
 
 /** What a call came to that money was set aside for. */
@@ -256,6 +267,7 @@ export function initialState(sessionId: string): SessionState {
     ordinals: new Map(),
     decisions: new Map(),
     slots: new Map(),
+    reads: new Map(),
     notes: [],
     permissions: null,
     settled: null,

@@ -79,17 +79,7 @@ function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[]): T
     async execute(args, context) {
       try {
         const told = {
-          sessionId: context.sessionId,
-          runId: context.runId,
-          callId: context.callId,
-          toolName: context.toolName,
-          idempotencyKey: context.idempotencyKey,
-          get signal() {
-            return context.signal;
-          },
-          ...(context.readHistory ? { readHistory: context.readHistory } : {}),
-          ...(context.blobs ? { blobs: context.blobs } : {}),
-          ...(context.checkpoint ? { checkpoint: context.checkpoint } : {}),
+          ...context,
           update: (partial: ToolOutput) => context.update(clean(partial)),
           progress: (text: string) => context.progress(redactor.redact(text)),
         };

@@ -19,6 +19,7 @@ const context: ToolContext = {
   callId: 'c',
   toolName: 'tool',
   idempotencyKey: 'k',
+  lastRead: () => null,
   signal: new AbortController().signal,
   update: () => {},
   progress: () => {},

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../json.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
 import { errorText } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BlobKeeper } from '../blobs/keeper.ts';
 import { isPlain, keptOutput } from './keep-output.ts';
 import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
-import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext, ToolOutput, ToolStream } from './tool.ts';
+import type { ArgumentsIssue, ArgumentsOutcome, FileRead, Tool, ToolContext, ToolOutput, ToolStream } from './tool.ts';
 
 /** Milliseconds a tool has, after its signal was aborted, to clean up and say what it had done. */
 const ABORT_GRACE_MS = 100;
@@ -80,8 +80,12 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
       settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`));
     const done = (output: ToolOutput | ToolStream): void => {
       const { keeper, canRecall } = execution;
-      if (isPlain(output, keeper)) return end(normalOutput(output, maxLength));
-      keptOutput(output, { maxLength, keeper, canRecall, stopped: () => stopping !== null }).then(end, failed);
+      const reads = readsOf(output);
+      if (isPlain(output, keeper)) return end({ ...normalOutput(output, maxLength), ...reads });
+      keptOutput(output, { maxLength, keeper, canRecall, stopped: () => stopping !== null }).then(
+        (kept) => end({ ...kept, ...reads }),
+        failed,
+      );
     };
     // A tool that throws or returns at once is no different from one that promises.
     try {
@@ -91,6 +95,17 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
       failed(thrown);
     }
   });
+}
+
+/** What the output says of files. A tool is other people's code: what has another form says nothing. */
+function readsOf(output: ToolOutput | ToolStream): Pick<NormalOutput, 'reads'> {
+  if (!isJsonObject(output) || !Array.isArray(output['reads'])) return {};
+  const reads = output['reads'].flatMap((read: unknown): FileRead[] => {
+    const { path, hash, written }: Partial<Record<keyof FileRead, unknown>> = isJsonObject(read) ? read : {};
+    if (typeof path !== 'string' || typeof hash !== 'string') return [];
+    return [{ path, hash, ...(written === true ? { written } : {}) }];
+  });
+  return reads.length === 0 ? {} : { reads };
 }
 
 /** A stopped call is an error, and what it could still say is worth reading. */

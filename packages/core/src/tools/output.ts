@@ -1,6 +1,6 @@
 import type { FileBlock, TextBlock, ToolResultContent } from '../messages/content.ts';
 import { asJson, isJsonObject, type JsonValue } from '../json.ts';
-import type { ToolOutput } from './tool.ts';
+import type { FileRead, ToolOutput } from './tool.ts';
 
 /** A tool's output in one shape, safe to store and to send. */
 export interface NormalOutput {
@@ -8,6 +8,7 @@ export interface NormalOutput {
   readonly isError: boolean;
   readonly details?: JsonValue;
   readonly files?: readonly FileBlock[];
+  readonly reads?: readonly FileRead[];
 }
 
 /** Text as one error result. */

@@ -28,6 +28,18 @@ export interface ToolResult {
   readonly details?: JsonValue;
   /** Files the call produced, reported in the run's result. */
   readonly files?: readonly FileBlock[];
+  /** What the call read or wrote. See `ToolContext.lastRead`. */
+  readonly reads?: readonly FileRead[];
+}
+
+/** The content of a file that a call read or wrote. Kept in the log, so that a later call can tell whether it is still so. */
+export interface FileRead {
+  /** Names the file to the tools that share it: the built-in ones take its real path below their root, with `/`. */
+  readonly path: string;
+  /** A hash of the whole content, whatever part of it the model was shown. */
+  readonly hash: string;
+  /** True when the call wrote this content. */
+  readonly written?: true;
 }
 
 /** A change that a tool is about to make to a file. */
@@ -70,6 +82,11 @@ export interface ToolContext {
    * resolves, that is durable; when it rejects, leave the file alone. Absent where the session keeps no blobs.
    */
   readonly checkpoint?: (intent: FileIntent) => Promise<void>;
+  /**
+   * The hash of a file's content as the model last read or wrote it in this session; null when it never did, or when that
+   * result is no longer in its view. A result counts from the model's next reply on, and what a call wrote counts at once.
+   */
+  lastRead(path: string): string | null;
   /** Streams a partial result. The final result replaces it; a model never sees it. */
   update(partial: ToolOutput): void;
   /** Says in words what is going on, for a person. */

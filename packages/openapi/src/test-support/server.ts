@@ -74,6 +74,7 @@ export async function callTool(tool: Tool | undefined, args: JsonObject): Promis
     callId: 'c',
     toolName: tool.name,
     idempotencyKey: 'key-1',
+    lastRead: () => null,
     signal: new AbortController().signal,
     update: () => {},
     progress: () => {},

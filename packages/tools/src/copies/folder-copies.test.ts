@@ -26,7 +26,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { writeFileTool } from '../file-tools.ts';
+import { readFileTool, writeFileTool } from '../file-tools.ts';
 import { folderCopies } from './folder-copies.ts';
 
 let base: string;
@@ -113,11 +113,16 @@ describe('branches that write files', () => {
       defineAgent({
         configId: `w${place}`,
         model: scriptedModel([
-          { toolCalls: [{ name: 'write_file', arguments: { path: `out-${place}.txt`, content: `by ${place}` } }] },
+          {
+            toolCalls: [
+              { name: 'write_file', arguments: { path: `out-${place}.txt`, content: `by ${place}` } },
+              { name: 'read_file', arguments: { path: 'a.txt' } },
+            ],
+          },
           { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: `changed by ${place}` } }] },
           `I am ${place}.`,
         ]),
-        tools: folder === null ? [] : [writeFileTool({ root: folder })],
+        tools: folder === null ? [] : [readFileTool({ root: folder }), writeFileTool({ root: folder })],
         permissions: { mode: 'acceptEdits' },
       }),
   });

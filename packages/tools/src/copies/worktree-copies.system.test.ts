@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { writeFileTool } from '../file-tools.ts';
+import { readFileTool, writeFileTool } from '../file-tools.ts';
 import { worktreeCopies } from './worktree-copies.ts';
 
 const WHO = ['-c', 'user.name=Somebody', '-c', 'user.email=somebody@example.com'];
@@ -163,11 +163,16 @@ describe('branches in worktrees', () => {
       defineAgent({
         configId: `w${place}`,
         model: scriptedModel([
-          { toolCalls: [{ name: 'write_file', arguments: { path: `out-${place}.txt`, content: `by ${place}` } }] },
+          {
+            toolCalls: [
+              { name: 'write_file', arguments: { path: `out-${place}.txt`, content: `by ${place}` } },
+              { name: 'read_file', arguments: { path: 'a.txt' } },
+            ],
+          },
           { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: `changed by ${place}` } }] },
           `I am ${place}.`,
         ]),
-        tools: folder === null ? [] : [writeFileTool({ root: folder })],
+        tools: folder === null ? [] : [readFileTool({ root: folder }), writeFileTool({ root: folder })],
         permissions: { mode: 'acceptEdits' },
       }),
   });

@@ -34,12 +34,22 @@ export async function* contentOf({ handle }: OpenedFile): AsyncGenerator<Uint8Ar
   }
 }
 
+/** The id that a content would have as a blob, which comes in pieces. */
+export function contentHash(): { update(piece: Uint8Array): void; id(): string } {
+  const hash = createHash('sha256');
+  return { update: (piece) => void hash.update(piece), id: () => blobIdOf(hash.digest('hex')) };
+}
+
 /** The id that bytes would have as a blob. */
-export const idOfBytes = (bytes: Uint8Array): string => blobIdOf(createHash('sha256').update(bytes).digest('hex'));
+export function idOfBytes(bytes: Uint8Array): string {
+  const hash = contentHash();
+  hash.update(bytes);
+  return hash.id();
+}
 
 /** The id that a file's bytes would have as a blob. */
 export async function idOfFile(file: OpenedFile): Promise<string> {
-  const hash = createHash('sha256');
+  const hash = contentHash();
   for await (const piece of contentOf(file)) hash.update(piece);
-  return blobIdOf(hash.digest('hex'));
+  return hash.id();
 }

@@ -13,7 +13,8 @@ async function edit(
   newText: string,
 ): Promise<Answer & { readonly after: Buffer }> {
   const { root } = await workspace({ 'file.txt': content });
-  const answer = await call(editFileTool({ root }), { path: 'file.txt', old_text: oldText, new_text: newText });
+  const args = { path: 'file.txt', old_text: oldText, new_text: newText };
+  const answer = await call(editFileTool({ root }), args, { knows: root });
   return { ...answer, after: await readFile(join(root, 'file.txt')) };
 }
 
@@ -61,7 +62,7 @@ describe('a unique match', () => {
   test('T22: keeps the mode', async () => {
     const { root, put } = await workspace();
     await put('root/run.sh', 'echo a\n', 0o754);
-    await call(editFileTool({ root }), { path: 'run.sh', old_text: 'a', new_text: 'b' });
+    await call(editFileTool({ root }), { path: 'run.sh', old_text: 'a', new_text: 'b' }, { knows: root });
     expect((await stat(join(root, 'run.sh'))).mode & 0o7777).toBe(0o754);
     expect(await readdir(root)).toEqual(['run.sh']);
   });
@@ -71,7 +72,7 @@ describe('a unique match', () => {
     const tool = editFileTool({ root });
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        call(tool, { path: 'a', old_text: `<${index}>`, new_text: `done ${index}` }),
+        call(tool, { path: 'a', old_text: `<${index}>`, new_text: `done ${index}` }, { knows: root }),
       ),
     );
     expect(await readFile(join(root, 'a'), 'utf8')).toBe(
@@ -172,7 +173,8 @@ describe('refusals', () => {
 
   test('a file over the limit is refused', async () => {
     const { root } = await workspace({ a: 'x'.repeat(101) });
-    const answer = await call(editFileTool({ root, maxBytes: 100 }), { path: 'a', old_text: 'x', new_text: 'y' });
+    const args = { path: 'a', old_text: 'x', new_text: 'y' };
+    const answer = await call(editFileTool({ root, maxBytes: 100 }), args, { knows: root });
     expect(answer.details['problem']).toBe('too_large');
   });
 });

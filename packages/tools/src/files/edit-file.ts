@@ -5,6 +5,7 @@ import { FileProblem } from '../root/problem.ts';
 import type { Root } from '../root/root.ts';
 import { isUtf8, sniff } from '../text/decode.ts';
 import { describeChange } from '../text/diff.ts';
+import { knownContent, readOfUpdate } from './known-content.ts';
 import { unifyLineEnds } from './line-ends.ts';
 import { nearMatchHint } from './near-match.ts';
 import { withNearNames } from './near-names.ts';
@@ -39,12 +40,14 @@ export function editFile(
       after = replaced(path, before, args);
       return Buffer.from(after, 'utf8');
     };
-    const update = { create: false, onlyIfUnchanged: true, signal, ...checkpointing(root, context) };
-    await withNearNames(root, args.path, () => root.update(args.path, change, update));
+    const check = knownContent(path, context);
+    const update = { create: false, signal, check, ...checkpointing(root, context) };
+    const updated = await withNearNames(root, args.path, () => root.update(args.path, change, update));
     const { diff, ...lines } = describeChange(path, before, after);
     return {
       content: `Edited ${path} at line ${lines.firstChangedLine}.\n${diff === '' ? 'Only the final newline changed.' : diff}`,
-      details: { path, bytes: Buffer.byteLength(after, 'utf8'), ...lines, diff },
+      details: { path, bytes: updated.content.length, ...lines, diff },
+      reads: readOfUpdate(updated),
     };
   });
 }

@@ -4,6 +4,7 @@ import type { OpenedFile } from '../root/open.ts';
 import type { Root } from '../root/root.ts';
 import { decoderFor, sniff } from '../text/decode.ts';
 import type { Encoding } from '../text/decode.ts';
+import { contentHash, idOfBytes } from './checkpoint.ts';
 import { imageType } from './image.ts';
 import { lineWindow } from './line-window.ts';
 import type { LineWindow } from './line-window.ts';
@@ -27,8 +28,8 @@ export interface ReadLimits {
 
 const sniffedBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
-/** Counting a file's lines stops so many bytes after the last line shown. */
-const countedBytes = 1024 ** 3;
+/** A file is read so many bytes beyond the last line shown: for the number of its lines, and the hash of its content. */
+export const readBytesLimit = 1024 ** 3;
 
 export function readFile(
   root: Root,
@@ -46,8 +47,10 @@ export function readFile(
   });
 }
 
+type FileToRead = OpenedFile & { readonly real: string };
+
 async function readOpened(
-  file: OpenedFile,
+  file: FileToRead,
   args: ReadFileArguments,
   signal: AbortSignal,
   limits: ReadLimits,
@@ -59,7 +62,8 @@ async function readOpened(
   if (sniffed.kind === 'binary') {
     throw new FileProblem(
       'binary',
-      `${file.path} is a binary file (${counted(file.stats.size, 'byte')}), not text or an image.`,
+      `${file.path} is a binary file (${counted(file.stats.size, 'byte')}), not text or an image. ` +
+        'To write another file in its place, remove it first.',
     );
   }
   const window = lineWindow({
@@ -68,13 +72,23 @@ async function readOpened(
     maxCharacters: limits.maxCharacters,
     maxLineCharacters: limits.maxLineCharacters,
   });
-  const ended = await pour(file, sniffed.encoding, window, signal);
-  return present(file, args, window, sniffed.encoding, ended);
+  const hash = await pour(file, sniffed.encoding, window, signal);
+  const result = present(file, args, window, sniffed.encoding, hash !== null);
+  return hash === null ? result : { ...result, reads: [{ path: file.real, hash }] };
 }
 
-/** Reads the file through the window, chunk by chunk. False when it stopped before the file's end. */
-async function pour(file: OpenedFile, encoding: Encoding, window: LineWindow, signal: AbortSignal): Promise<boolean> {
+/**
+ * Reads the file through the window, chunk by chunk. Returns the hash of all it holds; null when it stopped before the
+ * file's end.
+ */
+async function pour(
+  file: OpenedFile,
+  encoding: Encoding,
+  window: LineWindow,
+  signal: AbortSignal,
+): Promise<string | null> {
   const decoder = decoderFor(encoding);
+  const hash = contentHash();
   const buffer = Buffer.allocUnsafe(chunkBytes);
   let position = 0;
   let afterWindow = 0;
@@ -83,13 +97,15 @@ async function pour(file: OpenedFile, encoding: Encoding, window: LineWindow, si
     const { bytesRead } = await file.handle.read(buffer, 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
-    window.push(decoder.decode(buffer.subarray(0, bytesRead), { stream: true }));
+    const chunk = buffer.subarray(0, bytesRead);
+    hash.update(chunk);
+    window.push(decoder.decode(chunk, { stream: true }));
     if (window.done) afterWindow += bytesRead;
-    if (afterWindow > countedBytes) return false;
+    if (afterWindow > readBytesLimit) return null;
   }
   window.push(decoder.decode());
   window.end();
-  return true;
+  return hash.id();
 }
 
 function present(
@@ -137,7 +153,7 @@ function encodingNote(encoding: Encoding): string {
 }
 
 async function readImage(
-  file: OpenedFile,
+  file: FileToRead,
   mediaType: string,
   signal: AbortSignal,
   maxBytes: number,
@@ -154,6 +170,7 @@ async function readImage(
       { type: 'image', mediaType, data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') },
     ],
     details: { path, bytes: bytes.length, mediaType, totalLines: 0, firstLine: 0, lastLine: 0, truncated: false },
+    reads: [{ path: file.real, hash: idOfBytes(bytes) }],
   };
 }
 

@@ -17,7 +17,7 @@ describe('write_file', () => {
   test('replaces a file, keeps its mode and leaves nothing beside it', async () => {
     const { root, put } = await workspace();
     await put('root/run.sh', 'old', 0o751);
-    const answer = await call(writeFileTool({ root }), { path: 'run.sh', content: 'new' });
+    const answer = await call(writeFileTool({ root }), { path: 'run.sh', content: 'new' }, { knows: root });
     expect(answer.details).toEqual({ path: 'run.sh', bytes: 3, created: false });
     expect((await stat(join(root, 'run.sh'))).mode & 0o7777).toBe(0o751);
     expect(await readdir(root)).toEqual(['run.sh']);
@@ -56,7 +56,7 @@ describe('write_file', () => {
     const { root, put } = await workspace();
     await put('root/a', 'old', 0o444);
     const mayWrite = process.getuid?.() === 0;
-    const answer = await call(writeFileTool({ root }), { path: 'a', content: 'new' });
+    const answer = await call(writeFileTool({ root }), { path: 'a', content: 'new' }, { knows: root });
     expect(answer.isError).toBe(!mayWrite);
     expect(await readFile(join(root, 'a'), 'utf8')).toBe(mayWrite ? 'new' : 'old');
     expect((await stat(join(root, 'a'))).mode & 0o777).toBe(0o444);
@@ -66,7 +66,7 @@ describe('write_file', () => {
     const { root } = await workspace();
     const tool = writeFileTool({ root });
     const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
-    await Promise.all(contents.map((content) => call(tool, { path: 'a', content })));
+    await Promise.all(contents.map((content) => call(tool, { path: 'a', content }, { knows: root })));
     expect(contents).toContain(await readFile(join(root, 'a'), 'utf8'));
     expect(await readdir(root)).toEqual(['a']);
   });
@@ -77,11 +77,15 @@ describe('write_file', () => {
     async () => {
       const { root } = await workspace({ a: 'old'.repeat(300_000) });
       const script = `
-      import { writeFileTool } from ${JSON.stringify(new URL('../file-tools.ts', import.meta.url).href)};
-      const tool = writeFileTool({ root: ${JSON.stringify(root)} });
-      const context = { signal: new AbortController().signal };
+      import { readFileTool, writeFileTool } from ${JSON.stringify(new URL('../file-tools.ts', import.meta.url).href)};
+      const options = { root: ${JSON.stringify(root)} };
+      const tool = writeFileTool(options);
+      let known = null;
+      const context = { signal: new AbortController().signal, lastRead: () => known };
+      const note = ({ reads: [{ hash }] }) => { known = hash; };
+      note(await readFileTool(options).execute({ path: 'a' }, context));
       for (let round = 0; ; round += 1) {
-        await tool.execute({ path: 'a', content: (round % 2 === 0 ? 'new' : 'old').repeat(300_000) }, context);
+        note(await tool.execute({ path: 'a', content: (round % 2 === 0 ? 'new' : 'old').repeat(300_000) }, context));
         if (round === 2) process.send('writing');
       }`;
       const whole = ['old'.repeat(300_000), 'new'.repeat(300_000)];

@@ -1,6 +1,7 @@
 import type { ToolContext, ToolResult } from '@treadle/core';
 import type { Root } from '../root/root.ts';
 import { checkpointing } from './checkpoint.ts';
+import { knownContent, readOfUpdate } from './known-content.ts';
 import { counted, stopIfAborted, withProblems } from './outcome.ts';
 
 export interface WriteFileArguments {
@@ -14,11 +15,14 @@ export function writeFile(root: Root, args: WriteFileArguments, context: ToolCon
     stopIfAborted(signal, `Writing ${root.relative(args.path)}`);
     // Encoding replaces lone surrogates by U+FFFD, so what is written is always UTF-8.
     const bytes = Buffer.from(args.content, 'utf8');
-    const update = { create: true, onlyIfUnchanged: false, signal, ...checkpointing(root, context) };
-    const { path, created } = await root.update(args.path, () => bytes, update);
+    const check = knownContent(root.relative(args.path), context);
+    const update = { create: true, signal, check, ...checkpointing(root, context) };
+    const updated = await root.update(args.path, () => bytes, update);
+    const { path, created } = updated;
     return {
       content: `${created ? 'Created' : 'Overwrote'} ${path}: ${counted(bytes.length, 'byte')}.`,
       details: { path, bytes: bytes.length, created },
+      reads: readOfUpdate(updated),
     };
   });
 }

@@ -13,7 +13,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { editFileTool, rewindSession, writeFileTool } from '../index.ts';
+import { editFileTool, readFileTool, rewindSession, writeFileTool } from '../index.ts';
 import type { RewindNews, RewindTask } from '../test-support/rewind-process.ts';
 import { workspace } from '../test-support/workspace.ts';
 
@@ -38,14 +38,15 @@ async function changedFiles() {
   const { root } = await workspace(Object.fromEntries(existing) as Record<string, string>);
   const journal = memoryJournal();
   const blobs = memoryBlobs();
+  const reads = existing.map(([path = '']) => ({ name: 'read_file', arguments: { path } }));
   const toolCalls = paths.map((path) =>
     path === 'a.txt'
       ? { name: 'edit_file', arguments: { path, old_text: 'old', new_text: 'new' } }
       : { name: 'write_file', arguments: { path, content: NEW[path] ?? '' } },
   );
   const agent = defineAgent({
-    model: scriptedModel([{ toolCalls }, 'Done.']),
-    tools: [writeFileTool({ root }), editFileTool({ root })],
+    model: scriptedModel([{ toolCalls: reads }, { toolCalls }, 'Done.']),
+    tools: [readFileTool, writeFileTool, editFileTool].map((tool) => tool({ root })),
     permissions: { mode: 'bypass', allowBypass: true },
   });
   const session = await createSession(agent, { id: 's', journal, blobs });

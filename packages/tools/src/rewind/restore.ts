@@ -115,8 +115,7 @@ export async function restore({ root, path, wanted, now }: Restoration, blobs: B
   if (idOfBytes(content) !== wanted.id) throw new FileProblem('io', `What ${path} held is damaged.`);
   await root.update(path, () => content, {
     create: true,
-    onlyIfUnchanged: true,
     signal: new AbortController().signal,
-    beforeReplace: ({ real, current }) => same(current, real),
+    check: same,
   });
 }

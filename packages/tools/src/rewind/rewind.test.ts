@@ -1,10 +1,11 @@
 import type { Blobs, Journal } from '@treadle/core';
 import { createSession, defineAgent, memoryBlobs, memoryJournal, openSession, readBlob } from '@treadle/core';
 import { logOf, scriptedModel } from '@treadle/testing';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { editFileTool, rewindSession, writeFileTool, type RewindOptions } from '../index.ts';
+import { editFileTool, readFileTool, rewindSession, writeFileTool, type RewindOptions } from '../index.ts';
 import { workspace, type Workspace } from '../test-support/workspace.ts';
 
 type Args = Readonly<Record<string, string>>;
@@ -17,7 +18,7 @@ const edit = (path: string, old: string, text: string) => ({
 interface World extends Workspace {
   readonly journal: Journal;
   readonly blobs: Blobs;
-  /** One prompt, whose reply calls these tools one after the other. */
+  /** One prompt: the model reads what is there of the files, then calls these tools one after the other. */
   say(text: string, ...calls: readonly { readonly name: string; readonly arguments: Args }[]): Promise<void>;
   rewind(options?: Partial<RewindOptions>): ReturnType<typeof rewindSession>;
   has(path: string): Promise<string | null>;
@@ -26,7 +27,7 @@ interface World extends Workspace {
 async function world(files: Readonly<Record<string, string>> = {}, blobs: Blobs = memoryBlobs()): Promise<World> {
   const place = await workspace(files);
   const journal = memoryJournal();
-  const tools = [writeFileTool({ root: place.root }), editFileTool({ root: place.root })];
+  const tools = [readFileTool, writeFileTool, editFileTool].map((tool) => tool({ root: place.root }));
   const permissions = { mode: 'bypass', allowBypass: true } as const;
   await createSession(defineAgent({ model: scriptedModel([]), tools }), { id: 's', journal });
   return {
@@ -34,7 +35,12 @@ async function world(files: Readonly<Record<string, string>> = {}, blobs: Blobs 
     journal,
     blobs,
     async say(text, ...calls) {
-      const model = scriptedModel([...calls.map((call) => ({ toolCalls: [call] })), 'Done.']);
+      const known = calls
+        .map((call) => call.arguments['path'] ?? '')
+        .filter((path) => existsSync(join(place.root, path)));
+      const reads = { toolCalls: known.map((path) => ({ name: 'read_file', arguments: { path } })) };
+      const turns = [...(known.length === 0 ? [] : [reads]), ...calls.map((call) => ({ toolCalls: [call] })), 'Done.'];
+      const model = scriptedModel(turns);
       const session = await openSession(defineAgent({ model, tools, permissions }), 's', { journal, blobs });
       expect((await session.prompt(text).result).end).toBe('completed');
     },
@@ -51,7 +57,11 @@ describe('before a file tool changes a file', () => {
     const { say, journal, blobs } = await world({ 'a.txt': 'one\n' });
     await say('Go.', edit('a.txt', 'one', 'two'), edit('a.txt', 'two', 'three'), write('b/new.txt', 'new'));
     await say('Again.', edit('a.txt', 'three', 'four'));
-    const events = (await logOf(journal, 's')).filter(({ type }) => /^(tool_started|file_ch|tool_ended)/.test(type));
+    const events = (await logOf(journal, 's')).filter(
+      (event) =>
+        /^(tool_started|file_ch|tool_ended)/.test(event.type) &&
+        !('toolName' in event && event.toolName === 'read_file'),
+    );
     expect(events.map(({ type }) => type)).toEqual(
       Array.from({ length: 4 }, () => ['tool_started', 'file_checkpointed', 'tool_ended']).flat(),
     );

@@ -17,8 +17,8 @@ async function everyTool(place: Workspace, path: string, holding: Holding): Prom
   const noRipgrep = { root, findRipgrep: () => Promise.resolve(undefined) };
   return {
     read: await call(readFileTool({ root }), { path }),
-    write: await call(writeFileTool({ root }), { path, content: 'written by a tool' }),
-    edit: await call(editFileTool({ root }), { path, old_text: 'SECRET', new_text: 'CHANGED' }),
+    write: await call(writeFileTool({ root }), { path, content: 'written by a tool' }, { knows: place.root }),
+    edit: await call(editFileTool({ root }), { path, old_text: 'SECRET', new_text: 'CHANGED' }, { knows: place.root }),
     list: await call(listFilesTool({ root }), { path }),
     search: await call(searchTool(noRipgrep), { pattern: 'SECRET', path }),
   };
@@ -162,7 +162,7 @@ describe.each(holdings)('T20: links, holding directories by %s', (holding) => {
       expect((await call(readFileTool({ root }), { path })).text).toContain('   1\tinside');
     }
     expect((await call(listFilesTool({ root }), { path: 'short' })).text).toContain('7  short/file.txt');
-    await call(writeFileTool({ root }), { path: 'short/file.txt', content: 'written\n' });
+    await call(writeFileTool({ root }), { path: 'short/file.txt', content: 'written\n' }, { knows: place.root });
     expect(await readFile(join(place.root, 'a/b/file.txt'), 'utf8')).toBe('written\n');
   });
 
@@ -267,11 +267,12 @@ describe.runIf(process.platform === 'linux')('T20: a link swapped in between che
       const edit = editFileTool({ root });
       const list = listFilesTool({ root });
       const search = searchTool({ root, findRipgrep: () => Promise.resolve(undefined) });
+      const knowing = { knows: place.root };
       const outcomes = { done: 0, refused: 0 };
       for (let round = 0; round < 1_000 || outcomes.done <= 100 || outcomes.refused <= 10; round += 1) {
         const answers = [
-          await call(write, { path: 'folder/secret.txt', content: `inside ${round}\n` }),
-          await call(edit, { path: 'folder/secret.txt', old_text: 'inside', new_text: 'still inside' }),
+          await call(write, { path: 'folder/secret.txt', content: `inside ${round}\n` }, knowing),
+          await call(edit, { path: 'folder/secret.txt', old_text: 'inside', new_text: 'still inside' }, knowing),
           await call(list, { path: 'folder' }),
           await call(search, { path: 'folder', pattern: 'SECRET' }),
         ];

@@ -8,6 +8,7 @@ export type FileProblemCode =
   | 'not_regular'
   | 'hard_link'
   | 'changed'
+  | 'not_read'
   | 'too_large'
   | 'binary'
   | 'encoding'

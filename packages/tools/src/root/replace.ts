@@ -16,8 +16,8 @@ export interface Replacement {
   readonly content: Uint8Array;
   /** The file that is replaced; undefined when there is none. Its mode and owner are kept. */
   readonly existing: Stats | undefined;
-  /** Refuse when the file is no longer `existing`, as its reader saw it. */
-  readonly onlyIfUnchanged: boolean;
+  /** Called when all is ready, right before the file is replaced. Rejects to leave it alone. */
+  readonly check?: (() => Promise<void>) | undefined;
   readonly signal: AbortSignal;
   readonly policy: OpenPolicy;
 }
@@ -28,7 +28,8 @@ const temporaryFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
 
 /**
  * Puts `content` in the file's place: a temporary file beside it, synced, then renamed over it. A crash at any moment
- * leaves the old content or the new, never a mixture; a reader sees one or the other.
+ * leaves the old content or the new, never a mixture; a reader sees one or the other. A file that somebody else has changed
+ * or made meanwhile is left alone.
  */
 export async function replaceFile(replacement: Replacement): Promise<void> {
   const { directory, name, existing } = replacement;
@@ -43,7 +44,8 @@ export async function replaceFile(replacement: Replacement): Promise<void> {
       await handle.close();
     }
     if (replacement.signal.aborted) throw new FileProblem('aborted', `${replacement.path} was not written: aborted.`);
-    if (replacement.onlyIfUnchanged) await requireUnchanged(replacement);
+    await replacement.check?.();
+    await requireUnchanged(replacement);
     await rename(directory.at(temporary), directory.at(name));
   } catch (error) {
     await unlink(directory.at(temporary)).catch(ignoreMissing);

@@ -27,14 +27,30 @@ export interface RootOptions {
 /** A change to a file: given what is there now (or nothing), its new bytes. */
 export type FileChange = (current: OpenedFile | undefined) => Promise<Uint8Array> | Uint8Array;
 
+/** Rejects when a file is not to be replaced. `real` is its real path, relative to the root, with `/`. */
+export type FileCheck = (current: OpenedFile | undefined, real: string) => Promise<void>;
+
 export interface UpdateOptions {
   /** Make the file, and the folders above it, when missing. */
   readonly create: boolean;
-  /** Refuse when the file changed between being read and being replaced. */
-  readonly onlyIfUnchanged: boolean;
   readonly signal: AbortSignal;
-  /** Called with what is there now, and with what is to be, right before the file is replaced. Rejects to leave it alone. */
+  /**
+   * Called with what is there now: before the change is made, and again, with the same open file, when the new content is
+   * on the disk and only has to take its place.
+   */
+  readonly check?: FileCheck;
+  /** Called with what is there now, and with what is to be, before anything is written. Rejects to leave the file alone. */
   readonly beforeReplace?: (replacing: Replacing) => Promise<void>;
+}
+
+/** A file that was updated. */
+export interface UpdatedFile {
+  readonly path: string;
+  /** The file's real path, relative to the root, with `/`. */
+  readonly real: string;
+  readonly created: boolean;
+  /** What it holds now. */
+  readonly content: Uint8Array;
 }
 
 export interface Replacing {
@@ -53,10 +69,13 @@ export interface Root {
   relative(input: string): string;
   /** Walks to `input` without leaving the root. Close the location. */
   locate(input: string, options?: { readonly createParents?: boolean }): Promise<Location>;
-  /** Opens a regular file for reading. Close its handle. */
-  open(input: string): Promise<OpenedFile>;
-  /** Replaces a file atomically by what `change` makes of it, one update of a file at a time. True when created. */
-  update(input: string, change: FileChange, options: UpdateOptions): Promise<{ path: string; created: boolean }>;
+  /** Opens a regular file for reading. Close its handle. `real` is its real path, relative to the root, with `/`. */
+  open(input: string): Promise<OpenedFile & { readonly real: string }>;
+  /**
+   * Replaces a file atomically by what `change` makes of it, one update of a file at a time. Refuses when somebody else
+   * changes the file meanwhile.
+   */
+  update(input: string, change: FileChange, options: UpdateOptions): Promise<UpdatedFile>;
   /** Deletes a regular file, if `check` doesn't reject when it sees it. */
   remove(input: string, check: (current: OpenedFile, real: string) => Promise<void>): Promise<void>;
 }
@@ -94,7 +113,8 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
       const location = await walk(input, false);
       try {
         const { directory, name, stats } = existing(location, relative(input));
-        return await openRegular(directory, name, relative(input), stats, policy);
+        const file = await openRegular(directory, name, relative(input), stats, policy);
+        return { ...file, real: location.real };
       } finally {
         await location.close();
       }
@@ -160,21 +180,21 @@ async function updateAt(
   change: FileChange,
   options: UpdateOptions,
   policy: OpenPolicy,
-): Promise<{ path: string; created: boolean }> {
-  const { directory, name } = location;
+): Promise<UpdatedFile> {
+  const { directory, name, real } = location;
   if (name === undefined) throw new FileProblem('is_directory', `${shown} is a directory, not a file.`);
   // Located before its turn came: what is there now may be what an earlier update left.
   const current = await openIfThere(location, name, shown, policy);
   if (current === undefined && !options.create) throw new FileProblem('not_found', `${shown} does not exist.`);
   try {
+    const { check, signal, beforeReplace } = options;
+    await check?.(current, real);
     const content = await change(current);
-    const replaced = current?.stats;
-    const { signal, beforeReplace } = options;
-    await beforeReplace?.({ real: location.real, current, content });
-    // What was looked at is what is replaced.
-    const onlyIfUnchanged = options.onlyIfUnchanged || beforeReplace !== undefined;
-    await replaceFile({ directory, name, path: shown, content, existing: replaced, onlyIfUnchanged, signal, policy });
-    return { path: shown, created: current === undefined };
+    await beforeReplace?.({ real, current, content });
+    const existing = current?.stats;
+    const again = check && (() => check(current, real));
+    await replaceFile({ directory, name, path: shown, content, existing, check: again, signal, policy });
+    return { path: shown, real, created: current === undefined, content };
   } finally {
     await current?.handle.close();
   }

@@ -1,8 +1,10 @@
 import type { JsonObject, Tool, ToolOutput, ToolResult } from '@treadle/core';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { idOfBytes } from '../files/checkpoint.ts';
 
 /** A fresh folder with a root folder `root` and, beside it, a folder `outside`. Removed when the test ends. */
 export interface Workspace {
@@ -40,6 +42,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly confined?: boolean;
   readonly onUpdate?: (partial: ToolOutput) => void;
+  /** The model knows every file below this folder as it is when it makes the call. Default: it knows none. */
+  readonly knows?: string;
 }
 
 /** Checks the arguments as the loop does, then calls the tool. */
@@ -47,6 +51,7 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
   const checked = await tool.check(args);
   if (!checked.ok) throw new Error(`arguments refused: ${JSON.stringify(checked.issues)}`);
   if (tool.execute === undefined) throw new Error('not a server tool');
+  const { knows } = options;
   const output = await tool.execute(checked.value, {
     sessionId: 'session',
     runId: 'run',
@@ -54,6 +59,7 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
     toolName: tool.name,
     idempotencyKey: 'key',
     ...(options.confined === true && { confined: true }),
+    lastRead: (path) => (knows === undefined ? null : hashOf(join(knows, path))),
     signal: options.signal ?? new AbortController().signal,
     update: (partial) => options.onUpdate?.(partial),
     progress: () => {},
@@ -69,6 +75,15 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
   // The next request must be valid JSON, whatever the tool met.
   JSON.parse(JSON.stringify(output));
   return { text, isError, details, content };
+}
+
+function hashOf(path: string): string | null {
+  try {
+    return idOfBytes(readFileSync(path));
+  } catch {
+    // Swapped away by the test.
+    return null;
+  }
 }
 
 function isObject(value: object): value is JsonObject {

@@ -8,13 +8,14 @@ import { describe, expect, it } from 'vitest';
 
 import { runCli, temporaryFolder } from '../test-support/harness.ts';
 
-/** Writes a file that says how many branches have asked before, then says so. */
+/** Reads a file and replaces it by one that says how many branches have asked before, then says so. */
 function writer() {
   let branches = 0;
   return scriptedModel(({ messages, tools }) => {
     if (tools.length === 0) return 'The second is the best.\nBEST: 2';
-    const written = messages.find((message) => message.role === 'tool');
-    if (written) return `Written: ${JSON.stringify(messages).match(/by \d/)?.[0]}.`;
+    const made = messages.filter((message) => message.role === 'tool').length;
+    if (made === 0) return { toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] };
+    if (made === 2) return `Written: ${JSON.stringify(messages).match(/by \d/)?.[0]}.`;
     branches += 1;
     return { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: `by ${branches}` } }] };
   });
@@ -29,7 +30,7 @@ describe('treadle run --branches', () => {
     const model = writer();
     const { code, stdout, stderr } = await runCli([...ARGV, '--branches', '3'], { cwd: folder.path, model });
     expect({ code, stderr }).toMatchObject({ code: 0 });
-    for (const branch of ['1', '2', '3']) expect(stderr).toContain(`Branch ${branch}: completed · 2 turns`);
+    for (const branch of ['1', '2', '3']) expect(stderr).toContain(`Branch ${branch}: completed · 3 turns`);
     const said = /Written: (by \d)/.exec(stdout)?.[1];
     expect(await readFile(join(folder.path, 'a.txt'), 'utf8')).toBe(said);
     expect(await readdir(folder.path)).toEqual(['a.txt']);
@@ -43,7 +44,7 @@ describe('treadle run --branches', () => {
       model: writer(),
     });
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ end: 'completed', usage: { input: 40, output: 20 } });
+    expect(JSON.parse(stdout)).toMatchObject({ end: 'completed', usage: { input: 60, output: 30 } });
     expect(existsSync(join(folder.path, 'a.txt'))).toBe(true);
   });
 

@@ -135,3 +135,13 @@ describe('the offline model, with the real tools', () => {
     await expect(readFile(join(root.path, 'notes/new.md'))).rejects.toThrow('ENOENT');
   });
 });
+
+it('replaces a file that is there, and reads it first', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'note.md'), 'Old.\n');
+  const prompt = 'Create note.md with the text "New"';
+  const { code, stdout } = await runCli([prompt, '--cwd', folder.path, '--model', 'offline'], { cwd: folder.path });
+  expect(code).toBe(0);
+  expect(stdout).toContain('Overwrote note.md');
+  expect(await readFile(join(folder.path, 'note.md'), 'utf8')).toBe('New');
+});

@@ -8,7 +8,11 @@ import { expect, it } from 'vitest';
 import { runCli, temporaryFolder } from '../test-support/harness.ts';
 
 const writing = (content: string) =>
-  scriptedModel([{ toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content } }] }, 'Done.']);
+  scriptedModel([
+    { toolCalls: [{ name: 'read_file', arguments: { path: 'a.txt' } }] },
+    { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content } }] },
+    'Done.',
+  ]);
 
 async function world() {
   const home = await temporaryFolder();

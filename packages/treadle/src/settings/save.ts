@@ -56,7 +56,6 @@ async function saveInFolder(folder: string, record: TrustRecord | null, update: 
   // By the root: a link in the folder must not lead the write elsewhere.
   await openRoot(folder).update(name, () => Buffer.from(text), {
     create: true,
-    onlyIfUnchanged: false,
     signal: new AbortController().signal,
   });
   const digest = createHash('sha256').update(text).digest('hex');

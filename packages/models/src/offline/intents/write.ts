@@ -1,7 +1,17 @@
 import type { CreateJob } from '../jobs.ts';
 import { counted } from '../language/words.ts';
 import { readWhole } from '../reading/file.ts';
-import { callTool, JobStopped, type Finding, type Item, type Room, type Row, type Script } from '../script.ts';
+import {
+  callTool,
+  failureText,
+  JobStopped,
+  tryTool,
+  type Finding,
+  type Item,
+  type Room,
+  type Row,
+  type Script,
+} from '../script.ts';
 import { dataScript } from './data.ts';
 
 /** Gathers the content, writes the file, and reads it back. */
@@ -11,7 +21,7 @@ export function* createScript(job: CreateJob, room: Room): Script<Finding> {
   if (content.from === 'job') found = yield* dataScript(content.job, room);
   else if (content.from === 'earlier') found = latest(room);
   const text = content.from === 'text' ? literal(job, content.text) : rendered(job, found);
-  const said = yield* callTool(room, `Writing ${path}.`, 'write_file', { path, content: text });
+  const said = yield* writeFile(room, path, text);
   room.read.delete(path);
   const check = yield* verify(room, path, text);
   const facts = found === undefined || found.items.length === 0 ? '' : `\n${preview(found.items)}`;
@@ -22,6 +32,18 @@ export function* createScript(job: CreateJob, room: Room): Script<Finding> {
     body: text,
   };
 }
+
+/** Writes the file; one that is there already is read first, where the tool wants that. */
+function* writeFile(room: Room, path: string, content: string): Script<string> {
+  const call = { path, content };
+  const first = yield* tryTool(room, `Writing ${path}.`, 'write_file', call);
+  if (!first.isError) return first.text;
+  if (!WANTS_READING.test(first.text)) throw new JobStopped(failureText(first));
+  yield* callTool(room, `${path} exists: reading it first.`, 'read_file', { path });
+  return yield* callTool(room, `Writing ${path} now.`, 'write_file', call);
+}
+
+const WANTS_READING = /\bRead it (?:first|again) with read_file\b/;
 
 function latest(room: Room): Finding {
   const found = room.findings.at(-1);
