@@ -262,7 +262,8 @@ it('V10: lets a page send nothing away by a refresh, a form, a link, a picture o
   expect(page.url()).toBe(`${app.url}/`);
 }, 60_000);
 
-it('V14: keeps the last good frame while the next loads, at every beginning of a page', async () => {
+/** The preview as the page frames it, and how to send it messages. */
+async function framedPreview() {
   const app = await startApp();
   const page = await browser.newPage();
   onTestFinished(async () => {
@@ -272,10 +273,6 @@ it('V14: keeps the last good frame while the next loads, at every beginning of a
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   await page.goto(app.url);
-  const text =
-    '<!doctype html><html><head><style>h1{color:red}</style></head><body><h1>Tea</h1>' +
-    '<script>document.body.dataset.ran = "yes";</script></body></html>';
-  // The preview as the page frames it, told each beginning in turn. It is looked at after every change that it makes.
   const seen = (await page.evaluate(`(async () => {
     const outer = document.createElement('iframe');
     outer.setAttribute('sandbox', 'allow-scripts');
@@ -287,8 +284,50 @@ it('V14: keeps the last good frame while the next loads, at every beginning of a
   })()`)) as string;
   expect(seen).toBe('loaded');
   const frame = page.frames().find((each) => each.url().endsWith('/preview'));
-  expect(frame).toBeDefined();
-  await frame?.evaluate(`
+  if (!frame) throw new Error('There is no preview.');
+  const send = (message: string): Promise<unknown> =>
+    page.evaluate(`document.querySelector('iframe[src="/preview"]').contentWindow.postMessage(${message}, '*')`);
+  return { page, frame, errors, send, shown: page.frameLocator('iframe[src="/preview"]').frameLocator('iframe.shown') };
+}
+
+it('the preview shows pages that the page sends it, and passes over every other message', async () => {
+  const { frame, errors, send, shown } = await framedPreview();
+  await frame.evaluate(`
+    window.pages = [];
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) for (const { srcdoc } of addedNodes) window.pages.push(srcdoc);
+    }).observe(document.body, { childList: true });
+  `);
+  await send(`{ html: '<p>One</p>', final: true }`);
+  await shown.getByText('One').waitFor();
+  for (const message of [
+    'null',
+    'undefined',
+    `'<p>Text</p>'`,
+    '1',
+    '[]',
+    '{}',
+    `{ html: '<p>No final</p>' }`,
+    '{ final: true }',
+    `{ html: 1, final: true }`,
+    `{ html: ['<p>List</p>'], final: true }`,
+    `{ html: '<p>Text final</p>', final: 'false' }`,
+  ]) {
+    await send(message);
+  }
+  await send(`{ html: '<p>Two</p>', final: false, more: 1 }`);
+  await shown.getByText('Two').waitFor();
+  expect(await frame.evaluate('window.pages')).toEqual(['<p>One</p>', '<p>Two</p>']);
+  expect(errors).toEqual([]);
+}, 60_000);
+
+it('V14: keeps the last good frame while the next loads, at every beginning of a page', async () => {
+  const { frame, errors, send, shown: last } = await framedPreview();
+  const text =
+    '<!doctype html><html><head><style>h1{color:red}</style></head><body><h1>Tea</h1>' +
+    '<script>document.body.dataset.ran = "yes";</script></body></html>';
+  // The preview is told each beginning in turn, and looked at after every change that it makes.
+  await frame.evaluate(`
     window.least = Infinity;
     new MutationObserver(() => {
       const shown = document.querySelectorAll('iframe.shown').length;
@@ -297,12 +336,10 @@ it('V14: keeps the last good frame while the next loads, at every beginning of a
     }).observe(document.body, { childList: true, subtree: true, attributes: true });
   `);
   for (let length = 1; length <= text.length; length += 1) {
-    const message = JSON.stringify({ html: text.slice(0, length), final: length === text.length });
-    await page.evaluate(`document.querySelector('iframe[src="/preview"]').contentWindow.postMessage(${message}, '*')`);
+    await send(JSON.stringify({ html: text.slice(0, length), final: length === text.length }));
   }
-  const last = page.frameLocator('iframe[src="/preview"]').frameLocator('iframe.shown');
   await last.locator('body[data-ran="yes"]').getByText('Tea').waitFor();
-  expect(await frame?.evaluate('window.least')).toBe(1);
-  expect(await frame?.evaluate("document.querySelectorAll('iframe').length")).toBe(1);
+  expect(await frame.evaluate('window.least')).toBe(1);
+  expect(await frame.evaluate("document.querySelectorAll('iframe').length")).toBe(1);
   expect(errors).toEqual([]);
 }, 60_000);
