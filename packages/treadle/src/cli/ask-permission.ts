@@ -1,8 +1,8 @@
-import type { ApprovalAnswer, DurableEvent, PendingCall, PermissionUpdate } from '@treadle/core';
+import type { ApprovalAnswer, DurableEvent, JsonValue, PendingCall, PermissionUpdate } from '@treadle/core';
 
 import { LOCAL_SETTINGS } from '../settings/settings.ts';
 import type { Asking } from './ask-user.ts';
-import { plainLine, plainText } from './plain-text.ts';
+import { exactLine, exactText } from './plain-text.ts';
 
 /** What is known of a question that a run waits on. */
 export type ApprovalQuestion = Extract<DurableEvent, { type: 'approval_requested' }>;
@@ -21,7 +21,9 @@ export async function askPermission(
   const { terminal, out, stopped, isStopped } = asking;
   const suggestion = question?.suggestions?.find((update) => update.type === 'addRules') ?? null;
   out.endLine();
-  out.print(`\n${callLines(call)}${plainLine(question?.question ?? 'May it run?', 300)}\n${choices(suggestion)}`);
+  const reason = question?.question ?? 'May it run?';
+  const shown = [call.toolName, ...Object.entries(call.arguments).flatMap(entryTexts), reason, ...rulesOf(suggestion)];
+  out.print(`\n${callLines(call)}${exactLine(reason)}\n${unseenLine(shown)}${choices(suggestion)}`);
   for (;;) {
     const line = await terminal.ask(suggestion ? '[y/n/s/a] ' : '[y/n] ', stopped);
     if (line === null) return isStopped() ? null : no('Nobody is at the terminal any more.');
@@ -33,12 +35,23 @@ export async function askPermission(
 
 /** The whole call, for who says yes says it to all of it. */
 function callLines({ toolName, arguments: args }: PendingCall): string {
-  const entries = Object.entries(args).map(([name, value]) => {
-    const text = plainText(typeof value === 'string' ? value : JSON.stringify(value));
-    return text.includes('\n') ? `  ${name}:\n${text.replaceAll(/^/gm, '    ')}\n` : `  ${name}: ${text}\n`;
+  const entries = Object.entries(args).map((entry) => {
+    const [name, value] = entryTexts(entry);
+    const text = exactText(value);
+    const shown = text.includes('\n') ? `\n${text.replaceAll(/^/gm, '    ')}` : ` ${text}`;
+    return `  ${exactLine(name)}:${shown}\n`;
   });
-  return `${plainLine(toolName, 100)}\n${entries.join('')}`;
+  return `${exactLine(toolName)}\n${entries.join('')}`;
 }
+
+const entryTexts = ([name, value]: readonly [string, JsonValue | undefined]): readonly [string, string] => [
+  name,
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? ''),
+];
+
+/** Tells an escape from the same letters, which a call may have too. */
+const unseenLine = (shown: readonly string[]): string =>
+  shown.some((text) => exactText(text) !== text) ? 'Characters of it that do not show are written as \\u{…}.\n' : '';
 
 const choices = (suggestion: PermissionUpdate | null): string =>
   [
@@ -53,8 +66,10 @@ const choices = (suggestion: PermissionUpdate | null): string =>
     '',
   ].join('\n');
 
-const rulesText = (update: PermissionUpdate): string =>
-  'rules' in update ? update.rules.map((rule) => plainLine(rule, 200)).join(', ') : '';
+const rulesOf = (update: PermissionUpdate | null): readonly string[] =>
+  update !== null && 'rules' in update ? update.rules : [];
+
+const rulesText = (update: PermissionUpdate): string => rulesOf(update).map(exactLine).join(', ');
 
 const no = (message: string): TypedAnswer => ({ decision: 'deny', said: { message } });
 

@@ -79,7 +79,7 @@ describe('ask_user at a terminal', () => {
   it('lets nothing through that moves a cursor', async () => {
     const model = scriptedModel([asks({ ...database, question: '\u001b[2JWhich?' }), 'Good.']);
     const { stdout } = await runCli(['Go.'], { ...terminal, model, stdin: typed('1\n') });
-    expect(stdout).toContain('] \u241b[2JWhich?\n');
+    expect(stdout).toContain('] \\u{1b}[2JWhich?\n');
   });
 
   it('tells the model that nobody can be asked when the input ends', async () => {

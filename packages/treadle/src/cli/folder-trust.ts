@@ -1,7 +1,7 @@
 import { findFolderSettings, trustFolder, type FolderSettings } from '../settings/combine.ts';
 import { LOCAL_SETTINGS, PROJECT_SETTINGS } from '../settings/settings.ts';
 import type { CliIo } from './io.ts';
-import { plainLine, plainText } from './plain-text.ts';
+import { exactLine, exactText } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -24,8 +24,8 @@ export async function folderSettings(
   const files = [...(found.project ? [PROJECT_SETTINGS] : []), ...(found.local ? [LOCAL_SETTINGS] : [])].join(' and ');
   if (how.terminal.isThere) {
     const said = found.state === 'changed' ? 'has changed since you trusted it' : 'has settings of its own';
-    const shown = [found.project, found.local].flatMap((file) => (file ? [`${plainText(file.text.trim())}\n`] : []));
-    const question = `${plainLine(folder, 300)} ${said}, ${files}:\n${shown.join('')}They may run commands. Trust it? [y/n] `;
+    const shown = [found.project, found.local].flatMap((file) => (file ? [`${exactText(file.text.trim())}\n`] : []));
+    const question = `${exactLine(folder)} ${said}, ${files}:\n${shown.join('')}They may run commands. Trust it? [y/n] `;
     const answer = await how.terminal.ask(question, how.stopped);
     if (answer !== null && /^y(es)?$/i.test(answer.trim())) return trustFolder(found);
   }

@@ -140,6 +140,20 @@ describe('At a terminal', () => {
     expect(code).toBe(4);
   });
 
+  it('the whole call is shown as it is: what does not show is an escape, in names, values, rules and the question', async () => {
+    await using w = await world();
+    const command = 'echo safe\rtouch \u202emade\u200b\n\tls';
+    const { screen } = await w.run([], [bash(command), 'Done.'], typed('n\n'));
+    expect(screen).toContain('bash\n  command:\n    echo safe\\u{d}touch \\u{202e}made\\u{200b}\n    \tls\n');
+    expect(screen).toContain('Characters of it that do not show are written as \\u{…}.\n');
+    expect(screen).not.toMatch(/[\r\u202e\u200b]/);
+    const long = `touch ${'x'.repeat(400)}`;
+    const other = await w.run([], [bash(`${long} \u3164`), 'Done.'], typed('s\n'));
+    expect(other.screen).toContain(`  s  always in this session: bash(${long} \\u{3164})\n`);
+    expect(other.screen).toContain('Characters of it that do not show');
+    expect((await w.run([], [bash('touch \\u{3164}'), 'Done.'], typed('n\n'))).screen).not.toContain('do not show');
+  });
+
   it('n says no with words for the model, and Ctrl-D says no', async () => {
     await using w = await world();
     const model = scriptedModel([MAKE, MAKE, 'Done.']);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { cost, counted, duration, tokens } from './figures.ts';
 import { outcomeOf } from './outcome.ts';
-import { plainLine, plainText } from './plain-text.ts';
+import { exactLine, exactText, plainLine, plainText } from './plain-text.ts';
 import { styleFor } from './style.ts';
 import { toolLine } from './tool-line.ts';
 import { closest } from './usage-error.ts';
@@ -23,6 +23,40 @@ describe('text for a terminal', () => {
     );
   });
 
+  it.each([
+    ['a carriage return', 'echo safe\rrm -rf', String.raw`echo safe\u{d}rm -rf`],
+    ['bidirectional controls', 'a\u202eb\u2066c\u200fd\u061ce', String.raw`a\u{202e}b\u{2066}c\u{200f}d\u{61c}e`],
+    ['spaces without width', 'a\u200bb\u2060c\ufeffd', String.raw`a\u{200b}b\u{2060}c\u{feff}d`],
+    ['joiners between Latin letters', 'r\u200dm r\u200cm', String.raw`r\u{200d}m r\u{200c}m`],
+    ['a soft hyphen', 'r\u00adm', String.raw`r\u{ad}m`],
+    ['line and paragraph separators', 'a\u2028b\u2029c', String.raw`a\u{2028}b\u{2029}c`],
+    ['tag characters', 'a\u{e0072}\u{e006d}', String.raw`a\u{e0072}\u{e006d}`],
+    ['variation selectors of no emoji', 'rm\ufe0f\u{e0100}', String.raw`rm\u{fe0f}\u{e0100}`],
+    ['letters and symbols without a glyph', 'a\u3164b\u2800c\uffa0', String.raw`a\u{3164}b\u{2800}c\u{ffa0}`],
+  ])('shows %s', (_, text, shown) => {
+    expect(plainText(text)).toBe(shown);
+    expect(plainLine(text)).toBe(shown);
+    expect(exactText(text)).toBe(shown);
+  });
+
+  it('leaves ordinary writing as it is', () => {
+    const text = 'می‌خواهم, क्‍ष, « été » 1️⃣ ⚠️ ❤️‍🔥 👩🏽‍💻 🇫🇷 日本語　テスト';
+    expect(plainText(text)).toBe(text);
+    expect(plainText('one\r\ntwo')).toBe('one\ntwo');
+  });
+
+  it('may come in pieces that are cut amid an emoji', () => {
+    const text = '👩🏽‍💻⚠️ r\u200dm';
+    let printed = '';
+    let last = '';
+    for (const piece of text) {
+      printed += plainText(piece, last);
+      last = piece;
+    }
+    expect(printed).toBe(plainText(text));
+    expect(printed).toBe(String.raw`👩🏽‍💻⚠️ r\u{200d}m`);
+  });
+
   it('is one line of at most so many characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 40 }), (text, length) => {
@@ -37,6 +71,42 @@ describe('text for a terminal', () => {
     expect(plainLine('one two\nthree', 9)).toBe('one two …');
     expect(plainLine('one two\nthree', 13)).toBe('one two three');
     expect(plainLine(`${' '.repeat(5000)}far`, 10)).toBe('…');
+  });
+});
+
+describe('a text that somebody decides on', () => {
+  it('has nothing but what shows, plain spaces, tabs and line breaks, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(exactText(text)).toMatch(/^[\p{L}\p{M}\p{N}\p{P}\p{S} \t\n]*$/v);
+        expect(exactText(text)).not.toMatch(
+          /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Variation_Selector}]/v,
+        );
+        expect(exactLine(text)).not.toMatch(/[\t\n]/);
+      }),
+    );
+  });
+
+  it('loses nothing: each text is shown in its own way, as far as it has no escapes of its own', () => {
+    const text = fc.string({ unit: 'binary' }).filter((one) => !one.includes('\\'));
+    const read = (shown: string): string =>
+      shown.replace(/\\u\{([0-9a-f]+)\}/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
+    fc.assert(
+      fc.property(text, (one) => {
+        expect(read(exactText(one))).toBe(one);
+        expect(read(exactLine(one))).toBe(one);
+      }),
+    );
+  });
+
+  it('shows what ordinary writing may have: joiners, other spaces, carriage returns at ends of lines', () => {
+    expect(exactText('👩‍💻 ⚠️\u00a0a\r\n\tb')).toBe('👩\\u{200d}💻 ⚠\\u{fe0f}\\u{a0}a\\u{d}\n\tb');
+    expect(exactLine('a\n\tb')).toBe(String.raw`a\u{a}\u{9}b`);
+    expect(exactText('\u{e123}\u{378}\ud800')).toBe(String.raw`\u{e123}\u{378}\u{d800}`);
+  });
+
+  it('keeps letters of every script', () => {
+    expect(exactText('Grüße, 世界 ∑ नमस्ते 👍🏽')).toBe('Grüße, 世界 ∑ नमस्ते 👍🏽');
   });
 });
 
@@ -110,7 +180,7 @@ describe('the line of a tool call', () => {
     [
       'is one line whatever the arguments are',
       { arguments: { command: 'a\n\u001b[2Jb' } },
-      '• Do · a ␛[2Jb · ok: done · 5 ms',
+      String.raw`• Do · a \u{1b}[2Jb · ok: done · 5 ms`,
     ],
   ] as const)('%s', (_name, change, line) => {
     const { durationMs, ...call } = { ...base, ...change };

@@ -47,6 +47,8 @@ type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: 
 export function createTextOutput({ out, note, style, label, showPrompts }: TextOutputOptions): TextOutput {
   let section: Section = 'nothing';
   let openMessage: string | null = null;
+  /** What was printed of it last. */
+  let lastSaid = '';
   const argumentsOf = new Map<string, JsonObject>();
   const taskTools = new Map<string, string>();
 
@@ -58,9 +60,11 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
 
   function text(messageId: string, said: string): void {
     if (said === '') return;
-    if (openMessage !== messageId || section !== 'text') begin('text');
+    const goesOn = openMessage === messageId && section === 'text';
+    if (!goesOn) begin('text');
     openMessage = messageId;
-    out.print(plainText(said));
+    out.print(plainText(said, goesOn ? lastSaid : ''));
+    lastSaid = said;
   }
 
   function line(next: Section, said: string): void {
