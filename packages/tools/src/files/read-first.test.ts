@@ -5,6 +5,7 @@ import {
   memoryBlobs,
   memoryJournal,
   openSession,
+  pruneOldest,
   runBranches,
   sessionsOf,
   type AgentDefinition,
@@ -49,7 +50,8 @@ async function world(files: Readonly<Record<string, string>>, given: { readonly 
   const journal = memoryJournal();
   const agentWith = (replies: readonly (readonly Call[])[], more: Partial<AgentDefinition> = {}) =>
     defineAgent({
-      model: scriptedModel([...replies.map((toolCalls): Turn => ({ toolCalls })), 'Done.']),
+      // No usage is reported, so that views are measured.
+      model: scriptedModel([...replies, []].map((toolCalls): Turn => ({ text: 'Now.', toolCalls, usage: null }))),
       tools: builtInTools({ root }).filter(({ name }) => name.endsWith('_file')),
       permissions,
       ...more,
@@ -251,10 +253,12 @@ describe('what the model has read', () => {
   });
 
   it('is forgotten with the results that a compaction takes out of the view', async () => {
-    const { say, journal, agentWith } = await world({ 'a.txt': `one ${'word '.repeat(2000)}`, 'b.txt': 'one' });
+    const { say, journal, agentWith } = await world({ 'a.txt': 'word\n'.repeat(4000), 'b.txt': 'one' });
     await say([read('a.txt')], [read('b.txt'), write('c.txt', 'c')]);
     const session = await openSession(
-      agentWith([[write('a.txt', 'x'), write('b.txt', 'x'), write('c.txt', 'x')]]),
+      agentWith([[write('a.txt', 'x'), write('b.txt', 'x'), write('c.txt', 'x')]], {
+        context: { strategy: pruneOldest(), recall: false },
+      }),
       's',
       { journal },
     );
