@@ -24,7 +24,10 @@ async function start(...args: string[]): Promise<{ stdout: string; stderr: strin
     PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
     HOME: join(copy.path, 'own/home'),
   };
-  return promisify(execFile)(process.execPath, ['scripts/start.ts', ...args], { cwd: copy.path, env });
+  return promisify(execFile)(process.execPath, ['--conditions=treadle-source', 'scripts/start.ts', ...args], {
+    cwd: copy.path,
+    env,
+  });
 }
 
 /** The paths of the largest files of a folder, by bytes, then by path. */

@@ -4,7 +4,7 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// By their paths: these files import nothing by package name, which would look for a build.
+// `--conditions=treadle-source` makes package names lead to sources: there need be no build.
 import { offlineDemoPrompt } from '../packages/models/src/offline/demo.ts';
 import { findCommand } from '../packages/treadle/src/cli/commands.ts';
 import { readRunRequest } from '../packages/treadle/src/cli/run-request.ts';

@@ -2,6 +2,7 @@ import { checkContext, type ContextOptions, type ContextPolicy } from './context
 import { recallTool } from './context/recall.ts';
 import type { ConfigSnapshot } from './events/events.ts';
 import type { Hook } from './hooks/hook.ts';
+import { checkMatchers } from './hooks/check-matchers.ts';
 import { hookRegistry, type HookRegistry } from './hooks/registry.ts';
 import { TreadleError } from './errors.ts';
 import type { JsonObject } from './json.ts';
@@ -110,6 +111,11 @@ export interface AgentDefinition {
   readonly noToolCall?: NoToolCallPolicy;
   /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
   readonly context?: ContextOptions;
+  /**
+   * Names of tools that permission rules and matchers of hooks may be about, besides the agent's own, the built-in ones and
+   * those that begin with `mcp__`: such as those that clients offer. All other names are mistakes.
+   */
+  readonly knownTools?: readonly string[];
   /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
   readonly permissions?: PermissionOptions;
   /** Looks at the answer before the run ends; what it refuses goes back to the model. */
@@ -231,7 +237,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     ...(definition.terminalTools === true ? terminalTools() : []),
     ...(output?.tool ? [output.tool] : []),
   ]);
-  const permissions = checkPermissions(definition.permissions, tools.values());
+  const permissions = checkPermissions(definition.permissions, tools.values(), definition.knownTools);
   const limits = checkLimits(definition.limits);
   const noProgress = checkNoProgress(definition.noProgress);
   const { closingCall = false, maxContinuations = 3 } = definition;
@@ -279,7 +285,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     cache: definition.cache,
     responseFormat: output?.responseFormat ?? definition.responseFormat,
     extraBody: definition.extraBody,
-    hooks: hookRegistry(definition.hooks),
+    hooks: hookRegistry(checkMatchers(definition.hooks, permissions.known)),
     noToolCall: checkNoToolCall(definition.noToolCall, tools),
     memory: memorySettings(definition.memory),
     context,

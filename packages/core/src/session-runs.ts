@@ -97,8 +97,9 @@ export function checkedExtra({ metadata, limits, continuation, clientTools }: Ex
 }
 
 export async function updatePermissions(parts: SessionParts, given: readonly PermissionUpdate[]): Promise<void> {
-  const { allowBypass, saveUpdate } = parts.agent.permissions;
-  const updates = checkUpdates(given, allowBypass);
+  const { allowBypass, saveUpdate, known } = parts.agent.permissions;
+  const offered = parts.state.run?.clientTools ?? [];
+  const updates = checkUpdates(given, allowBypass, [...known, ...offered.map(({ name }) => name)]);
   const forFiles = updates.filter(isFileUpdate);
   if (forFiles.length > 0 && !saveUpdate) {
     throw new TreadleError('invalid_definition', 'This agent keeps no settings files. Use the destination "session".');

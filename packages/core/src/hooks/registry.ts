@@ -1,3 +1,5 @@
+import { otherNamesOf } from '../names/tool-names.ts';
+import { ABOUT_TOOLS } from './check-matchers.ts';
 import type { Hook, HookEvent, HookInput } from './hook.ts';
 
 /** An agent's hooks, by event. */
@@ -15,13 +17,18 @@ export function hookRegistry(hooks: readonly Hook[] | undefined): HookRegistry |
   for (const hook of hooks) byEvent.set(hook.event, [...(byEvent.get(hook.event) ?? []), hook]);
   const of = (event: HookEvent, subject: string | undefined): readonly Hook[] =>
     (byEvent.get(event) ?? []).filter(
-      ({ matcher }) => matcher === null || subject === undefined || matcher.test(subject),
+      ({ matcher }) =>
+        matcher === null || subject === undefined || namesOf(event, subject).some((name) => matcher.test(name)),
     );
   return {
     has: (event, subject) => of(event, subject).length > 0,
     matching: (input) => of(input.event, subjectOf(input)),
   };
 }
+
+/** What a subject is called: a built-in tool may be meant by the name that Claude Code has for it. */
+const namesOf = (event: HookEvent, subject: string): readonly string[] =>
+  ABOUT_TOOLS.has(event) ? [subject, ...otherNamesOf(subject)] : [subject];
 
 /** What a matcher is held against. */
 function subjectOf(input: HookInput): string | undefined {

@@ -156,8 +156,8 @@ describe('a gate', () => {
   it('is asked only about what its matcher matches whole', async () => {
     const seen: string[] = [];
     const see = (matcher: string): Hook => defineHook('before_tool', () => void seen.push(matcher), { matcher });
-    const hooks = [see('bash|edit'), see('ba'), see('.*sh'), see('*'), see('edit')];
-    const { session } = await setUp([runs('ls'), 'Done.'], hooks);
+    const hooks = [see('bash|edit'), see('ba|edit'), see('.*sh'), see('*'), see('edit')];
+    const { session } = await setUp([runs('ls'), 'Done.'], hooks, { knownTools: ['ba', 'edit'] });
     await session.prompt('Go.').result;
     expect(seen).toEqual(['bash|edit', '.*sh', '*']);
   });

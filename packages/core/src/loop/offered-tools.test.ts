@@ -57,12 +57,13 @@ describe('tools that a run’s client offers', () => {
 
   it('are under the rules of the agent, and of the session', async () => {
     const denied = scriptedModel(['Nothing.']);
-    const strict = defineAgent({ model: denied, tools: [look], permissions: { deny: ['set_colour'] } });
+    const knows = { tools: [look], knownTools: ['set_colour'] };
+    const strict = defineAgent({ model: denied, ...knows, permissions: { deny: ['set_colour'] } });
     await (await createSession(strict)).prompt('Red!', { clientTools: [colour] }).result;
     expect(namesOf(denied.requests[0])).toEqual(['look']);
 
     const model = scriptedModel([colourRed, 'Done.']);
-    const session = await createSession(defineAgent({ model, tools: [look], permissions: { ask: ['set_colour'] } }));
+    const session = await createSession(defineAgent({ model, ...knows, permissions: { ask: ['set_colour'] } }));
     await session.updatePermissions([{ type: 'setMode', mode: 'default', destination: 'session' }]);
     const { pending } = await session.prompt('Red!', { clientTools: [colour] }).result;
     expect(pending).toMatchObject([{ toolName: 'set_colour', approvalId: expect.any(String) as string }]);

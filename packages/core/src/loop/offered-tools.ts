@@ -3,7 +3,11 @@ import type { ToolDefinition } from '../model/model.ts';
 import { toolsUnder } from '../permissions/permissions.ts';
 import { clientTool } from '../tools/check-offered.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { Tool } from '../tools/tool.ts';
 import type { SessionState } from './state.ts';
+
+const namesOf = (tools: readonly Tool[], known: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set([...known, ...tools.map(({ name }) => name)]);
 
 /** Agents with offered tools, by the list of these: it is the same for all of a run. */
 const made = new WeakMap<readonly OfferedTool[], { readonly of: Agent; readonly agent: Agent }>();
@@ -34,6 +38,6 @@ function withOffered(agent: Agent, offered: readonly OfferedTool[]): Agent {
     ...agent,
     tools: new Map([...agent.tools, ...added.map((tool) => [tool.name, tool] as const)]),
     toolDefinitions: Object.freeze([...agent.toolDefinitions, ...definitions]),
-    permissions: Object.freeze({ ...permissions, tools: all, ...under }),
+    permissions: Object.freeze({ ...permissions, tools: all, known: namesOf(all, permissions.known), ...under }),
   });
 }

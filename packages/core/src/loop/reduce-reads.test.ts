@@ -79,10 +79,7 @@ describe('what a tool says that it read', () => {
   it.each([[undefined], ['a'], [[null, 'a', 1, {}, { path: 'a' }, { path: 1, hash: '1' }, { path: 'a', hash: 1 }]]])(
     'is left out where it has another form: %j',
     async (reads) => {
-      const { said, journal } = await play([
-        { toolCalls: [{ name: 'look', arguments: { reads } }] },
-        turn(ask),
-      ]);
+      const { said, journal } = await play([{ toolCalls: [{ name: 'look', arguments: { reads } }] }, turn(ask)]);
       expect(said).toEqual([null]);
       expect(JSON.stringify((await logOf(journal, 's')).filter(({ type }) => type === 'tool_ended'))).not.toContain(
         '"reads"',

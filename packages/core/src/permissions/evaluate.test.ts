@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ToolAccess } from '../tools/access.ts';
 import { evaluate, type CallSubject } from './evaluate.ts';
 import { PERMISSION_MODES, type PermissionMode } from './mode.ts';
-import { checkPermissions, type PermissionOptions } from './permissions.ts';
+import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions.ts';
 import { policyOf } from './policy.ts';
 import { applyUpdate, type SessionPermissions } from './updates.ts';
 
@@ -40,8 +40,10 @@ const edit = (path: string): CallSubject =>
 const fetching = (host: string): CallSubject => call('fetch', { hosts: [host], readOnly: true });
 const own = call('own', null);
 
+const checked = (options: PermissionOptions): PermissionConfig => checkPermissions(options, [], ['fetch', 'own']);
+
 const outcome = (options: PermissionOptions, subject: CallSubject): string =>
-  evaluate(checkPermissions(options), subject).outcome;
+  evaluate(checked(options), subject).outcome;
 
 describe('Without rules', () => {
   it.each<[string, CallSubject, readonly string[]]>([
@@ -265,7 +267,7 @@ const someCall: fc.Arbitrary<CallSubject> = fc
 const someOptions = fc.record({ mode: someMode, allow: someRules, ask: someRules, deny: someRules });
 
 const decide = (options: PermissionOptions, subject: CallSubject, session: SessionPermissions | null = null): string =>
-  evaluate(policyOf(checkPermissions({ ...options, allowBypass: true }), session), subject).outcome;
+  evaluate(policyOf(checked({ ...options, allowBypass: true }), session), subject).outcome;
 
 /** How much an outcome lets happen. */
 const freedom = (found: string): number => ['deny', 'ask', 'allow'].indexOf(found);
@@ -303,7 +305,7 @@ describe('Whatever the rules, the mode and the call', () => {
   it('no mode allows what a deny rule forbids in another', () => {
     fc.assert(
       fc.property(someOptions, someCall, someMode, (options, subject, mode) => {
-        fc.pre(evaluate(checkPermissions({ deny: options.deny }), subject).outcome === 'deny');
+        fc.pre(evaluate(checked({ deny: options.deny }), subject).outcome === 'deny');
         expect(decide({ ...options, mode }, subject)).toBe('deny');
       }),
     );

@@ -1,3 +1,4 @@
+import { toolNameProblem } from '../names/tool-names.ts';
 import type { ToolAccess } from '../tools/access.ts';
 import { allowing, restrains, type Subject } from './match.ts';
 import {
@@ -13,13 +14,28 @@ import { splitWords } from './words.ts';
 /**
  * Reads a rule and tries its examples.
  *
- * @throws TreadleError `invalid_definition` for a text that is no rule, and for an example that turns out otherwise.
+ * @param tools names of the tools there are, besides the built-in ones. Absent: what tools a rule names isn't checked.
+ * @throws TreadleError `invalid_definition` for a text that is no rule, for a rule about a tool that there isn't, and for an
+ * example that turns out otherwise.
  */
-export function loadRule(input: RuleInput, behavior: RuleBehavior, source: RuleSource): PermissionRule {
-  if (typeof input === 'string') return readRule(input, source);
+export function loadRule(
+  input: RuleInput,
+  behavior: RuleBehavior,
+  source: RuleSource,
+  tools?: Iterable<string>,
+): PermissionRule {
   // Rules come from files too.
-  const { rule: text, match, noMatch }: { rule?: unknown; match?: unknown; noMatch?: unknown } = input ?? {};
-  const rule = readRule(text, source);
+  const {
+    rule: text,
+    match,
+    noMatch,
+  }: { rule?: unknown; match?: unknown; noMatch?: unknown } = typeof input === 'string'
+    ? { rule: input }
+    : (input ?? {});
+  const names = tools && new Set(tools);
+  const rule = readRule(text, source, names);
+  const problem = names ? toolNameProblem(rule.tool, names) : null;
+  if (problem !== null) throw refusedRule(rule.text, problem);
   for (const example of examplesOf(rule, match, 'match')) {
     if (!isAbout(rule, behavior, example))
       throw refusedRule(rule.text, `its example ${JSON.stringify(example)} is not matched.`);

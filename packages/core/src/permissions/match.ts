@@ -12,13 +12,17 @@ export interface Subject {
 /** Whether a rule is about a call. `maybe`: it can't be told, so a rule that restrains must not be passed over. */
 export type Matching = 'yes' | 'no' | 'maybe';
 
-/** Whether a tool's name is one that a rule names. */
-export const namesTool = ({ kind, text }: ToolPattern, toolName: string): boolean =>
-  kind === 'name' ? toolName === text : toolName.startsWith(text);
+/** Whether a tool is the one that a rule names. */
+export const namesTool = ({ kind, text, means }: ToolPattern, toolName: string): boolean =>
+  kind === 'name' ? toolName === text || toolName === means[0] : toolName.startsWith(text);
+
+/** Whether a tool is one that a rule is about which denies or asks. */
+export const restrainsTool = (tool: ToolPattern, toolName: string): boolean =>
+  namesTool(tool, toolName) || tool.means.includes(toolName);
 
 /** Whether a rule that denies or asks is about a call: any part of the call is enough. */
 export function restrains({ tool, specifier }: PermissionRule, { toolName, access }: Subject): Matching {
-  if (!namesTool(tool, toolName)) return 'no';
+  if (!restrainsTool(tool, toolName)) return 'no';
   if (specifier === null) return 'yes';
   if (access === null) return 'maybe';
   if (specifier.kind === 'domain') return restrainsHosts(specifier.host, access.hosts);

@@ -2,7 +2,7 @@ import { TreadleError } from '../errors.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { CanUseTool } from './callback.ts';
 import { loadRule } from './load.ts';
-import { namesTool } from './match.ts';
+import { namesTool, restrainsTool } from './match.ts';
 import { PERMISSION_MODES, type PermissionMode } from './mode.ts';
 import type { PermissionRule, RuleBehavior, RuleInput, RuleSource } from './rule.ts';
 import type { FileUpdate } from './updates.ts';
@@ -57,6 +57,8 @@ export interface PermissionConfig {
   readonly inherited: (() => readonly Rights[]) | null;
   /** Rules by which the agents above allow a sub-agent more than they may themselves. */
   readonly grants: readonly PermissionRule[];
+  /** Names of the agent's tools, and of those that it may come to know. */
+  readonly known: ReadonlySet<string>;
   /** The agent's tools, by which the next two are found. */
   readonly tools: readonly Tool[];
   /** Tools that nothing here restrains, so that their calls need no decision. */
@@ -73,9 +75,14 @@ const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
 /**
  * Checks what an agent's definition says of permissions.
  *
+ * @param known names of tools that rules may be about, besides the agent's own and the built-in ones
  * @throws TreadleError `invalid_definition` for a rule or a mode that can't work.
  */
-export function checkPermissions(options: PermissionOptions = {}, tools: Iterable<Tool> = []): PermissionConfig {
+export function checkPermissions(
+  options: PermissionOptions = {},
+  tools: Iterable<Tool> = [],
+  known: readonly string[] = [],
+): PermissionConfig {
   const { mode = 'default', allowBypass = false, callbackTimeoutMs = DEFAULT_CALLBACK_TIMEOUT_MS } = options;
   const { directories = [], canUseTool, saveUpdate, answerTimeoutMs = null } = options;
   if (!PERMISSION_MODES.includes(mode)) {
@@ -92,14 +99,15 @@ export function checkPermissions(options: PermissionOptions = {}, tools: Iterabl
   for (const folder of directories) {
     if (!folder.startsWith('/')) throw refused(`The folder ${JSON.stringify(folder)} must be an absolute path.`);
   }
+  const all = [...tools];
+  const names = new Set([...all.flatMap(({ name, toolsBehind = [] }) => [name, ...toolsBehind]), ...known]);
   const rules: Record<RuleBehavior, PermissionRule[]> = { allow: [], ask: [], deny: [] };
   for (const settings of [options, ...(options.settings ?? [])]) {
     const { source = 'agent' } = settings;
     for (const behavior of BEHAVIORS) {
-      for (const input of settings[behavior] ?? []) rules[behavior].push(loadRule(input, behavior, source));
+      for (const input of settings[behavior] ?? []) rules[behavior].push(loadRule(input, behavior, source, names));
     }
   }
-  const all = [...tools];
   for (const tool of all) refuseUselessRules(tool, rules);
   return Object.freeze({
     mode,
@@ -112,6 +120,7 @@ export function checkPermissions(options: PermissionOptions = {}, tools: Iterabl
     saveUpdate,
     inherited: null,
     grants: [],
+    known: names,
     tools: all,
     ...toolsUnder(all, mode, rules),
   });
@@ -136,20 +145,21 @@ export function toolsUnder(
 
 /** Whether a rule without parentheses denies every call of a tool. */
 const isRemoved = (toolName: string, deny: readonly PermissionRule[]): boolean =>
-  deny.some(({ tool, specifier }) => specifier === null && namesTool(tool, toolName));
+  deny.some(({ tool, specifier }) => specifier === null && restrainsTool(tool, toolName));
 
 /** Whether every call of a tool runs, whatever its arguments, unless the session's own rules say otherwise. */
 function isFree(tool: Tool, mode: PermissionMode, rules: Rules): boolean {
   if (tool.access !== undefined || tool.approval !== undefined) return false;
   if (mode === 'plan' && !tool.readOnly) return false;
-  return ![...rules.deny, ...rules.ask].some((rule) => namesTool(rule.tool, tool.name));
+  return ![...rules.deny, ...rules.ask].some((rule) => restrainsTool(rule.tool, tool.name));
 }
 
 /** A rule about what a tool doesn't tell of would never hold, or always ask: neither is what was meant. */
 function refuseUselessRules({ name, access }: Tool, rules: Rules): void {
   if (access !== undefined) return;
   for (const behavior of BEHAVIORS) {
-    const useless = rules[behavior].find(({ tool, specifier }) => specifier !== null && namesTool(tool, name));
+    const isAbout = behavior === 'allow' ? namesTool : restrainsTool;
+    const useless = rules[behavior].find(({ tool, specifier }) => specifier !== null && isAbout(tool, name));
     if (!useless) continue;
     throw refused(
       `The permission rule ${useless.text} can't be used: ${name} doesn't say what its calls touch. ` +

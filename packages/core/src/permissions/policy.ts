@@ -26,18 +26,18 @@ const under = new WeakMap<Policy, Policy & { readonly from: readonly Rights[] }>
 
 /** Its own rights, and those of the agents above it with what they grant it. */
 function policyUnder(
-  { tools, grants }: PermissionConfig,
+  { tools, known, grants }: PermissionConfig,
   own: Policy,
   above: readonly Rights[],
   session: SessionPermissions | null,
 ): Policy {
-  const known = under.get(own);
-  if (known && known.from.length === above.length && known.from.every((each, index) => each === above[index])) {
-    return known;
+  const before = under.get(own);
+  if (before && before.from.length === above.length && before.from.every((each, index) => each === above[index])) {
+    return before;
   }
   // What was allowed by those who were asked about the sub-agent's calls is allowed from above.
   const said = (session?.rules ?? []).filter(({ behavior }) => behavior === 'allow');
-  const granted = [...grants, ...said.map(({ text, source }) => readRule(text, source))];
+  const granted = [...grants, ...said.map(({ text, source }) => readRule(text, source, known))];
   const rights = above.map(({ mode, rules, directories }) => ({
     mode,
     rules: { ...rules, allow: [...rules.allow, ...granted] },
@@ -73,7 +73,9 @@ function makePolicy(config: PermissionConfig, session: SessionPermissions): Poli
           (gone) => gone.behavior === behavior && gone.source === source && (gone.text ?? text) === text,
         ),
     ),
-    ...session.rules.filter((rule) => rule.behavior === behavior).map(({ text, source }) => readRule(text, source)),
+    ...session.rules
+      .filter((rule) => rule.behavior === behavior)
+      .map(({ text, source }) => readRule(text, source, config.known)),
   ];
   // The agent may be another one than when the mode was set.
   const wanted = session.mode === 'bypass' && !config.allowBypass ? null : session.mode;

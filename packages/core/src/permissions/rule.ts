@@ -1,4 +1,5 @@
 import { TreadleError } from '../errors.ts';
+import { toolsMeant } from '../names/tool-names.ts';
 import { splitWords } from './words.ts';
 
 /** What a rule does with the calls it is about. */
@@ -37,6 +38,8 @@ export type RuleSource = 'agent' | 'cliArg' | 'userSettings' | 'projectSettings'
 export interface ToolPattern {
   readonly kind: 'name' | 'prefix';
   readonly text: string;
+  /** The built-in tools that a name of Claude Code's means: the tool itself, then those that are restrained with it. */
+  readonly means: readonly string[];
 }
 
 /** What a rule's parentheses say. */
@@ -66,17 +69,18 @@ const MAX_LENGTH = 4096;
 /**
  * Reads the text of a rule.
  *
+ * @param tools names of tools there are: one that is called as Claude Code calls another is meant itself
  * @throws TreadleError `invalid_definition` for a text that is no rule.
  */
-export function readRule(written: unknown, source: RuleSource): PermissionRule {
+export function readRule(written: unknown, source: RuleSource, tools: ReadonlySet<string> = new Set()): PermissionRule {
   if (typeof written !== 'string') throw refusedRule(written, `a rule is a text. ${FORM}`);
   const text = written.trim();
   if (text.length > MAX_LENGTH)
     throw refusedRule(`${text.slice(0, 40)}…`, `it is longer than ${MAX_LENGTH} characters.`);
   const open = text.indexOf('(');
-  if (open === -1) return { text, tool: toolPattern(text, text), specifier: null, source };
+  if (open === -1) return { text, tool: toolPattern(text, text, tools), specifier: null, source };
   if (!text.endsWith(')')) throw refusedRule(text, `the parenthesis is not closed. ${FORM}`);
-  const tool = toolPattern(text.slice(0, open), text);
+  const tool = toolPattern(text.slice(0, open), text, tools);
   const inside = text.slice(open + 1, -1).trim();
   if (inside === '') {
     throw refusedRule(text, `the parentheses are empty. Leave them out for every call of ${tool.text}.`);
@@ -87,15 +91,16 @@ export function readRule(written: unknown, source: RuleSource): PermissionRule {
   return { text, tool, specifier: specifierOf(inside, text), source };
 }
 
-function toolPattern(name: string, text: string): ToolPattern {
-  if (name === '*') return { kind: 'prefix', text: '' };
+function toolPattern(name: string, text: string, tools: ReadonlySet<string>): ToolPattern {
+  if (name === '*') return { kind: 'prefix', text: '', means: [] };
   const isServer = /^mcp__[A-Za-z0-9_-]+$/.test(name) && !name.slice('mcp__'.length).includes('__');
-  if (isServer) return { kind: 'prefix', text: `${name}__` };
+  if (isServer) return { kind: 'prefix', text: `${name}__`, means: [] };
   const stem = name.endsWith('*') ? name.slice(0, -1) : name;
   if (!TOOL.test(stem)) {
     throw refusedRule(text, `${JSON.stringify(name)} is no name of a tool, with at most a * at its end. ${FORM}`);
   }
-  return { kind: stem === name ? 'name' : 'prefix', text: stem };
+  if (stem !== name) return { kind: 'prefix', text: stem, means: [] };
+  return { kind: 'name', text: name, means: tools.has(name) ? [] : toolsMeant(name) };
 }
 
 function specifierOf(inside: string, text: string): Specifier {

@@ -8,12 +8,16 @@ import { applyUpdate, checkUpdates, type PermissionUpdate, type SessionPermissio
 const after = (...updates: PermissionUpdate[]): SessionPermissions | null =>
   updates.reduce<SessionPermissions | null>(applyUpdate, null);
 
-const config = checkPermissions({
-  mode: 'acceptEdits',
-  allow: ['bash(make)'],
-  settings: [{ source: 'localSettings', allow: ['bash(npm test)', 'bash(git status:*)'], deny: ['fetch'] }],
-  directories: ['/data'],
-});
+const config = checkPermissions(
+  {
+    mode: 'acceptEdits',
+    allow: ['bash(make)'],
+    settings: [{ source: 'localSettings', allow: ['bash(npm test)', 'bash(git status:*)'], deny: ['fetch'] }],
+    directories: ['/data'],
+  },
+  [],
+  ['fetch'],
+);
 
 const textsOf = (session: SessionPermissions | null, behavior: 'allow' | 'deny' = 'allow'): string[] =>
   policyOf(config, session).rules[behavior].map(({ text }) => text);

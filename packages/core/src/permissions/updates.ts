@@ -1,7 +1,8 @@
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
+import { toolNameProblem } from '../names/tool-names.ts';
 import { PERMISSION_MODES, type PermissionMode } from './mode.ts';
-import { readRule, type RuleBehavior } from './rule.ts';
+import { readRule, refusedRule, type RuleBehavior } from './rule.ts';
 
 /** Where an update is kept. `session`: in the session's log, for as long as the session is. */
 export type UpdateDestination = 'userSettings' | 'projectSettings' | 'localSettings' | 'session';
@@ -101,11 +102,16 @@ export const without = (list: readonly string[], fewer: readonly string[]): stri
  * Checks updates that came from outside.
  *
  * @param allowBypass whether the agent's definition makes the mode `bypass` possible
+ * @param tools names of the tools there are: rules that deny or ask must be about one. Absent: that isn't checked.
  * @throws TreadleError `invalid_definition`, which says what is wrong with which of them.
  */
-export function checkUpdates(given: unknown, allowBypass: boolean): readonly PermissionUpdate[] {
+export function checkUpdates(
+  given: unknown,
+  allowBypass: boolean,
+  tools?: Iterable<string>,
+): readonly PermissionUpdate[] {
   if (!Array.isArray(given)) throw wrong('they must be a list');
-  return given.map((update: unknown) => checkUpdate(update, allowBypass));
+  return given.map((update: unknown) => checkUpdate(update, allowBypass, tools && [...tools]));
 }
 
 const wrong = (problem: string): TreadleError =>
@@ -114,7 +120,7 @@ const wrong = (problem: string): TreadleError =>
 const DESTINATIONS: readonly UpdateDestination[] = ['userSettings', 'projectSettings', 'localSettings', 'session'];
 const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
 
-function checkUpdate(update: unknown, allowBypass: boolean): PermissionUpdate {
+function checkUpdate(update: unknown, allowBypass: boolean, tools: readonly string[] | undefined): PermissionUpdate {
   if (!isJsonObject(update)) throw wrong('each of them must be an object');
   const destination = oneOf('destination', update['destination'], DESTINATIONS);
   const { type } = update;
@@ -133,7 +139,13 @@ function checkUpdate(update: unknown, allowBypass: boolean): PermissionUpdate {
     throw wrong(`there is no type ${JSON.stringify(type)}`);
   }
   const behavior = oneOf('behavior', update['behavior'], BEHAVIORS);
-  const rules = texts('rules', update['rules']).map((text) => readRule(text, destination).text);
+  const holds = type !== 'removeRules' && behavior !== 'allow';
+  const rules = texts('rules', update['rules']).map((written) => {
+    const { text, tool } = readRule(written, destination);
+    const problem = holds && tools ? toolNameProblem(tool, tools) : null;
+    if (problem !== null) throw refusedRule(text, problem);
+    return text;
+  });
   return { type, rules, behavior, destination };
 }
 

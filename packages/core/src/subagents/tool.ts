@@ -84,7 +84,7 @@ const ALIKE = { replay: 'safe', readOnly: true, execute: needsTheLoop } as const
  */
 export function agentTool(agent: Agent, options: AgentToolOptions): Tool {
   const { name = agent.id, description } = options;
-  const use = checkedUse(name, options);
+  const use = checkedUse(name, agent, options);
   const tool = defineTool({
     name,
     description,
@@ -96,7 +96,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions): Tool {
     },
     ...ALIKE,
   });
-  return delegating(tool, (args) => ({ agentType: agent.id, agent, ...use, ...said(args) }));
+  return delegating(tool, [agent], (args) => ({ agentType: agent.id, agent, ...use, ...said(args) }));
 }
 
 /** Agents by their types. */
@@ -125,7 +125,7 @@ export function agentsTool(definitions: SubAgentDefinitions, options: { readonly
   const uses = new Map(
     Object.entries(definitions).map(([type, definition]) => [
       type,
-      { agentType: type, agent: definition.agent, ...checkedUse(type, definition) },
+      { agentType: type, agent: definition.agent, ...checkedUse(type, definition.agent, definition) },
     ]),
   );
   const types = [...uses.keys()];
@@ -149,16 +149,18 @@ export function agentsTool(definitions: SubAgentDefinitions, options: { readonly
     },
     ...ALIKE,
   });
-  return delegating(tool, (args) => {
+  const agents = Object.values(definitions).map(({ agent }) => agent);
+  return delegating(tool, agents, (args) => {
     const use = uses.get(textOf(args['subagent_type']));
     if (!use) throw new TreadleError('internal', 'No agent is of that type.');
     return { ...use, ...said(args) };
   });
 }
 
-function delegating(tool: Tool, choose: (args: JsonObject) => Delegation): Tool {
+function delegating(tool: Tool, agents: readonly Agent[], choose: (args: JsonObject) => Delegation): Tool {
   const { execute: _, ...rest } = tool;
-  return Object.freeze({ ...rest, delegates: (args: unknown): object => choose(args as JsonObject) });
+  const toolsBehind = new Set(agents.flatMap(({ permissions }) => [...permissions.known]));
+  return Object.freeze({ ...rest, toolsBehind, delegates: (args: unknown): object => choose(args as JsonObject) });
 }
 
 /** What a call of the tool asks for; null for other tools. */
@@ -174,6 +176,7 @@ const textOf = (value: JsonValue | undefined): string => (typeof value === 'stri
 
 function checkedUse(
   name: string,
+  { permissions }: Agent,
   { limits = {}, grants = [] }: SubAgentOptions,
 ): Pick<Delegation, 'limits' | 'grants'> {
   checkLimits(limits);
@@ -183,5 +186,5 @@ function checkedUse(
       `A sub-agent needs a name of 1 to 64 letters, digits, "_" or "-", and ${JSON.stringify(name)} is none.`,
     );
   }
-  return { limits, grants: grants.map((rule) => loadRule(rule, 'allow', 'agent')) };
+  return { limits, grants: grants.map((rule) => loadRule(rule, 'allow', 'agent', permissions.known)) };
 }

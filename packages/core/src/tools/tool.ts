@@ -146,6 +146,8 @@ export interface Tool {
    * `agentTool`.
    */
   readonly delegates?: (args: unknown) => object;
+  /** Names of the tools that the agents behind it know. Rules and hooks of the agent that has this tool hold for them too. */
+  readonly toolsBehind?: ReadonlySet<string>;
   /** The tool hands the session over to another agent: see `handoffTool`. */
   readonly handsOff?: Handoff;
   /** `args` is what `check` returned. Absent on client tools, and where an agent runs instead. */

@@ -241,7 +241,18 @@ describe('hooks from settings', () => {
 
   it.each([
     ['[]', [], /settings.json: hooks must be an object/],
-    ['an unknown event', { PreTool: [] }, /hooks.PreTool is no event. The events are: PreToolUse, /],
+    ['an unknown event', { PreToolUze: [] }, /hooks.PreToolUze is no event. Did you mean "PreToolUse"\?/],
+    ['an event like no other', { Whenever: [] }, /hooks.Whenever is no event. There are: PreToolUse, /],
+    [
+      'an unknown key',
+      { Stop: [{ matchers: 'x', hooks: [] }] },
+      /Stop\[0\].matchers is no .* Did you mean "matcher"\?/,
+    ],
+    [
+      'an unknown key of a command',
+      { Stop: [{ hooks: [{ type: 'command', command: 'x', timeoutMs: 5 }] }] },
+      /hooks\[0\].timeoutMs is no setting of a hook. Did you mean "timeout"\?/,
+    ],
     ['no list', { Stop: {} }, /hooks.Stop must be a list/],
     ['a matcher that is no text', { Stop: [{ matcher: 1, hooks: [] }] }, /hooks.Stop\[0\].matcher must be a text/],
     ['another type', { Stop: [{ hooks: [{ type: 'prompt' }] }] }, /hooks.Stop\[0\].hooks\[0\] must be/],

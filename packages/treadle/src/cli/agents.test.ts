@@ -66,6 +66,19 @@ describe('treadle run, in a folder with agents', () => {
     });
     expect(stderr).toContain('was left out: there is no tool launch.');
   });
+
+  it('takes the names that Claude Code has for tools, and says what an unknown one was meant to be', async () => {
+    const named = (name: string, tools: string) =>
+      READER.replace('name: reader', `name: ${name}`).replace('[read_file]', tools);
+    await using project = await folderWith({
+      '.treadle/agents/a.md': named('reader', 'Read, Grep, Glob, LS'),
+      '.treadle/agents/b.md': named('typo', 'raed_file'),
+    });
+    const model = scriptedModel([delegate, 'Read.', 'Done.']);
+    const { stderr } = await runCli(['Go.', '--trust'], { cwd: project.path, env: { HOME: project.path }, model });
+    expect(model.requests[1]?.tools.map(({ name }) => name).toSorted()).toEqual(['list_files', 'read_file', 'search']);
+    expect(stderr).toContain('there is no tool raed_file. Did you mean "read_file"?');
+  });
 });
 
 describe('the definition of an agent', () => {
@@ -92,6 +105,7 @@ describe('the definition of an agent', () => {
     ['no description', '---\nname: reader\n---\nRead.', /no description/],
     ['no instructions', '---\nname: reader\ndescription: Reads.\n---\n', /no instructions/],
     ['a key nobody knows', '---\nname: reader\nhooks: x\n---\nRead.', /unknown key "hooks"/],
+    ['a misspelt key', '---\nname: reader\ndescribtion: x\n---\nRead.', /Did you mean "description"\?/],
     ['a mode there is not', READER.replace('maxTurns: 3', 'permissionMode: all'), /permissionMode must be/],
     ['a limit of nothing', READER.replace('maxTurns: 3', 'maxTurns: 0'), /maxTurns must be/],
     ['R8: a bomb of aliases', '---\na: &a [x, x]\nb: &b [*a, *a]\nname: *b\n---\nRead.', /[Aa]lias/],

@@ -7,6 +7,7 @@ import {
   type SubAgentDefinition,
   type Tool,
 } from '@treadle/core';
+import { didYouMean } from '@treadle/core/names';
 
 import { join } from 'node:path';
 
@@ -23,6 +24,8 @@ export interface AgentParts {
   readonly model: Model;
   readonly tools: readonly Tool[];
   readonly permissions: PermissionOptions;
+  /** Names of all tools that permissions may be about. */
+  readonly knownTools: readonly string[];
   readonly loadModel: (name: string) => Promise<Model>;
   readonly note: (text: string) => void;
 }
@@ -52,13 +55,11 @@ export async function agentTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentPart
 
 /** An agent that does no more than the one it works for: a mode of its own counts where it is stricter. */
 async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgentDefinition | null> {
-  const { tools, permissions, note } = parts;
+  const { tools, permissions, knownTools, note } = parts;
   const known = new Set(tools.map(({ name }) => name));
   const missing = file.tools?.find((name) => !known.has(name));
   if (missing !== undefined) {
-    note(
-      plainLine(`${file.path} was left out: there is no tool ${missing}. There are: ${[...known].join(', ')}.`, 300),
-    );
+    note(plainLine(`${file.path} was left out: there is no tool ${missing}.${didYouMean(missing, known)}`, 300));
     return null;
   }
   const mode = file.mode !== undefined && isStricter(file.mode, permissions.mode ?? 'default') ? file.mode : null;
@@ -68,6 +69,7 @@ async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgen
     instructions: file.instructions,
     tools: file.tools === undefined ? tools : tools.filter(({ name }) => file.tools?.includes(name)),
     permissions: { ...permissions, ...(mode === null ? {} : { mode }) },
+    knownTools,
     limits: {
       ...(file.maxTurns === undefined ? {} : { maxTurns: file.maxTurns }),
       ...(file.maxDurationMs === undefined ? {} : { maxDurationMs: file.maxDurationMs }),

@@ -91,6 +91,9 @@ describe('H7: without a terminal', () => {
   it.each<[readonly string[], string, number]>([
     [['--allow', 'bash(touch:*)'], 'touch made', 0],
     [['--allow', 'bash(touch made)'], 'touch made', 0],
+    [['--allow', 'Bash(touch:*)'], 'touch made', 0],
+    [['--allow', 'all', '--deny', 'Bash(touch:*)'], 'touch made', 4],
+    [['--allow', 'bash', '--tools', 'Bash,Read'], 'touch made', 0],
     [['--allow', 'bash(touch other)'], 'touch made', 4],
     [['--allow', 'bash(touch made),bash(echo a, b)'], 'touch made', 0],
     [['--allow', 'bash(touch:*)'], 'touch made; $X', 4],
@@ -120,7 +123,8 @@ describe('H7: without a terminal', () => {
 
   it.each([
     [['--allow', 'bash('], 'parenthesis is not closed'],
-    [['--deny', 'bsh(rm:*)'], "Did you mean 'bash'?"],
+    [['--deny', 'bsh(rm:*)'], 'Did you mean "bash"?'],
+    [['--ask', 'raed_*'], 'no tool has a name that begins with raed_'],
     [['--permission-mode', 'yolo'], 'It takes: plan'],
   ])('%j is wrong usage', async (flags, words) => {
     await using w = await world();
@@ -342,7 +346,25 @@ describe('H6: a trusted project', () => {
   });
 });
 
+const hooked = (matcher: string, command = 'true') => ({
+  hooks: { PreToolUse: [{ matcher, hooks: [{ type: 'command', command }] }] },
+});
+
 describe("The user's settings", () => {
+  it('may be about tools by the names that Claude Code has for them, and about those that may come', async () => {
+    await using w = await world();
+    const deny = ['Bash(touch:*)', 'mcp__github', 'agent', 'Task', 'recall', 'task_stop'];
+    await w.put(USER, { permissions: { deny }, ...hooked('Write|mcp__.*', 'echo "Not now." >&2; exit 2') });
+    const { code, stdout } = await w.run(
+      ['--allow', 'all', '--output-format', 'json'],
+      [MAKE, write('a.txt'), 'Done.'],
+    );
+    expect(code).toBe(4);
+    expect([w.has('project/made'), w.has('project/a.txt')]).toEqual([false, false]);
+    expect(stdout).toContain('The rule Bash(touch:*) denies it');
+    expect(stdout).toContain('Not now.');
+  });
+
   it('allow, deny, set the mode and variables; a home is expanded', async () => {
     await using w = await world();
     const rule = { rule: 'bash(touch:*)', match: ['touch a'], noMatch: ['touchy'] };
@@ -369,6 +391,17 @@ describe("The user's settings", () => {
     [{ permissions: { additionalDirectories: ['a'] } }, 'must be an absolute path'],
     [{ env: { A: 1 } }, 'env.A must be a text'],
     [{ hooks: { NoSuchEvent: [] } }, 'is no event'],
+    [{ permissions: { dney: [] } }, 'permissions.dney is no setting. Did you mean "deny"?'],
+    [{ sandbox: { mod: 'off' } }, 'sandbox.mod is no setting. Did you mean "mode"?'],
+    [{ permissions: { deny: ['bash', 'bsh(rm:*)'] } }, 'permissions.deny[1] The permission rule "bsh(rm:*)"'],
+    [{ permissions: { ask: ['web_fecth'] } }, 'there is no tool web_fecth. Did you mean "web_fetch"?'],
+    [{ permissions: { allow: ['raed_file(src/**)'] } }, 'Did you mean "read_file"?'],
+    [hooked('Edt|Write'), 'the matcher "Edt" matches nothing there is. Did you mean "Edit"?'],
+    [hooked('raed_.*'), 'the matcher "raed_.*" matches nothing there is'],
+    [
+      { hooks: { PreToolUse: [{ matchr: 'bash', hooks: [] }] } },
+      'matchr is no setting of a hook. Did you mean "matcher"?',
+    ],
   ])('that can not be understood stop the run: %j', async (settings, words) => {
     await using w = await world();
     await w.put(USER, settings);

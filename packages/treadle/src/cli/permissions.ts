@@ -10,7 +10,7 @@ import {
 } from '@treadle/core';
 
 import type { CombinedSettings } from '../settings/combine.ts';
-import { suggestion, UsageError } from './usage-error.ts';
+import { UsageError } from './usage-error.ts';
 
 /** A call that was denied, as the JSON result has it. */
 export interface ReportedDenial {
@@ -50,15 +50,8 @@ export function rulesOfFlags(flags: PermissionFlags, toolNames: readonly string[
 function rulesOf(word: string, behavior: 'allow' | 'ask' | 'deny', toolNames: readonly string[]): readonly string[] {
   const alias = Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined;
   if (alias) return alias;
-  const [tool = ''] = word.split('(');
-  const known = [...Object.keys(ALIASES), ...toolNames];
-  if (!toolNames.includes(tool) && !tool.startsWith('mcp__') && tool !== '*') {
-    throw new UsageError(
-      `--${behavior} doesn't know '${tool}'.${suggestion(tool, known)} It takes: ${known.join(', ')}.`,
-    );
-  }
   try {
-    checkRule(word, behavior, 'cliArg');
+    checkRule(word, behavior, 'cliArg', toolNames);
   } catch (error) {
     throw error instanceof TreadleError ? new UsageError(`--${behavior}: ${error.message}`) : error;
   }

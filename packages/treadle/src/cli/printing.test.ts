@@ -8,7 +8,6 @@ import { outcomeOf } from './outcome.ts';
 import { exactLine, exactText, plainLine, plainText } from './plain-text.ts';
 import { styleFor } from './style.ts';
 import { toolLine } from './tool-line.ts';
-import { closest } from './usage-error.ts';
 
 describe('text for a terminal', () => {
   it('keeps all that is only text', () => {
@@ -226,19 +225,5 @@ describe('the outcome of a built-in tool', () => {
         expect(outcomeOf(name, details)).toBeNull();
       }
     }
-  });
-});
-
-describe('what a word was meant to be', () => {
-  it.each([
-    ['sesions', 'sessions'],
-    ['session', 'sessions'],
-    ['rnu', 'run'],
-    ['sess', 'sessions'],
-    ['RUN', 'run'],
-    ['x', undefined],
-    ['frobnicate', undefined],
-  ])('%s: %s', (word, meant) => {
-    expect(closest(word, ['run', 'sessions', 'help'])).toBe(meant);
   });
 });

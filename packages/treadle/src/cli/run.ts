@@ -16,6 +16,7 @@ import {
   type Session,
   type Tool,
 } from '@treadle/core';
+import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';
 
@@ -58,7 +59,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const terminals = terminalsOf(context, request);
     const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
     const rights = await rightsFor(context, request, place.folder, asks);
-    const { permissions, hooks } = rights;
+    const { permissions, hooks, knownTools } = rights;
     const loadModel = (name: string): Promise<Model> => parts.model(name, env);
     const agentParts = { io, model, loadModel, note };
     const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
@@ -74,6 +75,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       ...(request.background ? { background: { tools: inBackground(tools), atEnd: 'wait' } } : {}),
       permissions,
       hooks,
+      knownTools,
       // Whoever names the tools gets no other one.
       context: { recall: request.tools === undefined },
       limits: request.limits,
@@ -191,6 +193,8 @@ export async function rightsFor(
   readonly toolsIn: (folder: string) => readonly Tool[];
   readonly permissions: PermissionOptions;
   readonly hooks: readonly Hook[];
+  /** Names of all tools that there may be: rules and hooks may be about them. */
+  readonly knownTools: readonly string[];
   /** Whether the folder as a whole is trusted. */
   readonly isTrusted: boolean;
 }> {
@@ -207,9 +211,10 @@ export async function rightsFor(
   const names = offered(undefined, folder).map(({ name }) => name);
   // What is misspelt is said before anything is asked.
   chosenTools([], names, request.tools);
+  const knownTools = [...names, ...SOMETIMES];
   const rules = rulesOfFlags(
     { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
-    names,
+    knownTools,
   );
   const found = await folderSettings(folder, io, {
     trust: request.trust,
@@ -217,7 +222,7 @@ export async function rightsFor(
     stopped: interruptions.first,
     note,
   });
-  const settings = await combineSettings(found, io, note);
+  const settings = await combineSettings(found, io, note, knownTools);
   // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
   const hasWeb = request.web || settings.web || request.tools !== undefined;
   // A todo list is enough for most work: a plan is for those who name it.
@@ -232,12 +237,15 @@ export async function rightsFor(
   });
   const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
   const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
-  return { toolsIn, permissions, hooks, isTrusted };
+  return { toolsIn, permissions, hooks, knownTools, isTrusted };
 }
+
+/** Tools that there are in some runs: agents of files, long conversations, background tasks. */
+const SOMETIMES = ['agent', 'recall', 'task_output', 'task_list', 'task_stop'];
 
 /** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
 async function withAgents(
-  { toolsIn, permissions, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
+  { toolsIn, permissions, knownTools, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
   { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
   request: RunRequest,
   { folder }: Place,
@@ -245,12 +253,13 @@ async function withAgents(
 ): Promise<readonly Tool[]> {
   const tools = toolsIn(root);
   if (request.tools !== undefined) return tools;
-  const agents = await agentTool(io, { folder, isTrusted, tools, permissions, ...parts });
+  const agents = await agentTool(io, { folder, isTrusted, tools, permissions, knownTools, ...parts });
   return agents ? [...tools, agents] : tools;
 }
 
-function chosenTools(all: readonly Tool[], names: readonly string[], wanted: readonly string[] | undefined): Tool[] {
-  if (wanted === undefined) return [...all];
+function chosenTools(all: readonly Tool[], names: readonly string[], given: readonly string[] | undefined): Tool[] {
+  if (given === undefined) return [...all];
+  const wanted = given.map(builtInToolName);
   if (wanted.length === 0 || (wanted.length === 1 && wanted[0] === 'none')) return [];
   for (const name of wanted) {
     if (names.includes(name)) continue;

@@ -93,6 +93,7 @@ async function agentOf(
     tools: rights.toolsIn(folder),
     permissions,
     hooks: rights.hooks,
+    knownTools: rights.knownTools,
     title,
     context: { recall: true },
   });

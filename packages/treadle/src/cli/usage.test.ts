@@ -39,7 +39,7 @@ describe('arguments that can’t be used', () => {
     [['Go.', '--max-turns', '3.5'], 'whole number of at least 1'],
     [['Go.', '--max-cost', '0'], 'a number above 0'],
     [['Go.', '--max-cost', 'cheap'], 'a number above 0'],
-    [['Go.', '--allow', 'bsh'], "Did you mean 'bash'?"],
+    [['Go.', '--allow', 'bsh'], 'Did you mean "bash"?'],
     [['Go.', '--tools', 'read'], "Did you mean 'read_file'?"],
     [['Go.', '-c', '-r', 'x'], 'name two sessions'],
     [['Go.', '-c', '--no-save'], 'continues none'],

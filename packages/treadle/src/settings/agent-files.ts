@@ -1,4 +1,5 @@
 import { errorText, isJsonObject, PERMISSION_MODES, type JsonObject, type PermissionMode } from '@treadle/core';
+import { builtInToolName, didYouMean } from '@treadle/core/names';
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ export interface AgentFile {
   readonly name: string;
   readonly description: string;
   readonly instructions: string;
-  /** Names of tools. Absent: those of the agent that starts it. */
+  /** Our names of tools. Absent: those of the agent that starts it. */
   readonly tools?: readonly string[];
   /** `provider/model`. Absent: the model of the agent that starts it. */
   readonly model?: string;
@@ -74,7 +75,8 @@ export async function parseAgentFile(path: string, text: string): Promise<AgentF
   const front: unknown = parse(head, { maxAliasCount: 0, logLevel: 'error' });
   if (!isJsonObject(front)) throw new Error('its front matter must be a list of keys with values');
   const unknown = Object.keys(front).find((key) => !KNOWN.has(key));
-  if (unknown !== undefined) throw new Error(`its front matter has the unknown key ${JSON.stringify(unknown)}`);
+  if (unknown !== undefined)
+    throw new Error(`its front matter has the unknown key ${JSON.stringify(unknown)}.${didYouMean(unknown, KNOWN)}`);
   const name = textOf(front, 'name') ?? '';
   if (!/^[\w-]{1,64}$/.test(name)) throw new Error('its name must be 1 to 64 letters, digits, "_" or "-"');
   const description = textOf(front, 'description')?.trim() ?? '';
@@ -109,7 +111,8 @@ function toolsOf(front: JsonObject): readonly string[] | undefined {
   const value = front['tools'];
   if (value === undefined || value === null) return undefined;
   const list = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
-  if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return list.filter((item) => item !== '');
+  if (Array.isArray(list) && list.every((item) => typeof item === 'string'))
+    return [...new Set(list.filter((item) => item !== '').map(builtInToolName))];
   throw new Error('its tools must be a list of names');
 }
 

@@ -43,10 +43,11 @@ export async function withUserVariables(io: Pick<CliIo, 'env' | 'cwd'>): Promise
 
 async function userSettings(
   io: Pick<CliIo, 'env' | 'cwd'>,
+  tools?: readonly string[],
 ): Promise<{ readonly path: string; readonly settings: Settings } | null> {
   const config = configFolder(io);
   const file = config === null ? null : await readSettingsFile(join(config, 'settings.json'));
-  return file && { path: file.path, settings: parseSettings(file, io.env['HOME']) };
+  return file && { path: file.path, settings: parseSettings(file, io.env['HOME'], tools) };
 }
 
 /** A folder's own settings, before anybody has looked at what they say. */
@@ -95,23 +96,25 @@ export async function trustFolder(settings: FolderSettings): Promise<FolderSetti
  * rules, ask rules, a stricter mode. What a project allows, and its variables, never act. Hooks, and what the user's own
  * local file allows, act while the files are those that were trusted.
  *
+ * @param tools names of the tools that rules may be about
  * @throws UsageError for a file that acts and can't be understood.
  */
 export async function combineSettings(
   found: FolderSettings,
   io: Pick<CliIo, 'env' | 'cwd'>,
   note: (text: string) => void,
+  tools: readonly string[],
 ): Promise<CombinedSettings> {
   const home = io.env['HOME'];
-  const own = await userSettings(io);
+  const own = await userSettings(io, tools);
   const user = own?.settings;
   if (user?.permissions.mode === 'bypass') {
     throw new UsageError(`${own?.path}: the mode bypass is only for --permission-mode, where it is seen.`);
   }
   const isTrusted = found.state === 'trusted';
   const acts = isTrusted || found.state === 'changed';
-  const project = acts && found.project ? parseSettings(found.project, home) : null;
-  const local = acts && found.local ? parseSettings(found.local, home) : null;
+  const project = acts && found.project ? parseSettings(found.project, home, tools) : null;
+  const local = acts && found.local ? parseSettings(found.local, home, tools) : null;
   if (project) sayWhatIsLeftOut(project, note);
   const modes = [project?.permissions.mode, local?.permissions.mode];
   return {

@@ -27,7 +27,12 @@ async function sandbox(
   const io = { env: { HOME: join(top.path, 'home') }, cwd: folder };
   const found = await findFolderSettings(folder, io);
   const notes: string[] = [];
-  const combined = await combineSettings(trusted ? await trustFolder(found) : found, io, (text) => notes.push(text));
+  const combined = await combineSettings(
+    trusted ? await trustFolder(found) : found,
+    io,
+    (text) => notes.push(text),
+    [],
+  );
   return { sandbox: combined.sandbox, notes: notes.join('\n') };
 }
 

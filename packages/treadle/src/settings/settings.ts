@@ -1,4 +1,5 @@
 import { checkRule, PERMISSION_MODES, type JsonObject, type JsonValue, type PermissionMode } from '@treadle/core';
+import { didYouMean } from '@treadle/core/names';
 
 import type { SandboxOptions } from '@treadle/tools';
 
@@ -90,9 +91,14 @@ const KNOWN_PERMISSIONS = ['allow', 'ask', 'deny', 'mode', 'additionalDirectorie
  * What a settings file says.
  *
  * @param home what `~` stands for
+ * @param tools names of the tools there are. Absent: what tools rules name isn't checked.
  * @throws UsageError that names the file, the place in it, and what is wrong there.
  */
-export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'>, home: string | undefined): Settings {
+export function parseSettings(
+  { path, text }: Pick<SettingsFile, 'path' | 'text'>,
+  home: string | undefined,
+  tools?: readonly string[],
+): Settings {
   const fail = (place: string, problem: string): never => {
     throw new UsageError(`${path}: ${place === '' ? '' : `${place} `}${problem}`);
   };
@@ -114,7 +120,7 @@ export function parseSettings({ path, text }: Pick<SettingsFile, 'path' | 'text'
       try {
         const checked = rule as SettingsRule;
         const written = typeof checked === 'string' ? homeInRule(checked, home) : checked;
-        checkRule(written, name, 'userSettings');
+        checkRule(written, name, 'userSettings', tools);
         return written;
       } catch (error) {
         return fail(place, error instanceof Error ? error.message : String(error));
@@ -164,7 +170,7 @@ function listOf(value: JsonValue | undefined, place: string, fail: Fail): readon
 function refuseUnknown(object: JsonObject, known: readonly string[], prefix: string, fail: Fail): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key));
   // A misspelt "deny" must not pass for no rule at all.
-  if (unknown !== undefined) fail(`${prefix}${unknown}`, `is no setting. There are: ${known.join(', ')}.`);
+  if (unknown !== undefined) fail(`${prefix}${unknown}`, `is no setting.${didYouMean(unknown, known)}`);
 }
 
 function environment(value: JsonValue, fail: Fail): Readonly<Record<string, string>> {

@@ -1,0 +1,2 @@
+export { closestName, didYouMean } from './closest.ts';
+export { builtInToolName } from './tool-names.ts';
