@@ -44,7 +44,8 @@ export { changesFacts, checkTags, checkTitle, factsAfter, type SessionFacts } fr
 export * from './memory/memory.ts';
 export { tellingWords, wordsOf } from './memory/words.ts';
 export { createRedactor, type Redactor, type RedactorStream } from './secrets/redactor.ts';
-export { secretGuard, type SecretGuard, type SecretGuardOptions } from './secrets/guard.ts';
+export { secretSpellings } from './secrets/spellings.ts';
+export { secretGuard, type GuardToolOptions, type SecretGuard, type SecretGuardOptions } from './secrets/guard.ts';
 export * from './tools/tool.ts';
 export * from './tools/access.ts';
 export * from './tools/define.ts';

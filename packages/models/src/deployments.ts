@@ -12,6 +12,7 @@ import { OPENAI_COMPATIBLE } from './deployments/openai-compatible.ts';
 import { OPENAI_RESPONSES } from './deployments/openai-responses.ts';
 import { OPENAI } from './deployments/openai.ts';
 import { VERTEX } from './deployments/vertex.ts';
+import type { Environment } from './http/proxy.ts';
 
 /** Every deployment that `resolveModel` knows. */
 export const DEPLOYMENTS: readonly Deployment[] = [
@@ -51,4 +52,28 @@ export function resolveModel(name: string, options: ModelOptions = {}): Model {
     );
   }
   return deploymentModel(deployment, slash === -1 ? '' : name.slice(slash + 1), options);
+}
+
+/** Shorter values are placeholders, such as the `none` of a server on this machine. */
+const SHORTEST_KEY = 8;
+
+/**
+ * The keys of all deployments that are in an environment, by the names of their variables: what `secretGuard` of
+ * `@treadle/core` keeps out of logs.
+ *
+ * @example
+ * ```ts
+ * import { keysIn } from '@treadle/models';
+ *
+ * console.log(keysIn({ OPENAI_API_KEY: 'sk-0123456789', HOME: '/root' })); // { OPENAI_API_KEY: 'sk-0123456789' }
+ * ```
+ */
+export function keysIn(env: Environment): Readonly<Record<string, string>> {
+  const names = DEPLOYMENTS.flatMap(({ keyVariables, secretVariables = [] }) => [...keyVariables, ...secretVariables]);
+  return Object.fromEntries(
+    [...new Set(names)].flatMap((name) => {
+      const value = env[name]?.trim() ?? '';
+      return value.length < SHORTEST_KEY ? [] : [[name, value]];
+    }),
+  );
 }

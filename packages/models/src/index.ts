@@ -36,7 +36,7 @@ export { OPENAI_RESPONSES, openaiResponsesModel } from './deployments/openai-res
 export type { OpenAIResponsesOptions } from './deployments/openai-responses.ts';
 export { VERTEX, vertex } from './deployments/vertex.ts';
 export type { VertexOptions } from './deployments/vertex.ts';
-export { DEPLOYMENTS, resolveModel } from './deployments.ts';
+export { DEPLOYMENTS, keysIn, resolveModel } from './deployments.ts';
 export { fetchHttp } from './http/fetch-http.ts';
 export type { FetchLike } from './http/fetch-http.ts';
 export { nodeHttp } from './http/node-http.ts';

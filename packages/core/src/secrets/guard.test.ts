@@ -135,3 +135,56 @@ describe('a tool that needs a secret', () => {
     expect(used.splice(0)).toEqual(['[secret:OTHER_KEY]', '[secret:X]']);
   });
 });
+
+describe('a placeholder of a secret that a tool is not given', () => {
+  const write = (): { readonly tool: Tool; readonly written: string[] } => {
+    const written: string[] = [];
+    const tool = defineTool({
+      name: 'write',
+      description: 'Writes.',
+      parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      execute({ text }) {
+        written.push(text);
+        return 'Written.';
+      },
+    });
+    return { tool, written };
+  };
+  const call = { toolCalls: [{ name: 'write', arguments: { text: 'A=[secret:DEPLOY_KEY] B=[secret:OTHER_KEY]' } }] };
+
+  it('is left as it is, or refused with a reason, as the wrapping says', async () => {
+    const kept = write();
+    await play([call, 'Done.'], [guard.tool(kept.tool, ['DEPLOY_KEY'])]);
+    expect(kept.written).toEqual([`A=${KEY} B=[secret:OTHER_KEY]`]);
+    const strict = write();
+    const guarded = guard.tool(strict.tool, ['DEPLOY_KEY'], { unrevealed: 'refuse' });
+    const { log } = await play(
+      [call, { toolCalls: [{ name: 'write', arguments: { text: 'plain' } }] }, 'Done.'],
+      [guarded],
+    );
+    expect(strict.written).toEqual(['plain']);
+    const [rejected] = log.filter((event) => event.type === 'tool_call_rejected');
+    expect(rejected).toMatchObject({ reason: 'invalid_arguments' });
+    expect(JSON.stringify(rejected)).toContain(
+      '[secret:OTHER_KEY], which stands for a value that this tool is not given',
+    );
+    expect(JSON.stringify(rejected)).not.toContain('[secret:DEPLOY_KEY], ');
+  });
+});
+
+it('a guarded tool is told all that a tool is told', async () => {
+  let told: readonly string[] = [];
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks.',
+    execute(_, context) {
+      told = Object.keys(context).toSorted();
+      return 'Looked.';
+    },
+  });
+  await play([{ toolCalls: [{ name: 'look' }] }, 'Done.'], [look]);
+  const plain = told;
+  await play([{ toolCalls: [{ name: 'look' }] }, 'Done.'], [guard.tool(look)]);
+  expect(told).toEqual(plain);
+  expect(plain).toContain('lastRead');
+});

@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { isToolStream } from '../tools/tool-stream.ts';
 import type { Tool, ToolOutput, ToolStream } from '../tools/tool.ts';
 import { guardModel } from './guard-model.ts';
-import { createRedactor, type Redactor } from './redactor.ts';
+import { createRedactor, placeholder, type Redactor } from './redactor.ts';
 import type { Model } from '../model/model.ts';
 
 export interface SecretGuardOptions {
@@ -22,9 +22,18 @@ export interface SecretGuard {
   model(model: Model): Model;
   /**
    * What the tool says is redacted: its result, its partial results, its progress, and what it throws. Its arguments get the
-   * values of these secrets in the place of their placeholders, and only while it runs.
+   * values of these secrets in the place of their placeholders, and only while it runs. What becomes of the placeholders of
+   * other secrets, `options` says.
    */
-  tool(tool: Tool, reveal?: readonly string[]): Tool;
+  tool(tool: Tool, reveal?: readonly string[], options?: GuardToolOptions): Tool;
+}
+
+export interface GuardToolOptions {
+  /**
+   * `keep` (the default): the tool gets the placeholder itself. `refuse`: such a call isn't run, and the model is told why. For
+   * tools that write: a file with a secret in it, which a model has read and writes anew, would lose the secret.
+   */
+  readonly unrevealed?: 'keep' | 'refuse';
 }
 
 /**
@@ -52,7 +61,10 @@ export function secretGuard({ secrets }: SecretGuardOptions): SecretGuard {
     redactor,
     journal: (journal) => guardJournal(journal, redactor),
     model: (model) => guardModel(model, redactor),
-    tool: (tool, reveal = []) => guardTool(tool, redactor, reveal),
+    tool: (tool, reveal = [], { unrevealed = 'keep' } = {}) => {
+      const kept = unrevealed === 'refuse' ? Object.keys(secrets).filter((name) => !reveal.includes(name)) : [];
+      return guardTool(tool, redactor, reveal, kept);
+    },
   };
 }
 
@@ -68,14 +80,20 @@ function guardJournal(journal: Journal, redactor: Redactor): Journal {
   };
 }
 
-function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[]): Tool {
+function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[], refused: readonly string[]): Tool {
   const { execute } = tool;
   if (!execute) return tool;
   const clean = (output: ToolOutput): ToolOutput => redactor.redactJson(output as JsonValue) as ToolOutput;
   return Object.freeze({
     ...tool,
     // Checked with the secrets in it, as it will run.
-    check: (args: JsonObject) => tool.check(revealed(args, redactor, reveal)),
+    check(args: JsonObject) {
+      const text = JSON.stringify(args);
+      const found = refused.filter((name) => text.includes(placeholder(name)));
+      if (found.length === 0) return tool.check(revealed(args, redactor, reveal));
+      const message = `they have ${found.map(placeholder).join(', ')}, which stands for a value that this tool is not given`;
+      return { ok: false, issues: [{ path: '', message: `${message}. Leave it out, or ask the user to do it.` }] };
+    },
     async execute(args, context) {
       try {
         const told = {

@@ -23,6 +23,21 @@ describe('a redactor', () => {
     expect(redactor.redact(Buffer.from(KEY).toString('base64url'))).toBe('[secret:KEY]');
   });
 
+  it('knows it amid base64 and hexadecimal, whatever is around it', () => {
+    const piece = fc.string({ unit: 'binary-ascii', maxLength: 20 });
+    fc.assert(
+      fc.property(piece, piece, fc.constantFrom('base64', 'base64url', 'hex' as const), (before, after, encoding) => {
+        const text = Buffer.from(before + KEY + after).toString(encoding);
+        const shown = redactor.redact(`a ${text} b`);
+        expect(shown).toMatch(/^a [\w+/-]*\[secret:(?:KEY|OTHER)\][\w+/=-]* b$/);
+        expect(Buffer.from(shown.replaceAll(/\[secret:\w+\]/g, ''), 'base64').toString()).not.toContain(
+          KEY.slice(2, -2),
+        );
+      }),
+    );
+    expect(redactor.redact(encodeURIComponent(KEY).toLowerCase())).toBe('[secret:KEY]');
+  });
+
   it('takes the longer one where one secret begins another', () => {
     expect(redactor.redact(`${KEY}-and-more`)).toBe('[secret:OTHER]');
     expect(redactor.redact(`${KEY}-and-`)).toBe('[secret:KEY]-and-');

@@ -1,5 +1,6 @@
 import { TreadleError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
+import { secretSpellings } from './spellings.ts';
 
 /** Takes secrets out of texts. Each is replaced by the same placeholder wherever it stands: `[secret:NAME]`. */
 export interface Redactor {
@@ -23,10 +24,11 @@ export interface RedactorStream {
 const SHORTEST = 8;
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-const placeholder = (name: string): string => `[secret:${name}]`;
+/** What stands in the place of a secret. */
+export const placeholder = (name: string): string => `[secret:${name}]`;
 
 /**
- * Makes a redactor for secrets by name. A secret is found as it is, and as it stands in JSON, in a URL and in base64.
+ * Makes a redactor for secrets by name. A secret is found as it is, and in each of its `secretSpellings`.
  *
  * @throws TreadleError `invalid_definition` for a name or a value that can't work. The value is not in the message.
  * @example
@@ -45,7 +47,7 @@ export function createRedactor(secrets: Readonly<Record<string, string>>): Redac
         `The name of a secret must be 1 to 64 letters, digits, "_", "." or "-", and it is ${JSON.stringify(name)}.`,
       );
     if (value.length < SHORTEST) refuse(`The secret ${name} must have at least ${SHORTEST} characters.`);
-    for (const form of formsOf(value)) if (!names.has(form)) names.set(form, placeholder(name));
+    for (const form of secretSpellings(value)) if (!names.has(form)) names.set(form, placeholder(name));
   }
   // The longest first: where one secret begins another, it is the other that is there.
   const forms = [...names.keys()].toSorted((a, b) => b.length - a.length);
@@ -69,19 +71,6 @@ function refuse(message: string): never {
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 
-/** How a secret may stand in a text. Base64 of a longer text that has it in it is not found. */
-function formsOf(value: string): Set<string> {
-  const base64 = btoa(String.fromCodePoint(...new TextEncoder().encode(value)));
-  const plain = base64.replace(/=+$/, '');
-  return new Set([
-    value,
-    JSON.stringify(value).slice(1, -1),
-    encodeURIComponent(value.toWellFormed()),
-    plain,
-    plain.replaceAll('+', '-').replaceAll('/', '_'),
-  ]);
-}
-
 function redactJson<Value extends JsonValue>(value: Value, redact: (text: string) => string): Value {
   let changed = false;
   const take = (text: string): string => {
@@ -102,13 +91,16 @@ function redactJson<Value extends JsonValue>(value: Value, redact: (text: string
 
 function redactorStream(forms: readonly string[], pattern: RegExp, names: ReadonlyMap<string, string>): RedactorStream {
   const longest = forms[0]?.length ?? 0;
+  const byFirst = Map.groupBy(forms, (form) => form.charAt(0));
   let held = '';
 
   /** Where a secret may have begun that isn't whole yet, from `start` on; the text's end when nowhere. */
   function openFrom(text: string, start: number): number {
     for (let at = Math.max(start, text.length - longest + 1); at < text.length; at += 1) {
+      const candidates = byFirst.get(text.charAt(at));
+      if (candidates === undefined) continue;
       const tail = text.slice(at);
-      if (forms.some((form) => form.length > tail.length && form.startsWith(tail))) return at;
+      if (candidates.some((form) => form.length > tail.length && form.startsWith(tail))) return at;
     }
     return text.length;
   }

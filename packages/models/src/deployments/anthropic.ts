@@ -42,6 +42,7 @@ const deploymentOf = (quirks: AnthropicQuirks | undefined): Deployment => ({
   version: 'v1',
   keyVariables: ['ANTHROPIC_API_KEY'],
   credentialVariables: [TOKEN_VARIABLE],
+  secretVariables: [TOKEN_VARIABLE],
   baseUrlVariable: 'ANTHROPIC_BASE_URL',
   auth: { header: 'x-api-key', prefix: '' },
   credentials(env) {

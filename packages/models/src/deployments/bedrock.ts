@@ -53,6 +53,7 @@ const deploymentOf = (options: BedrockOptions): Deployment => ({
     'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
     'AWS_CONTAINER_CREDENTIALS_FULL_URI',
   ],
+  secretVariables: ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
 });
 
 /** Amazon Bedrock, by ConverseStream. The name of a model is its id, an inference profile's, or an ARN. */

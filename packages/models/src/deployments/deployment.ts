@@ -29,6 +29,8 @@ export interface Deployment {
   readonly credentials?: (env: Environment) => CredentialProvider | undefined;
   /** The environment variables that `credentials` reads. */
   readonly credentialVariables?: readonly string[];
+  /** The environment variables that hold secrets besides `keyVariables`. */
+  readonly secretVariables?: readonly string[];
   /** Reads the files that it keeps, where it has an API for them. */
   readonly files?: (wire: FilesWire) => ModelFiles;
   /** What is known about its models. */

@@ -85,10 +85,24 @@ describe('the wait', () => {
 
 describe('what an error carries', () => {
   it('is the request’s id, from any of its headers', () => {
-    expect(requestIdOf({ 'request-id': 'req_1' })).toBe('req_1');
-    expect(requestIdOf({ 'x-request-id': 'req_2' })).toBe('req_2');
-    expect(requestIdOf({})).toBeUndefined();
+    expect(requestIdOf({ 'request-id': 'req_1' }, redact)).toBe('req_1');
+    expect(requestIdOf({ 'x-request-id': 'req_2' }, redact)).toBe('req_2');
+    expect(requestIdOf({}, redact)).toBeUndefined();
   });
+
+  it.each(['request-id', 'x-request-id', 'x-amzn-requestid', 'apim-request-id', 'cf-ray'])(
+    'is no secret that a server sends back in %s, however it is spelt',
+    (name) => {
+      const secret = 'the-secret-key';
+      for (const spelt of [secret, btoa(secret), btoa(`user:${secret}`), encodeURIComponent(`/${secret}`)]) {
+        const error = reportedError({ message: 'No.' }, 401, { ...facts, headers: { [name]: `req ${spelt}` } });
+        expect(error.requestId).toContain('[redacted]');
+        expect(JSON.stringify(error)).not.toContain(spelt);
+      }
+      const long = reportedError({ message: 'No.' }, 500, { ...facts, headers: { [name]: 'x'.repeat(1e6) } });
+      expect(long.requestId?.length).toBeLessThan(300);
+    },
+  );
 
   it('is an excerpt without secrets, cut after they are gone', () => {
     expect(excerptOf(`${'x'.repeat(10)} the-secret-key`, redact, 18)).toBe('xxxxxxxxxx [redact…');

@@ -82,11 +82,14 @@ const REQUEST_ID_HEADERS: readonly string[] = [
   'cf-ray',
 ];
 
-/** The provider's id of a request, from whichever header it uses. */
-export function requestIdOf(headers: Readonly<Record<string, string>>): string | undefined {
+/** Characters of a request's id. */
+const REQUEST_ID_LENGTH = 200;
+
+/** The provider's id of a request, from whichever header it uses. A server may put anything there, also what it was sent. */
+export function requestIdOf(headers: Readonly<Record<string, string>>, redact: Redact): string | undefined {
   for (const name of REQUEST_ID_HEADERS) {
     const value = headers[name];
-    if (value !== undefined && value !== '') return value;
+    if (value !== undefined && value !== '') return excerptOf(value, redact, REQUEST_ID_LENGTH);
   }
   return undefined;
 }
@@ -108,7 +111,7 @@ export function reportedError(error: WireError, status: number | undefined, fact
   const denied = badKey || status === 401 || status === 403;
   const overflow =
     !denied && error.throttled !== true && (emptyRefusal || isOverflow(`${error.code ?? ''} ${error.message}`));
-  const requestId = requestIdOf(headers);
+  const requestId = requestIdOf(headers, redact);
   const wait = retryAfter(headers, facts.now) ?? error.retryAfterMs;
   const excerpt = body === undefined || body === '' ? undefined : excerptOf(body, redact);
   return {

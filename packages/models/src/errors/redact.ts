@@ -1,3 +1,5 @@
+import { secretSpellings } from '@treadle/core';
+
 /** Replaces secrets in a text. */
 export type Redact = (text: string) => string;
 
@@ -25,14 +27,12 @@ const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 
 const escapedForPattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** A function that replaces `secrets`, as they are, URL-encoded and as JSON has them, and whatever looks like a credential. */
+/** A function that replaces `secrets`, however they are spelt (`secretSpellings`), and whatever looks like a credential. */
 export function createRedact(secrets: readonly string[]): Redact {
   const forms = new Set<string>();
   for (const secret of secrets) {
     if (secret.length < SHORTEST_SECRET) continue;
-    forms.add(secret);
-    forms.add(encodeURIComponent(secret));
-    forms.add(JSON.stringify(secret).slice(1, -1));
+    for (const form of secretSpellings(secret)) forms.add(form);
   }
   // Longest first: one secret may be the beginning of another.
   const known = [...forms].sort((a, b) => b.length - a.length).map((form) => escapedForPattern(form));
