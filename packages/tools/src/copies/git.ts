@@ -2,6 +2,7 @@ import { TreadleError } from '@treadle/core';
 import { execFile } from 'node:child_process';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withoutSecrets } from '../bash/environment.ts';
 
 /** Milliseconds a command of git has. */
 const TIMEOUT_MS = 120_000;
@@ -19,7 +20,8 @@ const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
  */
 export function git(folder: string, args: readonly string[]): Promise<string> {
   // What is meant for another repository, such as a hook's, is not for this one.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')));
+  const own = Object.entries(withoutSecrets(process.env)).filter(([name]) => !name.startsWith('GIT_'));
+  const env = Object.fromEntries(own);
   const options = { cwd: folder, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT };
   return new Promise((resolve, reject) => {
     execFile('git', [...SAFE, ...args], options, (error, stdout, stderr) => {

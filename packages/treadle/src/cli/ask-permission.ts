@@ -12,18 +12,25 @@ export interface TypedAnswer {
   readonly said: ApprovalAnswer;
 }
 
-/** Asks in the terminal whether a call may run. Null when the run is to end; Ctrl-D is a no. */
+/**
+ * Asks in the terminal whether a call may run. Null when the run is to end; Ctrl-D is a no.
+ *
+ * @param about what else is to be known about it; null for nothing
+ */
 export async function askPermission(
   call: PendingCall,
   question: ApprovalQuestion | null,
   asking: Asking,
+  about: string | null,
 ): Promise<TypedAnswer | null> {
   const { terminal, out, stopped, isStopped } = asking;
   const suggestion = question?.suggestions?.find((update) => update.type === 'addRules') ?? null;
   out.endLine();
   const reason = question?.question ?? 'May it run?';
   const shown = [call.toolName, ...Object.entries(call.arguments).flatMap(entryTexts), reason, ...rulesOf(suggestion)];
-  out.print(`\n${callLines(call)}${exactLine(reason)}\n${unseenLine(shown)}${choices(suggestion)}`);
+  out.print(
+    `\n${callLines(call)}${exactLine(reason)}\n${about === null ? '' : `${exactLine(about)}\n`}${unseenLine(shown)}${choices(suggestion)}`,
+  );
   for (;;) {
     const line = await terminal.ask(suggestion ? '[y/n/s/a] ' : '[y/n] ', stopped);
     if (line === null) return isStopped() ? null : no('Nobody is at the terminal any more.');

@@ -7,6 +7,8 @@ import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { CliIo } from './io.ts';
+import { withUserVariables } from '../settings/combine.ts';
+import { keyReport, type KeyReport } from './keys.ts';
 import { homeFolder } from './parts.ts';
 import { version } from './version.ts';
 
@@ -39,6 +41,8 @@ export interface MachineReport {
   };
   /** Whether commands can be sandboxed: found out by running one. */
   readonly sandbox: SandboxStatus;
+  /** Which keys there are, and who shows them to commands without a sandbox. Values are nowhere in it. */
+  readonly keys: KeyReport;
   readonly proxies: Readonly<Record<string, string>>;
   readonly deployments: readonly DeploymentReport[];
 }
@@ -48,12 +52,15 @@ type Environment = CliIo['env'];
 export async function machineReport(io: CliIo): Promise<MachineReport> {
   const find = async (name: string): Promise<string | null> =>
     (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
-  const [sessions, bash, ripgrep, sandbox, project] = await Promise.all([
+  await io.hideEnvironment?.();
+  const [sessions, bash, ripgrep, sandbox, project, keys] = await Promise.all([
     sessionFile(io),
     find('bash'),
     find('rg'),
     sandboxStatus(),
     readProjectInstructions(io.cwd),
+    // A run says what is wrong with the settings.
+    keyReport(await withUserVariables(io).catch(() => io.env)),
   ]);
   return {
     version: version(),
@@ -62,6 +69,7 @@ export async function machineReport(io: CliIo): Promise<MachineReport> {
     sessions,
     programs: { bash, ripgrep },
     sandbox,
+    keys,
     instructions: {
       files: project.files.map(({ path, bytes, truncated }) => ({ path, bytes, truncated })),
       warnings: project.warnings.map(({ message }) => message),

@@ -1,6 +1,7 @@
 import type { ConformanceResult } from './doctor-conformance.ts';
 import type { DeploymentReport, MachineReport } from './doctor-machine.ts';
 import type { ProbeResult } from './doctor-probe.ts';
+import { exposureText } from './keys.ts';
 import { plainLine } from './plain-text.ts';
 import { filesText } from './project-instructions.ts';
 
@@ -23,6 +24,7 @@ export function machineLines(report: MachineReport): string {
     ['instructions', report.instructions.files.length === 0 ? 'none' : filesText(report.instructions.files)],
     ...report.instructions.warnings.map((warning) => ['', plainLine(warning, LONGEST)]),
     ['sandbox', sandboxText(report.sandbox)],
+    ['keys', keysText(report.keys)],
     ['proxies', proxies.length === 0 ? 'none' : proxies.join(', ')],
   ];
   return `${table(rows)}\n${table(report.deployments.map(deploymentRow))}`;
@@ -34,6 +36,13 @@ function sandboxText({ works, reason, program, reading }: MachineReport['sandbox
     ? 'commands that only read run unasked'
     : `every command asks · ${plainLine(reading.reason ?? '', LONGEST)}`;
   return `works (${plainLine(program ?? '')}): ${unasked}`;
+}
+
+function keysText(keys: MachineReport['keys']): string {
+  if (keys.variables.length === 0) return 'none in the environment';
+  const exposure = exposureText(keys);
+  if (exposure === null) return `${keys.variables.join(', ')} · not shown to commands`;
+  return `${keys.variables.join(', ')} · of a command without a sandbox: ${plainLine(exposure, LONGEST)}`;
 }
 
 const CREDENTIALS: Readonly<Record<Exclude<DeploymentReport['credentials'], 'present'>, string>> = {

@@ -23,6 +23,11 @@ export interface CliIo {
   now(): number;
   /** Calls `fn` after so many milliseconds, without keeping the process alive; returns a function that cancels it. */
   after(ms: number, fn: () => void): () => void;
+  /**
+   * Takes what looks like secrets out of what the system shows of this process's environment, as far as that can be done;
+   * `env` stays as it is. Absent where that isn't the command line's to do.
+   */
+  hideEnvironment?(): Promise<unknown>;
   /** Ends the process at once. */
   exit(code: number): void;
 }

@@ -25,6 +25,7 @@ function processIo(): CliIo {
       const timer = setTimeout(fn, ms);
       return () => clearTimeout(timer);
     },
+    hideEnvironment: async () => (await import('@treadle/tools')).hideEnvironment(),
     exit: (code) => process.exit(code),
   };
 }

@@ -1,7 +1,6 @@
 import {
   createSession,
   defineAgent,
-  errorText,
   openSession,
   TreadleError,
   type Agent,
@@ -12,7 +11,6 @@ import {
   type Model,
   type PermissionOptions,
   type Run,
-  type RunResult,
   type Session,
   type Tool,
 } from '@treadle/core';
@@ -22,17 +20,16 @@ import { hostname } from 'node:os';
 
 import { startBranches, strategyOf } from './branches.ts';
 import type { BranchesRequest } from './branches-request.ts';
-import { answersFor, type Asking } from './ask-user.ts';
 import { agentTool, type AgentParts } from './agents.ts';
 import { chooseModel } from './choose-model.ts';
-import { EXIT, exitCodeOf, SIGNAL_EXIT } from './exit-codes.ts';
+import { driveRun, type Terminals } from './drive-run.ts';
+import { exposureOf, keyGuard, type KeyGuard } from './keys.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from './folder-sessions.ts';
 import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from './context.ts';
 import type { CliIo } from './io.ts';
 import { openBlobs, unsavedJournal } from './parts.ts';
-import { askPermission, type ApprovalQuestion } from './ask-permission.ts';
 import { folderSettings } from './folder-trust.ts';
 import type { CombinedSettings } from '../settings/combine.ts';
 import { nobodyToAsk, permissionsFor, rulesOfFlags } from './permissions.ts';
@@ -44,23 +41,26 @@ import { suggestion, UsageError } from './usage-error.ts';
 
 /** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
 export async function runCommand(context: CommandContext, request: RunRequest): Promise<number> {
-  const { io, parts, note, interruptions } = context;
+  const { io, parts, interruptions } = context;
   // What costs nothing to find wrong is found before anything is read, opened or asked.
   if (request.cwd !== undefined) await realFolder(io.cwd, request.cwd);
   const { withUserVariables } = await import('../settings/combine.ts');
   const env = await withUserVariables(io);
+  await io.hideEnvironment?.();
+  const guard = await keyGuard(env);
+  const note = (text: string): void => context.note(guard.text(text));
   const choice = chooseModel(request.model, env);
-  const model = await parts.model(choice.name, env);
+  const loadModel = async (name: string): Promise<Model> => guard.model(await parts.model(name, env));
+  const model = await loadModel(choice.name);
   const texts = await interruptions.unless(promptTexts(io, request, note));
 
-  const journal = await (request.save ? parts.journal(io) : unsavedJournal());
+  const journal = guard.journal(await (request.save ? parts.journal(io) : unsavedJournal()));
   try {
     const place = await findPlace(journal, io, request);
     const terminals = terminalsOf(context, request);
     const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
-    const rights = await rightsFor(context, request, place.folder, asks);
+    const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
     const { permissions, hooks, knownTools } = rights;
-    const loadModel = (name: string): Promise<Model> => parts.model(name, env);
     const agentParts = { io, model, loadModel, note };
     const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
@@ -104,7 +104,8 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     };
     const stopTracing = request.telemetry ? (await telemetry())(session) : null;
     try {
-      const code = await driveRun(context, { session, journal, begin, output, terminals });
+      const { aboutCommands } = rights;
+      const code = await driveRun({ ...context, note }, { session, journal, begin, output, terminals, aboutCommands });
       // All is printed; whoever doesn't want to wait for a title goes.
       if (request.title) await Promise.race([session.settled(), interruptions.first]);
       return code;
@@ -166,13 +167,6 @@ async function findPlace(journal: Journal, io: CliIo, { session, cwd }: RunReque
   return { folder, sessionId: session.kind === 'latest' ? await latestSession(journal, folder) : null };
 }
 
-/** Where somebody can be asked: questions of the model on standard output, of permission on standard error. */
-interface Terminals {
-  readonly user: Terminal;
-  /** Programs that read the output are no people. */
-  readonly permissions: Terminal;
-}
-
 function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): Terminals {
   const lines = readLines(io.stdin);
   const permissions = openTerminal(io, err, lines);
@@ -184,7 +178,7 @@ function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): 
 
 /** The tools, and what they may do: as the flags, the user's settings and the folder's have it. */
 export async function rightsFor(
-  { io, note, interruptions }: CommandContext,
+  { io, note, interruptions, guard }: CommandContext & { readonly guard: KeyGuard },
   request: RunRequest,
   folder: string,
   terminal: Terminal,
@@ -197,6 +191,8 @@ export async function rightsFor(
   readonly knownTools: readonly string[];
   /** Whether the folder as a whole is trusted. */
   readonly isTrusted: boolean;
+  /** What is to be said beside a question about a command; null for nothing. */
+  readonly aboutCommands: () => Promise<string | null>;
 }> {
   const { askUserTool, builtInTools, hooksFromSettings, planTool, todoTool, webFetchTool } =
     await import('@treadle/tools');
@@ -229,7 +225,9 @@ export async function rightsFor(
   const unnamed = request.tools === undefined ? [plan] : [];
   const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
   const toolsIn = (root: string): Tool[] =>
-    chosenTools(offered(settings.sandbox, root), names, request.tools).filter((tool) => !unwanted.includes(tool));
+    chosenTools(offered(settings.sandbox, root), names, request.tools)
+      .filter((tool) => !unwanted.includes(tool))
+      .map(guard.tool);
   const permissions = permissionsFor(rules, request.permissionMode, settings, {
     saveUpdate: settingsSaver(found, io),
     // At a terminal the run pauses, and is asked about below.
@@ -237,7 +235,8 @@ export async function rightsFor(
   });
   const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
   const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
-  return { toolsIn, permissions, hooks, knownTools, isTrusted };
+  const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
+  return { toolsIn, permissions, hooks, knownTools, isTrusted, aboutCommands };
 }
 
 /** Tools that there are in some runs: agents of files, long conversations, background tasks. */
@@ -295,105 +294,4 @@ function startRun(session: Session, texts: readonly string[]): Run {
     if (!(error instanceof TreadleError)) throw error;
     throw new UsageError(`Session ${session.id} has nothing left to do. Give a prompt to go on with.`);
   }
-}
-
-interface RunInHand {
-  readonly session: Session;
-  readonly journal: Journal;
-  readonly begin: () => Promise<Run>;
-  readonly output: RunOutput;
-  readonly terminals: Terminals;
-}
-
-async function driveRun(context: CommandContext, inHand: RunInHand): Promise<number> {
-  const { session, begin, output, terminals } = inHand;
-  const { io, out, err, note, interruptions } = context;
-  const startedAt = io.now();
-  const run = await begin();
-  let left = false;
-  let isOver = false;
-  let isAsking = false;
-  const stops = Promise.withResolvers<string>();
-  const stop = (reason: string): void => {
-    stops.resolve(reason);
-    // The last of the output may fail when there is nothing left to stop; a paused run is ended where it is waited for.
-    if (isOver || isAsking) return;
-    // When the journal can't take the cancellation, the run fails for the same reason and says so.
-    session.abort(reason).catch((error: unknown) => note(`The run could not be cancelled: ${errorText(error)}`));
-  };
-  out.onClosed(() => {
-    left = true;
-    stop(out.failure === null ? 'The reader of the output went away.' : 'The output could not be written.');
-  });
-  interruptions.onFirst((signal) => {
-    note(`${signal}: ending the run. Once more ends the process at once.`);
-    stop(`Interrupted by ${signal}.`);
-  });
-  const isStopped = (): boolean => left || interruptions.signal !== null;
-  const asking: Asking = { terminal: terminals.user, out, stopped: stops.promise, isStopped };
-  const permissions: Asking = { ...asking, terminal: terminals.permissions, out: err };
-  let result = await follow(context, run, output);
-  while (result.end === 'paused') {
-    isAsking = true;
-    const goOn = await answered(inHand, result.pending, asking, permissions);
-    if (goOn === null) {
-      if (isStopped()) result = await endPaused(session, result, await stops.promise);
-      else note('The run waits for an answer. Give it at a terminal: treadle -c');
-      break;
-    }
-    isAsking = false;
-    result = await follow(context, goOn(), output);
-  }
-  isOver = true;
-  if (!left) output.end({ sessionId: session.id, agent: session.agent, result, durationMs: io.now() - startedAt });
-  if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
-  return left ? EXIT.closedPipe : exitCodeOf(result.end, result.permissionDenials.length > 0);
-}
-
-/** How a paused run goes on, once somebody has answered; null when nobody does. */
-async function answered(
-  { session, journal }: RunInHand,
-  pending: RunResult['pending'],
-  asking: Asking,
-  permissions: Asking,
-): Promise<(() => Run) | null> {
-  const call = pending.find(({ approvalId }) => approvalId !== undefined);
-  if (call?.approvalId === undefined) {
-    const answers = await answersFor(pending, asking);
-    return answers && (() => session.submitToolResults(answers));
-  }
-  const { approvalId } = call;
-  if (!permissions.terminal.isThere) return null;
-  const typed = await askPermission(
-    call,
-    await questionOf(journal, call.sessionId ?? session.id, approvalId),
-    permissions,
-  );
-  return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
-}
-
-/** The question as it was asked, perhaps by another process. */
-async function questionOf(journal: Journal, sessionId: string, approvalId: string): Promise<ApprovalQuestion | null> {
-  let found: ApprovalQuestion | null = null;
-  for await (const event of journal.read(sessionId, 1)) {
-    if (event.type === 'approval_requested' && event.approvalId === approvalId) found = event;
-  }
-  return found;
-}
-
-/** Prints a run's events as they come, to its end or its pause. */
-async function follow({ out, interruptions }: CommandContext, run: Run, output: RunOutput): Promise<RunResult> {
-  for await (const event of run) {
-    output.take(event);
-    // A reader that doesn't read must not keep an interrupted process alive.
-    const clogged = out.flowing();
-    if (clogged) await Promise.race([clogged, interruptions.first]);
-  }
-  return run.result;
-}
-
-/** Ends a run that waits for an answer nobody will give any more. */
-async function endPaused(session: Session, result: RunResult, reason: string): Promise<RunResult> {
-  await session.abort(reason);
-  return { ...result, end: 'aborted', message: reason, pending: [] };
 }

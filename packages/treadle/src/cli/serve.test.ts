@@ -55,6 +55,9 @@ it('treadle serve --log writes what happens as JSON to standard error, with leve
     });
   await post('/v1/sessions', { id: 's1' });
   expect(await (await post('/v1/sessions/s1/runs', { input: 'What is a heron?' })).text()).toContain('run_ended');
+  const said = await (await post('/v1/sessions/s1/runs', { input: `What is ${env.TREADLE_TOKEN}?` })).text();
+  expect(said).toContain('What is [secret:TREADLE_TOKEN]?');
+  expect(said).not.toContain(env.TREADLE_TOKEN);
   running.child.kill('SIGTERM');
   const { stderr } = await running.ended;
   const records = stderr

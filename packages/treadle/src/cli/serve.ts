@@ -11,6 +11,7 @@ import { realFolder } from './folder-sessions.ts';
 import { helpText } from './help.ts';
 import { defaultInstructions } from './instructions.ts';
 import { parseOptions } from './options.ts';
+import { keyGuard, type KeyGuard } from './keys.ts';
 import { homeFolder } from './parts.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import { rightsFor } from './run.ts';
@@ -22,7 +23,7 @@ import { version } from './version.ts';
 
 /** `treadle serve`: an agent of a folder over HTTP, until a signal comes. Returns the exit code. */
 export async function serveCommand(context: CommandContext, args: readonly string[]): Promise<number> {
-  const { io, parts, out, err, note, interruptions } = context;
+  const { io, parts, out, err, interruptions } = context;
   const options = parseOptions(args, SERVE_OPTIONS);
   if (options.flag('help') || options.flag('version')) {
     out.print(options.flag('help') ? helpText('serve') : `${version()}\n`);
@@ -35,9 +36,12 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const { fileBlobs } = await import('@treadle/store');
   const { withUserVariables } = await import('../settings/combine.ts');
   const env = await withUserVariables(io);
+  await io.hideEnvironment?.();
+  const guard = await keyGuard(env);
+  const note = (text: string): void => context.note(guard.text(text));
   const { TREADLE_TOKEN: own } = env;
-  const agent = await agentOf(context, folder, options.text('model'), env, options.flag('title'));
-  const journal = await parts.journal(io);
+  const agent = await agentOf({ ...context, note, guard }, folder, options.text('model'), env, options.flag('title'));
+  const journal = guard.journal(await parts.journal(io));
   try {
     const serving = await serve({
       agents: [agent],
@@ -50,7 +54,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
       ...(options.flag('telemetry') ? { onSession: await telemetry() } : {}),
       log: (record) => {
         const { level, event, error } = record;
-        if (options.flag('log')) err.print(`${JSON.stringify(record)}\n`);
+        if (options.flag('log')) err.print(`${guard.text(JSON.stringify(record))}\n`);
         else if (level !== 'info') note(`${event}${error === undefined ? '' : `: ${String(error)}`}`);
       },
     });
@@ -71,15 +75,15 @@ export async function serveCommand(context: CommandContext, args: readonly strin
 
 /** The agent of a folder. What it may not do by itself, it asks the clients of the server. */
 async function agentOf(
-  context: CommandContext,
+  context: CommandContext & { readonly guard: KeyGuard },
   folder: string,
   modelName: string | undefined,
   env: Parameters<typeof chooseModel>[1],
   title: boolean,
 ): Promise<ReturnType<typeof defineAgent>> {
-  const { io, parts, out, note } = context;
+  const { io, parts, out, note, guard } = context;
   const choice = chooseModel(modelName, env);
-  const model = await parts.model(choice.name, env);
+  const model = guard.model(await parts.model(choice.name, env));
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
   const rights = await rightsFor(context, readRunRequest(['--prompt', 'none', '--no-stdin']), folder, nobody);
   const { canUseTool: _, ...permissions } = rights.permissions;
