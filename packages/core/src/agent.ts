@@ -1,3 +1,4 @@
+import { AGENT_KEYS } from './agent-keys.ts';
 import { checkContext, type ContextOptions, type ContextPolicy } from './context/options.ts';
 import { recallTool } from './context/recall.ts';
 import type { ConfigSnapshot } from './events/events.ts';
@@ -22,6 +23,7 @@ import type {
 } from './model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './model/retry.ts';
 import { checkRouting, type Routing, type RoutingOptions } from './model/routing.ts';
+import { refuseUnknownKeys } from './names/known-keys.ts';
 import { checkNoToolCall, type NoToolCallPolicy } from './output/no-call.ts';
 import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from './output/check.ts';
 import { checkFilters, type InputFilter, type NamedInputFilter } from './output/filters.ts';
@@ -205,7 +207,8 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
 /**
  * Checks a definition and makes it an agent. Cheap: no I/O, nothing is loaded.
  *
- * @throws TreadleError `invalid_definition` when two tools share a name or a number makes no sense.
+ * @throws TreadleError `invalid_definition` when two tools share a name, a number makes no sense, or a key, a rule or a matcher
+ * of a hook matches nothing known.
  *
  * @example
  * ```ts
@@ -217,6 +220,7 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
  * ```
  */
 export function defineAgent(definition: AgentDefinition): Agent {
+  refuseUnknownKeys('The definition of an agent', definition, AGENT_KEYS);
   if (typeof definition.model?.stream !== 'function') {
     throw new TreadleError(
       'invalid_definition',

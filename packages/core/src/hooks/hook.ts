@@ -4,6 +4,8 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, Usage } from '../model/model.ts';
+import { didYouMean } from '../names/closest.ts';
+import { refuseUnknownKeys } from '../names/known-keys.ts';
 
 /** A call as hooks are told of it; `arguments` as they stand after the hooks before. */
 export interface HookCall {
@@ -148,11 +150,42 @@ export interface HookOptions {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 
+const OPTIONS: Readonly<Record<keyof HookOptions, true>> = {
+  name: true,
+  matcher: true,
+  timeoutMs: true,
+  background: true,
+};
+
+const EVENTS: Readonly<Record<HookEvent, true>> = {
+  session_start: true,
+  session_end: true,
+  user_prompt_submit: true,
+  before_run: true,
+  after_run: true,
+  before_turn: true,
+  after_turn: true,
+  before_tool: true,
+  after_tool: true,
+  tool_failed: true,
+  before_tool_update: true,
+  after_tool_update: true,
+  model_error: true,
+  permission_request: true,
+  subagent_start: true,
+  subagent_stop: true,
+  before_compaction: true,
+  after_compaction: true,
+  notification: true,
+  stop: true,
+};
+
 /**
  * A hook: your function, called at a moment of the loop. Hooks of one event are asked one after the other, in the order
  * in which the agent lists them; the first that denies ends the asking.
  *
- * @throws TreadleError `invalid_definition` when the matcher is no regular expression or the timeout makes no sense.
+ * @throws TreadleError `invalid_definition` when there is no such event or option, the matcher is no regular expression, or the
+ * timeout makes no sense.
  *
  * @example
  * ```ts
@@ -171,6 +204,11 @@ export function defineHook<Event extends HookEvent>(
   run: (input: HookInput<Event>, context: HookContext) => HookAnswer | Promise<HookAnswer>,
   options: HookOptions = {},
 ): Hook {
+  if (!Object.hasOwn(EVENTS, event)) {
+    const hint = didYouMean(event, Object.keys(EVENTS));
+    throw new TreadleError('invalid_definition', `There is no event ${JSON.stringify(event)} for hooks.${hint}`);
+  }
+  refuseUnknownKeys('A hook', options, OPTIONS);
   const { name = `${event} hook`, timeoutMs = DEFAULT_TIMEOUT_MS, background = false } = options;
   if (!(timeoutMs > 0)) {
     throw new TreadleError('invalid_definition', `${name}: timeoutMs must be greater than 0, and it is ${timeoutMs}.`);

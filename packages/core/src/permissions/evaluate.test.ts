@@ -277,12 +277,22 @@ describe('Whatever the rules, the mode and the call', () => {
     fc.assert(
       fc.property(someOptions, someCall, fc.nat(3), (options, subject, place) => {
         const rule = subject.toolName;
-        const { deny, ...others } = options;
+        const { deny, mode, ...rest } = options;
+        const others = { ...rest, mode };
         const update = { type: 'addRules', rules: [rule], behavior: 'deny', destination: 'session' } as const;
         const outcomes = [
           decide({ ...options, deny: [...deny.slice(0, place), rule, ...deny.slice(place)] }, subject),
           decide({ ...others, settings: [{ deny, source: 'localSettings' }, { deny: [rule] }] }, subject),
-          decide({ settings: [{ deny: [rule], source: 'projectSettings' }, options], mode: options.mode }, subject),
+          decide(
+            {
+              settings: [
+                { deny: [rule], source: 'projectSettings' },
+                { ...rest, deny },
+              ],
+              mode,
+            },
+            subject,
+          ),
           decide(options, subject, applyUpdate(null, update)),
         ];
         expect(outcomes).toEqual(['deny', 'deny', 'deny', 'deny']);

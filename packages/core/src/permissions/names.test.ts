@@ -231,3 +231,27 @@ describe('the matcher of a hook', () => {
     expect(define({}, gate('MultiEdit')).hooks?.has('before_tool', 'edit_file')).toBe(true);
   });
 });
+
+describe('a key that nobody reads', () => {
+  /** As plain JavaScript may say it. */
+  const said = (definition: object) => (): unknown => defineAgent(definition as AgentDefinition);
+  const model = scriptedModel([]);
+
+  it('of a definition is refused, with the nearest one', () => {
+    expect(said({ model, permision: { deny: ['bash'] } })).toThrow(
+      'The definition of an agent has no "permision". Did you mean "permissions"?',
+    );
+    expect(said({ model, permissions: { dney: ['bash'] } })).toThrow('permissions has no "dney". Did you mean "deny"?');
+    expect(said({ model, permissions: { settings: [{ denyed: ['bash'] }] } })).toThrow(
+      'permissions.settings has no "denyed". Did you mean "deny"?',
+    );
+    expect(said({ model, permision: undefined })).not.toThrow();
+  });
+
+  it('of a hook is refused, and so is an event that there is not', () => {
+    const define = (event: string, options: object) => (): unknown =>
+      defineHook(event as HookEvent, () => true, options);
+    expect(define('before_tool', { matchr: 'bash' })).toThrow('A hook has no "matchr". Did you mean "matcher"?');
+    expect(define('before_tol', {})).toThrow('There is no event "before_tol" for hooks. Did you mean "before_tool"?');
+  });
+});

@@ -1,4 +1,5 @@
 import { TreadleError } from '../errors.ts';
+import { refuseUnknownKeys } from '../names/known-keys.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { CanUseTool } from './callback.ts';
 import { loadRule } from './load.ts';
@@ -70,6 +71,20 @@ export interface PermissionConfig {
 /** Milliseconds a callback has when the agent doesn't say. */
 export const DEFAULT_CALLBACK_TIMEOUT_MS = 60_000;
 
+const SETTINGS: Readonly<Record<keyof PermissionSettings, true>> = { allow: true, ask: true, deny: true, source: true };
+
+const OPTIONS: Readonly<Record<keyof PermissionOptions, true>> = {
+  ...SETTINGS,
+  mode: true,
+  allowBypass: true,
+  settings: true,
+  directories: true,
+  canUseTool: true,
+  callbackTimeoutMs: true,
+  answerTimeoutMs: true,
+  saveUpdate: true,
+};
+
 const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
 
 /**
@@ -99,6 +114,8 @@ export function checkPermissions(
   for (const folder of directories) {
     if (!folder.startsWith('/')) throw refused(`The folder ${JSON.stringify(folder)} must be an absolute path.`);
   }
+  refuseUnknownKeys('permissions', options, OPTIONS);
+  for (const settings of options.settings ?? []) refuseUnknownKeys('permissions.settings', settings, SETTINGS);
   const all = [...tools];
   const names = new Set([...all.flatMap(({ name, toolsBehind = [] }) => [name, ...toolsBehind]), ...known]);
   const rules: Record<RuleBehavior, PermissionRule[]> = { allow: [], ask: [], deny: [] };
