@@ -4,8 +4,10 @@ import {
   createSession,
   defineAgent,
   isDurable,
+  memoryJournal,
   runResultFold,
   UNKNOWN_USAGE,
+  type Journal,
   type Model,
   type Run,
   type TreadleEvent,
@@ -78,6 +80,95 @@ describe('reading a run', () => {
       expect(event.offset).toBe(end);
       end += event.text.length;
     }
+  });
+
+  it('slowly never joins deltas of different blocks', async () => {
+    // Of four neighbouring deltas, two are of one block and two of the other.
+    const sent = Array.from({ length: 5000 }, (_, n) => ({ index: (n >> 1) % 2, text: `${n} ` }));
+    const texts = [0, 1].map((block) => sent.map(({ index, text }) => (index === block ? text : '')).join(''));
+    const model: Model = {
+      provider: 'odd',
+      id: 'odd',
+      async *stream() {
+        yield { type: 'start' };
+        for (const { index, text } of sent) yield { type: 'text_delta', index, text };
+        for (const [index, text] of texts.entries()) yield { type: 'block_end', index, block: { type: 'text', text } };
+        yield { type: 'finish', stopReason: 'stop', usage: UNKNOWN_USAGE };
+      },
+    };
+    const run = (await createSession(defineAgent({ model }))).prompt('Go.');
+    const reader = run[Symbol.asyncIterator]();
+    await reader.next();
+    await run.result;
+    const read = ['', ''];
+    let deltas = 0;
+    for (let next = await reader.next(); next.done !== true; next = await reader.next()) {
+      const event = next.value;
+      if (event.type !== 'message_delta') continue;
+      deltas += 1;
+      expect(event.offset).toBe(read[event.index]?.length);
+      read[event.index] += event.text;
+    }
+    expect(read).toEqual(texts);
+    // Those that are of one block were joined.
+    expect(deltas).toBeGreaterThan(2500);
+    expect(deltas).toBeLessThan(3500);
+  });
+
+  it.each(['before its first event', 'in the middle', 'while it reads'])(
+    'late and leaving it %s closes what it read the log from',
+    async (when) => {
+      const inner = memoryJournal();
+      let opened = 0;
+      let closed = 0;
+      const journal: Journal = {
+        ...inner,
+        async *read(sessionId, from) {
+          opened += 1;
+          try {
+            yield* inner.read(sessionId, from);
+          } finally {
+            closed += 1;
+          }
+        },
+      };
+      const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }), { journal });
+      const run = session.prompt('Go.');
+      await run.result;
+      const before = opened - closed;
+      const reader = run[Symbol.asyncIterator]();
+      const reading = when === 'before its first event' ? undefined : reader.next();
+      if (when === 'in the middle') await reading;
+      await reader.return?.();
+      await reading;
+      expect(opened - closed).toBe(before);
+      expect(await reader.next()).toEqual({ done: true, value: undefined });
+    },
+  );
+
+  it('late and breaking off closes what it read the log from', async () => {
+    const inner = memoryJournal();
+    const open = new Set<object>();
+    const journal: Journal = {
+      ...inner,
+      async *read(sessionId, from) {
+        const reading = {};
+        open.add(reading);
+        try {
+          yield* inner.read(sessionId, from);
+        } finally {
+          open.delete(reading);
+        }
+      },
+    };
+    const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }), { journal });
+    const run = session.prompt('Go.');
+    await run.result;
+    for await (const event of run) {
+      expect(event.type).toBe('drive_started');
+      break;
+    }
+    expect(open.size).toBe(0);
   });
 
   it('may be left early, and the run goes on', async () => {
