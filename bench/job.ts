@@ -2,7 +2,7 @@ import type { ContestantName } from './contestants/index.ts';
 import type { WireName } from './contestants/contestant.ts';
 
 /** What is measured inside a process. `ready` is the process itself. */
-export type MeasureName = 'turn' | 'delta' | 'argument' | 'parallel' | 'longRun' | 'prefix' | 'concurrent' | 'idle';
+export type MeasureName = 'turn' | 'delta' | 'argument' | 'parallel' | 'longRun' | 'prefix' | 'concurrent';
 
 /** What one process measures: the argument of `child.ts`, and of `ready.ts`. */
 export interface Job {

@@ -2,15 +2,7 @@
 
 import type { Contender, Contestant } from './contestants/contestant.ts';
 import type { Job, MeasureName, Sample } from './job.ts';
-import {
-  FINAL_ANSWER,
-  LONG_RUN,
-  PIECE_LENGTH,
-  UNREPEATED_PATH,
-  WAIT_MS,
-  type Exchange,
-  type Scenario,
-} from './scenarios.ts';
+import { FINAL_ANSWER, LONG_RUN, PIECE_LENGTH, UNREPEATED_PATH, WAIT_MS, type Scenario } from './scenarios.ts';
 import { median } from './table.ts';
 import { benchTools } from './tools.ts';
 
@@ -225,39 +217,6 @@ const concurrent: Measure = async (contestant, job) => {
   return { wallMs, cpuMs: cpu, peakMB: process.resourceUsage().maxRSS / 1024 };
 };
 
-/** Texts that no two messages share, as strings an engine can't keep once. */
-function history(session: number, messages: number): Exchange[] {
-  const text = (number: number): string =>
-    Buffer.from(
-      `Message ${number} of session ${session}: ${'about the list and what is on it, '.repeat(6)}`.slice(0, 200),
-    ).toString('latin1');
-  return Array.from({ length: messages / 2 }, (_, index) => ({
-    user: text(2 * index),
-    assistant: text(2 * index + 1),
-  }));
-}
-
-const idle: Measure = async (contestant, job) => {
-  const sessions = job.quick ? 200 : 1000;
-  const { gc } = globalThis;
-  if (!gc) throw new Error('This measurement needs --expose-gc.');
-  const settled = async (): Promise<number> => {
-    await repeat(4, async () => {
-      await gc();
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    });
-    const { heapUsed, external } = process.memoryUsage();
-    return heapUsed + external;
-  };
-  const contender = createBench(contestant, job).define('text-1');
-  await repeat(20, (index) => contender.open(history(-index, 100)));
-  const before = await settled();
-  const open = await repeat(sessions, (index) => contender.open(history(index, 100)));
-  const after = await settled();
-  check(open.length === sessions, 'the sessions');
-  return { heapKB: (after - before) / 1024 / sessions };
-};
-
 export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
   turn,
   delta,
@@ -266,5 +225,4 @@ export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
   longRun,
   prefix,
   concurrent,
-  idle,
 };

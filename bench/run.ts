@@ -51,12 +51,11 @@ async function startServer(): Promise<Server> {
 /** One sample from a process of its own. Rejects when the scenario came to a wrong result. */
 async function sample(job: Job): Promise<Sample> {
   const file = job.measure === 'ready' ? program('ready') : program('child');
-  const flags = job.measure === 'idle' ? ['--expose-gc'] : [];
   // What this process was started with, a proxy or a loader, must not slow a contestant down.
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env;
   const env = { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }) };
   const options = { cwd: import.meta.dirname, env, timeout: TIMEOUT_MS };
-  const { stdout } = await run(process.execPath, [...flags, file, JSON.stringify(job)], options);
+  const { stdout } = await run(process.execPath, [file, JSON.stringify(job)], options);
   return JSON.parse(stdout) as Sample;
 }
 

@@ -6,11 +6,6 @@ export type Scenario = `${ScenarioKind}-${number}`;
 /** Text deltas; turns with one call each; calls in one turn; characters of one call's argument. */
 export type ScenarioKind = 'text' | 'turns' | 'parallel' | 'argument';
 
-export interface Exchange {
-  readonly user: string;
-  readonly assistant: string;
-}
-
 export const INSTRUCTIONS = 'You write and look after code. Use the tools where they help, and answer in few words.';
 export const PROMPT = 'Work through the list with your tools, then tell me what you did.';
 export const FINAL_ANSWER = 'Everything on the list is done; nothing was left over.';

@@ -1,5 +1,3 @@
-import type { Exchange } from '../scenarios.ts';
-
 export type WireName = 'openai-chat' | 'anthropic' | 'openai-responses' | 'gemini' | 'bedrock' | 'ollama';
 
 /** A tool before it is anybody's. */
@@ -38,7 +36,7 @@ export interface Conversation {
 
 /** A defined agent: made once, for any number of conversations. */
 export interface Contender {
-  open(history?: readonly Exchange[]): Promise<Conversation>;
+  open(): Promise<Conversation>;
 }
 
 /** A contestant on one wire. */

@@ -1,7 +1,7 @@
 // Treadle as its documentation shows it, with its default journal in memory.
 
 import { createSession, defineAgent, defineTool, type Journal, type Model, type Session } from '@treadle/core';
-import { INSTRUCTIONS, PROMPT, type Exchange } from '../scenarios.ts';
+import { INSTRUCTIONS, PROMPT } from '../scenarios.ts';
 import type { Contender, Contestant, Setup, WireName } from './contestant.ts';
 
 type CreateModel = (name: string, options: { readonly baseUrl: string; readonly apiKey: string }) => Model;
@@ -39,19 +39,12 @@ function contender(createModel: CreateModel, setup: Setup, journal: Journal | un
   }
 
   return {
-    async open(history = []) {
+    async open() {
       const session = await createSession(agent, journal ? { journal } : {});
-      if (history.length > 0) await session.importMessages(messagesOf(history));
       return { run: () => runOn(session) };
     },
   };
 }
-
-const messagesOf = (history: readonly Exchange[]): object[] =>
-  history.flatMap(({ user, assistant }) => [
-    { role: 'user', content: user },
-    { role: 'assistant', content: assistant },
-  ]);
 
 /** `journalOf` makes the journal of one agent; without it, the default is used. */
 export async function treadleOn(wire: WireName, journalOf?: () => Journal): Promise<Contestant> {

@@ -1,4 +1,4 @@
-import { PROMPT, type Exchange } from '../../scenarios.ts';
+import { PROMPT } from '../../scenarios.ts';
 import type { BenchTool, Contender, Setup } from '../contestant.ts';
 
 /** What the floor knows of one wire: it keeps nothing but the wire's own messages. */
@@ -13,9 +13,8 @@ export interface FloorWire {
 
 /** A loop over a wire, as somebody would write it in an afternoon. */
 export const loopOn = ({ first, said, turn }: FloorWire): Contender => ({
-  async open(history: readonly Exchange[] = []) {
+  async open() {
     const messages = [...first];
-    for (const { user, assistant } of history) messages.push(said('user', user), said('assistant', assistant));
     return {
       async run() {
         messages.push(said('user', PROMPT));

@@ -17,7 +17,7 @@ import { promptStream } from './session-stream.ts';
 import { abortTasks, closeTasks, tasksOf } from './session-tasks.ts';
 import type { TaskControl } from './tasks/control.ts';
 
-/** A class for its getters, which an object literal would make anew for every session. */
+/** A session over its parts. */
 class SessionHandle implements Session {
   readonly #parts: runs.SessionParts;
 

@@ -1,20 +1,18 @@
 import type { Agent } from './agent.ts';
 import { blobKeeper } from './blobs/keeper.ts';
 import { inputMovedOut } from './blobs/move-out.ts';
-import type { DurableEvent, SessionInput } from './events/events.ts';
+import type { SessionInput } from './events/events.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
 import { createHub, type Watcher } from './loop/hub.ts';
 import type { SessionSource } from './loop/question.ts';
-import { reduce } from './loop/reduce.ts';
 import { openState, type OpenedState, type SnapshotKeeper } from './loop/snapshot-keeper.ts';
-import { initialState, type SessionState } from './loop/state.ts';
+import type { SessionState } from './loop/state.ts';
 import { systemClock } from './ports/clock.ts';
 import { randomIds } from './ports/ids.ts';
 import type { SessionOptions } from './session-api.ts';
 import { childRunner, tellParent } from './session-children.ts';
 import { createExpiry, firstExpiry } from './session-expiry.ts';
 import type { Expiry, SessionParts } from './session-parts.ts';
-import { restLater, type Resting } from './session-rest.ts';
 import * as runs from './session-runs.ts';
 import { tasksOf } from './session-tasks.ts';
 import { createTitler } from './session-title.ts';
@@ -56,15 +54,9 @@ function warn(error: unknown): void {
   console.warn('A Treadle observer failed:', error);
 }
 
-/**
- * Messages from which on a session is worth packing. To wait for that costs a little too: what is referred to weakly
- * outlives the engine's small collections, and short sessions are many.
- */
-const WORTH_RESTING = 20;
-
-/** A class for its getters, which an object literal would make anew for every session. */
-class Parts implements SessionParts, Resting {
+class Parts implements SessionParts {
   readonly sessionId: string;
+  readonly state: SessionState;
   readonly journal: Journal;
   readonly blobs: SessionParts['blobs'];
   readonly hub: SessionParts['hub'];
@@ -74,7 +66,6 @@ class Parts implements SessionParts, Resting {
   readonly #isChild: boolean;
   active: SessionParts['active'] = null;
   queue: Promise<unknown> = DONE;
-  busy = 0;
   answered: Set<string> | null = null;
   opened: SessionSource | null;
   tasks: TaskDesk | null = null;
@@ -85,12 +76,6 @@ class Parts implements SessionParts, Resting {
   waiting: SessionParts['waiting'] = null;
   #titler: Titler | null = null;
   #expiry: Expiry | null = null;
-  /** Null while the session rests. */
-  #state: SessionState | null;
-  /** The state of a session that rests, as long as somebody still has it: there are never two of one session. */
-  #left: WeakRef<SessionState> | null = null;
-  #recall: (() => Iterable<DurableEvent>) | null = null;
-  isQueued = false;
   readonly post = async (input: SessionInput, key = this.ids.create('input')): Promise<PostOutcome> => {
     const { blobs, journal, clock } = this;
     return journal.post(this.sessionId, blobs ? await inputMovedOut(blobs, input) : input, key, clock.now());
@@ -113,13 +98,9 @@ class Parts implements SessionParts, Resting {
     this.#agent = agent;
     this.#options = options;
     this.#isChild = watcher !== null;
-    this.#state = state;
-    this.mayRest();
+    this.state = state;
   }
 
-  get state(): SessionState {
-    return this.#state ?? this.#awake();
-  }
   get agent(): Agent {
     return drivingAgent(this.#agent, this.#options.agents ?? [], this.state.drivenBy);
   }
@@ -152,53 +133,6 @@ class Parts implements SessionParts, Resting {
   }
   get afterDrive(): (() => Promise<void>) | null {
     return this.#isChild ? null : () => tellParent(this);
-  }
-
-  mayRest(): void {
-    if (this.isQueued || this.journal.rest === undefined) return;
-    if (this.#state !== null && this.#state.view.length >= WORTH_RESTING) restLater(this);
-  }
-
-  get mustStayAwake(): boolean {
-    const isBusy = this.active !== null || this.busy > 0;
-    const hasChildren = (this.children?.size ?? 0) > 0 || (this.waiting?.size ?? 0) > 0;
-    return isBusy || hasChildren || this.tasks !== null;
-  }
-
-  packLog(): void {
-    this.#packed();
-  }
-
-  /** What gives the log back; null where the journal can't. */
-  #packed(): (() => Iterable<DurableEvent>) | null {
-    try {
-      return this.journal.rest?.(this.sessionId) ?? null;
-    } catch {
-      // The journal was closed, or the session removed: what is known of it is here alone.
-      return null;
-    }
-  }
-
-  rest(): void {
-    const state = this.#state;
-    if (state === null) return;
-    this.#recall = this.#packed();
-    if (this.#recall === null) return;
-    this.keeper?.forget();
-    this.#left = new WeakRef(state);
-    this.#state = null;
-  }
-
-  #awake(): SessionState {
-    let state = this.#left?.deref();
-    if (state === undefined) {
-      state = initialState(this.sessionId);
-      for (const event of this.#recall?.() ?? []) reduce(state, event);
-    }
-    this.#state = state;
-    this.#left = null;
-    this.mayRest();
-    return state;
   }
 }
 

@@ -26,7 +26,6 @@ export interface SessionParts {
   readonly owner: string;
   /** Null where it keeps none. */
   readonly blobs: BlobKeeper | null;
-  /** Folded anew when the session has rested. Whoever has it may keep it for as long as something goes on. */
   readonly state: SessionState;
   readonly keeper: SnapshotKeeper | null;
   readonly hub: Hub;
@@ -36,8 +35,6 @@ export interface SessionParts {
   active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
   /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
   queue: Promise<unknown>;
-  /** How many are in that queue. */
-  busy: number;
   /** Questions that were answered here: the log will say so. */
   answered: Set<string> | null;
   /** How the session came to be open, until its hooks have been told. */
@@ -62,10 +59,6 @@ export interface SessionParts {
   readonly titler: Titler | null;
   /** Null where whoever opened the session sees to it. */
   readonly expiry: Expiry | null;
-  /** Nobody does anything with the session just now. */
-  mayRest(): void;
-  /** Something large is in the log that nobody is likely to read there soon. */
-  packLog(): void;
 }
 
 /** Goes on with a run when the time is over to answer what it waits for. */

@@ -35,18 +35,9 @@ export interface KeptExtra {
 
 /** Does something with the state when nobody else does. */
 export function inTurn<Value>(parts: SessionParts, work: () => Promise<Value>): Promise<Value> {
-  parts.busy += 1;
   const done = parts.queue.then(work);
-  parts.queue = done.then(
-    () => leave(parts),
-    () => leave(parts),
-  );
+  parts.queue = done.catch(() => {});
   return done;
-}
-
-function leave(parts: SessionParts): void {
-  parts.busy -= 1;
-  parts.mayRest();
 }
 
 /** Folds what others wrote while nothing was driven here. */
@@ -207,7 +198,6 @@ export async function replaceMessages(parts: SessionParts, messages: readonly Me
     if (parts.state.inbox.some(({ input }) => QUEUED.has(input.type))) await parts.post({ type: 'clear_queue' });
     await parts.post({ type: 'import', messages });
     await foldNews(parts);
-    parts.packLog();
   });
 }
 

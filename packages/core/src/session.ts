@@ -1,6 +1,5 @@
 import type { Agent } from './agent.ts';
 import { EVENT_VERSION, type DurableEventBody } from './events/events.ts';
-import { firstAtOnce } from './journal/at-once.ts';
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
 import { checkTags, checkTitle } from './journal/session-facts.ts';
@@ -9,7 +8,7 @@ import { randomIds } from './ports/ids.ts';
 import type { CreateSessionOptions, Session, SessionOptions } from './session-api.ts';
 import { sessionOf } from './session-handle.ts';
 import { loadParts, partsFrom } from './session-load.ts';
-import { createdState, openState } from './loop/snapshot-keeper.ts';
+import { openState } from './loop/snapshot-keeper.ts';
 
 export * from './session-api.ts';
 
@@ -42,11 +41,9 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     ...(options.tags === undefined ? {} : { tags: checkTags(options.tags) }),
     ...(options.previous === undefined ? {} : { previous: options.previous }),
   };
-  const created = journal.create(sessionId, first);
-  // As it is in the log: a journal that redacts what it writes may have changed it.
-  const written = firstAtOnce(created);
-  if (written === undefined) await created;
-  const opened = written ? createdState(journal, sessionId, written) : await openState(journal, sessionId);
+  await journal.create(sessionId, first);
+  // Read back: a journal that redacts what it writes may have changed it.
+  const opened = await openState(journal, sessionId);
   return sessionOf(partsFrom(agent, { ...options, journal }, opened, 'startup', null));
 }
 

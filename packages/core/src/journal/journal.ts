@@ -156,12 +156,6 @@ export interface Journal {
   remove(sessionId: string): Promise<void>;
   /** Absent when this journal keeps none: then a session that is opened is folded from its first event. */
   readonly snapshots?: Snapshots;
-  /**
-   * For journals that have their logs in this process. The session has come to rest: nobody is likely to read its log soon,
-   * so it may be kept in less room. Returns what gives its events back, from the first to the last of its log by then, at
-   * once, and also after the session was removed or the journal was closed.
-   */
-  rest?(sessionId: string): () => Iterable<DurableEvent>;
   /** Lets go of files, connections, timers and watchers. Calls after it reject with `journal_failed`. */
   close(): Promise<void>;
 }

@@ -1,7 +1,5 @@
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
-import { asError } from '../as-error.ts';
 import type { Owner } from './journal.ts';
-import { countOf, readerOf, type KeptEvents } from './kept-events.ts';
 import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';
 import { firstPromptOf } from './support.ts';
 
@@ -12,7 +10,7 @@ export interface Log {
   readonly ordinal: number;
   readonly parent: { readonly log: Log; readonly seq: number } | undefined;
   /** Events after the parent's part: the one with index 0 has the number `base + 1`. */
-  readonly own: KeptEvents;
+  own: DurableEvent[];
   readonly base: number;
   readonly createdAt: number;
   readonly agentId: string | undefined;
@@ -26,32 +24,13 @@ export interface Log {
   /** Where inputs were posted, by key; null before the first. */
   keys: Map<string, number> | null;
   snapshots: Map<number, string> | null;
-  isRemoved: boolean;
 }
 
-export const seqOf = (log: Log): number => log.base + countOf(log.own);
-
-/** The event, as a copy that has its number. One place for each that turns are made of: an engine copies the shapes it knows there. */
-function numbered(body: DurableEventBody, seq: number): DurableEvent {
-  switch (body.type) {
-    case 'turn_started':
-      return { ...body, seq };
-    case 'message_added':
-      return { ...body, seq };
-    case 'tool_started':
-      return { ...body, seq };
-    case 'tool_ended':
-      return { ...body, seq };
-    case 'turn_ended':
-      return { ...body, seq };
-    default:
-      return { ...body, seq };
-  }
-}
+export const seqOf = (log: Log): number => log.base + log.own.length;
 
 export function addEvent(log: Log, body: DurableEventBody): DurableEvent {
-  const event = numbered(body, seqOf(log) + 1);
-  log.own.tail.push(event);
+  const event: DurableEvent = { ...body, seq: seqOf(log) + 1 };
+  log.own.push(event);
   if (changesFacts(body)) log.facts = factsAfter(log.facts, body);
   if (event.type === 'input_received') {
     (log.keys ??= new Map()).set(event.key, event.seq);
@@ -64,84 +43,21 @@ export function addEvent(log: Log, body: DurableEventBody): DurableEvent {
   return event;
 }
 
-/** What a log has of its own, from one index to before another. */
-interface Part {
-  readonly own: KeptEvents;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The parts of logs that make up events `from` to the end, oldest first. */
-function partsFrom(log: Log, from: number): Part[] {
-  const parts: Part[] = [];
-  let current: Log | undefined = log;
+/** The events of a log from number `from` on, those of the logs it was forked from first. `find` is asked at the first. */
+export async function* reading(find: () => Log, from: number): AsyncGenerator<DurableEvent> {
+  const parts: { readonly own: readonly DurableEvent[]; readonly start: number; readonly end: number }[] = [];
+  const first = Math.max(1, from);
+  let log: Log | undefined = find();
   let last = seqOf(log);
-  while (current && last >= from) {
-    parts.push({ own: current.own, from: Math.max(0, from - 1 - current.base), to: last - current.base });
-    last = Math.min(last, current.base);
-    current = current.parent?.log;
+  while (log && last >= first) {
+    parts.unshift({ own: log.own, start: Math.max(0, first - 1 - log.base), end: last - log.base });
+    last = Math.min(last, log.base);
+    log = log.parent?.log;
   }
-  return parts.reverse();
-}
-
-/** The events of the parts, one at each call, then undefined. */
-function eventsIn(parts: readonly Part[]): () => DurableEvent | undefined {
-  let index = -1;
-  let left = 0;
-  let next = (): DurableEvent | undefined => undefined;
-  return () => {
-    while (left === 0) {
-      const part = parts[++index];
-      if (!part) return undefined;
-      left = part.to - part.from;
-      next = readerOf(part.own, part.from);
+  for (const { own, start, end } of parts) {
+    for (let index = start; index < end; index++) {
+      const event = own[index];
+      if (event) yield event;
     }
-    left -= 1;
-    return next();
-  };
-}
-
-/** The events of a log from a number on. A class, for in a literal the engine would make a name for this function each time. */
-class Reading implements AsyncIterable<DurableEvent> {
-  readonly #find: () => Log;
-  readonly #from: number;
-
-  constructor(find: () => Log, from: number) {
-    this.#find = find;
-    this.#from = from;
   }
-
-  [Symbol.asyncIterator](): AsyncIterator<DurableEvent> {
-    let next: (() => DurableEvent | undefined) | undefined;
-    return {
-      next: () => {
-        try {
-          next ??= eventsIn(partsFrom(this.#find(), Math.max(1, this.#from)));
-          const event = next();
-          return Promise.resolve(event ? { done: false, value: event } : END);
-        } catch (error) {
-          return Promise.reject(asError(error));
-        }
-      },
-      return() {
-        next = () => undefined;
-        return Promise.resolve(END);
-      },
-    };
-  }
-}
-
-const END: IteratorReturnResult<undefined> = { done: true, value: undefined };
-
-/** What `find` finds is read when the first event is asked for. */
-export const reading = (find: () => Log, from: number): AsyncIterable<DurableEvent> => new Reading(find, from);
-
-/** What gives back all of a log, also when it was removed: then as it is now. */
-export function recallOf(log: Log): () => Iterable<DurableEvent> {
-  // What is cut off a removed log, and off those it was forked from, is replaced and not changed.
-  const now = partsFrom(log, 1).map(({ own, from, to }): Part => ({ own: { ...own }, from, to }));
-  return function* () {
-    const next = eventsIn(log.isRemoved ? now : partsFrom(log, 1));
-    for (let event = next(); event; event = next()) yield event;
-  };
 }

@@ -1,6 +1,4 @@
-import type { DurableEvent, DurableEventBody, SessionInput } from '../events/events.ts';
-import { asError } from '../as-error.ts';
-import { begunAtOnce, keptAtOnce } from './at-once.ts';
+import type { DurableEventBody, SessionInput } from '../events/events.ts';
 import type {
   AppendOutcome,
   Claim,
@@ -12,8 +10,7 @@ import type {
   SessionSummary,
   Snapshot,
 } from './journal.ts';
-import { cutEvents, keptEvents, packEvents } from './kept-events.ts';
-import { addEvent, reading, recallOf, seqOf, type Log } from './memory-log.ts';
+import { addEvent, reading, seqOf, type Log } from './memory-log.ts';
 import { factsAfter } from './session-facts.ts';
 import { agentIdOf, journalErrors, thinSnapshots } from './support.ts';
 
@@ -111,7 +108,7 @@ function addLog(
   sessionId: string,
   first: DurableEventBody,
   fork: { readonly sessionId: string; readonly seq: number } | undefined,
-): DurableEvent {
+): void {
   const { logs } = store;
   if (store.closed) throw journalErrors.closed();
   if (logs.has(sessionId)) throw journalErrors.exists(sessionId);
@@ -125,7 +122,7 @@ function addLog(
     sessionId,
     ordinal: ++store.created,
     parent,
-    own: keptEvents(),
+    own: [],
     base: parent?.seq ?? 0,
     createdAt: first.at,
     agentId,
@@ -137,12 +134,9 @@ function addLog(
     holder: undefined,
     keys: null,
     snapshots: null,
-    isRemoved: false,
   };
-  const event = addEvent(log, first);
-  log.lastAppended = event.seq;
+  log.lastAppended = addEvent(log, first).seq;
   logs.set(sessionId, log);
-  return event;
 }
 
 function take(log: Log, owner: Owner): Claim {
@@ -177,9 +171,8 @@ function write(log: Log, epoch: number, expectedSeq: number, bodies: readonly Du
 function drop({ logs }: Store, log: Log): void {
   if (log.holder) throw journalErrors.busy(log.sessionId, log.holder);
   logs.delete(log.sessionId);
-  log.isRemoved = true;
   const lastUsed = lastUsedByForks(log, logs.values());
-  cutEvents(log.own, Math.max(0, lastUsed - log.base));
+  log.own = log.own.slice(0, Math.max(0, lastUsed - log.base));
   for (const seq of log.snapshots?.keys() ?? []) if (seq > lastUsed) log.snapshots?.delete(seq);
 }
 
@@ -201,8 +194,7 @@ function page({ logs, closed }: Store, { limit = 50, cursor, agentId, tag }: Lis
  * of the port. A claim is exclusive and never lapses, for it dies with the process.
  *
  * Events are kept as the objects they are: an event handed to `append`, returned by it or yielded by `read` is shared by
- * everyone who reads the session. Treat it as frozen. Those of a session that has come to rest are packed, as JSON, and
- * made anew for whoever reads them.
+ * everyone who reads the session. Treat it as frozen.
  *
  * @example
  * ```ts
@@ -218,23 +210,12 @@ function page({ logs, closed }: Store, { limit = 50, cursor, agentId, tag }: Lis
 export function memoryJournal(): Journal {
   const store: Store = { logs: new Map(), watchers: null, created: 0, closed: false };
   return {
-    create(sessionId, first, fork) {
-      try {
-        const event = addLog(store, sessionId, first, fork);
-        return fork ? Promise.resolve() : begunAtOnce(event);
-      } catch (error) {
-        return Promise.reject(asError(error));
-      }
-    },
+    create: async (sessionId, first, fork) => addLog(store, sessionId, first, fork),
     claim: async (sessionId, owner) => take(find(store, sessionId), owner),
-    append(sessionId, epoch, expectedSeq, events) {
-      try {
-        const outcome = write(find(store, sessionId), epoch, expectedSeq, events);
-        if (outcome.ok && events.length > 0) tell(store, sessionId, expectedSeq + events.length);
-        return keptAtOnce(outcome);
-      } catch (error) {
-        return Promise.reject(asError(error));
-      }
+    async append(sessionId, epoch, expectedSeq, events) {
+      const outcome = write(find(store, sessionId), epoch, expectedSeq, events);
+      if (outcome.ok && events.length > 0) tell(store, sessionId, expectedSeq + events.length);
+      return outcome;
     },
     async post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome> {
       const log = find(store, sessionId);
@@ -265,11 +246,6 @@ export function memoryJournal(): Journal {
     snapshots: {
       save: async (sessionId, snapshot) => keepSnapshot(find(store, sessionId), snapshot),
       load: async (sessionId, upTo) => newestSnapshot(find(store, sessionId), upTo),
-    },
-    rest(sessionId) {
-      const log = find(store, sessionId);
-      packEvents(log.own);
-      return recallOf(log);
     },
     async close() {
       store.closed = true;

@@ -1,8 +1,7 @@
 import { asError } from '../as-error.ts';
 import { TreadleError } from '../errors.ts';
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
-import { outcomeAtOnce } from '../journal/at-once.ts';
-import type { AppendOutcome, Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
 import { reduce } from './reduce.ts';
 import type { SessionState } from './state.ts';
 
@@ -29,16 +28,11 @@ export interface DriveLog {
 interface Job {
   readonly events: readonly DurableEventBody[];
   readonly isPlan: boolean;
-  /** How much others had written when it was made. */
+  /** How many events of others had been folded in when it was made. */
   readonly news: number;
-  /** Whether it is in the log; null while that is open. */
-  written: boolean | null;
-  /** Whoever waits to hear that. */
-  resolve: ((written: boolean) => void) | null;
-  reject: ((error: unknown) => void) | null;
+  readonly resolve: (written: boolean) => void;
+  readonly reject: (error: unknown) => void;
 }
-
-const READY = Promise.resolve();
 
 export interface LogOptions {
   readonly journal: Journal;
@@ -50,263 +44,129 @@ export interface LogOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** What a log is in the middle of. */
-interface LogWork {
-  readonly options: LogOptions;
-  /** What waits for the next append; null for nothing. */
-  jobs: Job[] | null;
-  /** The jobs of the append that is under way. */
-  writing: readonly Job[];
-  pumping: boolean;
-  /** The last append had nothing to wait for: nor has the next one, most likely. */
-  isAtOnce: boolean;
-  atRest: (() => void)[] | null;
-  /** The last number heard of; only ever raised by what others write, so that no news is lost while reading. */
-  heard: number;
-  mustRead: boolean;
-  /** How many events of others have been folded in. */
-  news: number;
-  closed: boolean;
-  failure: { readonly error: unknown } | null;
-  waiters: (() => void)[] | null;
-  // Made once, for each append waits with one of them.
-  readonly pump: () => void;
-  readonly pumpFirst: () => boolean | Promise<boolean>;
-}
-
-/** A class, so that a drive makes no function for each of these. */
-class WorkingLog implements DriveLog {
-  readonly #work: LogWork;
-  readonly #unwatch: () => void;
-
-  constructor(work: LogWork) {
-    const { journal, state } = work.options;
-    this.#work = work;
-    this.#unwatch = journal.watch(state.sessionId, (seq) => {
-      work.heard = Math.max(work.heard, seq);
-      if (seq > state.seq && !work.closed) start(work);
-    });
-  }
-
-  record(events: readonly DurableEventBody[]): Promise<unknown> {
-    return submit(this.#work, events, false);
-  }
-  tryRecord(events: readonly DurableEventBody[]): Promise<boolean> {
-    return submit(this.#work, events, true);
-  }
-  read(from: number): AsyncIterable<DurableEvent> {
-    const { journal, state } = this.#work.options;
-    return journal.read(state.sessionId, from);
-  }
-  async catchUp(): Promise<void> {
-    const work = this.#work;
-    work.mustRead = true;
-    start(work);
-    while (work.pumping) await untilRest(work);
-    if (work.failure) throw work.failure.error;
-  }
-  change(): Promise<void> {
-    return new Promise<void>((resolve) => (this.#work.waiters ??= []).push(resolve));
-  }
-  wake(): void {
-    wake(this.#work);
-  }
-  async close(): Promise<void> {
-    const work = this.#work;
-    work.closed = true;
-    this.#unwatch();
-    while (work.pumping) await untilRest(work);
-  }
-}
-
 export function openLog(options: LogOptions): DriveLog {
-  const work: LogWork = {
-    options,
-    jobs: null,
-    writing: NO_JOBS,
-    pumping: false,
-    isAtOnce: false,
-    atRest: null,
-    heard: 0,
-    mustRead: false,
-    news: 0,
-    closed: false,
-    failure: null,
-    waiters: null,
-    pump: () => pump(work),
-    pumpFirst: () => pumpFirst(work),
+  const { journal, state, epoch } = options;
+  /** What waits for the next append. */
+  let jobs: Job[] = [];
+  let pumping: Promise<void> | null = null;
+  /** The highest number that others announced. It only grows, so that no news is lost while reading. */
+  let heard = 0;
+  let mustRead = false;
+  /** How many events of others have been folded in. */
+  let news = 0;
+  let closed = false;
+  let failure: { readonly error: unknown } | null = null;
+  let waiters: (() => void)[] = [];
+
+  const wake = (): void => {
+    const woken = waiters;
+    waiters = [];
+    for (const resolve of woken) resolve();
   };
-  return new WorkingLog(work);
-}
 
-const NO_JOBS: readonly Job[] = [];
+  const apply = (event: DurableEvent): void => {
+    reduce(state, event);
+    options.applied(event);
+  };
 
-function apply({ options }: LogWork, event: DurableEvent): void {
-  reduce(options.state, event);
-  options.applied(event);
-}
+  const hasNews = (): boolean => !closed && (mustRead || heard > state.seq);
 
-async function readNews(work: LogWork): Promise<void> {
-  const { journal, state } = work.options;
-  const target = work.heard;
-  work.mustRead = false;
-  for await (const event of journal.read(state.sessionId, state.seq + 1)) {
-    if (work.closed) return;
-    work.news += 1;
-    apply(work, event);
-  }
-  // What was announced and isn't there never will be: the session was removed, or the announcement was wrong.
-  if (state.seq < target && work.heard === target) work.heard = state.seq;
-}
+  const readNews = async (): Promise<void> => {
+    const target = heard;
+    mustRead = false;
+    for await (const event of journal.read(state.sessionId, state.seq + 1)) {
+      if (closed) return;
+      news += 1;
+      apply(event);
+    }
+    // What was announced and isn't there never will be: the session was removed, or the announcement was wrong.
+    if (state.seq < target && heard === target) heard = state.seq;
+  };
 
-/** A plan that news has overtaken is made anew: what came in may change it. */
-function withoutStale(all: readonly Job[], news: number): readonly Job[] {
-  const isStale = (job: Job): boolean => job.isPlan && job.news !== news;
-  if (!all.some(isStale)) return all;
-  for (const job of all) if (isStale(job)) settleJob(job, false);
-  return all.filter((job) => !isStale(job));
-}
+  /** What waits, without plans that news has overtaken: what came in may change them, so they are made anew. */
+  const takeJobs = (): readonly Job[] => {
+    const all = jobs;
+    jobs = [];
+    return all.filter((job) => {
+      const isStale = job.isPlan && job.news !== news;
+      if (isStale) job.resolve(false);
+      return !isStale;
+    });
+  };
 
-function settleJob(job: Job, isWritten: boolean): void {
-  job.written = isWritten;
-  const { resolve } = job;
-  // One tick later, as the promise of the first of an append is kept: whoever was first to record goes on first.
-  if (resolve) void READY.then(() => resolve(isWritten));
-}
+  /** Writes a batch and folds it in. If it lost to inputs, facts wait for the next append, and plans are made anew. */
+  const write = async (batch: readonly Job[]): Promise<void> => {
+    const events = batch.flatMap((job) => job.events);
+    const outcome = await journal.append(state.sessionId, epoch, state.seq, events);
+    if (outcome.ok) {
+      for (const event of outcome.events) apply(event);
+      for (const job of batch) job.resolve(true);
+      return;
+    }
+    if (closed) {
+      const { sessionId } = state;
+      throw new TreadleError('fenced', `Others have written to session ${sessionId}, and this drive of it has ended.`);
+    }
+    heard = Math.max(heard, outcome.seq);
+    mustRead = true;
+    for (const job of batch) if (job.isPlan) job.resolve(false);
+    jobs = [...batch.filter((job) => !job.isPlan), ...jobs];
+  };
 
-function append({ options: { journal, state, epoch } }: LogWork, batch: readonly Job[]): Promise<AppendOutcome> {
-  const [first] = batch;
-  const events = batch.length === 1 && first ? first.events : batch.flatMap((job) => job.events);
-  return journal.append(state.sessionId, epoch, state.seq, events);
-}
+  const pump = async (): Promise<void> => {
+    let batch: readonly Job[] = [];
+    try {
+      for (;;) {
+        while (hasNews()) await readNews();
+        batch = takeJobs();
+        if (batch.length === 0) break;
+        await write(batch);
+        batch = [];
+      }
+    } catch (error) {
+      failure = { error };
+      for (const job of [...batch, ...jobs]) job.reject(error);
+      jobs = [];
+      options.failed(error);
+    }
+    pumping = null;
+    wake();
+  };
 
-/** Folds in what was written; what lost to inputs is written again after them, or planned again. */
-function settle(work: LogWork, batch: readonly Job[], outcome: AppendOutcome): void {
-  if (outcome.ok) {
-    for (const event of outcome.events) apply(work, event);
-    for (const job of batch) settleJob(job, true);
-    return;
-  }
-  if (work.closed) {
-    const { sessionId } = work.options.state;
-    throw new TreadleError('fenced', `Others have written to session ${sessionId}, and this drive of it has ended.`);
-  }
-  work.heard = Math.max(work.heard, outcome.seq);
-  work.mustRead = true;
-  for (const job of batch) if (job.isPlan) settleJob(job, false);
-  work.jobs = [...batch.filter((job) => !job.isPlan), ...(work.jobs ?? NO_JOBS)];
-}
+  const start = (): void => {
+    // Everything recorded in this tick shares the first append.
+    if (!pumping && !failure) pumping = Promise.resolve().then(pump);
+  };
 
-const hasNews = ({ closed, mustRead, heard, options }: LogWork): boolean =>
-  !closed && (mustRead || heard > options.state.seq);
+  const submit = (events: readonly DurableEventBody[], isPlan: boolean): Promise<boolean> => {
+    if (failure) return Promise.reject(asError(failure.error));
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    jobs.push({ events, isPlan, news, resolve, reject });
+    start();
+    return promise;
+  };
 
-/** Written as steps: an async function here costs several times as much, and every record of a drive passes through. */
-function pump(work: LogWork): void {
-  while (writeNext(work));
-}
-
-/** True when that is written, and what waits by now can be. */
-function writeNext(work: LogWork): boolean {
-  if (hasNews(work)) {
-    void readNews(work).then(work.pump, (error: unknown) => fail(work, error));
-    return false;
-  }
-  work.writing = work.jobs === null ? NO_JOBS : withoutStale(work.jobs, work.news);
-  work.jobs = null;
-  if (work.writing.length === 0) {
-    rest(work);
-    return false;
-  }
-  try {
-    const appended = append(work, work.writing);
-    const outcome = outcomeAtOnce(appended);
-    work.isAtOnce = outcome !== undefined;
-    if (outcome) return isSettled(work, outcome);
-    appended.then(
-      (later) => {
-        if (isSettled(work, later)) pump(work);
-      },
-      (error: unknown) => fail(work, error),
-    );
-  } catch (error) {
-    fail(work, error);
-  }
-  return false;
-}
-
-/** Takes in what came of the append; false when that fails. */
-function isSettled(work: LogWork, outcome: AppendOutcome): boolean {
-  try {
-    settle(work, work.writing, outcome);
-  } catch (error) {
-    fail(work, error);
-    return false;
-  }
-  work.writing = NO_JOBS;
-  return true;
-}
-
-function fail(work: LogWork, error: unknown): void {
-  work.failure = { error };
-  for (const job of [...work.writing, ...(work.jobs ?? NO_JOBS)]) job.reject?.(error);
-  work.writing = NO_JOBS;
-  work.jobs = null;
-  work.options.failed(error);
-  rest(work);
-}
-
-function rest(work: LogWork): void {
-  work.pumping = false;
-  const ended = work.atRest;
-  work.atRest = null;
-  if (ended) for (const resolve of ended) resolve();
-  wake(work);
-}
-
-/** Resolves when nothing is being written or read. */
-const untilRest = (work: LogWork): Promise<void> => new Promise((resolve) => (work.atRest ??= []).push(resolve));
-
-function start(work: LogWork): void {
-  if (work.pumping || work.failure) return;
-  work.pumping = true;
-  // Everything recorded in this tick shares the first append.
-  void READY.then(work.pump);
-}
-
-function wake(work: LogWork): void {
-  const woken = work.waiters;
-  work.waiters = null;
-  if (woken) for (const resolve of woken) resolve();
-}
-
-function submit(work: LogWork, events: readonly DurableEventBody[], isPlan: boolean): Promise<boolean> {
-  const { failure, news } = work;
-  if (failure) return Promise.reject(asError(failure.error));
-  const job: Job = { events, isPlan, news, written: null, resolve: null, reject: null };
-  // A list of one is made with room for one.
-  if (work.jobs) work.jobs.push(job);
-  else work.jobs = [job];
-  if (work.isAtOnce && !work.pumping) {
-    // The promise of the append is the promise of what it writes.
-    work.pumping = true;
-    return READY.then(work.pumpFirst);
-  }
-  start(work);
-  return outcomeOf(job);
-}
-
-const outcomeOf = (job: Job): Promise<boolean> =>
-  new Promise((resolve, reject) => {
-    job.resolve = resolve;
-    job.reject = reject;
+  const unwatch = journal.watch(state.sessionId, (seq) => {
+    heard = Math.max(heard, seq);
+    if (seq > state.seq && !closed) start();
   });
 
-/** Writes what waits, and says what came of the first of it. */
-function pumpFirst(work: LogWork): boolean | Promise<boolean> {
-  const job = work.jobs?.[0];
-  pump(work);
-  if (job === undefined) return true;
-  if (job.written !== null) return job.written;
-  if (work.failure) throw work.failure.error;
-  return outcomeOf(job);
+  return {
+    record: (events) => submit(events, false),
+    tryRecord: (events) => submit(events, true),
+    read: (from) => journal.read(state.sessionId, from),
+    async catchUp() {
+      mustRead = true;
+      start();
+      while (pumping) await pumping;
+      if (failure) throw failure.error;
+    },
+    change: () => new Promise<void>((resolve) => waiters.push(resolve)),
+    wake,
+    async close() {
+      closed = true;
+      unwatch();
+      while (pumping) await pumping;
+    },
+  };
 }

@@ -16,8 +16,6 @@ export interface SnapshotKeeper {
    * written stays in proportion to the log. Nothing waits for it, and nothing needs it: one that fails is forgotten.
    */
   keepIfDue(state: SessionState): void;
-  /** The session rests: nothing of its log is held on to. */
-  forget(): void;
 }
 
 /** A session's state, folded from its newest usable snapshot and what follows it, or from the beginning. */
@@ -53,14 +51,6 @@ export async function openState(journal: Journal, sessionId: string): Promise<Op
   return { state, keeper };
 }
 
-/** The state of a session whose log has only its first event: whoever has written that needn't read it back. */
-export function createdState(journal: Journal, sessionId: string, first: DurableEvent): OpenedState {
-  const state = reduce(initialState(sessionId), first);
-  const keeper = keeperOf(journal, 0);
-  keeper?.take(first);
-  return { state, keeper };
-}
-
 /** Null when the log isn't the one that the state was folded from. */
 async function openFrom(journal: Journal, decoded: ReturnType<typeof decodeState>): Promise<OpenedState | null> {
   if (decoded === null) return null;
@@ -85,9 +75,6 @@ function keeperOf({ snapshots }: Journal, from: number): SnapshotKeeper | null {
   return {
     take(event) {
       last = event;
-    },
-    forget() {
-      last = null;
     },
     keepIfDue(state) {
       if (state.seq - kept < Math.max(SNAPSHOT_EVERY, state.view.length) || last?.seq !== state.seq) return;

@@ -76,13 +76,20 @@ const statusesIn = (log: readonly DurableEvent[]): string[] =>
 
 describe('a sub-agent in the background', () => {
   it('works beside its parent, and the model is told of its end once', async () => {
+    const asked = Promise.withResolvers<void>();
     const written = Promise.withResolvers<string>();
-    const reader = readerOf([() => written.promise]);
+    const reader = readerOf([
+      () => {
+        asked.resolve();
+        return written.promise;
+      },
+    ]);
     const boss = bossOf(reader, [GO, 'It is being read.', 'It says hello.', 'Yes.']);
     const session = await createSession(boss, { id: 's', ids: countingIds() });
     const script = golden({ children: true });
     session.subscribe(script.observe);
     await session.prompt('What does it say?').result;
+    await asked.promise;
     script.note('the run is over');
     written.resolve('Hello.');
     await settled();
