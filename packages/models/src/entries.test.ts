@@ -2,6 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { createContext, runInContext } from 'node:vm';
+import type { Http } from '@treadle/core';
+import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 
 /** The wire of each entry that has one, by the name its files begin with. */
@@ -14,6 +18,9 @@ const WIRES: Readonly<Record<string, string>> = {
   'openai-responses': 'openai-responses',
   vertex: 'gemini',
 };
+
+/** Entries that have a transport, and no wire. */
+const TRANSPORTS = ['fetch', 'undici'];
 
 /** The files of this package that importing an entry loads, and whatever else isn't Node's or core's. */
 function loadedBy(entry: string): { readonly own: readonly string[]; readonly foreign: readonly string[] } {
@@ -37,10 +44,60 @@ it('has an entry for each wire, which this test knows', async () => {
   const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { exports } = JSON.parse(text) as { readonly exports: Readonly<Record<string, unknown>> };
   const entries = Object.keys(exports).map((name) => name.replace(/^\.\/?/, ''));
-  expect(entries.toSorted()).toEqual(['', 'catalogue', 'offline', ...Object.keys(WIRES)].toSorted());
+  expect(entries.toSorted()).toEqual(['', 'catalogue', ...TRANSPORTS, 'offline', ...Object.keys(WIRES)].toSorted());
 });
 
-describe.each([...Object.keys(WIRES), 'catalogue', 'offline'])('importing %s', (entry) => {
+/** What a bundle for browsers and Workers would still import, and what else it would ask of Node. */
+async function bundled(entry: string): Promise<{ readonly imports: readonly string[]; readonly code: string }> {
+  const problems: string[] = [];
+  const build = await rolldown({
+    input: fileURLToPath(new URL(`${entry}.ts`, import.meta.url)),
+    platform: 'browser',
+    resolve: { conditionNames: ['treadle-source', 'browser', 'import'] },
+    treeshake: { moduleSideEffects: false },
+    onLog: (_, { message }) => problems.push(message),
+  });
+  const { output } = await build.generate({ format: 'esm' });
+  await build.close();
+  const chunks = output.filter((file) => file.type === 'chunk');
+  const own = new Set(chunks.map(({ fileName }) => fileName));
+  const imports = chunks
+    .flatMap((chunk) => [...chunk.imports, ...chunk.dynamicImports])
+    .filter((name) => !own.has(name));
+  return { imports: [...imports, ...problems], code: chunks.map(({ code }) => code).join('\n') };
+}
+
+describe('a bundle for browsers and Workers', () => {
+  it('of the entry fetch has nothing of Node, and asks its own fetch', async () => {
+    const { imports, code } = await bundled('fetch');
+    expect(imports).toEqual([]);
+    expect(code).not.toMatch(/node:|\bprocess\b|\bBuffer\b|require\(/);
+    // What a Worker has: no `process`, no `Buffer`, no modules.
+    const globals = { AbortController, AbortSignal, TextEncoder, URL, Uint8Array, setTimeout, clearTimeout, Response };
+    const asked: string[] = [];
+    const fetch = async (url: string): Promise<Response> => {
+      asked.push(url);
+      return new Response('from the Worker’s fetch');
+    };
+    const exported = code.replace(/export \{ fetchHttp \};?/, 'globalThis.fetchHttp = fetchHttp;');
+    const context = createContext({ ...globals, fetch });
+    runInContext(exported, context);
+    const { fetchHttp } = context as unknown as { readonly fetchHttp: () => Http };
+    const { body } = await fetchHttp()({ method: 'GET', url: 'https://a.example/', headers: {} });
+    let text = '';
+    for await (const chunk of body) text += new TextDecoder().decode(chunk);
+    expect([text, asked]).toEqual(['from the Worker’s fetch', ['https://a.example/']]);
+  });
+
+  it.each(['anthropic', 'google', 'ollama', 'openai-chat', 'openai-responses'])(
+    'of the entry %s imports nothing of Node',
+    async (entry) => {
+      expect((await bundled(entry)).imports).toEqual([]);
+    },
+  );
+});
+
+describe.each([...Object.keys(WIRES), ...TRANSPORTS, 'catalogue', 'offline'])('importing %s', (entry) => {
   it('loads no other protocol, no cloud library, and no code but ours', () => {
     const { own, foreign } = loadedBy(entry);
     const wire = WIRES[entry];

@@ -4,8 +4,6 @@ import type { Http, HttpRequest, ModelEvent, ModelEventIterator } from '@treadle
 import { fakeProvider, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { openai } from './deployments/openai.ts';
-import { exchangeOf, sendsDirectly } from './http/exchange.ts';
-import type { Exchange, Receiver, ResponseFacts } from './http/exchange.ts';
 import { nodeHttp } from './http/node-http.ts';
 import { wireModel } from './model.ts';
 import { anthropicMessages } from './protocols/anthropic-messages.ts';
@@ -13,44 +11,61 @@ import { gemini } from './protocols/gemini.ts';
 import { ollamaChat } from './protocols/ollama-chat.ts';
 import { openaiChat } from './protocols/openai-chat.ts';
 import type { Decoder, Protocol } from './protocols/protocol.ts';
+import type { ResponseFacts } from './response.ts';
 import { user } from './test-support/messages.ts';
 import { serveBytes } from './test-support/servers.ts';
 import { REQUEST, contractProblems, readModel, sse, utf8 } from './test-support/streams.ts';
 import { TEST_WIRES } from './test-support/wires.ts';
 
-// What holds between a transport that tells of a response as it comes and the stream that reads it. Over real sockets it
-// is in model.test.ts.
+// What holds between a transport and the stream that reads its responses. Over real sockets it is in model.test.ts.
 
-/** A transport that is only asked directly. */
-const directly = (exchange: Exchange): Http =>
-  sendsDirectly(() => Promise.reject(new Error('This transport is not asked by its promise.')), exchange);
+type Next = IteratorResult<Uint8Array>;
 
-/** A transport without a network: what it was asked is in `told`, and what it tells is told by `receiver`. */
-function heldCall() {
-  const told: string[] = [];
-  const receivers: Receiver[] = [];
-  const exchange: Exchange = (_, receiver) => {
-    receivers.push(receiver);
-    const note = (what: string) => (): void => void told.push(what);
-    return { wait: note('wait'), pause: note('pause'), resume: note('resume'), cancel: note('cancel') };
+/** A transport without a network, whose response the test gives. */
+function heldResponse() {
+  const chunks: Promise<Next>[] = [];
+  const waiting: ((next: Promise<Next>) => void)[] = [];
+  const response = Promise.withResolvers<ResponseFacts>();
+  const requests: HttpRequest[] = [];
+  let reads = 0;
+  let isLeft = false;
+  const give = (next: Promise<Next>): void => {
+    next.catch(() => {});
+    const reader = waiting.shift();
+    if (reader) reader(next);
+    else chunks.push(next);
   };
-  const http = directly(exchange);
-  const receiver = (): Receiver => receivers[0] ?? expect.fail('Nothing was sent.');
-  return { http, told: (...what: string[]) => told.filter((one) => what.includes(one)), receiver };
+  const body: AsyncIterator<Uint8Array> = {
+    next() {
+      reads += 1;
+      return chunks.shift() ?? new Promise((resolve) => waiting.push(resolve));
+    },
+    async return() {
+      isLeft = true;
+      return { done: true, value: undefined };
+    },
+  };
+  const http: Http = async (request) => {
+    requests.push(request);
+    return { ...(await response.promise), body: { [Symbol.asyncIterator]: () => body } };
+  };
+  return {
+    http,
+    requests,
+    respond: response.resolve,
+    chunk: (bytes: Uint8Array) => give(Promise.resolve({ done: false, value: bytes })),
+    end: () => give(Promise.resolve({ done: true, value: undefined })),
+    fail: (error: Error) => give(Promise.reject(error)),
+    reads: () => reads,
+    isLeft: () => isLeft,
+  };
 }
 
 const clock = testClock();
+const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const streamOf = (http: Http, protocol: Protocol = openaiChat()): ModelEventIterator => {
-  const options = {
-    protocol,
-    provider: 'p',
-    modelId: 'm',
-    baseUrl: 'http://h',
-    headers: {},
-    http,
-    clock,
-  };
+  const options = { protocol, provider: 'p', modelId: 'm', baseUrl: 'http://h', headers: {}, http, clock };
   return wireModel(options).stream(REQUEST, new AbortController().signal)[Symbol.asyncIterator]();
 };
 
@@ -59,25 +74,38 @@ const delta = sse({ id: 'm', choices: [{ index: 0, delta: { content: 'a' } }] })
 const answer = utf8(delta + sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, '[DONE]'));
 
 describe('a stream', () => {
-  it('holds the server back while too many events wait, and lets it go on when all were taken', async () => {
-    const call = heldCall();
+  it('reads only while its consumer waits, so that a slow one holds the server back', async () => {
+    const call = heldResponse();
     const events = streamOf(call.http);
     const first = events.next();
-    call.receiver().onResponse(HEAD);
-    let sent = 0;
-    for (; call.told('pause').length === 0 && sent < 2000; sent++) call.receiver().onChunk(utf8(delta));
+    call.respond(HEAD);
+    for (let sent = 0; sent < 100; sent++) call.chunk(utf8(delta));
     await first;
-    expect(sent).toBeGreaterThan(1000);
-    expect(sent).toBeLessThan(1100);
-    let taken = 1;
-    for (; call.told('resume').length === 0 && events.ready?.() !== undefined; taken++);
-    expect(call.told('pause', 'resume')).toEqual(['pause', 'resume']);
-    expect(taken).toBeGreaterThanOrEqual(sent);
-    expect(events.ready?.()).toBeUndefined();
+    await breath();
+    expect(call.reads()).toBe(1);
+    while (events.ready?.() !== undefined);
+    await breath();
+    expect(call.reads()).toBe(1);
+    await events.next();
+    expect(call.reads()).toBe(2);
+    await events.return?.();
+    expect(call.isLeft()).toBe(true);
   });
 
-  it('asks what is put around a transport, whatever of the transport it has', async () => {
+  it('reads on when what came makes no event', async () => {
+    const call = heldResponse();
+    const events = streamOf(call.http);
+    const first = events.next();
+    call.respond(HEAD);
+    for (let sent = 0; sent < 10; sent++) call.chunk(utf8(`: ${'x'.repeat(64 * 1024)}\n\n`));
+    call.chunk(utf8(delta));
+    expect((await first).value).toMatchObject({ type: 'start' });
+    expect(call.reads()).toBe(11);
+  });
+
+  it('asks what is put around a transport', async () => {
     const asked: string[] = [];
+    const failing: Http = () => Promise.reject(new Error('No.'));
     const note = (http: Http): Http =>
       Object.assign((request: HttpRequest) => (asked.push(request.method), http(request)), http);
     const proxy = (http: Http): Http =>
@@ -87,7 +115,7 @@ describe('a stream', () => {
           Reflect.apply(target, self, [request])
         ),
       });
-    for (const wrap of [note, proxy]) await streamOf(wrap(heldCall().http)).next();
+    for (const wrap of [note, proxy]) await streamOf(wrap(failing)).next();
     expect(asked).toEqual(['POST', 'http://h/chat/completions']);
   });
 
@@ -96,83 +124,45 @@ describe('a stream', () => {
     const model = openai('m', { apiKey: 'sk-to-be-kept', baseUrl: server.url, http: nodeHttp({ env: {} }) });
     const events = model.stream(REQUEST, new AbortController().signal)[Symbol.asyncIterator]();
     void events.next();
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await breath();
     expect(inspect(events, { depth: 10 })).not.toContain('sk-to-be-kept');
     await events.return?.();
   });
 
-  it('holds the server back while too many bytes wait, and lets it go on when all events were taken', async () => {
-    const call = heldCall();
-    const events = streamOf(call.http);
-    const first = events.next();
-    call.receiver().onResponse(HEAD);
-    const large = utf8(sse({ id: 'm', choices: [{ index: 0, delta: { content: 'x'.repeat(64 * 1024) } }] }));
-    let sent = 0;
-    for (; call.told('pause').length === 0 && sent < 100; sent++) call.receiver().onChunk(large);
-    await first;
-    expect(sent).toBe(4);
-    for (let taken = 1; taken < sent; taken++) {
-      expect(events.ready?.()).toBeDefined();
-      expect(call.told('resume')).toEqual([]);
-    }
-    while (events.ready?.() !== undefined);
-    expect(call.told('pause', 'resume')).toEqual(['pause', 'resume']);
-  });
-
-  it('holds the server back while it sends what makes no event and nobody waits', async () => {
-    const call = heldCall();
-    const events = streamOf(call.http);
-    const first = events.next();
-    call.receiver().onResponse(HEAD);
-    call.receiver().onChunk(utf8(delta));
-    await first;
-    while (events.ready?.() !== undefined);
-    const nothing = utf8(`: ${'x'.repeat(64 * 1024)}\n\n`);
-    let sent = 0;
-    for (; call.told('pause').length === 0 && sent < 100; sent++) call.receiver().onChunk(nothing);
-    expect(sent).toBe(4);
-    expect(events.ready?.()).toBeUndefined();
-    expect(call.told('resume')).toEqual([]);
-    const second = events.next();
-    expect(call.told('pause', 'resume')).toEqual(['pause', 'resume']);
-    call.receiver().onChunk(utf8(delta));
-    expect((await second).done).toBe(false);
-  });
-
-  it('does not hold the server back for bytes whose events were taken, or while somebody waits', async () => {
-    const call = heldCall();
-    const events = streamOf(call.http);
-    const large = utf8(sse({ id: 'm', choices: [{ index: 0, delta: { content: 'x'.repeat(128 * 1024) } }] }));
-    const comment = utf8(`: ${'x'.repeat(128 * 1024)}\n\n`);
-    let next = events.next();
-    call.receiver().onResponse(HEAD);
-    for (let sent = 0; sent < 10; sent++) {
-      call.receiver().onChunk(comment);
-      call.receiver().onChunk(large);
-      await next;
-      while (events.ready?.() !== undefined);
-      next = events.next();
-    }
-    expect(call.told('pause')).toEqual([]);
-  });
-
   it('that can not be sent is an error event', async () => {
-    const exchange: Exchange = () => {
+    const refusing: Http = () => {
       throw Object.assign(new Error('No such address.'), { code: 'ERR_INVALID_URL' });
     };
-    const { value } = await streamOf(directly(exchange)).next();
-    expect(value).toMatchObject({ type: 'error', error: { kind: 'network', code: 'ERR_INVALID_URL' } });
+    const events = streamOf(refusing);
+    expect((await events.next()).value).toMatchObject({
+      type: 'error',
+      error: { kind: 'network', code: 'ERR_INVALID_URL' },
+    });
+    expect((await events.next()).done).toBe(true);
   });
 
-  it('that fails while it is being sent is an error event', async () => {
-    const held = exchangeOf(heldCall().http);
-    const exchange: Exchange = (request, receiver) => {
-      receiver.onFailure(Object.assign(new Error('No sockets are left.'), { code: 'EMFILE' }));
-      return held(request, receiver);
-    };
-    const events = streamOf(directly(exchange));
-    expect((await events.next()).value).toMatchObject({ type: 'error', error: { kind: 'network', code: 'EMFILE' } });
-    expect((await events.next()).done).toBe(true);
+  it('whose response comes after its consumer left leaves the body', async () => {
+    const call = heldResponse();
+    const events = streamOf(call.http);
+    const first = events.next();
+    await events.return?.();
+    expect((await first).done).toBe(true);
+    expect(call.requests[0]?.signal?.aborted).toBe(true);
+    call.respond(HEAD);
+    await breath();
+    expect(call.isLeft()).toBe(true);
+  });
+
+  it('with an encoding that can not be undone ends with an error that is not tried again', async () => {
+    await using server = await serveBytes((socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-encoding: compress\r\n\r\nabc'));
+    });
+    const { events } = await readModel({
+      protocol: openaiChat(),
+      http: nodeHttp({ env: {} }),
+      baseUrl: server.url,
+    });
+    expect(events).toMatchObject([{ type: 'error', error: { code: 'TREADLE_CONTENT_ENCODING', retryable: false } }]);
   });
 });
 
@@ -235,35 +225,30 @@ describe('a protocol that throws ends the stream with an error that is not tried
   const wholeBody = (head: ResponseFacts): Uint8Array => (head === JSON_HEAD ? utf8('{"choices":[]}') : bodyOf(head));
 
   it.each(cases)('%s, while somebody waits', async (_, protocol, head) => {
-    const call = heldCall();
+    const call = heldResponse();
     const events = streamOf(call.http, protocol);
     const event = events.next();
-    const receiver = call.receiver();
-    receiver.onResponse(head);
-    receiver.onChunk(wholeBody(head));
-    const isOpen = call.told('cancel').length === 0;
-    if (isOpen) receiver.onEnd();
+    call.respond(head);
+    call.chunk(wholeBody(head));
+    call.end();
     expect((await event).value).toEqual({ type: 'error', error });
     expect((await events.next()).done).toBe(true);
-    // Once it has ended there is nothing to give up.
-    expect(call.told('cancel')).toHaveLength(isOpen ? 0 : 1);
+    expect(call.requests[0]?.signal?.aborted).toBe(true);
   });
 
   it('its readError, of an error page that broke off', async () => {
-    const call = heldCall();
-    const events = streamOf(
-      call.http,
-      broken((protocol) => (protocol.readError = raise)),
-    );
+    const call = heldResponse();
+    const protocol = broken((parts) => (parts.readError = raise));
+    const events = streamOf(call.http, protocol);
     const event = events.next();
-    call.receiver().onResponse(PAGE_HEAD);
-    call.receiver().onChunk(bodyOf(PAGE_HEAD));
-    call.receiver().onFailure(new Error('reset'));
+    call.respond(PAGE_HEAD);
+    call.chunk(bodyOf(PAGE_HEAD));
+    call.fail(new Error('reset'));
     expect((await event).value).toEqual({ type: 'error', error });
   });
 
   it('the connection alone, when the answer was complete', async () => {
-    const call = heldCall();
+    const call = heldResponse();
     const usage = { input: null, output: null, cacheRead: null, cacheWrite: null, reasoning: null };
     const protocol = broken((parts) => {
       parts.createDecoder = (sink) => ({
@@ -277,11 +262,11 @@ describe('a protocol that throws ends the stream with an error that is not tried
     });
     const events = streamOf(call.http, protocol);
     const event = events.next();
-    call.receiver().onResponse(HEAD);
-    call.receiver().onChunk(utf8(delta));
+    call.respond(HEAD);
+    call.chunk(utf8(delta));
     expect((await event).value).toEqual({ type: 'finish', stopReason: 'stop', usage });
     expect((await events.next()).done).toBe(true);
-    expect(call.told('cancel')).toEqual(['cancel']);
+    expect(call.isLeft()).toBe(true);
   });
 });
 
@@ -302,7 +287,7 @@ describe('a protocol that throws', () => {
       `{"type":"message","id":"m","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":${deep}}],"stop_reason":"tool_use","usage":{}}`,
     ],
   };
-  const ways = ['sized', 'until the connection ends', 'packed', 'by a promise'];
+  const ways = ['sized', 'until the connection ends', 'packed'];
   const cases = Object.keys(answers).flatMap((name) => ways.map((way): [string, string] => [name, way]));
 
   it.each(cases)('ends the stream of %s, sent %s: arguments too deep to be written', async (name, way) => {
@@ -317,9 +302,7 @@ describe('a protocol that throws', () => {
         if (size === '') socket.end();
       });
     });
-    const direct = nodeHttp({ env: {} });
-    const http: Http = way === 'by a promise' ? (request) => direct(request) : direct;
-    const { events, error } = await readModel({ protocol, http, baseUrl: server.url });
+    const { events, error } = await readModel({ protocol, http: nodeHttp({ env: {} }), baseUrl: server.url });
     expect(contractProblems(events)).toEqual([]);
     expect(error).toMatchObject({ kind: 'other', retryable: false });
   });
@@ -327,11 +310,11 @@ describe('a protocol that throws', () => {
 
 describe('the body of an answer that is complete', () => {
   const complete = async () => {
-    const call = heldCall();
+    const call = heldResponse();
     const events = streamOf(call.http);
     const first = events.next();
-    call.receiver().onResponse(HEAD);
-    call.receiver().onChunk(answer);
+    call.respond(HEAD);
+    call.chunk(answer);
     await first;
     for (let event = events.ready?.(); event !== undefined;) event = events.ready?.();
     await events.return?.();
@@ -341,48 +324,49 @@ describe('the body of an answer that is complete', () => {
   it('has a second to end', async () => {
     const call = await complete();
     await clock.advance(999);
-    expect(call.told('cancel')).toEqual([]);
+    expect(call.isLeft()).toBe(false);
     await clock.advance(1);
-    expect(call.told('cancel')).toEqual(['cancel']);
+    expect(call.isLeft()).toBe(true);
   });
 
-  it.each<[string, (receiver: Receiver) => void]>([
-    ['ended', (receiver) => receiver.onEnd()],
-    ['broke off', (receiver) => receiver.onFailure(new Error('reset'))],
+  it.each<[string, (call: ReturnType<typeof heldResponse>) => void]>([
+    ['ended', (call) => call.end()],
+    ['broke off', (call) => call.fail(new Error('reset'))],
   ])('that %s is not cut off', async (_, then) => {
     const call = await complete();
-    then(call.receiver());
+    then(call);
     await clock.advance(5000);
-    expect(call.told('cancel')).toEqual([]);
+    expect(call.isLeft()).toBe(false);
   });
 
   it('is cut off after 64 KiB', async () => {
     const call = await complete();
-    for (let kilobytes = 0; kilobytes < 64; kilobytes++) call.receiver().onChunk(new Uint8Array(1024));
-    expect(call.told('cancel')).toEqual([]);
-    call.receiver().onChunk(new Uint8Array(1));
-    expect(call.told('cancel')).toEqual(['cancel']);
+    for (let kilobytes = 0; kilobytes < 64; kilobytes++) call.chunk(new Uint8Array(1024));
+    await clock.advance(0);
+    await breath();
+    expect(call.isLeft()).toBe(false);
+    call.chunk(new Uint8Array(1));
+    await breath();
+    expect(call.isLeft()).toBe(true);
   });
 });
 
-/** Tells of a body in pieces of a size, each in the same place as the one before, which is overwritten at once. */
+/** Hands on bodies in pieces of a size, each in the same place as the one before. */
 function inOnePlace(http: Http, size: number): Http {
-  const direct = exchangeOf(http);
-  const room = Buffer.alloc(size);
-  const exchange: Exchange = (request, receiver) =>
-    direct(request, {
-      onResponse: (response) => receiver.onResponse(response),
-      onChunk(bytes) {
+  return async (request) => {
+    const response = await http(request);
+    const room = Buffer.alloc(size);
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      for await (const bytes of response.body) {
         for (let at = 0; at < bytes.length; at += size) {
           room.set(bytes.subarray(at, at + size));
-          receiver.onChunk(room.subarray(0, Math.min(size, bytes.length - at)));
+          yield room.subarray(0, Math.min(size, bytes.length - at));
           room.fill(0xff);
         }
-      },
-      onEnd: () => receiver.onEnd(),
-      onFailure: (error) => receiver.onFailure(error),
-    });
-  return directly(exchange);
+      }
+    }
+    return { ...response, body: pieces() };
+  };
 }
 
 describe.each(TEST_WIRES)('an answer of $name', (wire) => {

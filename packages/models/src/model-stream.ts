@@ -1,13 +1,19 @@
-import type { Clock, HttpBody, ModelError, ModelEvent, ModelEventIterator, ModelRequest } from '@treadle/core';
+import type {
+  Clock,
+  Http,
+  HttpBody,
+  HttpResponse,
+  ModelError,
+  ModelEvent,
+  ModelEventIterator,
+  ModelRequest,
+} from '@treadle/core';
 import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/classify.ts';
 import type { FailureFacts } from './errors/classify.ts';
 import type { Redact } from './errors/redact.ts';
-import { createDeadlines } from './http/deadlines.ts';
-import type { Awaited, Deadlines } from './http/deadlines.ts';
-import type { Call, Exchange, Receiver, ResponseFacts } from './http/exchange.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
-import { createWholeBody, responseProblem, sniff } from './response.ts';
-import type { WholeBody } from './response.ts';
+import { checkHeaders, chunksOf, createWholeBody, responseProblem, sniff } from './response.ts';
+import type { ResponseFacts, WholeBody } from './response.ts';
 import type { Decoder, DecoderSink, Encoder, FrameScanner, Protocol, WireError } from './protocols/protocol.ts';
 import { createUnknownTypes } from './unknown-types.ts';
 import type { UnknownTypes } from './unknown-types.ts';
@@ -15,9 +21,7 @@ import type { UnknownTypes } from './unknown-types.ts';
 /** What all streams of one model share. */
 export interface StreamSetup {
   readonly protocol: Protocol;
-  readonly exchange: Exchange;
-  /** The streams whose answer is complete, and whose body is not. */
-  readonly drains: Deadlines<StreamReader>;
+  readonly http: Http;
   readonly clock: Clock;
   readonly redact: Redact;
   /** Whether an error that isn't worth trying again is so after all; see `Encoder`. */
@@ -32,6 +36,7 @@ export interface StreamSetup {
 }
 
 type Result = IteratorResult<ModelEvent>;
+type Body = AsyncIterator<Uint8Array>;
 
 const DONE: Result = { done: true, value: undefined };
 
@@ -39,18 +44,19 @@ const DONE: Result = { done: true, value: undefined };
 const DRAIN_BYTES = 64 * 1024;
 const DRAIN_MS = 1000;
 
-/** Events that may wait for their consumer before the server is held back, and bytes that may have come meanwhile. */
-const MOST_AHEAD = 1024;
-const MOST_BYTES_AHEAD = 256 * 1024;
-
 /** Events that say nothing but that somebody is still there. Comments are no events at all. */
 const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-alive', 'heartbeat']);
 
 type FinishEvent = Extract<ModelEvent, { readonly type: 'finish' }>;
 
-/** Where what has come after the last event of an answer is waited for. */
-export const createDrains = (clock: Clock): Deadlines<StreamReader> =>
-  createDeadlines(clock, DRAIN_MS, (stream) => stream.leave());
+/** Ending the iteration closes the connection. Nobody is left who could do anything about a failure. */
+function leaveBody(body: Body | undefined): void {
+  try {
+    body?.return?.().catch(() => {});
+  } catch {
+    // It failed at once.
+  }
+}
 
 /** One model call as an iterator, sent when its first event is asked for. */
 export function createModelStream(setup: StreamSetup, request: ModelRequest, signal: AbortSignal): ModelEventIterator {
@@ -58,363 +64,351 @@ export function createModelStream(setup: StreamSetup, request: ModelRequest, sig
 }
 
 /**
- * What the server sends is decoded as it comes, into a queue: per event there is one array slot, and one settled promise
- * for consumers who don't ask for `ready`. When too much waits in it, the server is held back.
+ * Reads a response chunk by chunk, while somebody waits for an event, and queues the events of each chunk. So a consumer
+ * that is slower than the server holds it back.
  *
- * It is a class, of which a run that waits for its model holds one, and nothing else of this wire: what a response is
- * read with is made when one comes. Its fields are `private` and not `#`: the engine stores to those by a slower way.
+ * Its fields are `#`, so that nobody who prints a stream sees the key.
  */
-class StreamReader implements ModelEventIterator, Receiver, DecoderSink, Awaited {
-  due = 0;
-  earlier: this | undefined = undefined;
-  later: this | undefined = undefined;
-
-  private readonly setup: StreamSetup;
-  private readonly request: ModelRequest;
-  private readonly signal: AbortSignal;
-  private queue: ModelEvent[] = [];
-  private head = 0;
-  private isStarted = false;
+class StreamReader implements ModelEventIterator, DecoderSink {
+  readonly #setup: StreamSetup;
+  readonly #request: ModelRequest;
+  readonly #signal: AbortSignal;
+  readonly #control = new AbortController();
+  #queue: ModelEvent[] = [];
+  /** Events at the start of the queue that were taken. */
+  #taken = 0;
+  #isStarted = false;
+  #isReading = false;
   /** The terminal event is in the queue, or the consumer left. */
-  private isOver = false;
-  private isDraining = false;
-  private isPaused = false;
-  /** Bytes that came since the consumer last had all there was. */
-  private bytesAhead = 0;
-  private waiter: ((result: Result) => void) | undefined;
-  /** Until the response is over, or nobody wants the rest. */
-  private call: Call | undefined;
-  private response: ResponseFacts | undefined;
-  private decoder: Decoder | undefined;
+  #isOver = false;
+  /** The answer came to its end, and its body perhaps not. */
+  #isComplete = false;
+  #waiter: ((result: Result) => void) | undefined;
+  #body: Body | undefined;
+  #response: ResponseFacts | undefined;
+  #decoder: Decoder | undefined;
   /** Undefined as long as it isn't known whether the body is a stream. */
-  private scanner: FrameScanner | undefined;
+  #scanner: FrameScanner | undefined;
   /** A body that is no stream. */
-  private whole: WholeBody | undefined;
-  private unknownTypes: UnknownTypes | undefined;
+  #whole: WholeBody | undefined;
+  #unknownTypes: UnknownTypes | undefined;
   /** Frames that said something. */
-  private frames = 0;
-  private drained = 0;
-  private waitingSince = 0;
-  private cancelQuiet: (() => void) | undefined;
+  #frames = 0;
+  #waitingSince = 0;
+  #cancelQuiet: (() => void) | undefined;
 
   constructor(setup: StreamSetup, request: ModelRequest, signal: AbortSignal) {
-    this.setup = setup;
-    this.request = request;
-    this.signal = signal;
+    this.#setup = setup;
+    this.#request = request;
+    this.#signal = signal;
   }
 
   ready(): ModelEvent | undefined {
-    const value = this.queue[this.head];
-    if (value !== undefined && ++this.head === this.queue.length) {
-      this.forgetEvents();
-      this.caughtUp();
-    }
-    return value;
-  }
-
-  /** The consumer has all there was. */
-  private caughtUp(): void {
-    this.bytesAhead = 0;
-    if (!this.isPaused) return;
-    this.isPaused = false;
-    this.call?.resume();
+    const event = this.#queue[this.#taken];
+    if (event !== undefined && ++this.#taken === this.#queue.length) this.#forgetEvents();
+    return event;
   }
 
   next(): Promise<Result> {
-    if (!this.isStarted) this.start();
-    const ready = this.take();
+    const ready = this.#take();
     if (ready !== undefined) return Promise.resolve(ready);
-    if (this.waiter !== undefined)
+    if (this.#waiter !== undefined)
       return Promise.reject(new Error('A model stream has one consumer, which takes one event at a time.'));
     return new Promise((resolve) => {
-      this.waiter = resolve;
-      this.waitingSince = this.setup.clock.now();
-      // What came may have held nothing to take.
-      this.caughtUp();
-      this.call?.wait();
+      this.#waiter = resolve;
+      this.#waitingSince = this.#setup.clock.now();
+      if (this.#isStarted) void this.#read();
+      else this.#start();
     });
   }
 
   return(): Promise<Result> {
-    this.isStarted = true;
-    if (!this.isOver) {
-      this.close();
-      this.leave();
+    this.#isStarted = true;
+    if (!this.#isOver) {
+      this.#close();
+      this.#leave();
     }
-    this.forgetEvents();
-    this.wake();
+    this.#forgetEvents();
+    this.#wake();
     return Promise.resolve(DONE);
   }
 
-  private forgetEvents(): void {
-    this.queue = [];
-    this.head = 0;
+  #forgetEvents(): void {
+    this.#queue = [];
+    this.#taken = 0;
   }
 
-  private take(): Result | undefined {
+  #take(): Result | undefined {
     const value = this.ready();
-    if (value === undefined) return this.isOver ? DONE : undefined;
+    if (value === undefined) return this.#isOver ? DONE : undefined;
     return { done: false, value };
   }
 
-  private wake(): void {
-    const resolve = this.waiter;
-    const result = resolve === undefined ? undefined : this.take();
+  #wake(): void {
+    const resolve = this.#waiter;
+    const result = resolve === undefined ? undefined : this.#take();
     if (resolve === undefined || result === undefined) return;
-    this.waiter = undefined;
+    this.#waiter = undefined;
     resolve(result);
   }
 
-  private start(): void {
-    this.isStarted = true;
-    const { redact, exchange } = this.setup;
-    if (this.signal.aborted) return this.fail(CANCELLED);
-    this.signal.addEventListener('abort', this.onAbort);
-    let prepared: ReturnType<StreamSetup['prepare']>;
-    try {
-      prepared = this.setup.prepare(this.request);
-    } catch (error) {
-      return this.fail({ ...connectionError(error, redact), kind: 'other', retryable: false });
+  #start(): void {
+    this.#isStarted = true;
+    if (this.#signal.aborted) this.#fail(CANCELLED);
+    else {
+      this.#signal.addEventListener('abort', this.#onAbort);
+      void this.#send();
     }
-    const { url, headers, body } = prepared;
-    try {
-      const call = exchange({ method: 'POST', url, headers, body }, this);
-      // It may have failed already.
-      if (!this.isOver) this.call = call;
-    } catch (error) {
-      this.onFailure(error);
-    }
+    this.#wake();
   }
 
-  private readonly onAbort = (): void => {
-    if (this.isOver) return;
-    this.forgetEvents();
-    this.fail(CANCELLED);
-    this.wake();
+  readonly #onAbort = (): void => {
+    if (this.#isOver) return;
+    this.#forgetEvents();
+    this.#fail(CANCELLED);
+    this.#wake();
   };
 
-  private close(): void {
-    this.isOver = true;
-    this.rest();
-    this.signal.removeEventListener('abort', this.onAbort);
-  }
-
-  private fail(error: ModelError): void {
-    if (this.isOver) return;
-    const recovers = !error.retryable && this.setup.recovers?.(this.request, error) === true;
-    this.endWith(recovers ? { ...error, retryable: true } : error);
-  }
-
-  private endWith(error: ModelError): void {
-    this.close();
-    this.queue.push({ type: 'error', error });
-    this.leave();
-  }
-
-  /** The protocol threw, which it would do again. Nobody who tells of a response expects that, nor can help. */
-  private thrown(error: unknown): void {
-    if (this.isOver) this.leave();
-    else {
-      const known = connectionError(error, this.setup.redact);
-      const message = `The response can't be read: ${known.message}`;
-      this.endWith({ ...known, kind: 'other', message, retryable: false });
-    }
-    this.wake();
-  }
-
-  /** Nobody wants the rest of the response. */
-  leave(): void {
-    this.call?.cancel(this.signal.reason);
-    this.call = undefined;
-  }
-
-  private facts(): FailureFacts {
-    const { redact, clock } = this.setup;
-    return { redact, now: clock.now(), headers: this.response?.headers ?? {} };
-  }
-
-  onResponse(response: ResponseFacts): void {
+  async #send(): Promise<void> {
+    let prepared: ReturnType<StreamSetup['prepare']>;
     try {
-      this.open(response);
+      prepared = this.#setup.prepare(this.#request);
     } catch (error) {
-      this.thrown(error);
+      this.#fail({ ...connectionError(error, this.#setup.redact), kind: 'other', retryable: false });
+      return this.#wake();
+    }
+    try {
+      this.#open(await this.#setup.http({ method: 'POST', ...prepared, signal: this.#control.signal }));
+    } catch (error) {
+      return this.#failed(error);
+    }
+    await this.#read();
+  }
+
+  #open(response: HttpResponse): void {
+    this.#body = chunksOf(response);
+    // The consumer left while the headers came.
+    if (this.#isOver) return leaveBody(this.#body);
+    checkHeaders(response);
+    this.#response = response;
+    this.#waitingSince = this.#setup.clock.now();
+    try {
+      this.#prepareToDecode(response);
+    } catch (error) {
+      this.#thrown(error);
+      this.#wake();
     }
   }
 
-  private open(response: ResponseFacts): void {
-    const { protocol, clock } = this.setup;
-    this.response = response;
-    this.decoder = protocol.createDecoder(this, this.request);
-    this.waitingSince = clock.now();
-    const type = response.headers['content-type'] ?? '';
+  #prepareToDecode({ status, headers }: ResponseFacts): void {
+    const { protocol } = this.#setup;
+    this.#decoder = protocol.createDecoder(this, this.#request);
+    const type = headers['content-type'] ?? '';
     const isTyped = type.startsWith(protocol.contentType) || type.toLowerCase().startsWith(protocol.contentType);
-    if (response.status === 200 && isTyped) this.scanner = this.createScanner(this.decoder);
+    if (status === 200 && isTyped) this.#scanner = this.#createScanner(this.#decoder);
   }
 
-  private createScanner(decoder: Decoder): FrameScanner {
-    return this.setup.protocol.framing(
+  #createScanner(decoder: Decoder): FrameScanner {
+    return this.#setup.protocol.framing(
       (name, data, whole) => {
-        this.frames++;
+        this.#frames++;
         decoder.frame(name, data, whole);
       },
-      (message) => this.fail({ kind: 'other', message, retryable: false }),
+      (message) => this.#fail({ kind: 'other', message, retryable: false }),
     );
   }
 
-  onChunk(bytes: Uint8Array): void {
+  /** Reads as long as somebody waits for an event. */
+  async #read(): Promise<void> {
+    const body = this.#body;
+    if (body === undefined || this.#isReading) return;
+    this.#isReading = true;
     try {
-      this.read(bytes);
+      while (this.#waiter !== undefined && !this.#isOver) this.#received(await body.next());
     } catch (error) {
-      this.thrown(error);
+      this.#failed(error);
     }
+    this.#isReading = false;
+    if (this.#isComplete) await this.#drain(body);
   }
 
-  private read(bytes: Uint8Array): void {
-    if (this.isDraining) return this.drain(bytes.length);
-    if (this.isOver) return;
-    const scanner = this.scanner ?? this.scannerFor(bytes);
-    if (scanner === undefined) return this.readWhole(bytes);
-    const before = this.frames;
+  #received(next: IteratorResult<Uint8Array>): void {
+    if (this.#isOver) return;
+    const isEnd = next.done === true;
+    try {
+      if (isEnd) this.#bodyEnded();
+      else this.#decode(next.value);
+    } catch (error) {
+      this.#thrown(error);
+    }
+    this.#wake();
+  }
+
+  #decode(bytes: Uint8Array): void {
+    const scanner = this.#scanner ?? this.#scannerFor(bytes);
+    if (scanner === undefined) return this.#readWhole(bytes);
+    const before = this.#frames;
     scanner.push(bytes);
-    if (this.frames !== before) this.rest();
-    if (this.isOver) this.drain(0);
-    this.wake();
-    if (this.isOver) return;
-    if (this.waiter !== undefined) {
-      if (this.frames === before) this.watchQuiet();
-      else this.waitingSince = this.setup.clock.now();
-      this.call?.wait();
-      return;
-    }
-    this.bytesAhead += bytes.length;
-    if (this.bytesAhead >= MOST_BYTES_AHEAD || this.queue.length - this.head >= MOST_AHEAD) {
-      this.isPaused = true;
-      this.call?.pause();
-    }
+    if (this.#isOver) return;
+    if (this.#frames === before) return this.#watchQuiet();
+    this.#stopWatching();
+    this.#waitingSince = this.#setup.clock.now();
   }
 
   /** A body that doesn't say that it is a stream may begin like one. */
-  private scannerFor(first: Uint8Array): FrameScanner | undefined {
-    const { startsStream = (bytes: Uint8Array) => sniff(bytes) === 'stream' } = this.setup.protocol;
-    const decoder = this.decoder;
-    const isUnknown = this.response?.status === 200 && this.whole === undefined;
+  #scannerFor(first: Uint8Array): FrameScanner | undefined {
+    const { startsStream = (bytes: Uint8Array) => sniff(bytes) === 'stream' } = this.#setup.protocol;
+    const decoder = this.#decoder;
+    const isUnknown = this.#response?.status === 200 && this.#whole === undefined;
     if (decoder === undefined || !isUnknown || !startsStream(first)) return undefined;
-    return (this.scanner = this.createScanner(decoder));
+    return (this.#scanner = this.#createScanner(decoder));
   }
 
-  private readWhole(bytes: Uint8Array): void {
-    this.whole ??= createWholeBody();
-    if (this.whole.push(bytes)) return this.call?.wait();
-    this.leave();
-    this.wholeEnded();
+  #readWhole(bytes: Uint8Array): void {
+    this.#whole ??= createWholeBody();
+    if (this.#whole.push(bytes)) return;
+    this.#leave();
+    this.#wholeEnded();
   }
 
-  onEnd(): void {
-    this.call = undefined;
-    if (this.isDraining) return this.setup.drains.remove(this);
-    if (this.isOver) return;
-    try {
-      this.bodyEnded();
-    } catch (error) {
-      this.thrown(error);
-    }
-  }
-
-  private bodyEnded(): void {
-    if (this.scanner === undefined) return this.wholeEnded();
-    this.scanner.end();
-    this.decoder?.end();
-    this.fail({
+  #bodyEnded(): void {
+    this.#body = undefined;
+    if (this.#scanner === undefined) return this.#wholeEnded();
+    this.#scanner.end();
+    this.#decoder?.end();
+    this.#fail({
       kind: 'network',
       message: 'The stream ended early: the connection was closed before the answer was complete.',
       retryable: true,
     });
-    this.wake();
   }
 
-  onFailure(error: unknown): void {
-    this.call = undefined;
-    // The answer was complete before; nothing that happens to its connection now matters.
-    if (this.isDraining) return this.setup.drains.remove(this);
-    try {
-      // An error page needn't be whole.
-      if (this.whole !== undefined && this.response?.status !== 200) return this.wholeEnded();
-      this.fail(this.signal.aborted ? CANCELLED : connectionError(error, this.setup.redact));
-      this.wake();
-    } catch (thrown) {
-      this.thrown(thrown);
-    }
-  }
-
-  private wholeEnded(): void {
-    const { protocol, redact } = this.setup;
-    const response = this.response;
-    if (this.isOver || response === undefined) return;
-    const text = this.whole?.text() ?? '';
-    const problem = responseProblem(response, text, protocol, this.facts());
-    if ('error' in problem) this.fail(problem.error);
-    else if (this.decoder?.whole(problem.body) !== true) {
-      this.fail({
-        kind: 'other',
-        message: `The server answered with JSON that is not a response of ${protocol.name}.`,
-        retryable: false,
-        status: response.status,
-        excerpt: excerptOf(text, redact),
-      });
-    }
-    this.wake();
+  #wholeEnded(): void {
+    const { protocol, redact } = this.#setup;
+    const response = this.#response;
+    if (this.#isOver || response === undefined) return;
+    const text = this.#whole?.text() ?? '';
+    const problem = responseProblem(response, text, protocol, this.#facts());
+    if ('error' in problem) return this.#fail(problem.error);
+    if (this.#decoder?.whole(problem.body) === true) return;
+    this.#fail({
+      kind: 'other',
+      message: `The server answered with JSON that is not a response of ${protocol.name}.`,
+      retryable: false,
+      status: response.status,
+      excerpt: excerptOf(text, redact),
+    });
   }
 
   /** The answer is complete: what may still come is read so that the connection can be kept. */
-  private drain(bytes: number): void {
-    if (this.call === undefined) return;
-    if (!this.isDraining) this.setup.drains.add(this);
-    this.isDraining = true;
-    this.drained += bytes;
-    if (this.drained <= DRAIN_BYTES) return this.call.wait();
-    this.setup.drains.remove(this);
-    this.leave();
+  async #drain(body: Body): Promise<void> {
+    if (this.#body === undefined) return;
+    const cancel = this.#setup.clock.after(DRAIN_MS, () => this.#leave(), { background: true });
+    try {
+      for (let bytes = 0; bytes <= DRAIN_BYTES;) {
+        const next = await body.next();
+        if (next.done === true) return;
+        bytes += next.value.length;
+      }
+      this.#leave();
+    } catch {
+      // The answer was complete before.
+    } finally {
+      cancel();
+    }
   }
 
-  private rest(): void {
-    this.cancelQuiet?.();
-    this.cancelQuiet = undefined;
+  #close(): void {
+    this.#isOver = true;
+    this.#stopWatching();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  /** Nobody wants the rest of the response. */
+  #leave(): void {
+    this.#control.abort(this.#signal.reason);
+    leaveBody(this.#body);
+    this.#body = undefined;
+  }
+
+  #fail(error: ModelError): void {
+    if (this.#isOver) return;
+    const recovers = !error.retryable && this.#setup.recovers?.(this.#request, error) === true;
+    this.#endWith(recovers ? { ...error, retryable: true } : error);
+  }
+
+  #endWith(error: ModelError): void {
+    this.#close();
+    this.#queue.push({ type: 'error', error });
+    this.#leave();
+  }
+
+  /** The transport failed. */
+  #failed(error: unknown): void {
+    if (this.#isOver) return;
+    try {
+      // An error page needn't be whole.
+      if (this.#whole !== undefined && this.#response?.status !== 200) this.#wholeEnded();
+      else this.#fail(this.#signal.aborted ? CANCELLED : connectionError(error, this.#setup.redact));
+    } catch (thrown) {
+      this.#thrown(thrown);
+    }
+    this.#wake();
+  }
+
+  /** The protocol threw, which it would do again. */
+  #thrown(error: unknown): void {
+    if (this.#isOver) return this.#leave();
+    const known = connectionError(error, this.#setup.redact);
+    const message = `The response can't be read: ${known.message}`;
+    this.#endWith({ ...known, kind: 'other', message, retryable: false });
+  }
+
+  #facts(): FailureFacts {
+    const { redact, clock } = this.#setup;
+    return { redact, now: clock.now(), headers: this.#response?.headers ?? {} };
+  }
+
+  #stopWatching(): void {
+    this.#cancelQuiet?.();
+    this.#cancelQuiet = undefined;
   }
 
   /** Bytes came and said nothing. The transport sees that there is somebody; that the answer stands still is seen here. */
-  private watchQuiet(): void {
-    const { clock, pingsResetIdleTimeout } = this.setup;
+  #watchQuiet(): void {
+    const { clock, pingsResetIdleTimeout } = this.#setup;
     if (pingsResetIdleTimeout) return;
-    const limit = this.response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-    this.cancelQuiet ??= clock.after(Math.max(0, this.waitingSince + limit - clock.now()), () => {
+    const limit = this.#response?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+    this.#cancelQuiet ??= clock.after(Math.max(0, this.#waitingSince + limit - clock.now()), () => {
       const message = `Nothing but signs of life for ${limit} ms in the middle of the response.`;
-      this.fail(connectionError(transportError('TREADLE_IDLE_TIMEOUT', message), this.setup.redact));
-      this.wake();
+      this.#fail(connectionError(transportError('TREADLE_IDLE_TIMEOUT', message), this.#setup.redact));
+      this.#wake();
     });
   }
 
   event(event: Exclude<ModelEvent, { readonly type: 'error' }>): void {
-    if (this.isOver) return;
-    if (event.type === 'finish') this.finish(event);
-    else this.queue.push(event);
+    if (this.#isOver) return;
+    if (event.type === 'finish') this.#finish(event);
+    else this.#queue.push(event);
   }
 
-  private finish(event: FinishEvent): void {
-    const unknownTypes = this.unknownTypes?.counts();
-    this.queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
-    this.close();
+  #finish(event: FinishEvent): void {
+    const unknownTypes = this.#unknownTypes?.counts();
+    this.#queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
+    this.#isComplete = true;
+    this.#close();
   }
 
   error(error: WireError): void {
-    this.fail(reportedError(error, error.status, this.facts()));
+    this.#fail(reportedError(error, error.status, this.#facts()));
   }
 
   malformed(message: string): void {
-    this.fail({ kind: 'network', message, retryable: true });
+    this.#fail({ kind: 'network', message, retryable: true });
   }
 
   unknown(type: string): void {
-    if (KEEP_ALIVES.has(type)) this.frames--;
-    else (this.unknownTypes ??= createUnknownTypes()).add(type);
+    if (KEEP_ALIVES.has(type)) this.#frames--;
+    else (this.#unknownTypes ??= createUnknownTypes()).add(type);
   }
 }

@@ -14,8 +14,7 @@ import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
 import type { Redact } from './errors/redact.ts';
-import { exchangeOf } from './http/exchange.ts';
-import { createDrains, createModelStream } from './model-stream.ts';
+import { createModelStream } from './model-stream.ts';
 import type { StreamSetup } from './model-stream.ts';
 import type { Protocol } from './protocols/protocol.ts';
 
@@ -99,8 +98,7 @@ export function wireModel(options: WireModelOptions): Model {
   const http = credentials === undefined ? options.http : authorizedHttp(options.http, credentials, clock, keepSecret);
   const setup: StreamSetup = {
     protocol,
-    exchange: exchangeOf(http),
-    drains: createDrains(clock),
+    http,
     clock,
     recovers: encode.recovers,
     pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? false,
@@ -145,7 +143,7 @@ export function wireModel(options: WireModelOptions): Model {
   };
 }
 
-/** A class for its iterator's name: of a literal that has one the engine makes a kind of object of its own, each time. */
+/** A model call that is sent once somebody iterates it. */
 class WireStream implements ModelStream {
   readonly #setup: StreamSetup;
   readonly #request: ModelRequest;

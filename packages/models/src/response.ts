@@ -1,9 +1,39 @@
-import type { JsonObject, ModelError } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import type { HttpResponse, JsonObject, ModelError } from '@treadle/core';
 import { excerptOf, reportedError } from './errors/classify.ts';
 import type { FailureFacts } from './errors/classify.ts';
-import type { ResponseFacts } from './http/exchange.ts';
 import { parseObject } from './protocols/json-text.ts';
 import type { Protocol } from './protocols/protocol.ts';
+
+/** A response without its body. */
+export type ResponseFacts = Omit<HttpResponse, 'body'>;
+
+const noResponse = (problem: string): TreadleError =>
+  new TreadleError('invalid_definition', `What \`http\` resolved with is no HttpResponse: ${problem}.`);
+
+/** An answer without a body, such as a 204, has none in `fetch`. */
+const NO_BODY: AsyncIterator<Uint8Array> = { next: () => Promise.resolve({ done: true, value: undefined }) };
+
+/**
+ * The chunks of a response of somebody's own `http`, which may be anything.
+ *
+ * @throws TreadleError `invalid_definition` when it is no response.
+ */
+export function chunksOf(response: Partial<HttpResponse> | undefined | null): AsyncIterator<Uint8Array> {
+  const body: Partial<HttpResponse['body']> | undefined | null = response?.body;
+  if (body === null) return NO_BODY;
+  const iterate = body?.[Symbol.asyncIterator];
+  if (iterate === undefined) throw noResponse('its `body` must be an AsyncIterable of Uint8Array');
+  return iterate.call(body);
+}
+
+/** @throws TreadleError `invalid_definition` for headers that can't be read. */
+export function checkHeaders({ headers }: { readonly headers?: Readonly<Record<string, unknown>> | null }): void {
+  if (typeof headers !== 'object' || headers === null) throw noResponse('its `headers` must be an object');
+  const type = headers['content-type'];
+  if (type !== undefined && typeof type !== 'string')
+    throw noResponse('`content-type` in its `headers` must be a string');
+}
 
 /** Bytes of a body that is not a stream. More is cut off: it is an error page, or no answer anybody wants. */
 const BODY_LIMIT = 16 * 1024 * 1024;

@@ -35,6 +35,8 @@ export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
 export { memoryContract } from './contract/memory.ts';
 export { sessionContract } from './contract/sessions.ts';
+export type { CreateHttp, HttpCaseOptions } from './http/case.ts';
+export { httpContract } from './http/contract.ts';
 export type { CrashLife, CrashWorld } from './crash/life.ts';
 export type { CrashProcess } from './crash/process.ts';
 export { crashProcess } from './crash/process.ts';

@@ -149,15 +149,17 @@ export function connectionError(thrown: unknown, redact: Redact): ModelError {
   // A definition that can't work, such as a proxy this Node doesn't support.
   const ours = code === 'invalid_definition';
   const credentials = thrown instanceof CredentialsError;
+  // The server would answer the same way again.
+  const unreadable = code === 'TREADLE_CONTENT_ENCODING';
   // A service of tokens that can't be reached is no refusal.
   const denied = credentials && !isNetworkCode(code);
   // `fetch` hides what went wrong in the cause.
   const cause =
     !credentials && thrown instanceof Error && thrown.cause instanceof Error ? `: ${errorText(thrown.cause)}` : '';
   return {
-    kind: ours ? 'other' : denied ? 'auth' : 'network',
+    kind: ours || unreadable ? 'other' : denied ? 'auth' : 'network',
     message: excerptOf(errorText(thrown) + cause, redact, MESSAGE_LENGTH),
-    retryable: !ours && !denied && !isCertificateCode(code),
+    retryable: !ours && !unreadable && !denied && !isCertificateCode(code),
     ...(code === undefined ? {} : { code }),
   };
 }

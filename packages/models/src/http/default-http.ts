@@ -5,15 +5,20 @@ import type { Environment } from './proxy.ts';
 
 const shared = new WeakMap<Environment, Http>();
 
+/** Cloudflare's workerd has Node's modules with `nodejs_compat`, but no sockets behind their agents. */
+const isNode = (): boolean =>
+  typeof process === 'object' &&
+  typeof process.getBuiltinModule === 'function' &&
+  globalThis.navigator?.userAgent !== 'Cloudflare-Workers';
+
 /**
- * The transport of models that weren't given one, shared by all of one environment: Node's own where there is Node, else
+ * The transport of models that weren't given one, shared by all of one environment: `node:http` where there is Node, else
  * `fetch`. The environment says which proxies it uses.
  */
 export function defaultHttp(env: Environment): Http {
   let http = shared.get(env);
   if (http === undefined) {
-    const onNode = typeof process === 'object' && typeof process.getBuiltinModule === 'function';
-    http = onNode ? nodeHttp({ env }) : fetchHttp((url, init) => fetch(url, init));
+    http = isNode() ? nodeHttp({ env }) : fetchHttp();
     shared.set(env, http);
   }
   return http;

@@ -1,6 +1,7 @@
-import { bytesOfBody, systemClock } from '@treadle/core';
-import type { Http, HttpBody, HttpResponse } from '@treadle/core';
-import { DEFAULT_FIRST_BYTE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS, transportError, watchIdle } from './timeouts.ts';
+import { bytesOfBody } from '@treadle/core';
+import type { Http, HttpBody } from '@treadle/core';
+import { codingsOf, refusedEncoding } from './content-encoding.ts';
+import { headersOf, timedHttp } from './timed-http.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 
 /** What {@link fetchHttp} needs of a `fetch`; the platform's own and every common replacement have it. */
@@ -19,106 +20,65 @@ export type FetchLike = (
   readonly body: {
     getReader(): {
       read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
-      cancel(reason?: unknown): Promise<void>;
     };
   } | null;
 }>;
 
-type FetchResponse = Awaited<ReturnType<FetchLike>>;
+type FetchBody = Awaited<ReturnType<FetchLike>>['body'];
 
-const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
-
-const streamBody = (
-  response: FetchResponse,
-  watch: (onIdle: (error: Error) => void) => ReturnType<typeof watchIdle>,
-  close: (error?: Error) => void,
-): AsyncIterable<Uint8Array> => {
-  const reader = response.body?.getReader();
-  let over = reader === undefined;
-  const idle = watch((error) => close(error));
-  const finish = (error?: Error): void => {
-    over = true;
-    idle.stop();
-    close(error);
-  };
-  const iterator: AsyncIterator<Uint8Array> = {
-    next() {
-      if (over || reader === undefined) return Promise.resolve(DONE);
-      idle.wait();
-      return reader.read().then(
-        ({ done, value }) => {
-          idle.rest();
-          if (!done && value !== undefined) return { done: false, value };
-          finish();
-          return DONE;
-        },
-        (error: unknown) => {
-          finish();
-          throw error;
-        },
-      );
-    },
-    return() {
-      const early = !over;
-      if (early) finish(transportError('ABORT_ERR', 'The reader went before the end.'));
-      return Promise.resolve(DONE);
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
-};
+/** Codings that every `fetch` undoes. */
+const DECODED: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br']);
 
 /** A body in one piece: `fetch` takes no list. */
 const wholeBody = (body: HttpBody): string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' ? body : (bytesOfBody(body) as Uint8Array<ArrayBuffer>);
 
+async function* chunksOf(body: FetchBody): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  if (reader === undefined) return;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    if (next.value !== undefined) yield next.value;
+  }
+}
+
 /**
- * Any `fetch` as an {@link Http}. Redirects are not followed.
+ * Any `fetch` as an {@link Http}. Without one it is the platform's own, looked up at each request, so that a mock may
+ * replace it. Redirects are not followed.
+ *
+ * The connections are those of `fetch`, which it opens, keeps and drops by rules of its own.
+ *
+ * @throws Rejects with what `fetch` throws, with `TREADLE_FIRST_BYTE_TIMEOUT` or `TREADLE_CONTENT_ENCODING`, or with the
+ * signal's reason; the body fails with `TREADLE_IDLE_TIMEOUT` when nothing comes.
  *
  * @example
  * ```ts
- * import { anthropic, fetchHttp } from '@treadle/models';
+ * import { anthropic } from '@treadle/models/anthropic';
+ * import { fetchHttp } from '@treadle/models/fetch';
  *
- * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', http: fetchHttp(fetch) });
+ * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', http: fetchHttp() });
  * ```
  */
-export function fetchHttp(fetch: FetchLike, options: HttpTimeouts = {}): Http {
-  const clock = options.clock ?? systemClock;
-  const firstByteTimeoutMs = options.firstByteTimeoutMs ?? DEFAULT_FIRST_BYTE_TIMEOUT_MS;
-  const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-  return async (request): Promise<HttpResponse> => {
-    request.signal?.throwIfAborted();
-    const own = new AbortController();
-    const onAbort = (): void => own.abort(request.signal?.reason);
-    request.signal?.addEventListener('abort', onAbort);
-    const close = (error?: Error): void => {
-      request.signal?.removeEventListener('abort', onAbort);
-      if (error !== undefined) own.abort(error);
-    };
-    const cancel = clock.after(firstByteTimeoutMs, () => {
-      close(transportError('TREADLE_FIRST_BYTE_TIMEOUT', `No response within ${firstByteTimeoutMs} ms.`));
-    });
-    try {
-      const response = await fetch(request.url, {
-        method: request.method,
-        headers: { ...request.headers },
-        ...(request.body === undefined ? {} : { body: wholeBody(request.body) }),
-        signal: own.signal,
-        redirect: 'manual',
-      });
-      const headers: Record<string, string> = {};
-      response.headers.forEach((value, name) => (headers[name.toLowerCase()] = value));
-      const watch = (onIdle: (error: Error) => void): ReturnType<typeof watchIdle> =>
-        watchIdle(clock, idleTimeoutMs, () => {
-          onIdle(
-            transportError('TREADLE_IDLE_TIMEOUT', `No data for ${idleTimeoutMs} ms in the middle of the response.`),
-          );
+export function fetchHttp(
+  fetch: FetchLike = (url, init) => globalThis.fetch(url, init),
+  options: HttpTimeouts = {},
+): Http {
+  return timedHttp(
+    {
+      async send(request, signal) {
+        const response = await fetch(request.url, {
+          method: request.method,
+          headers: headersOf(request),
+          ...(request.body === undefined ? {} : { body: wholeBody(request.body) }),
+          signal,
+          redirect: 'manual',
         });
-      return { status: response.status, headers, body: streamBody(response, watch, close), idleTimeoutMs };
-    } catch (error) {
-      close();
-      throw error;
-    } finally {
-      cancel();
-    }
-  };
+        const headers: Record<string, string> = {};
+        response.headers.forEach((value, name) => (headers[name.toLowerCase()] = value));
+        const encoding = headers['content-encoding'];
+        if (!codingsOf(encoding).every((coding) => DECODED.has(coding))) throw refusedEncoding(encoding);
+        return { status: response.status, headers, body: chunksOf(response.body) };
+      },
+    },
+    options,
+  );
 }

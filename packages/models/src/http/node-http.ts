@@ -1,49 +1,196 @@
+import type * as NodeHttp from 'node:http';
 import { systemClock } from '@treadle/core';
-import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
-import { exchangeOf, sendsDirectly } from './exchange.ts';
-import type { Exchange } from './exchange.ts';
-import { proxiedHttp } from './proxied-http.ts';
-import { proxyEnvironment } from './proxy.ts';
-import type { Environment } from './proxy.ts';
-import { socketHttp } from './socket-http.ts';
-import { DEFAULT_FIRST_BYTE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS } from './timeouts.ts';
-import type { HttpTimeouts } from './timeouts.ts';
+import type { Http, HttpBody, HttpRequest } from '@treadle/core';
+import { decoded } from './content-encoding.ts';
+import { knowsProxies, proxiesOf, proxyUnsupported } from './proxy.ts';
+import type { Environment, ProxyOf } from './proxy.ts';
+import { headersOf, joinedHeaders, timedHttp } from './timed-http.ts';
+import type { Answer, Transport } from './timed-http.ts';
+import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_KEEP_ALIVE_TIMEOUT_MS, transportError } from './timeouts.ts';
+import type { ConnectionTimeouts } from './timeouts.ts';
+import { trustOf } from './trust.ts';
 
 /** Options of {@link nodeHttp}. */
-export interface NodeHttpOptions extends HttpTimeouts {
+export interface NodeHttpOptions extends ConnectionTimeouts {
   /** Where `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` (or lowercase) are read. Default `process.env`. */
   readonly env?: Environment;
   /** Certificates to trust besides Node's own, as PEM. */
   readonly ca?: string;
 }
 
+/** Unused connections to one host: when a thousand runs end together, the next thousand needn't connect. */
+const MOST_KEPT = 1024;
+
+type Agents = Map<string, NodeHttp.Agent>;
+
 /**
- * The cheapest transport Node has: sockets with kept connections, loaded at the first request. Where the environment names
- * a proxy it is `node:http` and `node:https`, which know how to speak to one. Redirects are not followed. Bodies in gzip,
- * deflate, brotli and zstd are unpacked, no faster than they are read.
+ * `node:http` and `node:https`, with kept connections and through the proxies of the environment. Redirects are not
+ * followed. Bodies in gzip, deflate, brotli and zstd are unpacked, no faster than they are read.
  *
  * A request that finds its kept connection closed, without a byte of a response, is sent once more on a new one, whatever
- * its method. A server may have read it all the same, so don't send with this what mustn't happen twice.
+ * its method. A server may have read it all the same, so don't send with this what mustn't happen twice. After a failure on
+ * a kept connection, all other kept connections are dropped: they are as old.
  *
- * @throws Rejects with the connection's error, with `TREADLE_FIRST_BYTE_TIMEOUT`, with `TREADLE_MALFORMED_RESPONSE`, or
- * with the signal's reason; the body fails with `ECONNRESET` when the connection ends inside it and with
- * `TREADLE_IDLE_TIMEOUT` when nothing comes.
+ * @throws Rejects with the connection's error, with `TREADLE_CONNECT_TIMEOUT`, `TREADLE_FIRST_BYTE_TIMEOUT`,
+ * `TREADLE_MALFORMED_RESPONSE` or `TREADLE_CONTENT_ENCODING`, or with the signal's reason. The body fails with `ECONNRESET`
+ * when the connection ends inside it and with `TREADLE_IDLE_TIMEOUT` when nothing comes.
  */
 export function nodeHttp(options: NodeHttpOptions = {}): Http {
-  let made: Http | undefined;
-  const transport = (): Http => (made ??= createHttp(options));
-  let exchange: Exchange | undefined;
-  const http = (request: HttpRequest): Promise<HttpResponse> => transport()(request);
-  return sendsDirectly(http, (request, receiver) => (exchange ??= exchangeOf(transport()))(request, receiver));
+  let transport: Transport | undefined;
+  const made = (): Transport => (transport ??= nodeTransport(options));
+  return timedHttp({ send: (request, signal) => made().send(request, signal) }, options);
 }
 
-const createHttp = (options: NodeHttpOptions): Http => {
-  const proxies = proxyEnvironment(options.env ?? process.env);
-  const settings = {
-    firstByteTimeoutMs: options.firstByteTimeoutMs ?? DEFAULT_FIRST_BYTE_TIMEOUT_MS,
-    idleTimeoutMs: options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
-    clock: options.clock ?? systemClock,
-    ca: options.ca,
+function nodeTransport(options: NodeHttpOptions): Transport {
+  const { clock = systemClock, connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS } = options;
+  const { keepAliveTimeoutMs = DEFAULT_KEEP_ALIVE_TIMEOUT_MS } = options;
+  const proxyOf = proxiesOf(options.env ?? process.env);
+  const trust = trustOf(options.ca);
+  let agents: Agents = new Map();
+
+  const agentFor = (url: URL): NodeHttp.Agent => {
+    const proxy = proxyFor(url, proxyOf);
+    const name = `${url.protocol} ${proxy ?? ''}`;
+    const known = agents.get(name);
+    if (known !== undefined) return known;
+    const agent = new (moduleFor(url).Agent)({
+      keepAlive: true,
+      maxFreeSockets: MOST_KEPT,
+      timeout: keepAliveTimeoutMs,
+      ...(url.protocol === 'https:' ? trust() : {}),
+      ...(proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
+    });
+    agents.set(name, agent);
+    return agent;
   };
-  return proxies === undefined ? socketHttp(settings) : proxiedHttp({ ...settings, proxies });
+
+  /** Later requests take new agents, for a socket that was destroyed stays in its agent's list for another moment. */
+  const dropKept = (): void => {
+    const dropped = agents;
+    agents = new Map();
+    for (const { freeSockets } of dropped.values())
+      for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  };
+
+  /** Fails a request that has no connection in time. Returns a function that stops waiting. */
+  const limitConnecting = (
+    request: NodeHttp.ClientRequest,
+    { protocol }: URL,
+    fail: (error: Error) => void,
+  ): (() => void) => {
+    const cancel = clock.after(connectTimeoutMs, () =>
+      fail(transportError('TREADLE_CONNECT_TIMEOUT', `No connection within ${connectTimeoutMs} ms.`)),
+    );
+    request.once('socket', (socket) => {
+      // A socket that was kept, or that goes through a proxy's tunnel, is connected by now.
+      if (socket.connecting) socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', cancel);
+      else cancel();
+    });
+    return cancel;
+  };
+
+  /** Resolves with undefined when a kept connection turned out to be closed before it answered. */
+  const attempt = (input: HttpRequest, signal: AbortSignal): Promise<Answer | undefined> =>
+    new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const url = new URL(input.url);
+      const request = moduleFor(url).request(url, {
+        method: input.method,
+        headers: sentHeaders(input),
+        agent: agentFor(url),
+        ...(url.protocol === 'https:' ? { servername: servernameOf(url) } : {}),
+      });
+      let failure: NodeJS.ErrnoException | undefined;
+      const fail = (error: NodeJS.ErrnoException): void => {
+        if (failure !== undefined) return;
+        failure = error;
+        stopWaiting();
+        if (request.reusedSocket && isDead(error)) dropKept();
+        request.destroy();
+        if (request.reusedSocket && wasClosed(error)) resolve(undefined);
+        else reject(error);
+      };
+      signal.addEventListener('abort', () => fail(signal.reason as Error));
+      const stopWaiting = limitConnecting(request, url, fail);
+      request.on('error', fail);
+      request.on('response', (response) => {
+        try {
+          const chunks = decoded(response, response.headers['content-encoding']);
+          const body = chunksOf(response, chunks, () => failure);
+          resolve({ status: response.statusCode ?? 0, headers: joinedHeaders(response.headers), body });
+        } catch (error) {
+          fail(error as Error);
+        }
+      });
+      sendBody(request, input.body);
+    });
+
+  return {
+    async send(request, signal) {
+      const first = await attempt(request, signal);
+      const answer = first ?? (await attempt(request, signal));
+      if (answer !== undefined) return answer;
+      throw transportError('ECONNRESET', 'The server closed the connection before it answered, twice.');
+    },
+  };
+}
+
+/**
+ * The module for a scheme, loaded at the first request, so that an import of this package costs its own code only. Bundlers
+ * for browsers don't see Node's modules this way, and tracing agents, which patch what it returns, do.
+ */
+function moduleFor({ protocol }: URL): Pick<typeof NodeHttp, 'Agent' | 'request'> {
+  return protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http');
+}
+
+/** The certificate must be the address's, whatever a `host` header says. Addresses have no server name. */
+function servernameOf({ hostname }: URL): string {
+  const { isIP } = process.getBuiltinModule('node:net');
+  return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : '';
+}
+
+function proxyFor(url: URL, proxyOf: ProxyOf): string | undefined {
+  const proxy = proxyOf(url);
+  if (proxy !== undefined && !knowsProxies(process.version)) throw proxyUnsupported(process.version);
+  return proxy;
+}
+
+const lengthOf = (body: HttpBody): number => {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.length : body.reduce((total, { length }) => total + length, 0);
 };
+
+const sentHeaders = (request: HttpRequest): Record<string, string | number> =>
+  request.body === undefined ? headersOf(request) : { ...headersOf(request), 'content-length': lengthOf(request.body) };
+
+/** The pieces of a body are sent from where they are: copying a long history for each request would cost more. */
+function sendBody(request: NodeHttp.ClientRequest, body: HttpBody | undefined): void {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return void request.end(body);
+  request.cork();
+  for (const piece of body) request.write(piece);
+  request.end();
+}
+
+/** The chunks of a response. What failed is known best by `failure`: a stream says only that it was cut off. */
+async function* chunksOf(
+  response: NodeHttp.IncomingMessage,
+  chunks: AsyncIterator<Uint8Array>,
+  failure: () => Error | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+  } catch (error) {
+    if (failure() !== undefined || response.complete) throw failure() ?? error;
+    throw transportError('ECONNRESET', 'The connection was closed in the middle of the response.');
+  } finally {
+    // What follows the end of a packed body is nobody's.
+    if (!response.complete) response.destroy();
+  }
+}
+
+/** Failures of a connection, not of a request. */
+const isDead = ({ code }: NodeJS.ErrnoException): boolean =>
+  code === 'TREADLE_FIRST_BYTE_TIMEOUT' || code === 'TREADLE_IDLE_TIMEOUT' || /^E[A-Z]+$/.test(code ?? '');
+
+/** The server closed the connection while it was kept: most likely it read nothing of the request. */
+const wasClosed = ({ code }: NodeJS.ErrnoException): boolean => code === 'ECONNRESET' || code === 'EPIPE';

@@ -9,8 +9,22 @@ export interface HttpTimeouts {
   readonly clock?: Clock;
 }
 
+/** {@link HttpTimeouts} of a transport that makes its own connections. */
+export interface ConnectionTimeouts extends HttpTimeouts {
+  /** Milliseconds until a new connection is made, TLS included. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /**
+   * Milliseconds that an unused connection is kept for the next request. Default 30,000: longer than most tool calls take,
+   * and shorter than the 60 s after which load balancers and NAT gateways begin to forget a connection. A server that
+   * announces less (`keep-alive: timeout=5`) gets less.
+   */
+  readonly keepAliveTimeoutMs?: number;
+}
+
 export const DEFAULT_FIRST_BYTE_TIMEOUT_MS = 120_000;
 export const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
+export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+export const DEFAULT_KEEP_ALIVE_TIMEOUT_MS = 30_000;
 
 /** A transport's own failure. `code` follows Node's error codes. */
 export function transportError(code: string, message: string, cause?: unknown): Error {
@@ -28,8 +42,8 @@ export interface IdleWatch {
 }
 
 /**
- * One timer for the whole body: it is not moved at every chunk but looks, when it fires, how long the wait has been
- * and sleeps for what is left of it. Nothing happens per chunk but a look at the clock.
+ * One timer for the whole body. When it fires it checks how long the wait has been, and sleeps for what is left, so a
+ * chunk costs a look at the clock.
  */
 export function watchIdle(clock: Clock, ms: number, onIdle: () => void): IdleWatch {
   let waitingSince = -1;

@@ -22,12 +22,14 @@ const codeOf = (promise: Promise<unknown>): Promise<string | undefined> =>
   );
 
 describe('a connection by TLS', () => {
-  it('names its host and speaks HTTP/1.1, by agreement', async () => {
+  it('names its host, whatever its headers name', async () => {
     await using server = await serveSecure((request, response) => {
-      const { servername, alpnProtocol } = request.socket as TLSSocket & { servername: string };
-      response.end(`${servername} ${String(alpnProtocol)}`);
+      const { servername } = request.socket as TLSSocket & { servername: string };
+      response.end(servername);
     });
-    expect(await textOf(await nodeHttp({ env: {}, ca: CERTIFICATE })(get(server.url)))).toBe('localhost http/1.1');
+    const http = nodeHttp({ env: {}, ca: CERTIFICATE });
+    expect(await textOf(await http(get(server.url)))).toBe('localhost');
+    expect(await textOf(await http({ ...get(server.url), headers: { host: 'other.example' } }))).toBe('localhost');
   });
 
   it('is refused when its certificate is trusted but for another host, also the second time', async () => {

@@ -1,0 +1,3 @@
+export type { ConnectionTimeouts, HttpTimeouts } from './http/timeouts.ts';
+export { undiciHttp } from './http/undici-http.ts';
+export type { UndiciHttpOptions } from './http/undici-http.ts';
