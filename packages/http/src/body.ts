@@ -23,7 +23,7 @@ export interface BodyReading {
  * @throws HttpProblem `bad_encoding` for an encoding that nobody here knows.
  */
 export function readBody(response: IncomingMessage, reading: BodyReading): AsyncIterable<Uint8Array> {
-  const source = unpacked(response, reading.shown);
+  const { source, packedBytes } = unpacked(response, reading.shown);
   let stopped: HttpProblem | null = null;
   reading.onStop((problem) => {
     stopped = problem;
@@ -33,13 +33,20 @@ export function readBody(response: IncomingMessage, reading: BodyReading): Async
   // An error before anybody reads must not end the process; whoever reads later gets it from the iterator.
   source.on('error', () => {});
   response.on('error', () => {});
-  return iterate(response, source, reading, () => stopped);
+  return iterate({ response, source, packedBytes }, reading, () => stopped);
+}
+
+/** A body as it is read. */
+interface Unpacked {
+  readonly source: Readable;
+  /** Bytes that were unpacked so far, as they came; null where nothing is packed. */
+  readonly packedBytes: () => number | null;
 }
 
 /** The stream that undoes a body's encoding, or the body itself. */
-function unpacked(response: IncomingMessage, shown: string): Readable {
+function unpacked(response: IncomingMessage, shown: string): Unpacked {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding === 'identity' || encoding === '') return response;
+  if (encoding === 'identity' || encoding === '') return { source: response, packedBytes: () => null };
   const known = encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate';
   if (!known && encoding !== 'br') {
     throw new HttpProblem('bad_encoding', `${shown} answered in the encoding ${encoding.slice(0, 40)}.`);
@@ -49,12 +56,11 @@ function unpacked(response: IncomingMessage, shown: string): Readable {
   response.on('close', () => {
     if (!response.complete) unpacking.destroy(new Error('the connection was closed'));
   });
-  return response.pipe(unpacking);
+  return { source: response.pipe(unpacking), packedBytes: () => unpacking.bytesWritten };
 }
 
 async function* iterate(
-  response: IncomingMessage,
-  source: Readable,
+  { response, source, packedBytes }: Unpacked & { readonly response: IncomingMessage },
   { limits, shown, release }: BodyReading,
   stopped: () => HttpProblem | null,
 ): AsyncGenerator<Uint8Array, void> {
@@ -76,6 +82,12 @@ async function* iterate(
       if (bytes > maxBodyBytes) {
         throw new HttpProblem('response_too_large', `The answer of ${shown} is larger than ${maxBodyBytes} bytes.`);
       }
+      if (isBomb(bytes, packedBytes())) {
+        throw new HttpProblem(
+          'response_too_large',
+          `The answer of ${shown} unpacks to more than ${MOST_GROWTH} times its size, and was not read to its end.`,
+        );
+      }
       yield next.value;
     }
     const problem = stopped();
@@ -91,6 +103,13 @@ async function* iterate(
     release();
   }
 }
+
+/** No page grows so much: text grows 5 to 50 times. Small bodies may, for they harm nobody. */
+const MOST_GROWTH = 200;
+const HARMLESS_BYTES = 1024 * 1024;
+
+const isBomb = (bytes: number, packedBytes: number | null): boolean =>
+  packedBytes !== null && bytes > HARMLESS_BYTES && bytes > MOST_GROWTH * packedBytes;
 
 /** The problem of an exchange in which nothing came any more. */
 export const idleProblem = (shown: string, milliseconds: number): HttpProblem =>

@@ -367,6 +367,32 @@ describe('a response', () => {
     expect(await codeOf(textOf(response.body))).toBe('response_too_large');
   });
 
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ] as const)('in %s that grows two hundredfold is a bomb, however large it may be', async (encoding, pack) => {
+    const bomb = pack(Buffer.alloc(8 * 1024 * 1024));
+    const { port, open } = await serve(
+      (_request, response) => void response.writeHead(200, { 'content-encoding': encoding }).end(bomb),
+    );
+    const response = await get(http(), `http://127.0.0.1:${port}/`);
+    await expect(textOf(response.body)).rejects.toMatchObject({
+      code: 'response_too_large',
+      message: expect.stringContaining('unpacks to more than 200 times its size') as string,
+    });
+    await expect.poll(open).toBe(0);
+  });
+
+  it('that unpacks to a hundred times its size is read', async () => {
+    const text = Array.from({ length: 100_000 }, (_, line) => `GET /health 200 ${'-'.repeat(100)} ${line}\n`).join('');
+    const packed = gzipSync(text.slice(0, 8 * 1024 * 1024), { level: 9 });
+    const { port } = await serve(
+      (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
+    );
+    const response = await get(http(), `http://127.0.0.1:${port}/`);
+    expect((await textOf(response.body)).length).toBe(8 * 1024 * 1024);
+  });
+
   it('T30: with endless headers is refused', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {}).resume();

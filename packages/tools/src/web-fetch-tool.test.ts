@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { createSession, defineAgent } from '@treadle/core';
 import type { PermissionSettings, Tool } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
@@ -58,6 +59,27 @@ describe('web_fetch', () => {
     expect(text).toBe(`${origin}/a?b=c · 200 · text/html · Hello\n\n# Grüße\n\ntreadle [b](${origin}/b)`);
     expect(isError).toBe(false);
     expect(details).toMatchObject({ status: 200, mediaType: 'text/html', truncated: false });
+  });
+
+  it.each(['text/html', 'text/plain'])(
+    'refuses 300 MB that come packed as 300 kB of %s, and says why',
+    async (type) => {
+      const packed = Buffer.concat(Array.from({ length: 300 }, () => gzipSync(Buffer.alloc(1024 * 1024))));
+      const { origin } = await serve((_request, response) => {
+        response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' }).end(packed);
+      });
+      const { text, isError, details } = await call({ url: `${origin}/` });
+      expect(details).toEqual({ problem: 'response_too_large' });
+      expect(text).toContain('unpacks to more than 200 times its size');
+      expect(isError).toBe(true);
+    },
+  );
+
+  it('shows a page of nothing but NULs', async () => {
+    const { origin } = await serve((_request, response) => response.end(Buffer.alloc(6 * 1024 * 1024)));
+    const { text } = await call({ url: `${origin}/` });
+    expect(text).toContain('␀(×5242880)');
+    expect(text).toContain('larger than 5242880 bytes');
   });
 
   it('shows long texts in parts, and reads no more than its limit', async () => {

@@ -5,26 +5,36 @@ const lineEnds = /\r\n?/g;
 // Everything a terminal would act on, but tab and line feed; C1 controls too.
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu;
-const longRuns = /([\u2400-\u2421\ufffd])\1{7,}/g;
+// Only the beginning of a long run: an expression for all of it overflows the engine's stack on millions of characters.
+const longRun = /([\u2400-\u2421\ufffd])\1{7}/g;
 
 /**
  * Text that is safe to send, store and show: terminal escape sequences removed, other control characters shown as
  * their pictures (NUL as ␀), lone surrogates replaced, line ends as `\n`, long runs of one such character counted.
  */
 export function safeText(text: string): string {
-  return text
-    .replace(terminalSequences, '')
-    .replace(lineEnds, '\n')
-    .replace(controls, pictureOf)
-    .replace(longRuns, (run, character: string) => `${character}(×${run.length})`);
+  return withoutRuns(text.replace(terminalSequences, '').replace(lineEnds, '\n').replace(controls, pictureOf));
 }
 
 /** One line made safe: all control characters in it but tabs are shown as their pictures, line ends too. */
 export function safeLine(line: string): string {
-  return line
-    .replaceAll('\n', '\u240a')
-    .replace(controls, pictureOf)
-    .replace(longRuns, (run, character: string) => `${character}(×${run.length})`);
+  return withoutRuns(line.replaceAll('\n', '\u240a').replace(controls, pictureOf));
+}
+
+/** The text with each long run of a picture as the picture and its count. */
+function withoutRuns(text: string): string {
+  let shown = '';
+  let from = 0;
+  longRun.lastIndex = 0;
+  for (let match = longRun.exec(text); match; match = longRun.exec(text)) {
+    const [{ length }, character = ''] = match;
+    let end = match.index + length;
+    while (text[end] === character) end += 1;
+    shown += `${text.slice(from, match.index)}${character}(×${end - match.index})`;
+    from = end;
+    longRun.lastIndex = end;
+  }
+  return shown + text.slice(from);
 }
 
 function pictureOf(control: string): string {

@@ -56,6 +56,14 @@ describe('safe text', () => {
     }
   });
 
+  test('counts runs of millions of characters', () => {
+    const long = '\0'.repeat(5_000_000);
+    expect(safeText(`a${long}b${long}`)).toBe('a␀(×5000000)b␀(×5000000)');
+    expect(safeLine(long)).toBe('␀(×5000000)');
+    expect(safeText('\0'.repeat(7))).toBe('␀'.repeat(7));
+    expect(safeText('\0'.repeat(8) + '\u0001'.repeat(9))).toBe('␀(×8)␁(×9)');
+  });
+
   test('a cut line never ends in half a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.integer({ min: 1, max: 20 }), (line, limit) => {
