@@ -156,7 +156,10 @@ export function timedHttp(transport: Transport, options: HttpTimeouts): Http {
       return { status, headers, body: bodyOf(body, exchange, idle), idleTimeoutMs };
     } catch (error) {
       exchange.release();
-      throw exchange.fail(error);
+      const failure = exchange.fail(error);
+      // A response that was refused must not keep its connection.
+      control.abort(failure);
+      throw failure;
     } finally {
       cancel();
     }

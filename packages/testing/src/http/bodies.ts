@@ -26,7 +26,9 @@ const unpacks = (encoding: string): HttpCase => ({
 const refuses = (encoding: string): HttpCase => ({
   name: `refuses the content encoding ${encoding}, and hands nothing on`,
   async run(create) {
-    await using server = await respond(encoding, Buffer.from('something'));
+    await using server = await serve((_, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).write('something');
+    });
     const error = await failureOf(ask(create({}), server.url));
     assert.equal(error.code, 'TREADLE_CONTENT_ENCODING');
     assert.match(error.message, /content encoding/);
@@ -140,6 +142,7 @@ export const bodyCases: readonly HttpCase[] = [
       assert.equal(await nextText(chunks), 'one');
       two.resolve();
       assert.equal(await nextText(chunks), 'two');
+      assert.equal(await nextText(chunks), undefined);
     },
   },
   {
