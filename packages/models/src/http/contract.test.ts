@@ -1,11 +1,11 @@
 import { Agent as HttpAgent, request as openRequest } from 'node:http';
-import { bytesOfBody, type HttpRequest } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core';
 import { httpContract, type CreateHttp } from '@treadle/testing';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { fetchHttp, type FetchLike } from './fetch-http.ts';
 import { nodeHttp } from './node-http.ts';
-import { joinedHeaders, timedHttp, type Answer } from './timed-http.ts';
+import { joinedHeaders, timedHttp, type Answer, type Sending } from './timed-http.ts';
 import { undiciHttp } from './undici-http.ts';
 
 const NO_PROXY = { env: {} };
@@ -45,7 +45,7 @@ describe('the contract', () => {
       'keeps silent connections',
       (options) => {
         const agent = new HttpAgent({ keepAlive: true });
-        return timedHttp({ send: (request, signal) => plainly(agent, request, signal) }, options);
+        return timedHttp({ send: (sending) => plainly(agent, sending) }, options);
       },
       /one retry while 12 kept connections are silent/,
     ],
@@ -57,8 +57,9 @@ describe('the contract', () => {
 });
 
 /** `node:http` without more. */
-const plainly = (agent: HttpAgent, { url, method, headers, body }: HttpRequest, signal: AbortSignal): Promise<Answer> =>
+const plainly = (agent: HttpAgent, { request: input, signal }: Sending): Promise<Answer> =>
   new Promise((resolve, reject) => {
+    const { url, method, headers, body } = input;
     const request = openRequest(url, { method, headers: { ...headers }, agent, signal });
     request.on('error', reject);
     request.on('response', (response) => {

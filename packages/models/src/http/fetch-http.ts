@@ -1,7 +1,7 @@
 import { bytesOfBody } from '@treadle/core';
 import type { Http, HttpBody } from '@treadle/core';
 import { codingsOf, refusedEncoding } from './content-encoding.ts';
-import { headersOf, timedHttp } from './timed-http.ts';
+import { checkedHeadersOf, timedHttp } from './timed-http.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 
 /** What {@link fetchHttp} needs of a `fetch`; the platform's own and every common replacement have it. */
@@ -64,10 +64,10 @@ export function fetchHttp(
 ): Http {
   return timedHttp(
     {
-      async send(request, signal) {
+      async send({ request, signal }) {
         const response = await fetch(request.url, {
           method: request.method,
-          headers: headersOf(request),
+          headers: checkedHeadersOf(request),
           ...(request.body === undefined ? {} : { body: wholeBody(request.body) }),
           signal,
           redirect: 'manual',

@@ -1,11 +1,12 @@
 import type * as NodeHttp from 'node:http';
+import type { Socket } from 'node:net';
 import { systemClock } from '@treadle/core';
 import type { Http, HttpBody, HttpRequest } from '@treadle/core';
 import { decoded } from './content-encoding.ts';
 import { knowsProxies, proxiesOf, proxyUnsupported } from './proxy.ts';
 import type { Environment, ProxyOf } from './proxy.ts';
 import { headersOf, joinedHeaders, timedHttp } from './timed-http.ts';
-import type { Answer, Transport } from './timed-http.ts';
+import type { Answer, Sending, Transport } from './timed-http.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_KEEP_ALIVE_TIMEOUT_MS, transportError } from './timeouts.ts';
 import type { ConnectionTimeouts } from './timeouts.ts';
 import { trustOf } from './trust.ts';
@@ -38,7 +39,7 @@ type Agents = Map<string, NodeHttp.Agent>;
 export function nodeHttp(options: NodeHttpOptions = {}): Http {
   let transport: Transport | undefined;
   const made = (): Transport => (transport ??= nodeTransport(options));
-  return timedHttp({ send: (request, signal) => made().send(request, signal) }, options);
+  return timedHttp({ send: (sending) => made().send(sending) }, options);
 }
 
 function nodeTransport(options: NodeHttpOptions): Transport {
@@ -48,8 +49,7 @@ function nodeTransport(options: NodeHttpOptions): Transport {
   const trust = trustOf(options.ca);
   let agents: Agents = new Map();
 
-  const agentFor = (url: URL): NodeHttp.Agent => {
-    const proxy = proxyFor(url, proxyOf);
+  const agentFor = (url: URL, proxy: string | undefined): NodeHttp.Agent => {
     const name = `${url.protocol} ${proxy ?? ''}`;
     const known = agents.get(name);
     if (known !== undefined) return known;
@@ -72,51 +72,46 @@ function nodeTransport(options: NodeHttpOptions): Transport {
       for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   };
 
-  /** Fails a request that has no connection in time. Returns a function that stops waiting. */
-  const limitConnecting = (
-    request: NodeHttp.ClientRequest,
-    { protocol }: URL,
-    fail: (error: Error) => void,
-  ): (() => void) => {
+  /** Fails a request whose connection is not made in time. */
+  const limitConnecting = (socket: Socket, { protocol }: URL, fail: (error: Error) => void): void => {
+    // A connection that was kept, or that goes through a proxy's tunnel, is made by now.
+    if (!socket.connecting) return;
     const cancel = clock.after(connectTimeoutMs, () =>
       fail(transportError('TREADLE_CONNECT_TIMEOUT', `No connection within ${connectTimeoutMs} ms.`)),
     );
-    request.once('socket', (socket) => {
-      // A socket that was kept, or that goes through a proxy's tunnel, is connected by now.
-      if (socket.connecting) socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', cancel);
-      else cancel();
-    });
-    return cancel;
+    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', cancel);
+    socket.once('close', cancel);
   };
 
   /** Resolves with undefined when a kept connection turned out to be closed before it answered. */
-  const attempt = (input: HttpRequest, signal: AbortSignal): Promise<Answer | undefined> =>
+  const attempt = (sending: Sending): Promise<Answer | undefined> =>
     new Promise((resolve, reject) => {
-      signal.throwIfAborted();
+      const input = sending.request;
       const url = new URL(input.url);
+      const proxy = proxyFor(url, proxyOf);
       const request = moduleFor(url).request(url, {
         method: input.method,
         headers: sentHeaders(input),
-        agent: agentFor(url),
+        agent: agentFor(url, proxy),
+        // Of the proxy's tunnel, which Node makes before there is a socket.
+        ...(proxy === undefined ? {} : { timeout: connectTimeoutMs }),
         ...(url.protocol === 'https:' ? { servername: servernameOf(url) } : {}),
       });
       let failure: NodeJS.ErrnoException | undefined;
       const fail = (error: NodeJS.ErrnoException): void => {
         if (failure !== undefined) return;
         failure = error;
-        stopWaiting();
         if (request.reusedSocket && isDead(error)) dropKept();
         request.destroy();
         if (request.reusedSocket && wasClosed(error)) resolve(undefined);
         else reject(error);
       };
-      signal.addEventListener('abort', () => fail(signal.reason as Error));
-      const stopWaiting = limitConnecting(request, url, fail);
+      sending.onStop(fail);
+      request.on('socket', (socket) => limitConnecting(socket, url, fail));
       request.on('error', fail);
       request.on('response', (response) => {
         try {
-          const chunks = decoded(response, response.headers['content-encoding']);
-          const body = chunksOf(response, chunks, () => failure);
+          const body = bodyOf(response, () => failure);
           resolve({ status: response.statusCode ?? 0, headers: joinedHeaders(response.headers), body });
         } catch (error) {
           fail(error as Error);
@@ -126,9 +121,8 @@ function nodeTransport(options: NodeHttpOptions): Transport {
     });
 
   return {
-    async send(request, signal) {
-      const first = await attempt(request, signal);
-      const answer = first ?? (await attempt(request, signal));
+    async send(sending) {
+      const answer = (await attempt(sending)) ?? (await attempt(sending));
       if (answer !== undefined) return answer;
       throw transportError('ECONNRESET', 'The server closed the connection before it answered, twice.');
     },
@@ -172,20 +166,21 @@ function sendBody(request: NodeHttp.ClientRequest, body: HttpBody | undefined): 
 }
 
 /** The chunks of a response. What failed is known best by `failure`: a stream says only that it was cut off. */
-async function* chunksOf(
-  response: NodeHttp.IncomingMessage,
-  chunks: AsyncIterator<Uint8Array>,
-  failure: () => Error | undefined,
-): AsyncGenerator<Uint8Array> {
-  try {
-    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
-  } catch (error) {
-    if (failure() !== undefined || response.complete) throw failure() ?? error;
-    throw transportError('ECONNRESET', 'The connection was closed in the middle of the response.');
-  } finally {
-    // What follows the end of a packed body is nobody's.
-    if (!response.complete) response.destroy();
-  }
+function bodyOf(response: NodeHttp.IncomingMessage, failure: () => Error | undefined): AsyncIterator<Uint8Array> {
+  const chunks = decoded(response, response.headers['content-encoding']);
+  return {
+    async next() {
+      try {
+        const next = await chunks.next();
+        // What follows the end of a packed body is nobody's.
+        if (next.done === true && !response.complete) response.destroy();
+        return next;
+      } catch (error) {
+        if (failure() !== undefined || response.complete) throw failure() ?? error;
+        throw transportError('ECONNRESET', 'The connection was closed in the middle of the response.');
+      }
+    },
+  };
 }
 
 /** Failures of a connection, not of a request. */

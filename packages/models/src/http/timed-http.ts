@@ -11,10 +11,19 @@ export interface Answer {
   readonly body: AsyncIterator<Uint8Array>;
 }
 
+/** What a library sends, and when it has to stop. */
+export interface Sending {
+  readonly request: HttpRequest;
+  /** Aborts when the request or its body has to stop: its time is over, its caller cancelled it, or its reader left. */
+  readonly signal: AbortSignal;
+  /** Calls `stop` then, for libraries without signals. The last one given counts. */
+  onStop(stop: (reason: Error) => void): void;
+}
+
 /** How a library sends a request. */
 export interface Transport {
-  /** Resolves with the headers. The request and its body fail when `signal` aborts. */
-  send(request: HttpRequest, signal: AbortSignal): Promise<Answer>;
+  /** Resolves with the headers. The request and its body fail once they have to stop. */
+  send(sending: Sending): Promise<Answer>;
   /** A request failed, and not because its caller cancelled it: other connections of before may be dead too. */
   failed?(): void;
 }
@@ -24,26 +33,34 @@ const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 /** The length is always the body's own. */
 const OURS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 
+/** A request's headers with lowercase names, without those that say how long the body is. */
+export function headersOf({ headers }: HttpRequest): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const lowercase = name.toLowerCase();
+    if (!OURS.has(lowercase)) all[lowercase] = value;
+  }
+  return all;
+}
+
 const TOKEN = /^[\w!#$%&'*+\-.^`|~]+$/;
 /** What a header's value mustn't have: a line end would begin another header. */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
- * A request's headers with lowercase names, without those that say how long the body is.
+ * {@link headersOf}, checked as Node checks them. Other libraries quote the value in their errors, which may be a key.
  *
- * @throws `ERR_INVALID_HTTP_TOKEN` and `ERR_INVALID_CHAR`. Libraries quote the value, which may be a key.
+ * @throws `ERR_INVALID_HTTP_TOKEN` and `ERR_INVALID_CHAR`.
  */
-export function headersOf({ headers }: HttpRequest): Record<string, string> {
-  const all: Record<string, string> = {};
+export function checkedHeadersOf(request: HttpRequest): Record<string, string> {
+  const headers = headersOf(request);
   for (const [name, value] of Object.entries(headers)) {
     if (!TOKEN.test(name))
       throw transportError('ERR_INVALID_HTTP_TOKEN', `${JSON.stringify(name)} is no header's name.`);
     if (FORBIDDEN.test(value))
       throw transportError('ERR_INVALID_CHAR', `The value of the header ${name} has a character that none may have.`);
-    const lowercase = name.toLowerCase();
-    if (!OURS.has(lowercase)) all[lowercase] = value;
   }
-  return all;
+  return headers;
 }
 
 /** A response's headers, with repeated ones in one line. */
@@ -57,7 +74,7 @@ export function joinedHeaders(
   return all;
 }
 
-const reasonOf = ({ reason }: AbortSignal): Error =>
+const asReason = (reason: unknown): Error =>
   reason instanceof Error ? reason : transportError('ABORT_ERR', 'The request was aborted.', reason);
 
 /** `fetch` hides what went wrong in the cause. */
@@ -66,8 +83,7 @@ function* causesOf(thrown: unknown): Generator<NodeJS.ErrnoException> {
 }
 
 /** The same code for the same failure, whichever library found it. */
-const failureOf = (thrown: unknown, signal: AbortSignal): unknown => {
-  if (signal.aborted) return reasonOf(signal);
+const failureOf = (thrown: unknown): unknown => {
   for (const { name, code = '' } of causesOf(thrown)) {
     if (code === 'UND_ERR_CONNECT_TIMEOUT')
       return transportError('TREADLE_CONNECT_TIMEOUT', 'The connection was not made in time.', thrown);
@@ -78,12 +94,59 @@ const failureOf = (thrown: unknown, signal: AbortSignal): unknown => {
 };
 
 /** One request of a transport, from its sending to the end of its body. */
-interface Exchange {
-  readonly control: AbortController;
-  /** The caller's signal is no longer followed. */
-  release(): void;
-  /** What to throw for a failure. */
-  fail(thrown: unknown): unknown;
+class Exchange implements Sending {
+  readonly request: HttpRequest;
+  readonly #transport: Transport;
+  #control: AbortController | undefined;
+  #stop: ((reason: Error) => void) | undefined;
+  #reason: Error | undefined;
+
+  constructor(request: HttpRequest, transport: Transport) {
+    request.signal?.throwIfAborted();
+    this.request = request;
+    this.#transport = transport;
+    request.signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => this.stop(asReason(this.request.signal?.reason));
+
+  get signal(): AbortSignal {
+    this.#control ??= new AbortController();
+    if (this.#reason !== undefined) this.#control.abort(this.#reason);
+    return this.#control.signal;
+  }
+
+  onStop(stop: (reason: Error) => void): void {
+    this.#stop = stop;
+    if (this.#reason !== undefined) stop(this.#reason);
+  }
+
+  stop(reason: Error): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#stop?.(reason);
+    this.#control?.abort(reason);
+  }
+
+  /** @throws What it was stopped with. */
+  check(): void {
+    if (this.#reason !== undefined) throw this.#reason;
+  }
+
+  /** It is over. */
+  release(): void {
+    this.request.signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  /** It is over by this failure. Returns what to throw. */
+  fail(thrown: unknown): unknown {
+    this.release();
+    if (this.request.signal?.aborted !== true) this.#transport.failed?.();
+    const failure = this.#reason ?? failureOf(thrown);
+    // A response that was refused must not keep its connection.
+    this.stop(asReason(failure));
+    return failure;
+  }
 }
 
 function bodyOf(source: AsyncIterator<Uint8Array>, exchange: Exchange, idle: IdleWatch): AsyncIterable<Uint8Array> {
@@ -91,7 +154,6 @@ function bodyOf(source: AsyncIterator<Uint8Array>, exchange: Exchange, idle: Idl
   const finish = (): void => {
     isOver = true;
     idle.stop();
-    exchange.release();
   };
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
@@ -99,7 +161,7 @@ function bodyOf(source: AsyncIterator<Uint8Array>, exchange: Exchange, idle: Idl
       idle.wait();
       try {
         // What has come already would be read in spite of it.
-        exchange.control.signal.throwIfAborted();
+        exchange.check();
         const next = await source.next();
         idle.rest();
         if (next.done !== true) return next;
@@ -108,12 +170,14 @@ function bodyOf(source: AsyncIterator<Uint8Array>, exchange: Exchange, idle: Idl
         throw exchange.fail(error);
       }
       finish();
+      exchange.release();
       return DONE;
     },
     async return() {
       if (isOver) return DONE;
       finish();
-      exchange.control.abort(transportError('ABORT_ERR', 'The reader left before the end.'));
+      exchange.release();
+      exchange.stop(transportError('ABORT_ERR', 'The reader left before the end.'));
       return DONE;
     },
   };
@@ -125,41 +189,20 @@ export function timedHttp(transport: Transport, options: HttpTimeouts): Http {
   const { clock = systemClock } = options;
   const firstByteTimeoutMs = options.firstByteTimeoutMs ?? DEFAULT_FIRST_BYTE_TIMEOUT_MS;
   const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-
-  const exchangeFor = ({ signal }: HttpRequest): Exchange => {
-    signal?.throwIfAborted();
-    const control = new AbortController();
-    const onAbort = (): void => control.abort(signal?.reason);
-    signal?.addEventListener('abort', onAbort);
-    return {
-      control,
-      release: () => signal?.removeEventListener('abort', onAbort),
-      fail(thrown) {
-        if (signal?.aborted !== true) transport.failed?.();
-        return failureOf(thrown, control.signal);
-      },
-    };
-  };
-
   return async (request): Promise<HttpResponse> => {
-    const exchange = exchangeFor(request);
-    const { control } = exchange;
-    const giveUp = (code: string, message: string): void => control.abort(transportError(code, message));
+    const exchange = new Exchange(request, transport);
     const cancel = clock.after(firstByteTimeoutMs, () =>
-      giveUp('TREADLE_FIRST_BYTE_TIMEOUT', `No response within ${firstByteTimeoutMs} ms.`),
+      exchange.stop(transportError('TREADLE_FIRST_BYTE_TIMEOUT', `No response within ${firstByteTimeoutMs} ms.`)),
     );
     try {
-      const { status, headers, body } = await transport.send(request, control.signal);
-      const idle = watchIdle(clock, idleTimeoutMs, () =>
-        giveUp('TREADLE_IDLE_TIMEOUT', `No data for ${idleTimeoutMs} ms in the middle of the response.`),
-      );
+      const { status, headers, body } = await transport.send(exchange);
+      const idle = watchIdle(clock, idleTimeoutMs, () => {
+        const message = `No data for ${idleTimeoutMs} ms in the middle of the response.`;
+        exchange.stop(transportError('TREADLE_IDLE_TIMEOUT', message));
+      });
       return { status, headers, body: bodyOf(body, exchange, idle), idleTimeoutMs };
     } catch (error) {
-      exchange.release();
-      const failure = exchange.fail(error);
-      // A response that was refused must not keep its connection.
-      control.abort(failure);
-      throw failure;
+      throw exchange.fail(error);
     } finally {
       cancel();
     }

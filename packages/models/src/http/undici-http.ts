@@ -5,7 +5,7 @@ import { loadLibrary } from '../auth/optional-library.ts';
 import { decoded } from './content-encoding.ts';
 import { proxiesOf } from './proxy.ts';
 import type { Environment } from './proxy.ts';
-import { headersOf, joinedHeaders, timedHttp } from './timed-http.ts';
+import { checkedHeadersOf, joinedHeaders, timedHttp } from './timed-http.ts';
 import type { Transport } from './timed-http.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_KEEP_ALIVE_TIMEOUT_MS } from './timeouts.ts';
 import type { ConnectionTimeouts } from './timeouts.ts';
@@ -60,12 +60,12 @@ function undiciTransport(undici: Undici, options: UndiciHttpOptions): Transport 
     return dispatcher;
   };
   return {
-    async send(request, signal) {
+    async send({ request, signal }) {
       const url = new URL(request.url);
       const { statusCode, headers, body } = await undici.request(url, {
         dispatcher: dispatcherFor(url),
         method: request.method,
-        headers: headersOf(request),
+        headers: checkedHeadersOf(request),
         body: typeof request.body === 'object' ? bytesOfBody(request.body) : (request.body ?? null),
         signal,
         // The limits are ours.
@@ -107,7 +107,7 @@ export function undiciHttp(options: UndiciHttpOptions = {}): Http {
     (transport = undiciTransport(await loadLibrary(() => import('undici'), ADVICE), options));
   return timedHttp(
     {
-      send: async (request, signal) => (await (loading ??= load())).send(request, signal),
+      send: async (sending) => (await (loading ??= load())).send(sending),
       failed: () => transport?.failed?.(),
     },
     options,

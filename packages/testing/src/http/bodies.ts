@@ -24,15 +24,19 @@ const unpacks = (encoding: string): HttpCase => ({
 });
 
 const refuses = (encoding: string): HttpCase => ({
-  name: `refuses the content encoding ${encoding}, and hands nothing on`,
+  name: `refuses the content encoding ${encoding}, hands nothing on, and closes the connection`,
   async run(create) {
-    await using server = await serve((_, response) => {
-      response.writeHead(200, { 'content-encoding': encoding }).write('something');
-    });
-    const error = await failureOf(ask(create({}), server.url));
-    assert.equal(error.code, 'TREADLE_CONTENT_ENCODING');
-    assert.match(error.message, /content encoding/);
-    await server.allClosed();
+    for (const isWhole of [true, false]) {
+      await using server = await serve((_, response) => {
+        response.writeHead(200, { 'content-encoding': encoding, ...(isWhole ? { connection: 'close' } : {}) });
+        response.write('something');
+        if (isWhole) response.end();
+      });
+      const error = await failureOf(ask(create({}), server.url));
+      assert.equal(error.code, 'TREADLE_CONTENT_ENCODING');
+      assert.match(error.message, /content encoding/);
+      await server.allClosed();
+    }
   },
 });
 
