@@ -64,6 +64,8 @@ export type TreadleErrorCode =
   | 'blob_too_large'
   /** Blobs could not be read or written where they are kept. */
   | 'blob_failed'
+  /** JSON with more levels of objects and arrays than are taken: `MAX_JSON_DEPTH`. */
+  | 'json_too_deep'
   /** Something inside Treadle that should be impossible. Please report it. */
   | 'internal';
 
@@ -97,10 +99,14 @@ export class TreadleError extends Error {
 
 /** The text of anything that was thrown: an `Error`, a string, an object, even `undefined`. Never throws itself. */
 export function errorText(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name;
   if (typeof thrown === 'string') return thrown;
   if (thrown === undefined) return 'undefined was thrown';
   try {
+    if (thrown instanceof Error) {
+      // Its fields are somebody's code too: a message may be anything, or a getter that throws.
+      const said: unknown = thrown.message || thrown.name;
+      return String(said);
+    }
     // Functions and symbols have no JSON.
     return JSON.stringify(thrown) ?? `a ${typeof thrown} was thrown`;
   } catch {

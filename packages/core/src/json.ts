@@ -1,3 +1,5 @@
+import { TreadleError } from './errors.ts';
+
 /** A value that `JSON.stringify` writes and `JSON.parse` reads back unchanged. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
@@ -38,13 +40,95 @@ export function copyJson<Value extends JsonValue>(value: Value): Value {
 }
 
 /**
- * What `JSON.stringify` and `JSON.parse` make of a value, or null when they can't: it is circular, or has a bigint.
- * What was none of JSON's (functions, `undefined`) is gone from it.
+ * Levels of objects and arrays that foreign JSON may have. A deeper value is refused where it enters, so code behind that
+ * point may recurse: `JSON.stringify` itself overflows the stack at about 4,000 levels.
+ */
+export const MAX_JSON_DEPTH = 512;
+
+/** Levels that a message, an event or a response may add around a value of {@link MAX_JSON_DEPTH} levels. */
+const ENVELOPE_DEPTH = 64;
+
+/** Levels of a log's events and of a provider's frames: a value with what is around it. */
+export const MAX_ENVELOPE_DEPTH = MAX_JSON_DEPTH + ENVELOPE_DEPTH;
+
+/** What a refusal says. */
+export const TOO_DEEP = `nested deeper than ${MAX_JSON_DEPTH} levels`;
+
+/** True when a JSON text has more levels than `most`. One pass; it builds nothing, and what isn't JSON may be anything. */
+export function isDeepText(text: string, most: number = MAX_JSON_DEPTH): boolean {
+  // Each level takes two characters.
+  if (text.length <= 2 * most) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      depth += 1;
+      if (depth > most) return true;
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** The place of the quote that ends the string which begins at `start`; the text's length when none does. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = end;
+    while (text.charCodeAt(escapes - 1) === BACKSLASH) escapes -= 1;
+    if ((end - escapes) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** True when a value has more levels than `most`, or has no end because it contains itself. Doesn't recurse. */
+export function isDeep(value: unknown, most: number = MAX_JSON_DEPTH): boolean {
+  let level = containersIn([value]);
+  for (let depth = 1; level.size > 0; depth += 1) {
+    if (depth > most) return true;
+    const next = new Set<object>();
+    for (const container of level) for (const item of containersIn(Object.values(container))) next.add(item);
+    level = next;
+  }
+  return false;
+}
+
+/** Each once: a value that is referred to many times must not be looked at many times. */
+const containersIn = (values: readonly unknown[]): Set<object> =>
+  new Set(values.filter((value): value is object => typeof value === 'object' && value !== null));
+
+/**
+ * `JSON.parse` with the limit on nesting.
+ *
+ * @throws SyntaxError when the text isn't JSON.
+ * @throws TreadleError `json_too_deep` when it has more levels than `most`.
+ *
+ * @example
+ * ```ts
+ * import { parseJson } from '@treadle/core';
+ *
+ * console.log(parseJson('{"a":[1]}')); // { a: [ 1 ] }
+ * ```
+ */
+export function parseJson(text: string, most: number = MAX_JSON_DEPTH): JsonValue {
+  if (isDeepText(text, most)) throw new TreadleError('json_too_deep', `The JSON is nested deeper than ${most} levels.`);
+  return JSON.parse(text) as JsonValue;
+}
+
+/**
+ * A JavaScript value as JSON data, or null when it can't be: it contains itself or a bigint, or has more levels than
+ * {@link MAX_JSON_DEPTH}. Functions and `undefined` are left out, as `JSON.stringify` does.
  */
 export function asJson(value: unknown): { readonly value: JsonValue } | null {
   try {
     const text: string | undefined = JSON.stringify(value);
-    return text === undefined ? null : { value: JSON.parse(text) as JsonValue };
+    return text === undefined ? null : { value: parseJson(text) };
   } catch {
     return null;
   }

@@ -4,9 +4,11 @@ import type { PostOutcome } from './journal/journal.ts';
 import { isPending, isTooLate, pendingCall, resultsProblem, type ResultsProblem } from './loop/plan-answers.ts';
 import { isAsked } from './loop/plan-permission.ts';
 import type { Run } from './run.ts';
+import { normalOutput } from './tools/output.ts';
 import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from './session-runs.ts';
 
-export function submitToolResults(parts: SessionParts, results: readonly ClientToolResult[]): Run {
+export function submitToolResults(parts: SessionParts, given: readonly ClientToolResult[]): Run {
+  const results = given.map(plainResult);
   const waiting = waitingFor(parts, results);
   if (waiting) {
     const run = submitToolResults(waiting.child, results);
@@ -22,6 +24,12 @@ export function submitToolResults(parts: SessionParts, results: readonly ClientT
       await postTo(parts, sessionId, { type: 'client_tool_results', results: share });
     }
   });
+}
+
+/** A result as the log gets it. Programs in this process bring whatever their tools returned. */
+function plainResult({ callId, content, isError }: ClientToolResult): ClientToolResult {
+  const shown = typeof content === 'string' ? content : normalOutput(content, Number.POSITIVE_INFINITY).content;
+  return isError === undefined ? { callId, content: shown } : { callId, content: shown, isError };
 }
 
 /** Whose the results are: this session's, or those of sub-agents. Each session gets all it waits for, or nothing. */

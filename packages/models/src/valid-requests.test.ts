@@ -22,6 +22,8 @@ import { WIRES, type Wire } from './test-support/judged-wires.ts';
 const TOOLS = [
   defineTool({ name: 'fine', description: 'Works.', readOnly: true, execute: () => 'fine' }),
   defineTool({ name: 'silent', description: 'Says nothing.', execute: () => '' }),
+  defineTool({ name: 'void', description: 'Returns nothing.', execute: () => {} }),
+  defineTool({ name: 'data', description: 'Returns data.', execute: () => ({ rows: [1, null] }) }),
   defineTool({
     name: 'shows',
     description: 'Shows an image.',

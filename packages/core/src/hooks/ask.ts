@@ -3,8 +3,7 @@ import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import { timedCall, type TimedOutcome } from '../timed-call.ts';
-import { normalOutput } from '../tools/output.ts';
-import type { ToolOutput } from '../tools/tool.ts';
+import { contentBlocks, normalOutput } from '../tools/output.ts';
 import type { Hook, HookDecision, HookEvent, HookInput } from './hook.ts';
 import type { HookRegistry } from './registry.ts';
 
@@ -129,9 +128,8 @@ function parsed(value: unknown): Answer | null {
 }
 
 function outputContent(output: unknown): readonly ToolResultContent[] | null {
-  if (typeof output !== 'string' && !Array.isArray(output)) return null;
-  const { content, isError } = normalOutput(output as ToolOutput, Number.POSITIVE_INFINITY);
-  return isError ? null : content;
+  if (typeof output !== 'string' && !contentBlocks(output)) return null;
+  return normalOutput(output, Number.POSITIVE_INFINITY).content;
 }
 
 function merged(before: HookDecision, said: HookDecision): HookDecision {

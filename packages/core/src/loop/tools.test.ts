@@ -283,33 +283,94 @@ describe('a tool that misbehaves', () => {
     expect(result.end).toBe('completed');
   });
 
-  it.each([
-    ['nothing', undefined],
-    ['null', null],
-    ['a number', 5],
-    ['no content', { content: null }],
-    ['strings instead of blocks', ['a', 'b']],
-    ['empty blocks', [null]],
-    ['a text without its text', [{ type: 'text' }]],
-    ['an image from nowhere', { content: [{ type: 'image', mediaType: 'image/png' }] }],
-    ['a block of another kind', [{ type: 'tool_call', callId: 'x', name: 'y', arguments: {} }]],
-  ])('and returns %s has an error as its result', async (_, returned) => {
-    const { results, result } = await play([{ name: 'bad' }], [tool(() => returned as never)]);
-    expect(results[0]?.isError).toBe(true);
-    expect(textOf(results[0])).toContain('nothing that can be shown');
-    expect(result.end).toBe('completed');
+  it.each<[string, () => unknown, string]>([
+    ['nothing', () => undefined, ''],
+    ['null', () => null, ''],
+    ['a number', () => 5, '5'],
+    ['a boolean', () => false, 'false'],
+    ['a bigint', () => 10n, '10'],
+    ['an object', () => ({ rows: [1, 2] }), '{"rows":[1,2]}'],
+    ['a list', () => ['a', 'b'], '["a","b"]'],
+    ['an empty list', () => [], '[]'],
+    ['a list with holes', () => Object.assign([], { length: 3 }), '[null,null,null]'],
+    ['a date', () => new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['an error', () => new RangeError('too far'), 'RangeError: too far'],
+    ['a map', () => new Map([['a', 1]]), '[["a",1]]'],
+    ['a symbol', () => Symbol('s'), 'Symbol(s)'],
+    ['a function', () => () => 1, '[a function]'],
+    ['bytes', () => new Uint8Array(3), '[Uint8Array of 3 bytes]'],
+    ['no content', () => ({ content: null }), '{"content":null}'],
+    ['a text without its text', () => [{ type: 'text' }], '[{"type":"text"}]'],
+    ['an image from nowhere', () => ({ content: [{ type: 'image' }] }), '{"content":[{"type":"image"}]}'],
+  ])('and returns %s has done its work', async (_, returned, shown) => {
+    for (const how of [returned, () => Promise.resolve(returned())]) {
+      const { results, result } = await play([{ name: 'bad' }], [tool(how as never)]);
+      expect(results[0]).toMatchObject({ isError: false });
+      expect(textOf(results[0])).toBe(shown);
+      expect(result.end).toBe('completed');
+    }
+  });
+
+  it('and returns what throws when it is read has done its work, and the run goes on', async () => {
+    const thrower = {
+      get content(): never {
+        throw new Error('boom');
+      },
+    };
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const returned of [thrower, proxy, [thrower], { content: [thrower] }]) {
+      const { results, result } = await play([{ name: 'bad' }], [tool((() => returned) as never)]);
+      expect(results[0]?.isError).toBe(false);
+      expect(textOf(results[0])).toContain('could not be read');
+      expect(result.end).toBe('completed');
+    }
+  });
+
+  it('and returns a text that changes when it is read again has its first answer in the log', async () => {
+    let reads = 0;
+    const block = {
+      type: 'text',
+      get text() {
+        reads += 1;
+        return reads === 1 ? 'first' : undefined;
+      },
+    };
+    const { results } = await play([{ name: 'bad' }], [tool((() => [block]) as never)]);
+    expect(textOf(results[0])).toBe('first');
   });
 
   it('and gives details that no log can hold keeps its result, and the details say so', async () => {
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;
-    for (const details of [{ n: 10n }, circular]) {
+    for (const [details, kept] of [
+      [{ n: 10n }, { n: '10' }],
+      [circular, { self: '[an object that contains itself]' }],
+    ]) {
       const { events } = await play([{ name: 'bad' }], [tool(() => ({ content: 'done', details }) as never)]);
       expect(events.find(({ type }) => type === 'tool_ended')).toMatchObject({
         content: [{ text: 'done' }],
         isError: false,
-        details: { problem: 'details_not_json' },
+        details: kept,
       });
+    }
+  });
+
+  it('and throws what throws when it is read has an error as its result', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const liar = Object.defineProperty(new Error('x'), 'message', {
+      get: () => {
+        throw new Error('boom');
+      },
+    });
+    for (const thrown of [proxy, liar, Object.create(null), Symbol('s'), 10n]) {
+      const throws = (): never => {
+        throw thrown;
+      };
+      const { results, result } = await play([{ name: 'bad' }], [tool(throws)]);
+      expect(results[0]?.isError).toBe(true);
+      expect(result.end).toBe('completed');
     }
   });
 

@@ -2,6 +2,7 @@ import { errorText } from '../errors.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Journal } from '../journal/journal.ts';
+import { plainData } from '../tools/plain-data.ts';
 import { isToolStream } from '../tools/tool-stream.ts';
 import type { Tool, ToolOutput, ToolStream } from '../tools/tool.ts';
 import { guardModel } from './guard-model.ts';
@@ -83,7 +84,7 @@ function guardJournal(journal: Journal, redactor: Redactor): Journal {
 function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[], refused: readonly string[]): Tool {
   const { execute } = tool;
   if (!execute) return tool;
-  const clean = (output: ToolOutput): ToolOutput => redactor.redactJson(output as JsonValue) as ToolOutput;
+  const clean = (output: unknown): JsonValue => redactor.redactJson(plainData(output).value ?? null);
   return Object.freeze({
     ...tool,
     // Checked with the secrets in it, as it will run.
@@ -98,7 +99,7 @@ function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[], re
       try {
         const told = {
           ...context,
-          update: (partial: ToolOutput) => context.update(clean(partial)),
+          update: (partial: ToolOutput) => context.update(clean(partial) as ToolOutput),
           progress: (text: string) => context.progress(redactor.redact(text)),
         };
         const output = await execute(args, told);

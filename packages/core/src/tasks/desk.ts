@@ -1,6 +1,7 @@
 import { errorText, TreadleError } from '../errors.ts';
 import type { LiveEvent } from '../events/events.ts';
 import type { Clock } from '../ports/clock.ts';
+import { normalOutput } from '../tools/output.ts';
 import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from './control.ts';
 import type {
   TaskFacts,
@@ -64,6 +65,7 @@ export function createTaskDesk(options: DeskOptions): TaskDesk {
     const { taskId, attempt } = facts;
     const unwatch = handle.watch?.(() => void tell(options, facts, handle));
     const over = handle.ended
+      .then(plainOutcome)
       .catch((error: unknown): TaskOutcome => ({ status: 'failed', message: errorText(error), content: [] }))
       .then(async (outcome) => {
         unwatch?.();
@@ -130,11 +132,22 @@ function warn({ emit, seq }: DeskOptions, taskId: string, error: unknown): void 
   emit({ type: 'warning', afterSeq: seq(), code: 'task_end_lost', message });
 }
 
-/** Tells watchers what there is to read by now. */
+/** A runner may be anybody's, and what it says goes into the log. */
+function plainOutcome({ status, content, message, details, files }: TaskOutcome): TaskOutcome {
+  const { isError: _, ...output } = normalOutput({ content: content ?? '', details, files }, Number.POSITIVE_INFINITY);
+  return { status, ...output, ...(message === undefined ? {} : { message }) };
+}
+
+/** Tells watchers what there is to read by now. What can't be read is read when the task has ended. */
 async function tell(options: DeskOptions, { taskId, toolName, runId }: TaskFacts, handle: TaskHandle): Promise<void> {
   const { observed, emit, clock, seq, table } = options;
   if (!observed()) return;
-  const { content, progress } = await handle.read();
+  const read = await Promise.resolve(handle)
+    .then((task) => task.read())
+    .catch(() => null);
+  if (read === null) return;
+  const { content } = normalOutput({ content: read.content }, Number.POSITIVE_INFINITY);
+  const { progress } = read;
   const since = table()?.all.get(taskId)?.createdAt ?? clock.now();
   const text = progress === undefined ? {} : { text: progress };
   const elapsedMs = clock.now() - since;

@@ -11,8 +11,7 @@ import type {
   ReplayPolicy,
   Tool,
   ToolContext,
-  ToolOutput,
-  ToolStream,
+  ToolReturn,
 } from './tool.ts';
 import { compileSchema } from './validate.ts';
 import { MAX_ISSUES, pointerOf } from './validate-run.ts';
@@ -55,10 +54,7 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
     | {
         readonly runs?: 'server';
         /** Does the work. What it throws becomes an error result the model reads. */
-        readonly execute: (
-          args: ToolArguments<P>,
-          context: ToolContext,
-        ) => Promise<ToolOutput | ToolStream> | ToolOutput | ToolStream;
+        readonly execute: (args: ToolArguments<P>, context: ToolContext) => Promise<ToolReturn> | ToolReturn;
       }
     | { readonly runs: 'client'; readonly execute?: never }
   );

@@ -1,10 +1,10 @@
-import { isJsonObject, type JsonObject } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import { errorText } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BlobKeeper } from '../blobs/keeper.ts';
 import { isPlain, keptOutput } from './keep-output.ts';
 import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
-import type { ArgumentsIssue, ArgumentsOutcome, FileRead, Tool, ToolContext, ToolOutput, ToolStream } from './tool.ts';
+import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext } from './tool.ts';
 
 /** Milliseconds a tool has, after its signal was aborted, to clean up and say what it had done. */
 const ABORT_GRACE_MS = 100;
@@ -71,42 +71,46 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
       update: (partial) => {
         if (!settled) execution.update(normalOutput(partial, maxLength));
       },
-      progress: (text) => {
-        if (!settled) execution.progress(text);
+      progress: (text: unknown) => {
+        if (!settled) execution.progress(typeof text === 'string' ? text : errorText(text));
       },
     };
     const end = (output: NormalOutput): void => settle(stopping === null ? output : stopped(stopping, output));
     const failed = (thrown: unknown): void =>
-      settle(errorOutput(stopping ?? `${tool.name} failed: ${errorText(thrown)}`));
-    const done = (output: ToolOutput | ToolStream): void => {
+      settle(failure(stopping ?? `${tool.name} failed: ${errorText(thrown)}`, maxLength));
+    // What a tool returns is anything: its types are only promises.
+    const done = (output: unknown): void => {
       const { keeper, canRecall } = execution;
-      const reads = readsOf(output);
-      if (isPlain(output, keeper)) return end({ ...normalOutput(output, maxLength), ...reads });
-      keptOutput(output, { maxLength, keeper, canRecall, stopped: () => stopping !== null }).then(
-        (kept) => end({ ...kept, ...reads }),
-        failed,
-      );
+      if (isPlain(output, keeper)) return end(normalOutput(output, maxLength));
+      keptOutput(output, { maxLength, keeper, canRecall, stopped: () => stopping !== null }).then(end, failed);
     };
     // A tool that throws or returns at once is no different from one that promises.
     try {
-      const output = execute(execution.args, context);
-      Promise.resolve(output).then(done, failed);
+      const output: unknown = execute(execution.args, context);
+      if (isThenable(output)) Promise.resolve(output).then(done, failed);
+      else RETURNED.then(() => done(output), failed);
     } catch (thrown) {
       failed(thrown);
     }
   });
 }
 
-/** What the output says of files. A tool is other people's code: what has another form says nothing. */
-function readsOf(output: ToolOutput | ToolStream): Pick<NormalOutput, 'reads'> {
-  if (!isJsonObject(output) || !Array.isArray(output['reads'])) return {};
-  const reads = output['reads'].flatMap((read: unknown): FileRead[] => {
-    const { path, hash, written }: Partial<Record<keyof FileRead, unknown>> = isJsonObject(read) ? read : {};
-    if (typeof path !== 'string' || typeof hash !== 'string') return [];
-    return [{ path, hash, ...(written === true ? { written } : {}) }];
-  });
-  return reads.length === 0 ? {} : { reads };
+const RETURNED = Promise.resolve();
+
+/** False for a value that refuses to say so: it was returned, and is shown as far as it can be. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  try {
+    return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
+  } catch {
+    return false;
+  }
 }
+
+/** What a tool throws may be as long as what it returns. */
+const failure = (text: string, maxLength: number): NormalOutput => ({
+  ...normalOutput(text, maxLength),
+  isError: true,
+});
 
 /** A stopped call is an error, and what it could still say is worth reading. */
 function stopped(why: string, said: NormalOutput): NormalOutput {

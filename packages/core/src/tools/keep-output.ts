@@ -4,7 +4,7 @@ import { movedOut } from '../blobs/move-out.ts';
 import { errorText } from '../errors.ts';
 import type { TextBlock } from '../messages/content.ts';
 import { capped, cutText, normalOutput, type KeptWhole, type NormalOutput } from './output.ts';
-import type { ToolOutput, ToolStream } from './tool.ts';
+import type { ToolStream } from './tool.ts';
 import { isToolStream, readStream } from './tool-stream.ts';
 
 /** What keeping an output takes. */
@@ -19,14 +19,14 @@ export interface OutputKeeping {
 }
 
 /** True for an output that `normalOutput` is enough for. */
-export const isPlain = (output: ToolOutput | ToolStream, keeper: BlobKeeper | null): output is ToolOutput =>
+export const isPlain = (output: unknown, keeper: BlobKeeper | null): boolean =>
   keeper === null && !isToolStream(output);
 
 /**
  * A tool's output as the log gets it: too long a text with its middle cut out, and where there are blobs, the whole of it
  * and what is too big for a log as blobs. Rejects only when a tool's own stream fails.
  */
-export async function keptOutput(output: ToolOutput | ToolStream, keeping: OutputKeeping): Promise<NormalOutput> {
+export async function keptOutput(output: unknown, keeping: OutputKeeping): Promise<NormalOutput> {
   const { maxLength, keeper } = keeping;
   if (isToolStream(output)) return streamed(output, keeping);
   if (keeper === null) return normalOutput(output, maxLength);

@@ -1,6 +1,7 @@
 import type { FileBlock, TextBlock, ToolResultContent } from '../messages/content.ts';
-import { asJson, isJsonObject, type JsonValue } from '../json.ts';
-import type { FileRead, ToolOutput } from './tool.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { plainData, type PlainData } from './plain-data.ts';
+import type { FileRead } from './tool.ts';
 
 /** A tool's output in one shape, safe to store and to send. */
 export interface NormalOutput {
@@ -15,51 +16,69 @@ export interface NormalOutput {
 export const errorOutput = (text: string): NormalOutput => ({ content: [{ type: 'text', text }], isError: true });
 
 /**
- * Brings whatever a tool returned into one shape; never throws. What can't be stored or shown becomes an error that says
- * so. Text loses lone surrogates, which are no valid Unicode, and the middle of what exceeds `maxLength` characters in
- * all. Details that are no JSON are replaced by a note, for the result itself stands.
+ * Converts whatever a tool returned to a result; never throws. Text and content blocks are taken as they are, `undefined`
+ * and `null` are a success without content, and any other value is shown as JSON. A tool that returned has done its work:
+ * only its own `isError: true` makes the result an error.
+ *
+ * Text loses lone surrogates, which aren't valid Unicode, and the middle of what exceeds `maxLength` characters in all.
  */
-export function normalOutput(output: ToolOutput, maxLength: number): NormalOutput {
-  if (typeof output === 'string')
-    return { content: capped([{ type: 'text', text: output }], maxLength), isError: false };
-  // Tools are other people's code, and types are only promises.
-  const returned: unknown = output;
-  if (Array.isArray(returned)) return resultOf(returned, false, undefined, undefined, maxLength);
-  if (!isJsonObject(returned) || !('content' in returned)) return errorOutput(NO_RESULT);
-  const { content, isError, details, files } = returned;
-  return resultOf(content, isError === true, details, files, maxLength);
+export function normalOutput(output: unknown, maxLength: number): NormalOutput {
+  if (typeof output === 'string') return success(output, maxLength);
+  const data = plainData(output);
+  const { value } = data;
+  if (value === undefined || value === null) return { content: [], isError: false };
+  if (typeof value === 'string') return success(value, maxLength);
+  const blocks = contentBlocks(value);
+  if (blocks && blocks.length > 0) return { content: capped(blocks, maxLength), isError: false };
+  return (isJsonObject(value) && resultOf(value, data, maxLength)) || success(jsonText(data), maxLength);
 }
 
-const NO_RESULT = 'The tool returned nothing that can be shown to a model. It must return text or content blocks.';
+const success = (text: string, maxLength: number): NormalOutput => ({
+  content: capped([{ type: 'text', text }], maxLength),
+  isError: false,
+});
 
-function resultOf(
-  content: unknown,
-  isError: boolean,
-  details: unknown,
-  files: unknown,
-  maxLength: number,
-): NormalOutput {
-  const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : contentBlocks(content);
-  if (!blocks) return errorOutput(NO_RESULT);
-  const kept = files === undefined ? undefined : contentBlocks(files)?.filter((block) => block.type === 'file');
+/** Null for an object that isn't a result: `content` is missing. */
+function resultOf(value: JsonObject, data: PlainData, maxLength: number): NormalOutput | null {
+  const { content, isError, details, files } = value;
+  if (content === undefined) return null;
+  const shown = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : contentBlocks(content);
+  const kept = contentBlocks(files)?.filter((block) => block.type === 'file') ?? [];
+  const isLarge = data.characters - lengthOf(shown ?? []) > MOST_CHARACTERS;
   return {
-    content: capped(blocks, maxLength),
-    isError,
-    ...(details === undefined ? {} : { details: detailsOf(details) }),
-    ...(kept === undefined || kept.length === 0 ? {} : { files: kept }),
+    // Content of another shape is shown with what stands beside it.
+    content: capped(shown ?? [{ type: 'text', text: jsonText(data) }], maxLength),
+    isError: isError === true,
+    ...(details === undefined ? {} : { details: isLarge ? TOO_LARGE : details }),
+    ...(kept.length === 0 ? {} : { files: kept }),
+    ...readsOf(value),
   };
 }
 
-function detailsOf(details: unknown): JsonValue {
-  return typeof details === 'object' && details !== null
-    ? (asJson(details)?.value ?? { problem: 'details_not_json' })
-    : (asJson(details)?.value ?? null);
+/** What the result says of files. A tool is other people's code: what has another form says nothing. */
+function readsOf({ reads: given }: JsonObject): Pick<NormalOutput, 'reads'> {
+  const reads = (Array.isArray(given) ? given : []).flatMap((read): FileRead[] => {
+    const { path, hash, written } = isJsonObject(read) ? read : {};
+    if (typeof path !== 'string' || typeof hash !== 'string') return [];
+    return [{ path, hash, ...(written === true ? { written } : {}) }];
+  });
+  return reads.length === 0 ? {} : { reads };
 }
 
-/** The value as content blocks, or null when it isn't. */
-function contentBlocks(value: unknown): ToolResultContent[] | null {
-  if (!Array.isArray(value) || !value.every(isBlock)) return null;
-  return value as ToolResultContent[];
+/** Characters that are written as JSON: more than a log or a model takes, and what a process can hold twice. */
+const MOST_CHARACTERS = 100_000_000;
+
+const TOO_LARGE = '[too large to be shown]';
+
+const lengthOf = (blocks: readonly ToolResultContent[]): number =>
+  blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text : (block.data ?? '')).length, 0);
+
+const jsonText = ({ value, characters }: PlainData): string =>
+  characters > MOST_CHARACTERS ? TOO_LARGE : JSON.stringify(value);
+
+/** The value as content blocks, or null when it isn't a list of them. */
+export function contentBlocks(value: unknown): ToolResultContent[] | null {
+  return Array.isArray(value) && value.every(isBlock) ? (value as ToolResultContent[]) : null;
 }
 
 function isBlock(block: unknown): boolean {

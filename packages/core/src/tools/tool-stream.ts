@@ -1,6 +1,7 @@
 import { joined, type BlobRef } from '../blobs/blobs.ts';
 import { DEFAULT_MOST_BYTES, type BlobKeeper } from '../blobs/keeper.ts';
 import { errorText } from '../errors.ts';
+import { normalOutput } from './output.ts';
 import type { ToolStream } from './tool.ts';
 
 /** What is left of a text that was too long for a model. */
@@ -18,8 +19,14 @@ export interface StreamedText {
 }
 
 /** True for what a tool streams instead of returning it whole. */
-export const isToolStream = (output: unknown): output is ToolStream =>
-  typeof output === 'object' && output !== null && Symbol.asyncIterator in output;
+export function isToolStream(output: unknown): output is ToolStream {
+  try {
+    return typeof output === 'object' && output !== null && Symbol.asyncIterator in output;
+  } catch {
+    // A proxy that refuses the question streams nothing.
+    return false;
+  }
+}
 
 /**
  * Reads a tool's stream to its end, in memory that grows with `maxLength` and not with the stream. What exceeds it is kept
@@ -51,8 +58,8 @@ export async function readStream(
     ended = result.done === true || stopped();
     if (result.done === true) text.push(decoder.decode(ENCODER.encode(half)));
     if (ended || result.done === true) return null;
-    const { value } = result;
-    const bytes = typeof value === 'string' ? encodeWhole(value) : value;
+    const { value }: { readonly value: unknown } = result;
+    const bytes = value instanceof Uint8Array ? value : encodeWhole(textOf(value));
     text.push(decoder.decode(bytes, { stream: true }));
     size += bytes.length;
     return bytes;
@@ -79,6 +86,14 @@ export async function readStream(
 }
 
 const ENCODER = new TextEncoder();
+
+/** A piece that is neither text nor bytes, as a result of its own would be shown. */
+const textOf = (piece: unknown): string =>
+  typeof piece === 'string'
+    ? piece
+    : normalOutput(piece, Infinity)
+        .content.map((block) => (block.type === 'text' ? block.text : ''))
+        .join('');
 
 async function keep(
   { store, maxBytes }: BlobKeeper,

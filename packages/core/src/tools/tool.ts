@@ -11,8 +11,14 @@ import type { TaskControl } from '../tasks/control.ts';
  */
 export type ReplayPolicy = 'safe' | 'never' | 'ask';
 
-/** What a tool returns: text, blocks, or a result with details for programs and user interfaces. */
+/** A tool's output: text, blocks, or a result with details for programs and user interfaces. */
 export type ToolOutput = string | readonly ToolResultContent[] | ToolResult;
+
+/**
+ * What a tool may return. A {@link ToolOutput} is taken as it is, a {@link ToolStream} is read, nothing is a success
+ * without content, and any other value is shown to the model as JSON.
+ */
+export type ToolReturn = ToolOutput | ToolStream | object | number | bigint | boolean | null | undefined | void;
 
 /**
  * Text that a tool streams, as strings or as UTF-8: an async generator, for example. However long it is, memory holds no
@@ -151,8 +157,5 @@ export interface Tool {
   /** The tool hands the session over to another agent: see `handoffTool`. */
   readonly handsOff?: Handoff;
   /** `args` is what `check` returned. Absent on client tools, and where an agent runs instead. */
-  readonly execute?: (
-    args: unknown,
-    context: ToolContext,
-  ) => Promise<ToolOutput | ToolStream> | ToolOutput | ToolStream;
+  readonly execute?: (args: unknown, context: ToolContext) => Promise<ToolReturn> | ToolReturn;
 }

@@ -52,7 +52,7 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
   if (!checked.ok) throw new Error(`arguments refused: ${JSON.stringify(checked.issues)}`);
   if (tool.execute === undefined) throw new Error('not a server tool');
   const { knows } = options;
-  const output = await tool.execute(checked.value, {
+  const output: unknown = await tool.execute(checked.value, {
     sessionId: 'session',
     runId: 'run',
     callId: 'call',
@@ -64,8 +64,9 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
     update: (partial) => options.onUpdate?.(partial),
     progress: () => {},
   });
-  if (typeof output === 'string' || !('content' in output)) throw new Error('a built-in tool answers with a result');
-  const { content, isError = false, details } = output;
+  if (typeof output !== 'object' || output === null || !('content' in output))
+    throw new Error('a built-in tool answers with a result');
+  const { content, isError = false, details } = output as ToolResult;
   const text =
     typeof content === 'string'
       ? content
