@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical.ts';
 import type { ClientToolResult, PendingCall } from './events/events.ts';
 import { TreadleError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
+import { isJsonObject, parseJson, type JsonObject } from './json.ts';
 import { systemClock, type Clock } from './ports/clock.ts';
 import type { Run } from './run.ts';
 import type { Session } from './session.ts';
@@ -196,7 +196,7 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
 function claimsIn(body: string): AnswerTokenClaims | null {
   const bytes = fromBase64(body);
   if (!bytes) return null;
-  const claims: unknown = JSON.parse(new TextDecoder().decode(bytes));
+  const claims = parseJson(new TextDecoder().decode(bytes));
   // It was signed, so it was written here.
   return isJsonObject(claims) ? (claims as unknown as AnswerTokenClaims) : null;
 }

@@ -116,9 +116,10 @@ const containersIn = (values: readonly unknown[]): Set<object> =>
  * console.log(parseJson('{"a":[1]}')); // { a: [ 1 ] }
  * ```
  */
-export function parseJson(text: string, most: number = MAX_JSON_DEPTH): JsonValue {
+export function parseJson(text: string, most: number = MAX_JSON_DEPTH): unknown {
   if (isDeepText(text, most)) throw new TreadleError('json_too_deep', `The JSON is nested deeper than ${most} levels.`);
-  return JSON.parse(text) as JsonValue;
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the limit is above
+  return JSON.parse(text);
 }
 
 /**
@@ -128,8 +129,19 @@ export function parseJson(text: string, most: number = MAX_JSON_DEPTH): JsonValu
 export function asJson(value: unknown): { readonly value: JsonValue } | null {
   try {
     const text: string | undefined = JSON.stringify(value);
-    return text === undefined ? null : { value: parseJson(text) };
+    return text === undefined ? null : { value: parseJson(text) as JsonValue };
   } catch {
     return null;
   }
+}
+
+/**
+ * Metadata as a log keeps it: what goes in must be what comes out.
+ *
+ * @throws TreadleError `invalid_definition` when it isn't a JSON object.
+ */
+export function checkMetadata(of: 'run' | 'session', metadata: unknown): JsonObject {
+  const json = asJson(metadata)?.value;
+  if (json !== undefined && isJsonObject(json)) return json;
+  throw new TreadleError('invalid_definition', `The metadata of a ${of} must be a JSON object, not ${TOO_DEEP}.`);
 }

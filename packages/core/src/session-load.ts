@@ -1,7 +1,9 @@
 import type { Agent } from './agent.ts';
 import { blobKeeper } from './blobs/keeper.ts';
 import { inputMovedOut } from './blobs/move-out.ts';
+import { TreadleError } from './errors.ts';
 import type { SessionInput } from './events/events.ts';
+import { isDeep, MAX_ENVELOPE_DEPTH, TOO_DEEP } from './json.ts';
 import type { Journal, PostOutcome } from './journal/journal.ts';
 import { createHub, type Watcher } from './loop/hub.ts';
 import type { SessionSource } from './loop/question.ts';
@@ -78,6 +80,8 @@ class Parts implements SessionParts {
   #expiry: Expiry | null = null;
   readonly post = async (input: SessionInput, key = this.ids.create('input')): Promise<PostOutcome> => {
     const { blobs, journal, clock } = this;
+    if (isDeep(input, MAX_ENVELOPE_DEPTH))
+      throw new TreadleError('json_too_deep', `The input is ${TOO_DEEP}. Nothing was posted.`);
     return journal.post(this.sessionId, blobs ? await inputMovedOut(blobs, input) : input, key, clock.now());
   };
 

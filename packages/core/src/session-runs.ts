@@ -1,6 +1,6 @@
 import type { Continuation, InputMessage, SessionInput } from './events/events.ts';
 import { TreadleError, type TreadleErrorCode } from './errors.ts';
-import { asJson, isJsonObject, type JsonObject } from './json.ts';
+import { checkMetadata, type JsonObject } from './json.ts';
 import { checkLimits, limitChanges, type Limits, type LimitsData } from './limits/limits.ts';
 import { drive, type OpenInput } from './loop/drive.ts';
 import { endSession } from './loop/hook-observers.ts';
@@ -76,11 +76,8 @@ export function continueRun(parts: SessionParts, continuation: Continuation, ext
 /** What goes into the log must be what comes out of it. */
 export function checkedExtra({ metadata, limits, continuation, clientTools }: Extra): KeptExtra {
   if (limits !== undefined) checkLimits(limits);
-  const json = metadata === undefined ? undefined : asJson(metadata)?.value;
-  if (metadata !== undefined && (json === undefined || !isJsonObject(json)))
-    throw new TreadleError('invalid_definition', 'The metadata of a run must be a JSON object.');
   return {
-    ...(json === undefined ? {} : { metadata: json as JsonObject }),
+    ...(metadata === undefined ? {} : { metadata: checkMetadata('run', metadata) }),
     ...(limits === undefined ? {} : { limits: limitChanges(limits) }),
     ...(clientTools === undefined || clientTools.length === 0 ? {} : { clientTools: checkOffered(clientTools) }),
     ...(continuation === undefined ? {} : { continuation }),

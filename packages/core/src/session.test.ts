@@ -108,6 +108,13 @@ describe('prompt', () => {
     expect(() => session.prompt(input as never)).toThrow(expect.objectContaining({ code: 'invalid_messages' }));
   });
 
+  it('refuses a message that is nested deeper than a log may be, and takes the next one', async () => {
+    const session = await sessionWith(scriptedModel(['Hello.']));
+    const block = { type: 'text', text: 'Hi.', opaque: JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`) };
+    await expect(session.prompt([block] as never).result).rejects.toMatchObject({ code: 'json_too_deep' });
+    expect((await session.prompt('Hi.').result).finalAnswer).toBe('Hello.');
+  });
+
   it('refuses metadata that no log can hold', async () => {
     const session = await sessionWith(scriptedModel([]));
     const metadata = { n: 1n } as never;

@@ -3,6 +3,7 @@ import { EVENT_VERSION, type DurableEventBody } from './events/events.ts';
 import type { Journal } from './journal/journal.ts';
 import { memoryJournal } from './journal/memory.ts';
 import { checkTags, checkTitle } from './journal/session-facts.ts';
+import { checkMetadata } from './json.ts';
 import { systemClock } from './ports/clock.ts';
 import { randomIds } from './ports/ids.ts';
 import type { CreateSessionOptions, Session, SessionOptions } from './session-api.ts';
@@ -36,7 +37,7 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
     eventVersion: EVENT_VERSION,
     sessionId,
     agentId: agent.id,
-    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+    ...(options.metadata === undefined ? {} : { metadata: checkMetadata('session', options.metadata) }),
     ...(options.title === undefined ? {} : { title: checkTitle(options.title) }),
     ...(options.tags === undefined ? {} : { tags: checkTags(options.tags) }),
     ...(options.previous === undefined ? {} : { previous: options.previous }),

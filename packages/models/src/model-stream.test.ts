@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { isDeepText } from '@treadle/core';
 import type { Http, HttpRequest, ModelEvent, ModelEventIterator } from '@treadle/core';
 import { fakeProvider, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
@@ -270,7 +271,7 @@ describe('a protocol that throws ends the stream with an error that is not tried
   });
 });
 
-describe('a protocol that throws', () => {
+describe('a call whose arguments are nested deeper than the stack is', () => {
   const DEPTH = 200_000;
   const deep = '{"a":'.repeat(DEPTH) + '1' + '}'.repeat(DEPTH);
   const answers: Readonly<Record<string, [Protocol, string]>> = {
@@ -290,7 +291,7 @@ describe('a protocol that throws', () => {
   const ways = ['sized', 'until the connection ends', 'packed'];
   const cases = Object.keys(answers).flatMap((name) => ways.map((way): [string, string] => [name, way]));
 
-  it.each(cases)('ends the stream of %s, sent %s: arguments too deep to be written', async (name, way) => {
+  it.each(cases)('is a call for the loop to refuse: %s, sent %s', async (name, way) => {
     const [protocol, text] = answers[name] ?? expect.fail(name);
     const body = way === 'packed' ? gzipSync(text) : utf8(text);
     await using server = await serveBytes((socket) => {
@@ -304,8 +305,39 @@ describe('a protocol that throws', () => {
     });
     const { events, error } = await readModel({ protocol, http: nodeHttp({ env: {} }), baseUrl: server.url });
     expect(contractProblems(events)).toEqual([]);
-    expect(error).toMatchObject({ kind: 'other', retryable: false });
+    expect(error).toBeUndefined();
+    const [call] = events.flatMap((event) => (event.type === 'block_end' ? [event.block] : []));
+    expect(call?.type === 'tool_call' && isDeepText(call.argumentsText)).toBe(true);
   });
+});
+
+describe('a protocol that throws', () => {
+  it.each(['while it reads a stream', 'while it reads a whole body'])(
+    '%s ends the stream with its words',
+    async (when) => {
+      const throws = (): never => {
+        throw new Error('I am broken');
+      };
+      const broken: Protocol = {
+        ...openaiChat(),
+        createDecoder: () => ({ frame: throws, end: throws, whole: throws }),
+      };
+      const [type, body] =
+        when === 'while it reads a stream' ? ['text/event-stream', 'data: {}\n\n'] : ['application/json', '{}'];
+      await using server = await serveBytes((socket) => {
+        socket.once('data', () =>
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
+        );
+      });
+      const { events, error } = await readModel({ protocol: broken, http: nodeHttp({ env: {} }), baseUrl: server.url });
+      expect(contractProblems(events)).toEqual([]);
+      expect(error).toMatchObject({
+        kind: 'other',
+        retryable: false,
+        message: expect.stringContaining('I am broken'),
+      });
+    },
+  );
 });
 
 describe('the body of an answer that is complete', () => {

@@ -2,7 +2,7 @@ import { TreadleError } from '@treadle/core';
 import type { HttpResponse, JsonObject, ModelError } from '@treadle/core';
 import { excerptOf, reportedError } from './errors/classify.ts';
 import type { FailureFacts } from './errors/classify.ts';
-import { parseObject } from './protocols/json-text.ts';
+import { parseFrame, parseObject } from './protocols/json-text.ts';
 import type { Protocol } from './protocols/protocol.ts';
 
 /** A response without its body. */
@@ -90,12 +90,8 @@ const redirected = (response: ResponseFacts): ModelError => {
 
 /** A list of responses, as some services answer whatever they were asked for, as one object with `responses`. */
 const parseList = (text: string): { readonly responses: readonly unknown[] } | undefined => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.length > 0 ? { responses: value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseFrame(text);
+  return Array.isArray(value) && value.length > 0 ? { responses: value } : undefined;
 };
 
 /** What a response that isn't a stream means: an error, or a body to be read as a whole. */

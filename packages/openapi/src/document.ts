@@ -1,4 +1,4 @@
-import { errorText, isJsonObject, TreadleError } from '@treadle/core';
+import { errorText, isDeep, isJsonObject, parseJson, TOO_DEEP, TreadleError } from '@treadle/core';
 import type { JsonObject } from '@treadle/core';
 import { parse } from 'yaml';
 
@@ -40,11 +40,15 @@ function readText(given: string, maxBytes: number | undefined): unknown {
     throw refused(`is larger than ${most} bytes${isJson ? '' : ' of YAML; as JSON it may be larger'}.`);
   }
   try {
-    if (isJson) return JSON.parse(text);
+    if (isJson) return parseJson(text);
     // Without the check for keys that stand twice, which compares each with each.
-    return parse(text, { maxAliasCount: MAX_ALIASES, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
+    const options = { maxAliasCount: MAX_ALIASES, uniqueKeys: false, prettyErrors: false, logLevel: 'error' } as const;
+    const value: unknown = parse(text, options);
+    if (isDeep(value)) throw new RangeError();
+    return value;
   } catch (error) {
-    const why = error instanceof RangeError ? 'it is nested too deep' : errorText(error).slice(0, 200);
+    // The YAML parser recurses.
+    const why = error instanceof RangeError ? `it is ${TOO_DEEP}` : errorText(error).slice(0, 200);
     throw refused(`can't be read as ${isJson ? 'JSON' : 'YAML'}: ${why}`, error);
   }
 }

@@ -276,6 +276,15 @@ describe('T29: a document', () => {
     expect(() => openApiTools(text)).toThrow(/OpenAPI document/);
   });
 
+  it.each([
+    ['JSON', `{"openapi":"3.1.0","x-deep":${'['.repeat(512)}${']'.repeat(512)}}`],
+    ['YAML', `openapi: 3.1.0\nx-deep: ${'['.repeat(512)}${']'.repeat(512)}\n`],
+  ])('of over 512 levels of %s is refused for that', (_what, text) => {
+    expect(() => openApiTools(text)).toThrow(/nested deeper than 512 levels/);
+    const fits = text.replace('[[', '').replace(']]', '');
+    expect(() => openApiTools(fits)).toThrow(/no operation/);
+  });
+
   it('with deep schemas, and values that hold themselves, is still read', () => {
     let deep: JsonObject = { type: 'string' };
     for (let level = 0; level < 20_000; level += 1) deep = { type: 'array', items: deep };

@@ -1,4 +1,4 @@
-import { compileSchema, isJsonObject } from '@treadle/core';
+import { compileSchema, copyJson, isJsonObject } from '@treadle/core';
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
 
 import type { Follow } from './references.ts';
@@ -219,7 +219,7 @@ function checkable(schema: JsonObject): JsonSchema {
   for (let round = 0; round < 20; round += 1) {
     const { problems } = compileSchema(checked);
     if (problems.length === 0) return checked;
-    const copy = JSON.parse(JSON.stringify(checked)) as JsonObject;
+    const copy = copyJson(checked);
     for (const { path } of problems) removeAt(copy, path);
     checked = copy;
   }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@treadle/core';
+import { isJsonObject, parseJson, type JsonObject } from '@treadle/core';
 import { RequestError } from './problem.ts';
 
 export interface BodyLimits {
@@ -36,7 +36,7 @@ function parseObject(text: string, maxDepth: number): JsonObject {
   const problem = shapeProblem(text, maxDepth);
   if (problem !== null) throw new RequestError('bad_request', problem);
   try {
-    value = JSON.parse(text);
+    value = parseJson(text, maxDepth);
   } catch {
     throw new RequestError('bad_request', 'The body is not valid JSON.');
   }
@@ -87,7 +87,8 @@ function isKey(text: string, end: number): boolean {
 function unescaped(literal: string): string {
   if (!literal.includes('\\')) return literal.slice(1, -1);
   try {
-    return String(JSON.parse(literal));
+    const key = parseJson(literal);
+    return typeof key === 'string' ? key : literal;
   } catch {
     return literal;
   }

@@ -1,11 +1,11 @@
-import { TreadleError } from '@treadle/core';
+import { MAX_JSON_DEPTH, TreadleError } from '@treadle/core';
 import type { RateLimit } from './security/rate.ts';
 
 /** The bounds of a server. Times are in milliseconds, sizes in bytes. */
 export interface ServerLimits {
   /** Of a JSON body. Default 1 MiB. */
   readonly bodyBytes: number;
-  /** Objects and arrays inside each other in a body. Default 64. */
+  /** Objects and arrays inside each other in a body. Default 512, as everywhere; more is not taken. */
   readonly bodyDepth: number;
   /** Of an uploaded file. Default 64 MiB. */
   readonly uploadBytes: number;
@@ -35,7 +35,7 @@ export interface ServerLimits {
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = Object.freeze({
   bodyBytes: 1024 * 1024,
-  bodyDepth: 64,
+  bodyDepth: MAX_JSON_DEPTH,
   uploadBytes: 64 * 1024 * 1024,
   streamBytes: 1024 * 1024,
   streamStallMs: 30_000,
@@ -63,5 +63,5 @@ export function checkServerLimits(given: Partial<ServerLimits> = {}): ServerLimi
     if (numbers.every((number) => typeof number === 'number' && number > 0)) continue;
     throw new TreadleError('invalid_definition', `limits.${name} must be greater than 0.`);
   }
-  return limits;
+  return { ...limits, bodyDepth: Math.min(limits.bodyDepth, MAX_JSON_DEPTH) };
 }

@@ -33,6 +33,8 @@ export type ToolEvent =
         /** The call doesn't say which tool it is for. */
         | 'missing_field'
         | 'not_an_object'
+        /** The arguments have more levels than `MAX_JSON_DEPTH`. */
+        | 'too_deep'
         | 'cut_off'
         | 'invalid_arguments'
         | 'in_doubt'

@@ -1,5 +1,6 @@
 import type { DurableEventBody, SessionInput } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
+import { isDeep, isDeepText, MAX_ENVELOPE_DEPTH, TOO_DEEP } from '../json.ts';
 import type { Owner } from './journal.ts';
 
 const FIRST_PROMPT_LENGTH = 120;
@@ -49,6 +50,23 @@ export function thinSnapshots(seqs: readonly number[]): number[] {
     dropped.push(seq);
   }
   return dropped;
+}
+
+/**
+ * An event as the text that a journal stores. For authors of journals: what is stored must be read again, so this has the
+ * limit on nesting that `parseJson(text, MAX_ENVELOPE_DEPTH)` has.
+ *
+ * @throws TreadleError `json_too_deep`.
+ */
+export function eventText(event: DurableEventBody): string {
+  try {
+    const text = JSON.stringify(event);
+    if (!isDeepText(text, MAX_ENVELOPE_DEPTH)) return text;
+  } catch (error) {
+    // The engine's own limit, which is far above ours.
+    if (!(error instanceof RangeError) || !isDeep(event, MAX_ENVELOPE_DEPTH)) throw error;
+  }
+  throw new TreadleError('json_too_deep', `An event of type ${event.type} is ${TOO_DEEP}. It was not stored.`);
 }
 
 /** The errors every journal throws, in the same words. For authors of journals. */

@@ -12,7 +12,13 @@ export function countRefusal(run: RunState | null, key: string, decision: JsonVa
   else if (key.startsWith('output:')) run.outputsFailed += 1;
 }
 
-const MISFITS: ReadonlySet<Rejection> = new Set(['invalid_arguments', 'invalid_json', 'invalid_xml', 'not_an_object']);
+const MISFITS: ReadonlySet<Rejection> = new Set([
+  'invalid_arguments',
+  'invalid_json',
+  'invalid_xml',
+  'not_an_object',
+  'too_deep',
+]);
 
 /** Counts values that came as arguments of the output tool and didn't fit. */
 export function countMisfit(run: RunState | null, toolName: string, reason: Rejection): void {

@@ -1,5 +1,6 @@
 import { EVENT_VERSION, type DurableEvent } from '../events/events.ts';
 import type { Snapshot } from '../journal/journal.ts';
+import { MAX_ENVELOPE_DEPTH, parseJson } from '../json.ts';
 import { createDigest } from '../limits/digest.ts';
 import type { SessionState } from './state.ts';
 
@@ -64,7 +65,7 @@ export function decodeState(sessionId: string, { seq, text }: Snapshot): Decoded
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text, MAX_ENVELOPE_DEPTH);
   } catch {
     return null;
   }

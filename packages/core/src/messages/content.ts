@@ -69,7 +69,7 @@ export interface ToolCallBlock {
   /** The arguments as the model wrote them, kept only when they are not a JSON object. */
   readonly argumentsText?: string;
   /** Why `arguments` is not what the model wrote. Such a call is answered with an error, never executed. */
-  readonly problem?: 'invalid_json' | 'invalid_xml' | 'missing_field' | 'not_an_object' | 'cut_off';
+  readonly problem?: 'invalid_json' | 'invalid_xml' | 'missing_field' | 'not_an_object' | 'too_deep' | 'cut_off';
   /** That error in words, where the one who read the call knows more than the loop. */
   readonly problemMessage?: string;
   /** Opaque fields that must return to the provider unchanged, such as a thought signature. */

@@ -245,10 +245,10 @@ describe('cost', () => {
     }
   });
 
-  it('of nesting is no stack: 1000 levels are read, more are refused', () => {
+  it('of nesting is no stack: 512 levels are read, more are refused', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
-    expect(scan(nested(1000))).toMatchObject({ complete: true, failed: false });
-    expect(scan(nested(1001))).toMatchObject({ complete: false, failed: true });
+    expect(scan(nested(512))).toMatchObject({ complete: true, failed: false });
+    expect(scan(nested(513))).toMatchObject({ complete: false, failed: true });
     expect(scan('{"a":'.repeat(1_000_000)).failed).toBe(true);
   });
 });

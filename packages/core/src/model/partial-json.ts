@@ -1,4 +1,4 @@
-import type { JsonValue } from '../json.ts';
+import { MAX_JSON_DEPTH, type JsonValue } from '../json.ts';
 
 /** A JSON document that is still arriving. Made by {@link createPartialJson}. */
 export interface PartialJson {
@@ -20,15 +20,12 @@ export interface PartialJson {
   readonly work: number;
 }
 
-/** Containers inside each other. Far more than arguments need, and few enough for those who walk the value recursively. */
-const MAX_DEPTH = 1000;
-
 /**
  * A scanner of JSON that arrives in pieces, for tool arguments while a model writes them. Each character is looked at
  * once, and a push costs the same however much came before: no text is kept, no value is copied, and a long string grows
  * by concatenation, which JavaScript engines do without copying.
  *
- * Accepts what `JSON.parse` accepts, up to 1000 levels deep, with the same result; of equal keys the last one wins. A
+ * Accepts what `JSON.parse` accepts, up to 512 levels deep ({@link MAX_JSON_DEPTH}), with the same result; of equal keys the last one wins. A
  * character outside the basic plane is held back until both its halves have arrived.
  *
  * @example
@@ -174,7 +171,7 @@ function finishValue(scanner: Scanner, value: JsonValue): void {
 }
 
 function open(scanner: Scanner, container: Container): void {
-  if (scanner.containers.length >= MAX_DEPTH) return fail(scanner);
+  if (scanner.containers.length >= MAX_JSON_DEPTH) return fail(scanner);
   store(scanner, container);
   scanner.containers.push(container);
   scanner.top = container;

@@ -1,5 +1,5 @@
 import { errorText, TreadleError } from '../errors.ts';
-import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '../json.ts';
+import { asJson, isJsonObject, parseJson, type JsonObject, type JsonSchema, type JsonValue } from '../json.ts';
 import type { Model, ResponseFormat } from '../model/model.ts';
 import { jsonCheck, standardCheck } from '../tools/define.ts';
 import { isStandardSchema, type StandardSchema } from '../tools/standard-schema.ts';
@@ -158,7 +158,7 @@ export async function askOutput(
   output: StructuredOutput,
   given: { readonly value: JsonValue } | { readonly text: string },
 ): Promise<OutputDecision> {
-  const parsed = 'value' in given ? { value: given.value } : parseJson(given.text);
+  const parsed = 'value' in given ? { value: given.value } : parsedAnswer(given.text);
   if ('problem' in parsed) return { ok: false, message: telling(output, [{ path: '', message: parsed.problem }]) };
   let outcome: ArgumentsOutcome;
   try {
@@ -172,11 +172,11 @@ export async function askOutput(
 }
 
 /** JSON, with or without a code fence around it. */
-function parseJson(text: string): { readonly value: JsonValue } | { readonly problem: string } {
+function parsedAnswer(text: string): { readonly value: JsonValue } | { readonly problem: string } {
   const trimmed = text.trim();
   const [, fenced] = /^```[a-zA-Z]*\n([^]*?)\n?```$/.exec(trimmed) ?? [];
   try {
-    return { value: JSON.parse(fenced ?? trimmed) as JsonValue };
+    return { value: parseJson(fenced ?? trimmed) as JsonValue };
   } catch (thrown) {
     return { problem: `is not JSON (${errorText(thrown).slice(0, 200)})` };
   }

@@ -1,6 +1,6 @@
 import { estimateText } from '../context/estimate.ts';
 import { errorText } from '../errors.ts';
-import { isJsonObject, type JsonValue } from '../json.ts';
+import { isJsonObject, parseJson, type JsonValue } from '../json.ts';
 import type { Budget } from '../limits/budget.ts';
 import { callPrice } from '../limits/budget.ts';
 import type { Model, ModelError, ModelRequest } from '../model/model.ts';
@@ -157,7 +157,7 @@ function titleIn(text: string): Attempt {
 
 function parsed(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseJson(text) as JsonValue;
   } catch {
     return null;
   }

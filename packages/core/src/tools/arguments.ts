@@ -1,5 +1,5 @@
-import { errorText } from '../errors.ts';
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { errorText, TreadleError } from '../errors.ts';
+import { isJsonObject, MAX_JSON_DEPTH, parseJson, type JsonObject } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 
 /** What a model's argument text came to. */
@@ -17,9 +17,10 @@ export function parseArguments(argumentsText: string, cut: boolean): ParsedArgum
   }
   let value: unknown;
   try {
-    value = JSON.parse(argumentsText);
-  } catch {
-    return { arguments: NO_ARGUMENTS, argumentsText, problem: cut ? 'cut_off' : 'invalid_json' };
+    value = parseJson(argumentsText);
+  } catch (error) {
+    const problem = cut ? 'cut_off' : error instanceof TreadleError ? 'too_deep' : 'invalid_json';
+    return { arguments: NO_ARGUMENTS, argumentsText, problem };
   }
   if (isJsonObject(value)) return { arguments: value };
   return { arguments: NO_ARGUMENTS, argumentsText, problem: 'not_an_object' };
@@ -32,6 +33,8 @@ export function argumentsProblem(problem: ToolCallBlock['problem'], argumentsTex
   }
   if (problem === 'not_an_object')
     return 'Not executed: the arguments must be one JSON object, such as {"path": "a.txt"}.';
+  if (problem === 'too_deep')
+    return `Not executed: the arguments are nested deeper than ${MAX_JSON_DEPTH} levels. Send flatter ones.`;
   if (problem === 'missing_field') return 'Not executed: the call lacks the name of its tool, or of its server.';
   if (problem === 'invalid_xml') return 'Not executed: the call is not valid XML. Send it again.';
   return `Not executed: the arguments are not valid JSON (${jsonError(argumentsText)}). Send one JSON object.`;
@@ -39,7 +42,7 @@ export function argumentsProblem(problem: ToolCallBlock['problem'], argumentsTex
 
 function jsonError(text: string): string {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return 'they could not be parsed';
   } catch (error) {
     return errorText(error).slice(0, 200);

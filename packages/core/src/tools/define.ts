@@ -1,6 +1,6 @@
 import { errorText, TreadleError } from '../errors.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
-import { isJsonObject } from '../json.ts';
+import { asJson, isJsonObject, TOO_DEEP } from '../json.ts';
 import type { ToolAccess } from './access.ts';
 import type { ToolArguments, ToolParameters } from './define-types.ts';
 import { isStandardSchema, type StandardIssue, type StandardResult, type StandardSchema } from './standard-schema.ts';
@@ -212,13 +212,9 @@ function objectSchema(name: string, given: unknown): JsonSchema {
 }
 
 function copyOf(name: string, schema: JsonObject): JsonObject {
-  try {
-    const copy: unknown = JSON.parse(JSON.stringify(schema));
-    if (isJsonObject(copy)) return copy;
-  } catch (thrown) {
-    refuse(name, 'the schema of the parameters is not plain JSON data.', thrown);
-  }
-  return refuse(name, 'the schema of the parameters is not plain JSON data.');
+  const copy = asJson(schema)?.value;
+  if (copy !== undefined && isJsonObject(copy)) return copy;
+  return refuse(name, `the schema of the parameters is not plain JSON data, or is ${TOO_DEEP}.`);
 }
 
 /** True for a union none of whose members is an object. */

@@ -1,3 +1,4 @@
+import { MAX_JSON_DEPTH } from '../json.ts';
 import type { ArgumentsIssue } from './tool.ts';
 
 /** One check of a value. It reports into the run and never throws. */
@@ -22,8 +23,8 @@ export interface Run {
 }
 
 export const MAX_ISSUES = 20;
-/** Schemas applied inside each other, by nesting of the value or by reference. Keeps the call stack small. */
-const MAX_DEPTH = 500;
+/** Schemas applied inside each other: a recursive schema may apply several at each level of a value. */
+const MAX_DEPTH = 2 * MAX_JSON_DEPTH;
 /** Schemas applied in one check. Branching recursive schemas can take exponential time; nothing honest comes near. */
 const MAX_STEPS = 5_000_000;
 
@@ -61,7 +62,7 @@ export function isDecided(run: Run): boolean {
 export function enter(run: Run): boolean {
   if (run.stopped !== undefined) return false;
   if (run.depth >= MAX_DEPTH) {
-    stop(run, `is nested too deep to check (more than ${MAX_DEPTH} levels)`);
+    stop(run, `is nested too deep to check (more than ${MAX_DEPTH} schemas inside each other)`);
     return false;
   }
   run.steps += 1;

@@ -1,5 +1,5 @@
 import type { JsonSchema, JsonValue } from '../json.ts';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject, MAX_JSON_DEPTH } from '../json.ts';
 import type { ArgumentsIssue } from './tool.ts';
 import { compileCombinations } from './validate-combine.ts';
 import {
@@ -26,8 +26,6 @@ export interface SchemaCheck {
 }
 
 const NO_ISSUES: readonly ArgumentsIssue[] = Object.freeze([]);
-/** Schemas inside each other. What people write stays under 20. */
-const MAX_SCHEMA_DEPTH = 150;
 
 /**
  * Compiles a JSON Schema (draft 2020-12, and the habits of draft 7 and OpenAPI 3.0 where they differ) into a fast check.
@@ -39,7 +37,7 @@ const MAX_SCHEMA_DEPTH = 150;
  * a JSON pointer in the same document, `nullable`, and boolean schemas. Every other keyword, `format` among them, is
  * ignored. A reference that leads elsewhere is a problem of the schema.
  *
- * The work is bounded: values nested over 500 levels and checks of over five million steps don't pass.
+ * The work is bounded: a check of over 1,024 schemas inside each other, or of over five million steps, fails.
  *
  * @example
  * ```ts
@@ -104,7 +102,7 @@ function compileNode(compiler: Compiler, schema: JsonValue, base: JsonValue, poi
     return (_value, run) => stop(run, message);
   };
   if (!isJsonObject(schema)) return problem('must be an object or a boolean');
-  if (depth > MAX_SCHEMA_DEPTH) return problem(`is nested deeper than ${MAX_SCHEMA_DEPTH} schemas`);
+  if (depth > MAX_JSON_DEPTH) return problem(`is nested deeper than ${MAX_JSON_DEPTH} schemas`);
   // An `$id` starts a document of its own, and references inside it are relative to it.
   const document = typeof schema['$id'] === 'string' && !schema['$id'].startsWith('#') ? schema : base;
   const context: KeywordContext = {

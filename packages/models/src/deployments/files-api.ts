@@ -1,5 +1,6 @@
 import { isJsonObject } from '@treadle/core';
 import type { HttpResponse, JsonObject } from '@treadle/core';
+import { parseFrame } from '../protocols/json-text.ts';
 import { excerptOf } from '../errors/classify.ts';
 import type { FilesWire } from '../model.ts';
 
@@ -55,11 +56,7 @@ async function textOf({ body }: HttpResponse, what: string): Promise<string> {
 }
 
 function parsed(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Said below.
-  }
+  const value = parseFrame(text);
+  if (isJsonObject(value)) return value;
   throw new Error('What the provider says about the file is no JSON object.');
 }

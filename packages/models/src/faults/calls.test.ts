@@ -38,6 +38,21 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  it.each([513, 3000])('arguments of %i levels are refused, and the run goes on', async (depth) => {
+    const outcome = await bench.play({
+      wire,
+      turns: [
+        { toolCalls: [{ name: 'act', argumentsText: `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}` }] },
+        { toolCalls: [{ name: 'act', argumentsText: `${'{"a":'.repeat(512)}1${'}'.repeat(512)}` }] },
+        'Done.',
+      ],
+    });
+    expect(outcome.result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(ofType(outcome.events, 'tool_call_rejected')).toMatchObject([{ reason: 'too_deep' }]);
+    expect(answersOf(outcome)[0]).toContain('deeper than 512 levels');
+    expect(outcome.executed).toHaveLength(1);
+  });
+
   it('P11: empty arguments are none, for a tool that needs none', async () => {
     const { result, executed } = await bench.play({
       wire,

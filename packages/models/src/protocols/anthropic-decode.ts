@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
 import { createDeltaTemplate } from './delta-template.ts';
-import { asCount, asObject, asText, parseObject } from './json-text.ts';
+import { asCount, asObject, asText, parsedOrText, parseObject } from './json-text.ts';
 import type { Decoder, DecoderSink, WireError } from './protocol.ts';
 import { createTextRun } from './text-run.ts';
 import type { TextRun } from './text-run.ts';
@@ -80,14 +80,6 @@ const otherFields = (start: Fields, known: readonly string[]): { opaque?: JsonOb
     any = true;
   }
   return any ? { opaque: rest } : {};
-};
-
-const parsedOrText = (text: string): JsonValue => {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
 };
 
 /** Adds a delta of a kind we don't know to the raw block: strings and arrays grow, anything else is replaced. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core';
 import type { JsonObject, ModelRequest, ProviderToolDefinition, ResponseFormat, ToolDefinition } from '@treadle/core';
 import { marked } from './anthropic-cache.ts';
 import { anthropicFormat, nativeFormat } from './anthropic-format.ts';
@@ -46,7 +46,7 @@ const outputConfig = (
   ];
   if (parts.length === 0) return undefined;
   const own = `{${parts.join(',')}}`;
-  return isJsonObject(given) ? toJson({ ...(JSON.parse(own) as JsonObject), ...given }) : own;
+  return isJsonObject(given) ? toJson({ ...(parseJson(own) as JsonObject), ...given }) : own;
 };
 
 /** The extra fields of a request that stand for themselves. */

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
-import { asObject, asText } from './json-text.ts';
+import { asObject, asText, parsedOrText } from './json-text.ts';
 import type { TextRun } from './text-run.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -31,14 +31,6 @@ function joinBase64(pieces: readonly string[]): string {
     return pieces.join('');
   }
 }
-
-const parsedOrText = (text: string): JsonValue => {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
-};
 
 const serverCall = (start: Fields, text: string): ModelBlock => {
   const input = text === '' ? {} : parsedOrText(text);

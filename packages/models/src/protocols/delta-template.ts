@@ -1,3 +1,4 @@
+import { parseJson } from '@treadle/core';
 import { parseObject } from './json-text.ts';
 
 /** Fields that differ from one event to the next and say nothing new; each by its name, wherever in the event it is. */
@@ -62,7 +63,7 @@ const ESCAPED = /["\\\p{Cc}]/u;
 
 const unescaped = (json: string): string | undefined => {
   try {
-    return JSON.parse(`"${json}"`) as string;
+    return parseJson(`"${json}"`) as string;
   } catch {
     return undefined;
   }

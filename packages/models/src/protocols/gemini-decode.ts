@@ -6,7 +6,7 @@ import type { PartialArguments } from './gemini-arguments.ts';
 import { DESCRIPTION_KIND } from './gemini-content.ts';
 import { readGeminiError } from './gemini-error.ts';
 import { createProviderCallIds, geminiBlock } from './gemini-parts.ts';
-import { asCount, asObject, asText, parseObject } from './json-text.ts';
+import { asCount, asObject, asText, isJson, parseObject } from './json-text.ts';
 import type { Decoder, DecoderSink } from './protocol.ts';
 import { createTextRun } from './text-run.ts';
 import type { TextRun } from './text-run.ts';
@@ -89,15 +89,6 @@ const readUsage = (raw: Fields): Usage => {
 
 const fieldsOf = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.map((item: unknown) => asObject(item)).filter((item) => item !== undefined) : [];
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** The one part of an event that says nothing else; most events are of this kind. */
 const onlyPart = (event: Fields): Fields | undefined => {

@@ -1,3 +1,5 @@
+import { isDeepText, MAX_ENVELOPE_DEPTH, parseJson, type JsonValue } from '@treadle/core';
+
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
 /** `text` with each half of a broken surrogate pair replaced by U+FFFD. */
@@ -16,15 +18,45 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? wellFormed(part) : part));
 }
 
-/** The object in `text`, or undefined when `text` isn't JSON or isn't an object. Never throws. */
-export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+/**
+ * The object in `text`, or undefined when `text` isn't JSON or isn't an object. Never throws. What is nested deeper than
+ * anything may be is null: a call with such arguments is then refused by the loop, and its reply stands.
+ */
+export const parseObject = (text: string): Readonly<Record<string, unknown>> | undefined => asObject(parseFrame(text));
+
+/** The JSON that a provider sent, or undefined when it isn't any. Never throws. */
+export function parseFrame(text: string): unknown {
   try {
+    // oxlint-disable-next-line eslint/no-restricted-properties -- the limit follows
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isDeepText(text, MAX_ENVELOPE_DEPTH) ? withoutDepths(value, MAX_ENVELOPE_DEPTH) : value;
   } catch {
     return undefined;
+  }
+}
+
+/** Puts null in the place of objects and arrays that are more than `most` levels deep. Doesn't recurse. */
+function withoutDepths(value: unknown, most: number): unknown {
+  const isContainer = (item: unknown): item is Record<string, unknown> => typeof item === 'object' && item !== null;
+  let level = [value].filter(isContainer);
+  for (let depth = 1; depth < most; depth += 1) {
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  for (const container of level) {
+    for (const [key, item] of Object.entries(container)) if (isContainer(item)) container[key] = null;
+  }
+  return value;
+}
+
+/** True for JSON, whatever it is. */
+export const isJson = (text: string): boolean => parseFrame(text) !== undefined;
+
+/** The JSON in a text that a model wrote for a tool of its provider, or the text. */
+export function parsedOrText(text: string): JsonValue {
+  try {
+    return parseJson(text) as JsonValue;
+  } catch {
+    return text;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { JsonValue, ModelToolCall } from '@treadle/core';
-import { asObject, asText } from './json-text.ts';
+import { asObject, asText, parseObject } from './json-text.ts';
 import type { DecoderSink } from './protocol.ts';
 import { createTextRun } from './text-run.ts';
 import type { TextRun } from './text-run.ts';
@@ -34,14 +34,7 @@ export interface CallAssembler {
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
 
 /** Two complete calls may come without anything that tells them apart but this: the first one's JSON is whole. */
-const isWholeObject = (text: string): boolean => {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    return asObject(JSON.parse(text)) !== undefined;
-  } catch {
-    return false;
-  }
-};
+const isWholeObject = (text: string): boolean => text.trimEnd().endsWith('}') && parseObject(text) !== undefined;
 
 /** The calls of one response so far. */
 interface Calls {

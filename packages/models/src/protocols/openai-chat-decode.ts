@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@trea
 import { UNKNOWN_USAGE } from '@treadle/core';
 import { createDeltaTemplate } from './delta-template.ts';
 import type { ChangingFields, DeltaTemplate } from './delta-template.ts';
-import { asCount, asObject, asText, parseObject } from './json-text.ts';
+import { asCount, asObject, asText, isJson, parseObject } from './json-text.ts';
 import { createCallAssembler } from './openai-chat-calls.ts';
 import type { BlockPlaces, CallAssembler } from './openai-chat-calls.ts';
 import { readOpenAIError } from './openai-error.ts';
@@ -394,13 +394,4 @@ function unknownType(chunk: Fields, name: string): string | undefined {
 
 function hasChoices(chunk: Fields): boolean {
   return Array.isArray(chunk['choices']) && chunk['choices'].length > 0;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

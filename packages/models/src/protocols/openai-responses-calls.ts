@@ -17,15 +17,8 @@ export interface OpenCall {
 }
 
 /** What an item says its arguments are. Some servers send them as an object instead of its text. */
-const finalText = (value: unknown): string | undefined => {
-  if (typeof value !== 'object' || value === null) return asText(value);
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // Nested deeper than can be written.
-    return undefined;
-  }
-};
+const finalText = (value: unknown): string | undefined =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : asText(value);
 
 const restOf = (item: Fields, known: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(item).filter(([key]) => !known.includes(key))) as JsonObject;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, ModelRequest, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
-import { asCount, asObject, asText, parseObject } from './json-text.ts';
+import { asCount, asObject, asText, isJson, parseObject } from './json-text.ts';
 import { createDeltaForm } from './openai-responses-delta.ts';
 import { readOpenAIResponsesError } from './openai-responses-error.ts';
 import { createItems } from './openai-responses-items.ts';
@@ -253,13 +253,4 @@ export function createOpenAIResponsesDecoder(
       return true;
     },
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

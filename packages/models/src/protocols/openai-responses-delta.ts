@@ -1,3 +1,4 @@
+import { parseJson } from '@treadle/core';
 import { asText, parseObject } from './json-text.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -85,7 +86,7 @@ export function createDeltaForm(): DeltaForm {
 
   const unescaped = (json: string): string | undefined => {
     try {
-      return JSON.parse(`"${json}"`) as string;
+      return parseJson(`"${json}"`) as string;
     } catch {
       return undefined;
     }

@@ -1,20 +1,12 @@
 import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
 import { INTERRUPTED_RESULT } from './call-ids.ts';
-import { asObject, asText } from './json-text.ts';
+import { asObject, asText, parsedOrText } from './json-text.ts';
 
 /** Fields in which the kinds of calls say what they were called with. */
 const ARGUMENT_FIELDS: readonly string[] = ['arguments', 'action', 'operation', 'input'];
 
 /** Fields that are arguments where none of those is there. */
 const LOOSE_ARGUMENTS: readonly string[] = ['code', 'queries', 'prompt', 'revised_prompt'];
-
-const parsedOrText = (text: string): JsonValue => {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
-};
 
 const argumentsOf = (item: JsonObject): JsonValue => {
   for (const field of ARGUMENT_FIELDS) {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core';
 
 /** Keywords that strict mode takes over as they are. Source: the guide on structured outputs. */
 const KEPT: ReadonlySet<string> = new Set([
@@ -51,9 +51,6 @@ interface Conversion {
   /** A part that strict mode doesn't know. What has been written since is worth nothing. */
   failed: boolean;
 }
-
-/** Containers inside each other that are searched for nulls: more than arguments have, and few enough for recursion. */
-const MAX_DEPTH = 200;
 
 const typesOf = (schema: JsonObject): readonly JsonValue[] => {
   const { type } = schema;
@@ -154,17 +151,17 @@ const hasAll = (option: JsonValue, value: JsonObject, root: JsonObject): boolean
   return isJsonObject(properties) && Object.keys(value).every((name) => Object.hasOwn(properties, name));
 };
 
-function strip(value: JsonValue, declared: JsonValue | undefined, root: JsonObject, depth: number): JsonValue {
-  if (!isJsonObject(declared) || depth > MAX_DEPTH) return value;
+function strip(value: JsonValue, declared: JsonValue | undefined, root: JsonObject): JsonValue {
+  if (!isJsonObject(declared)) return value;
   const schema = resolve(declared, root);
-  if (Array.isArray(value)) return (value as JsonValue[]).map((item) => strip(item, schema['items'], root, depth + 1));
+  if (Array.isArray(value)) return (value as JsonValue[]).map((item) => strip(item, schema['items'], root));
   if (!isJsonObject(value)) return value;
   const { properties, required, anyOf } = schema;
   if (!isJsonObject(properties)) {
     if (!Array.isArray(anyOf)) return value;
     // Of several shapes, one that has all the value's properties is meant.
     const branch = (anyOf as readonly JsonValue[]).find((option) => hasAll(option, value, root));
-    return branch === undefined ? value : strip(value, branch, root, depth + 1);
+    return branch === undefined ? value : strip(value, branch, root);
   }
   const demanded: readonly unknown[] = Array.isArray(required) ? (required as unknown[]) : [];
   const kept: [string, JsonValue][] = [];
@@ -172,7 +169,7 @@ function strip(value: JsonValue, declared: JsonValue | undefined, root: JsonObje
     if (inner === undefined) continue;
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     const optional = isJsonObject(property) && !demanded.includes(name) && !allowsNull(resolve(property, root));
-    if (inner !== null || !optional) kept.push([name, strip(inner, property, root, depth + 1)]);
+    if (inner !== null || !optional) kept.push([name, strip(inner, property, root)]);
   }
   return Object.fromEntries(kept);
 }
@@ -186,9 +183,9 @@ function strip(value: JsonValue, declared: JsonValue | undefined, root: JsonObje
 export function withoutAddedNulls(argumentsText: string, parameters: JsonSchema): string {
   if (!argumentsText.includes('null')) return argumentsText;
   try {
-    return JSON.stringify(strip(JSON.parse(argumentsText) as JsonValue, parameters, parameters, 0));
+    return JSON.stringify(strip(parseJson(argumentsText) as JsonValue, parameters, parameters));
   } catch {
-    // Not JSON, or nested deeper than can be written.
+    // Not JSON, or nested too deep.
     return argumentsText;
   }
 }

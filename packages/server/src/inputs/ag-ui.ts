@@ -1,10 +1,10 @@
 import {
-  isJsonObject,
-  TreadleError,
   type ClientToolResult,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type OfferedTool,
+  parseJson,
   type UserContent,
 } from '@treadle/core';
 import type { AgUiRequest } from '../encoders/ag-ui.ts';
@@ -129,12 +129,11 @@ function callsOf({
 function parsed(text: JsonValue | undefined): JsonObject {
   if (typeof text !== 'string') return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return isJsonObject(value) ? value : {};
-  } catch (error) {
-    // What a client kept of a call that was cut off.
-    if (error instanceof SyntaxError) return {};
-    throw new TreadleError('internal', 'A text could not be parsed.', { cause: error });
+  } catch {
+    // What a client kept of a call that was cut off, or refused.
+    return {};
   }
 }
 

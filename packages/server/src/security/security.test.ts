@@ -284,7 +284,7 @@ describe('V4: requests that want too much', () => {
     ['no object', '[1]'],
     ['the same key twice', '{"id":"a","id":"b"}'],
     ['the same key twice, spelled differently', String.raw`{"id":"a","\u0069d":"b"}`],
-    ['too deep', `{"metadata":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`],
+    ['too deep', `{"metadata":${'{"a":'.repeat(512)}1${'}'.repeat(512)}}`],
     ['deep beyond any stack', `{"metadata":${'['.repeat(200_000)}`],
     ['an id that is a path', '{"id":"../s1"}'],
     ['a field there is none of', '{"idd":"s1"}'],

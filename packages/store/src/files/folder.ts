@@ -1,4 +1,4 @@
-import { TreadleError } from '@treadle/core';
+import { parseJson, TreadleError } from '@treadle/core';
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
@@ -63,7 +63,7 @@ interface Named {
 /** The id of a session's log, or null. */
 export async function findLog(layout: Layout, sessionId: string): Promise<string | null> {
   const found = await readText(layout.fs, nameFile(layout, sessionId));
-  return found === null ? null : (JSON.parse(found) as Named).log;
+  return found === null ? null : (parseJson(found) as Named).log;
 }
 
 /** Gives a log its name; false when the name is taken. All or nothing, and durable. */
@@ -93,7 +93,7 @@ export async function unnameLog(layout: Layout, sessionId: string): Promise<void
 export async function namedLogs({ fs, names }: Layout): Promise<Named[]> {
   const files = (await fs.readdir(names)).filter((name) => !name.startsWith('.'));
   const found = await Promise.all(files.map((name) => readText(fs, join(names, name))));
-  return found.flatMap((text) => (text === null ? [] : [JSON.parse(text) as Named]));
+  return found.flatMap((text) => (text === null ? [] : [parseJson(text) as Named]));
 }
 
 /** The text of a file, or null when there is none. */

@@ -1,5 +1,5 @@
 import type { Clock, Owner } from '@treadle/core';
-import { journalErrors } from '@treadle/core';
+import { journalErrors, parseJson } from '@treadle/core';
 import { join } from 'node:path';
 import type { ProcessIdentity, ProcessTable } from '../processes.ts';
 import type { JournalFileSystem } from './file-system.ts';
@@ -17,7 +17,7 @@ const NOBODY: Lease = { epoch: 0, holder: null };
 
 export async function readLease(fs: JournalFileSystem, folder: string): Promise<Lease> {
   const text = await readText(fs, join(folder, 'lease.json'));
-  return text === null ? NOBODY : (JSON.parse(text) as Lease);
+  return text === null ? NOBODY : (parseJson(text) as Lease);
 }
 
 export const writeLease = (fs: JournalFileSystem, folder: string, lease: Lease): Promise<void> =>

@@ -1,5 +1,5 @@
 import type { Clock } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
+import { parseJson, systemClock, TreadleError } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemProcesses, type ProcessIdentity, type ProcessTable } from '../processes.ts';
@@ -116,7 +116,7 @@ async function isAbandoned(fs: JournalFileSystem, path: string): Promise<boolean
 
 async function identityIn(fs: JournalFileSystem, path: string): Promise<ProcessIdentity | null> {
   try {
-    return JSON.parse(await fs.readFile(path, 'utf8')) as ProcessIdentity;
+    return parseJson(await fs.readFile(path, 'utf8')) as ProcessIdentity;
   } catch {
     return null;
   }

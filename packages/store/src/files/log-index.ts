@@ -1,3 +1,4 @@
+import { parseJson } from '@treadle/core';
 import type { SessionFacts } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -46,7 +47,7 @@ export async function readIndex(fs: JournalFileSystem, logPath: string): Promise
   try {
     const text = await readText(fs, join(folder, 'index.json'));
     if (text === null) return null;
-    const { sum, index } = JSON.parse(text) as { readonly sum: number; readonly index: LogIndex };
+    const { sum, index } = parseJson(text) as { readonly sum: number; readonly index: LogIndex };
     if (crc32(JSON.stringify(index)) !== sum || !(await isOfLog(fs, logPath, index))) return null;
     const sizes = await Promise.all(index.runs.map(({ name }) => fs.stat(join(folder, name))));
     return sizes.every(({ size }, at) => size === bytesOf(index.runs[at]?.count ?? 0)) ? index : null;

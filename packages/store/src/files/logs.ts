@@ -1,5 +1,5 @@
 import type { DurableEvent, DurableEventBody, Snapshot } from '@treadle/core';
-import { agentIdOf, journalErrors } from '@treadle/core';
+import { agentIdOf, journalErrors, parseJson } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { findLog, nameLog, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
@@ -30,7 +30,7 @@ const folderOf = ({ layout }: Logs, log: string): string => join(layout.logs, lo
 
 async function originAt(logs: Logs, log: string): Promise<Origin | null> {
   const text = await readText(logs.layout.fs, join(folderOf(logs, log), 'origin.json'));
-  return text === null ? null : (JSON.parse(text) as Origin);
+  return text === null ? null : (parseJson(text) as Origin);
 }
 
 /** The open log with that id. */

@@ -1,4 +1,5 @@
 import type { DurableEventBody } from '@treadle/core';
+import { eventText, MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core';
 import { crc32 } from 'node:zlib';
 
 /**
@@ -30,7 +31,7 @@ export interface Draft extends LogRecord {
 }
 
 export function draftOf(seq: number, posted: boolean, event: DurableEventBody, synced: number): Draft {
-  const json = JSON.stringify(event);
+  const json = eventText(event);
   const length = Buffer.byteLength(json);
   const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${length},"sum":"00000000","event":`;
   return { seq, synced, posted, event, json, length, head, bytes: head.length + length + 2 };
@@ -108,7 +109,7 @@ function isHead(value: unknown): value is Head {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text, MAX_ENVELOPE_DEPTH);
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import type {
   SessionPage,
   SessionSummary,
 } from '@treadle/core';
-import { TreadleError } from '@treadle/core';
+import { MAX_ENVELOPE_DEPTH, parseJson, TreadleError } from '@treadle/core';
 import type { Part, Query } from './connect.ts';
 import { lastEvent, sessionOf } from './tables.ts';
 
@@ -66,7 +66,7 @@ export async function* readEvents(
 function parsed(name: string, seq: number, body: string): DurableEvent {
   let event: unknown;
   try {
-    event = JSON.parse(body);
+    event = parseJson(body, MAX_ENVELOPE_DEPTH);
   } catch (error) {
     throw corrupt(name, `event ${seq} is not JSON`, error);
   }
@@ -137,6 +137,6 @@ const summaryOf = (row: ListRow): SessionSummary => ({
   updatedAt: Number(row.updatedAt),
   ...(row.agentId === null ? {} : { agentId: row.agentId }),
   ...(row.firstPrompt === null ? {} : { firstPrompt: row.firstPrompt }),
-  ...(JSON.parse(row.facts) as SessionFacts),
+  ...(parseJson(row.facts) as SessionFacts),
   ...(row.parentId === null ? {} : { parent: { sessionId: row.parentId, seq: Number(row.base) } }),
 });

@@ -1,5 +1,5 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
-import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
+import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
 import { isDuplicate, type Query, type Sql } from './connect.ts';
 import { endsSomething, idOf, noticeOf } from './notices.ts';
 import type { Place } from './place.ts';
@@ -36,7 +36,7 @@ export async function createSession(
         select session.id, ${base + 1}, ${first.at} from session
       ), event as (
         insert into ${query(schema)}.events (session, seq, at, body)
-        select session.id, ${base + 1}, ${first.at}, ${JSON.stringify(first)} from session
+        select session.id, ${base + 1}, ${first.at}, ${eventText(first)} from session
       )
       select from session`;
     if (rows.length === 0) throw journalErrors.exists(name);
@@ -50,7 +50,7 @@ function inheritedPrompt(parent: SessionRow | null, base: number): { text: strin
 }
 
 /** The events as one text, which needs no quoting: there is no line break in JSON as it is written here. */
-const linesOf = (bodies: readonly DurableEventBody[]): string => bodies.map((body) => JSON.stringify(body)).join('\n');
+const linesOf = (bodies: readonly DurableEventBody[]): string => bodies.map(eventText).join('\n');
 
 /** The fence and the write are one statement: whoever holds this epoch, at this end of the log. */
 async function writeAll(
@@ -237,7 +237,7 @@ function writeNewInput(
 async function noteFacts(sql: Query, schema: string, id: string, event: DurableEventBody): Promise<void> {
   if (!changesFacts(event)) return;
   const [row] = await sql<{ facts: string }[]>`select facts::text from ${sql(schema)}.sessions where id = ${id}`;
-  const facts = factsAfter(JSON.parse(row?.facts ?? '{}') as SessionFacts, event);
+  const facts = factsAfter(parseJson(row?.facts ?? '{}') as SessionFacts, event);
   await sql`update ${sql(schema)}.sessions set facts = ${JSON.stringify(facts)}::text::jsonb where id = ${id}`;
 }
 
@@ -262,7 +262,7 @@ async function writeInput(
         for no key update of head
       ), written as (
         insert into ${sql(schema)}.events as event (session, seq, at, body, posted)
-        select head.session, head.next, ${at}, ${JSON.stringify(event)}, true from head
+        select head.session, head.next, ${at}, ${eventText(event)}, true from head
         on conflict (session, seq) do update
           set at = excluded.at, body = excluded.body, posted = true, claimed = null where event.claimed is not null
         returning event.session as id, event.seq

@@ -1,5 +1,5 @@
 import type { Clock, Journal } from '@treadle/core';
-import { journalErrors, systemClock, TreadleError } from '@treadle/core';
+import { eventText, journalErrors, systemClock, TreadleError } from '@treadle/core';
 import type { Taken } from './claims.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease } from './claims.ts';
 import { openDatabase, patiently } from './database.ts';
@@ -116,7 +116,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
       };
     },
     async append(sessionId, epoch, expectedSeq, events) {
-      const texts = events.map((event) => JSON.stringify(event));
+      const texts = events.map(eventText);
       const append = { name: sessionId, session: held.get(sessionId)?.session, epoch, expected: expectedSeq };
       const outcome = await run((ready) => appendEvents(ready, append, events, texts));
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);

@@ -6,7 +6,7 @@ import type {
   SessionPage,
   SessionSummary,
 } from '@treadle/core';
-import { journalErrors } from '@treadle/core';
+import { journalErrors, MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core';
 import { corrupt } from './errors.ts';
 import type { SessionRow, Store } from './statements.ts';
 import { findSession } from './statements.ts';
@@ -64,7 +64,7 @@ function parseEvent(path: string, name: string, row: EventRow): DurableEvent {
   }
   let event: unknown;
   try {
-    event = JSON.parse(row.body);
+    event = parseJson(row.body, MAX_ENVELOPE_DEPTH);
   } catch (error) {
     throw corrupt(path, `event ${seq} of session ${name} is not JSON`, error);
   }
@@ -137,7 +137,7 @@ function summaryOf(row: ListRow): SessionSummary {
     updatedAt: row.updatedAt,
     ...(row.agentId !== null && { agentId: row.agentId }),
     ...(row.firstPrompt !== null && { firstPrompt: row.firstPrompt }),
-    ...(row.facts !== null && (JSON.parse(row.facts) as SessionFacts)),
+    ...(row.facts !== null && (parseJson(row.facts) as SessionFacts)),
     ...(row.parentId !== null && { parent: { sessionId: row.parentId, seq: row.base } }),
   };
 }

@@ -1,5 +1,5 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
-import { agentIdOf, changesFacts, factsAfter, firstPromptOf, journalErrors } from '@treadle/core';
+import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
 import { transaction } from './database.ts';
 import { findSession, ROWS_AT_ONCE, type SessionRow, type Store } from './statements.ts';
 import { sumOf, type SummedRow } from './sum.ts';
@@ -34,7 +34,7 @@ export function createSession(
       firstPromptSeq: inherits ? parent.firstPromptSeq : null,
       facts: JSON.stringify(factsAfter({}, first)),
     }) as { id: number };
-    addEvent(store, row.id, { seq: base + 1, at: first.at, posted: 0, body: JSON.stringify(first) });
+    addEvent(store, row.id, { seq: base + 1, at: first.at, posted: 0, body: eventText(first) });
   });
 }
 
@@ -52,13 +52,13 @@ function noteInput(store: Store, session: number, key: string, input: SessionInp
 function noteFacts(store: Store, session: number, event: DurableEventBody): void {
   if (!changesFacts(event)) return;
   const { facts } = store.facts.get({ session }) as { facts: string | null };
-  const known = facts === null ? {} : (JSON.parse(facts) as SessionFacts);
+  const known = facts === null ? {} : (parseJson(facts) as SessionFacts);
   store.setFacts.run({ session, facts: JSON.stringify(factsAfter(known, event)) });
 }
 
 export function postInput(store: Store, name: string, input: SessionInput, key: string, at: number): PostOutcome {
   const event: DurableEventBody = { type: 'input_received', at, key, input };
-  const body = JSON.stringify(event);
+  const body = eventText(event);
   return transaction(store.db, () => {
     const { id: session, seq: last } = sessionOf(store, name);
     const before = store.input.get({ session, key }) as { seq: number } | undefined;

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core';
 import type { HookEvent, HookResult, JsonObject, ToolResultContent } from '@treadle/core';
 
 /** Events at which plain text on the standard output is something for the model to know. */
@@ -18,7 +18,7 @@ export function answerOf(event: HookEvent, stdout: string): HookResult | undefin
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw new Error(`it printed JSON that doesn't parse: ${excerpt(text)}`);
   }

@@ -1,5 +1,5 @@
 import type { AssistantContent, JsonObject, Model, ModelMessage, ModelToolCall, ToolDefinition } from '@treadle/core';
-import { isJsonObject, UNKNOWN_USAGE } from '@treadle/core';
+import { isJsonObject, parseJson, UNKNOWN_USAGE } from '@treadle/core';
 
 import { ask, question, userMessage, type ProbeLimits, type Reply } from './doctor-ask.ts';
 
@@ -139,7 +139,7 @@ function problemOf(name: Finding['probe'], calls: readonly ModelToolCall[], leas
 
 function argumentsOf({ argumentsText }: ModelToolCall): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(argumentsText);
+    const value = parseJson(argumentsText);
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

@@ -1,5 +1,5 @@
 import type { Http, HttpRequest, JsonObject, JsonValue } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core';
 import { DEPLOYMENTS, nodeHttp, resolveModel } from '@treadle/models';
 
 import { ask, inTime, question, type ProbeLimits } from './doctor-ask.ts';
@@ -66,7 +66,7 @@ async function readJson(http: Http, request: HttpRequest): Promise<JsonValue | n
     if (response.status !== 200 || size > MOST_BYTES) return null;
     parts.push(part);
   }
-  return response.status === 200 ? (JSON.parse(Buffer.concat(parts).toString('utf8')) as JsonValue) : null;
+  return response.status === 200 ? (parseJson(Buffer.concat(parts).toString('utf8')) as JsonValue) : null;
 }
 
 /** The length in a list of models (`{ data: […] }`, or bare), or in what is told of one. */

@@ -1,9 +1,10 @@
+import { parseJson } from '@treadle/core';
 import { readFileSync } from 'node:fs';
 
 /** The version of this package. */
 export function version(): string {
   // Two folders up, from `src/cli` as from `dist/cli`.
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  const manifest = parseJson(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     readonly version: string;
   };
   return manifest.version;

@@ -1,3 +1,4 @@
+import { parseJson } from '@treadle/core';
 import type { FileUpdate, JsonObject } from '@treadle/core';
 
 import { join } from 'node:path';
@@ -67,7 +68,7 @@ async function saveInFolder(folder: string, record: TrustRecord | null, update: 
 function updated(text: string, path: string, update: FileUpdate): string {
   // Says clearly what is wrong with a file that can't be added to.
   parseSettings({ path, text }, undefined);
-  const settings = JSON.parse(text === '' ? '{}' : text) as JsonObject;
+  const settings = parseJson(text === '' ? '{}' : text) as JsonObject;
   const permissions = (settings['permissions'] ?? {}) as JsonObject;
   return `${JSON.stringify({ ...settings, permissions: withUpdate(permissions, update) }, null, 2)}\n`;
 }

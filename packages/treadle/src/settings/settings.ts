@@ -1,4 +1,11 @@
-import { checkRule, PERMISSION_MODES, type JsonObject, type JsonValue, type PermissionMode } from '@treadle/core';
+import {
+  checkRule,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  PERMISSION_MODES,
+  type PermissionMode,
+} from '@treadle/core';
 import { didYouMean } from '@treadle/core/names';
 
 import type { SandboxOptions } from '@treadle/tools';
@@ -104,7 +111,7 @@ export function parseSettings(
   };
   let value: unknown;
   try {
-    value = JSON.parse(text === '' ? '{}' : text);
+    value = parseJson(text === '' ? '{}' : text);
   } catch (error) {
     return fail('', `is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '@treadle/core';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -73,7 +74,7 @@ async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
   const file = await readSettingsFile(path);
   if (file === null) return new Map();
   try {
-    const { folders } = JSON.parse(file.text) as { folders: Record<string, unknown> };
+    const { folders } = parseJson(file.text) as { folders: Record<string, unknown> };
     return new Map(Object.entries(folders).map(([folder, record]) => [folder, recordOf(record)]));
   } catch (error) {
     throw new UsageError(

@@ -11,7 +11,7 @@ export type SchemaOf = (names: CallNames) => JsonSchema | undefined;
 
 /** Why the body of an element is not a call, as data and in words for the model. */
 export interface BodyProblem {
-  readonly reason: 'invalid_json' | 'invalid_xml';
+  readonly reason: 'invalid_json' | 'invalid_xml' | 'too_deep';
   readonly message: string;
 }
 

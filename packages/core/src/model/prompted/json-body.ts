@@ -1,4 +1,5 @@
-import { errorText } from '../../errors.ts';
+import { errorText, TreadleError } from '../../errors.ts';
+import { parseJson } from '../../json.ts';
 import { CLOSE, isSpace, type Body, type BodyProblem } from './body.ts';
 
 // What the next character may be. Values are only measured here: what they hold is for `JSON.parse`, at the end.
@@ -43,9 +44,9 @@ export function jsonBody(): Body {
   let fresh = '';
   let argumentsText = '';
 
-  function fail(message: string): void {
+  function fail(message: string, reason: BodyProblem['reason'] = 'invalid_json'): void {
     state = 'failed';
-    problem = { reason: 'invalid_json', message };
+    problem = { reason, message };
   }
 
   const unexpected = (text: string, at: number): void => fail(`${JSON.stringify(text[at])} is not expected there`);
@@ -181,10 +182,11 @@ export function jsonBody(): Body {
   /** What was measured is parsed: whatever is wrong inside a value comes out here. */
   function check(text: string): boolean {
     try {
-      JSON.parse(text);
+      parseJson(text);
       return true;
     } catch (thrown) {
-      fail(errorText(thrown).slice(0, 200));
+      const reason = thrown instanceof TreadleError ? 'too_deep' : 'invalid_json';
+      fail(errorText(thrown).slice(0, 200), reason);
       return false;
     }
   }
@@ -223,7 +225,7 @@ export function jsonBody(): Body {
 
 function stringOf(json: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(json);
+    const value = parseJson(json);
     return typeof value === 'string' ? value : undefined;
   } catch {
     return undefined;

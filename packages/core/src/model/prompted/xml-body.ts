@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.ts';
+import { MAX_JSON_DEPTH, type JsonSchema } from '../../json.ts';
 import type { Body, BodyProblem, SchemaOf } from './body.ts';
 import { argumentsWriter } from './xml-arguments.ts';
 import { decodeEntities, escapeText } from './xml-text.ts';
@@ -6,7 +6,6 @@ import { isList, isText, propertySchema, resolveSchema, type XmlNode } from './x
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 const FIELDS: ReadonlySet<string> = new Set(['server_name', 'tool_name', 'arguments']);
-const MAX_DEPTH = 100;
 const MAX_TAG = 300;
 const CDATA = '<![CDATA[';
 const CDATA_END = ']]>';
@@ -119,7 +118,7 @@ export function xmlBody(schemaOf: SchemaOf): Body {
     const isEmpty = tag.endsWith('/');
     const name = (isEmpty ? tag.slice(0, -1) : tag).trim();
     if (!NAME.test(name)) return fail(`<${tag.slice(0, 40)}> is not a plain tag`);
-    if (open.length >= MAX_DEPTH) return fail(`elements are nested more than ${MAX_DEPTH} deep`);
+    if (open.length >= MAX_JSON_DEPTH) return fail(`elements are nested more than ${MAX_JSON_DEPTH} deep`);
     if (top) openChild(top, name);
     else openField(name);
     if (isEmpty && state === 'open') closeElement();

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonSchema, type JsonValue } from '../../json.ts';
+import { isJsonObject, parseJson, type JsonSchema } from '../../json.ts';
 
 /** An element inside the arguments: text, or elements. */
 export interface XmlNode {
@@ -125,7 +125,7 @@ export function objectText(children: readonly XmlNode[], schema: JsonSchema, roo
 function json(text: string, begins: '[' | '{'): string | undefined {
   if (!text.startsWith(begins)) return undefined;
   try {
-    JSON.parse(text) as JsonValue;
+    parseJson(text);
     return text;
   } catch {
     return undefined;

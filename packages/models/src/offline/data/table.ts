@@ -1,4 +1,4 @@
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core';
 import { decimalOf, parseDecimal, type Decimal } from './decimal.ts';
 
 /** Rows with named columns, all as text. */
@@ -14,18 +14,18 @@ export interface Table {
 /** The table in a file: CSV, TSV or JSON records, by its name and by its looks. Nothing when it is none. */
 export function tableOf(path: string, lines: readonly string[]): Table | undefined {
   const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
-  if (extension === 'json') return jsonTable(parseJson(lines.join('\n')));
+  if (extension === 'json') return jsonTable(parsed(lines.join('\n')));
   if (extension === 'jsonl' || extension === 'ndjson') {
-    return jsonTable(lines.filter((line) => line.trim() !== '').map(parseJson));
+    return jsonTable(lines.filter((line) => line.trim() !== '').map((line) => parseJson(line)));
   }
   if (extension === 'tsv' || extension === 'tab') return delimitedTable(lines, '\t');
   if (extension === 'csv') return delimitedTable(lines, delimiterOf(lines));
   return undefined;
 }
 
-function parseJson(text: string): unknown {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return parseJson(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }
@@ -164,7 +164,7 @@ export function isNumeric(table: Table, column: number): boolean {
 /** Every number in a JSON value, at any depth. */
 export function numbersInJson(text: string): readonly Decimal[] {
   const numbers: Decimal[] = [];
-  const open: unknown[] = [parseJson(text)];
+  const open: unknown[] = [parsed(text)];
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value === 'number') {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@treadle/core';
+import { isJsonObject, type JsonObject, parseJson } from '@treadle/core';
 import { firstParagraph, headingsOf } from '../data/text.ts';
 import type { DescribeJob } from '../jobs.ts';
 import { counted, grouped, listed } from '../language/words.ts';
@@ -77,7 +77,7 @@ function packageJson(files: readonly WholeFile[]): JsonObject | undefined {
   const file = files.find((one) => nameOf(one.path) === 'package.json');
   if (file === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(file.lines.join('\n'));
+    const value = parseJson(file.lines.join('\n'));
     return isJsonObject(value) ? value : undefined;
   } catch {
     // A broken package.json is still a file of the folder; there's just nothing to say about it.
