@@ -99,6 +99,22 @@ export function isDeep(value: unknown, most: number = MAX_JSON_DEPTH): boolean {
   return false;
 }
 
+/** Characters of all texts in a JSON value, keys included. */
+export function charactersIn(value: JsonValue): number {
+  let characters = 0;
+  const open: (JsonValue | undefined)[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') characters += next.length;
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, item] of Object.entries(next)) {
+        characters += key.length;
+        if (item !== undefined) open.push(item);
+      }
+    }
+  }
+  return characters;
+}
+
 /** Each once: a value that is referred to many times must not be looked at many times. */
 const containersIn = (values: readonly unknown[]): Set<object> =>
   new Set(values.filter((value): value is object => typeof value === 'object' && value !== null));

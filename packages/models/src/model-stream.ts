@@ -44,6 +44,13 @@ const DONE: Result = { done: true, value: undefined };
 const DRAIN_BYTES = 64 * 1024;
 const DRAIN_MS = 1000;
 
+
+/**
+ * Characters of frames that gave no event. A decoder may keep what they hold until a block ends, such as a signature, so
+ * the limits of a reply, which count events, don't bound them.
+ */
+const MOST_SILENT = 64_000_000;
+
 /** Events that say nothing but that somebody is still there. Comments are no events at all. */
 const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-alive', 'heartbeat']);
 
@@ -94,6 +101,7 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   #unknownTypes: UnknownTypes | undefined;
   /** Frames that said something. */
   #frames = 0;
+  #silent = 0;
   #waitingSince = 0;
   #cancelQuiet: (() => void) | undefined;
 
@@ -212,10 +220,19 @@ class StreamReader implements ModelEventIterator, DecoderSink {
     return this.#setup.protocol.framing(
       (name, data, whole) => {
         this.#frames++;
+        const before = this.#queue.length;
         decoder.frame(name, data, whole);
+        if (this.#queue.length === before) this.#silence(data.length);
       },
       (message) => this.#fail({ kind: 'other', message, retryable: false }),
     );
+  }
+
+  #silence(characters: number): void {
+    this.#silent += characters;
+    if (this.#silent <= MOST_SILENT) return;
+    const message = `The response was stopped: ${MOST_SILENT} characters of it gave neither text nor a call.`;
+    this.#fail({ kind: 'other', code: 'reply_limit', message, retryable: false });
   }
 
   /** Reads as long as somebody waits for an event. */

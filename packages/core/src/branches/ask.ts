@@ -1,5 +1,6 @@
 import { errorText } from '../errors.ts';
 import { estimateText } from '../context/estimate.ts';
+import { sizedStream } from '../limits/reply-size.ts';
 import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../limits/budget.ts';
 import type { Model } from '../model/model.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
@@ -57,7 +58,7 @@ async function said(
   let answer = '';
   let cost: number | null = null;
   try {
-    for await (const event of model.stream(request, signal)) {
+    for await (const event of sizedStream(model, request, signal)) {
       if (event.type === 'start') answer = '';
       if (event.type === 'block_end' && event.block.type === 'text') answer += event.block.text;
       if (event.type === 'finish') {

@@ -6,7 +6,7 @@ import type { FilesGeneratedEvent } from './generated-files.ts';
 import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
-import type { LimitName, LimitsData } from '../limits/limits.ts';
+import type { LimitName, LimitsData, SizeLimit } from '../limits/limits.ts';
 import type { BranchesEnded, BranchesStarted } from './branches.ts';
 import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { NoProgressPattern } from '../limits/guard.ts';
@@ -72,6 +72,10 @@ export type RunEnd =
   | 'budget_limit'
   | 'tool_turn_limit'
   | 'tool_call_limit'
+  /** A reply, a block of its thinking, or the arguments of one of its calls were too long: the stream was stopped. */
+  | 'reply_limit'
+  | 'thinking_limit'
+  | 'arguments_limit'
   | 'no_progress'
   | 'context_limit'
   /** The reply still didn't fit the schema when the retries were spent. */
@@ -155,6 +159,8 @@ export type DurableEventBody =
       readonly inView: boolean;
       /** What a message of the runtime's own is about. */
       readonly notice?: Notice;
+      /** Present on a reply whose stream was stopped for its size: the limit. It has what had come until then. */
+      readonly stoppedAt?: SizeLimit;
       /** The session of the branch that it was adopted from: it was paid for there. */
       readonly fromBranch?: string;
     })

@@ -41,6 +41,8 @@ export type ToolEvent =
         | 'cancelled'
         /** The run's tool calls are used up. */
         | 'limit'
+        /** The reply had more calls than one may have. */
+        | 'too_many_calls'
         /** A hook said no. */
         | 'hook'
         /** The permissions, or a person, said no. */

@@ -4,6 +4,7 @@ import type { BlobKeeper } from '../blobs/keeper.ts';
 import { eventsMovedOut } from '../blobs/move-out.ts';
 import { promptTokens } from '../context/measure.ts';
 import { errorText } from '../errors.ts';
+import type { SizeLimit } from '../limits/limits.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import type { Model, ModelError, StopReason } from '../model/model.ts';
@@ -40,7 +41,7 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
       });
       readReply(context, { step, model, open, facts }, abort.signal, resolve);
     });
-    if (ending.type === 'overspent') abort.abort();
+    if (ending.type === 'overspent' || ending.type === 'too_long') abort.abort();
     // From here on it is told as a whole: whoever joins now gets it by the event that is about to be written.
     context.setOpenMessage(null);
     const outcome = outcomeEvents(context, { step, model, open, facts }, ending);
@@ -80,7 +81,7 @@ const NOTHING: readonly DurableEventBody[] = [];
 function spendingOf(open: OpenMessage, ending: Ending): Spending {
   if (ending.type === 'finished') return { type: 'reported', usage: ending.finish.usage };
   if (ending.type === 'overspent') return { type: 'stopped', outputTokens: ending.outputTokens };
-  if (ending.type === 'interrupted') return { type: 'unknown' };
+  if (ending.type === 'interrupted' || ending.type === 'too_long') return { type: 'unknown' };
   const { usage, error } = ending;
   return open.hasBegun() ? { type: 'reported', usage } : { type: 'refused', kind: error.kind, usage };
 }
@@ -97,10 +98,21 @@ function outcomeEvents(context: PerformContext, call: Call, ending: Ending): Dur
     return [messageAdded(call, at, content.length > 0, content, finish)];
   }
   if (ending.type === 'failed') return failedEvents(context, call, at, ending);
+  if (ending.type === 'too_long') return [stoppedReply(call, at, ending.limit)];
   const content = open.salvaged(false);
   if (content.length > 0)
     return [messageAdded(call, at, true, content, { stopReason: 'aborted', usage: UNKNOWN_USAGE })];
   return open.hasBegun() ? [discarded(call, at, 'interrupted')] : [];
+}
+
+/** The text so far stands. Without any, the thinking so far is a fact that no model is sent. */
+function stoppedReply(call: Call, at: number, limit: SizeLimit): DurableEventBody {
+  const text = call.open.salvaged(false);
+  const inView = text.length > 0;
+  const errorMessage = `The reply was stopped: its ${limit === 'reply' ? 'length' : limit} exceeded a limit.`;
+  const rest = { stopReason: 'aborted', usage: UNKNOWN_USAGE, errorMessage } as const;
+  const added = messageAdded(call, at, inView, inView ? text : call.open.salvaged(true), rest);
+  return { ...added, stoppedAt: limit };
 }
 
 /**
@@ -183,7 +195,7 @@ function messageAdded(
   inView: boolean,
   content: readonly AssistantContent[],
   rest: MessageRest,
-): DurableEventBody {
+): Extract<DurableEventBody, { type: 'message_added' }> {
   const { runId, messageId } = open.place;
   const containerId = rest.containerId ?? facts.containerId;
   const message: Draft<AssistantMessage> = {

@@ -8,7 +8,13 @@ import {
   openSession,
   type AgentDefinition,
   type DurableEvent,
+  initialState,
+  reduce,
+  UNKNOWN_USAGE,
+  type Limits,
   type Message,
+  type Model,
+  type ModelEvent,
   type RunResult,
 } from '../index.ts';
 
@@ -53,6 +59,148 @@ async function play(model: ScriptedModel, definition: Partial<AgentDefinition> =
   const result = await session.prompt('Go.').result;
   return { result, texts: textsOf(session.messages), log: await logOf(journal, 's1') };
 }
+
+/** A model that streams for ever, and counts what was taken from it and whether it was let go. */
+function endlessModel(piece: (index: number) => readonly ModelEvent[]) {
+  const seen = { pieces: 0, isLeft: false };
+  const model: Model = {
+    provider: 'endless',
+    id: 'endless',
+    async *stream() {
+      try {
+        yield { type: 'start' };
+        for (;;) yield* piece(seen.pieces++);
+      } finally {
+        seen.isLeft = true;
+      }
+    },
+  };
+  return { model, seen };
+}
+
+const text = (index: number, words: string): ModelEvent => ({ type: 'text_delta', index, text: words });
+const callStart = (index: number): ModelEvent => ({
+  type: 'tool_call_start',
+  index,
+  providerCallId: `c${index}`,
+  name: 'work',
+});
+
+describe('a reply that is too long is stopped, and the run ends with a reason of its own', () => {
+  const play = async (piece: (index: number) => readonly ModelEvent[], limits: Partial<Limits>) => {
+    const journal = memoryJournal();
+    const { model, seen } = endlessModel(piece);
+    const session = await createSession(defineAgent({ model, tools: [work], limits }), { journal, id: 's1' });
+    const run = session.prompt('Go.');
+    let shown = '';
+    for await (const event of run) if (event.type === 'message_delta') shown += event.text;
+    const log = await logOf(journal, 's1');
+    expect(log.reduce(reduce, initialState('s1')).run).toBeNull();
+    return { result: await run.result, seen, shown, session, texts: textsOf(session.messages) };
+  };
+
+  it('text is kept up to the limit, and the session goes on', async () => {
+    const { result, seen, shown, session, texts } = await play(() => [text(0, 'abc')], { maxReplyLength: 10_000 });
+    expect(result).toMatchObject({
+      end: 'reply_limit',
+      message: 'reply limit reached (a reply may have 10000 characters)',
+    });
+    // A block counts 512 besides its characters.
+    expect(result.finalAnswer).toBe('abc'.repeat(4000).slice(0, 10_000 - 512));
+    expect(shown).toBe(result.finalAnswer);
+    expect(seen.isLeft).toBe(true);
+    expect(seen.pieces).toBeLessThan(4000);
+    expect(texts.at(-1)).toBe(`[Agent stopped: ${result.message}]`);
+    expect((await session.continue().result).end).toBe('reply_limit');
+  });
+
+  it('by default after 16 million characters', async () => {
+    const { result, seen } = await play(() => [text(0, 'x'.repeat(100_000))], {});
+    expect(result.end).toBe('reply_limit');
+    expect(result.finalAnswer.length).toBe(16_000_000 - 512);
+    expect(seen.pieces).toBeLessThan(170);
+  });
+
+  it.each<[string, (index: number) => readonly ModelEvent[], Partial<Limits>, string]>([
+    [
+      'thinking',
+      () => [{ type: 'thinking_delta', index: 0, text: 'hm' }],
+      { maxThinkingLength: 1000 },
+      'thinking_limit',
+    ],
+    [
+      'arguments',
+      (index) => [index === 0 ? callStart(0) : { type: 'tool_arguments_delta', index: 0, text: '["' }],
+      { maxArgumentsLength: 1000 },
+      'arguments_limit',
+    ],
+    ['many blocks', (index) => [text(index, 'x')], { maxReplyLength: 10_000 }, 'reply_limit'],
+    ['many calls', (index) => [callStart(index)], { maxReplyLength: 10_000 }, 'reply_limit'],
+    [
+      'blocks without a delta',
+      (index) => [{ type: 'block_end', index, block: { type: 'text', text: 'xyz' } }],
+      { maxReplyLength: 10_000 },
+      'reply_limit',
+    ],
+    [
+      'blocks of the provider',
+      (index) => [
+        { type: 'block_end', index, block: { type: 'provider_block', kind: 'k', raw: { a: ['x'.repeat(5000)] } } },
+      ],
+      { maxReplyLength: 10_000 },
+      'reply_limit',
+    ],
+  ])('%s', async (_, piece, limits, end) => {
+    const { result, seen } = await play(piece, limits);
+    expect(result.end).toBe(end);
+    expect(seen).toMatchObject({ isLeft: true });
+    expect(seen.pieces).toBeLessThan(1000);
+  });
+
+  it('thinking so far is kept in the history, and no model is sent it', async () => {
+    const { session, result } = await play(() => [{ type: 'thinking_delta', index: 0, text: 'hm' }], {
+      maxThinkingLength: 10,
+    });
+    expect(result.finalMessage?.content).toEqual([{ type: 'thinking', text: 'hmhmhmhmhm' }]);
+    expect(session.messages.some(({ role }) => role === 'assistant')).toBe(false);
+  });
+
+  it('a message that begins again is measured anew', async () => {
+    const again = (index: number): readonly ModelEvent[] =>
+      index < 50
+        ? [text(0, 'x'.repeat(400)), { type: 'start' }]
+        : [
+            text(0, 'Done.'),
+            { type: 'block_end', index: 0, block: { type: 'text', text: 'Done.' } },
+            { type: 'finish', stopReason: 'stop', usage: UNKNOWN_USAGE },
+          ];
+    const { result } = await play(again, { maxReplyLength: 1000 });
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+  });
+});
+
+describe('a reply with more calls than one may have', () => {
+  it('has the first of them run and the others answered, and the run goes on', async () => {
+    const model = scriptedModel([
+      { toolCalls: Array.from({ length: 20_000 }, (_, step) => ({ name: 'work', arguments: { step } })) },
+      'Done.',
+    ]);
+    const { result, log } = await play(model);
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(128);
+    const refused = log.flatMap((event) => (event.type === 'tool_call_rejected' ? [event.reason] : []));
+    expect(refused).toHaveLength(19_872);
+    expect(new Set(refused)).toEqual(new Set(['too_many_calls']));
+    // Each call has its result in the next request.
+    expect(model.requests[1]?.messages.filter(({ role }) => role === 'tool')).toHaveLength(20_000);
+  });
+
+  it('is judged by the limit of the run', async () => {
+    const { result, log } = await play(busy(3), { limits: { maxCallsPerTurn: 2, maxTurns: 1 } });
+    expect(result.end).toBe('turn_limit');
+    expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(2);
+  });
+});
 
 describe('R4: each limit ends the run with a reason of its own, in the history too', () => {
   it.each<[string, Partial<AgentDefinition>, ScriptedModel, string, string]>([

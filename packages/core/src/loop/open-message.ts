@@ -55,7 +55,9 @@ class Progress implements OpenMessage {
   readonly place: MessagePlace;
   readonly ids: Ids;
   /** In the order in which they came. */
-  blocks: readonly OpenBlock[] = NONE;
+  blocks: OpenBlock[] = NONE;
+  /** The highest index among them. */
+  highest = -1;
   /** Most deltas are of the same block as the one before. */
   latest: OpenBlock | null = null;
   begun = false;
@@ -78,6 +80,7 @@ class Progress implements OpenMessage {
     const seen = this.blocks.length > 0;
     if (seen) this.restarts += 1;
     this.blocks = NONE;
+    this.highest = -1;
     this.latest = null;
     return seen;
   }
@@ -96,7 +99,8 @@ class Progress implements OpenMessage {
   }
 }
 
-const NONE: readonly OpenBlock[] = [];
+/** Never added to. */
+const NONE: OpenBlock[] = [];
 
 function take(progress: Progress, event: ModelEvent, observed: boolean): Delta | null {
   switch (event.type) {
@@ -133,11 +137,15 @@ function blockAt(
 ): OpenBlock {
   const { latest, blocks, ids } = progress;
   if (latest?.index === index) return latest;
-  let found = blocks.find((block) => block.index === index);
+  // Blocks come in the order of their indexes, nearly always, and a reply may have thousands.
+  const isNew = index > progress.highest;
+  let found = isNew ? undefined : blocks.find((block) => block.index === index);
+  if (isNew) progress.highest = index;
   if (!found) {
     const call = kind === 'tool_arguments' ? { name, callId: ids.create('call'), providerCallId } : null;
     found = { index, kind, text: '', call, partial: null, final: null };
-    progress.blocks = blocks.length === 0 ? [found] : [...blocks, found];
+    if (blocks.length === 0) progress.blocks = [found];
+    else blocks.push(found);
   }
   progress.latest = found;
   return found;

@@ -63,8 +63,9 @@ function rejections(
   now: number,
 ): readonly DurableEventBody[] {
   let all: DurableEventBody[] | null = null;
-  for (const call of turn.calls) {
-    const why = rejection(state, turn, agent, call);
+  const most = limitsOf(run, agent).maxCallsPerTurn;
+  for (const [index, call] of turn.calls.entries()) {
+    const why = index < most ? rejection(state, turn, agent, call) : refused(call, most);
     if (why) (all ??= []).push(rejectCall(run, turn, call, now, why.reason, why.words));
   }
   return all ?? NOTHING;
@@ -72,13 +73,19 @@ function rejections(
 
 const NOTHING: readonly DurableEventBody[] = [];
 
+type Why = { readonly reason: Rejection; readonly words: string } | null;
+
+/** The calls of a reply that are more than one may have. */
+const refused = ({ status }: CallState, most: number): Why =>
+  status === 'requested'
+    ? {
+        reason: 'too_many_calls',
+        words: `Not executed: only the first ${most} calls of a reply are. Send the others in your next reply.`,
+      }
+    : null;
+
 /** Why a call can't or mustn't run; null when it may. */
-function rejection(
-  state: SessionState,
-  turn: TurnState,
-  agent: Agent,
-  call: CallState,
-): { readonly reason: Rejection; readonly words: string } | null {
+function rejection(state: SessionState, turn: TurnState, agent: Agent, call: CallState): Why {
   const tool = agent.tools.get(call.name);
   if (call.status === 'requested') {
     if (call.problem) return { reason: call.problem, words: problemWords(turn, call) };

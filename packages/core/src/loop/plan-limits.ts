@@ -1,6 +1,13 @@
 import type { DurableEventBody, Notice } from '../events/events.ts';
 import { findNoProgress, steeringText } from '../limits/guard.ts';
-import { limitHit, limitWarnings, reachedLimit, type LimitHit, type LimitName } from '../limits/limits.ts';
+import {
+  limitHit,
+  limitWarnings,
+  reachedLimit,
+  type LimitHit,
+  type LimitName,
+  type UseLimit,
+} from '../limits/limits.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import { limitsOf, usedBy } from './run-limits.ts';
 import type { RunState } from './state.ts';
@@ -21,9 +28,9 @@ export const timeIsUp = ({ run, agent, now }: BetweenTurns): LimitHit | null =>
   reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
 
 /** The one limit that is looked at inside a turn. */
-export const ONLY_TIME: readonly LimitName[] = ['time'];
-const BETWEEN_TURNS: readonly LimitName[] = ['time', 'turns', 'tokens'];
-const BETWEEN_CALLS: readonly LimitName[] = ['time', 'turns', 'tool_turns', 'tokens'];
+export const ONLY_TIME: readonly UseLimit[] = ['time'];
+const BETWEEN_TURNS: readonly UseLimit[] = ['time', 'turns', 'tokens'];
+const BETWEEN_CALLS: readonly UseLimit[] = ['time', 'turns', 'tool_turns', 'tokens'];
 
 /** What the history says about a run that was stopped. */
 export function limitMessage(run: RunState, at: number, { limit, message }: LimitHit, more = ''): DurableEventBody {

@@ -5,7 +5,7 @@ import { noCallRejected } from '../output/no-call.ts';
 import { planBranches, startBranches } from './plan-branches.ts';
 import { planIdleCompaction } from './plan-compaction.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
-import { reachedLimit, type LimitHit } from '../limits/limits.ts';
+import { reachedLimit, sizeHit, type LimitHit } from '../limits/limits.ts';
 import { overspent, settleAtEnd } from './plan-budget.ts';
 import { limitMessage, ONLY_TIME } from './plan-limits.ts';
 import { planTasks, wakeUp } from './plan-tasks.ts';
@@ -44,6 +44,8 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
   if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? CANCELLED);
   const tooMuch = overspent(run, agent);
   if (tooMuch) return stop(state, run, now, tooMuch.end, tooMuch.message, tooMuch);
+  const tooLong = run.limits.stoppedAt && sizeHit(run.limits.stoppedAt, limitsOf(run, agent));
+  if (tooLong) return stop(state, run, now, tooLong.end, tooLong.message, tooLong);
   if (run.stop) return stop(state, run, now, 'stopped', run.stop.reason);
   if (run.branches) {
     const next = planBranches(run, agent, now);

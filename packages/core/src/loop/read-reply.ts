@@ -1,8 +1,12 @@
 import { errorText } from '../errors.ts';
 import type { Model, ModelError, ModelEvent, ModelEventIterator, ModelRequest } from '../model/model.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
-import type { PerformContext } from './context.ts';
+import { runOf, type PerformContext } from './context.ts';
 import type { OpenMessage } from './open-message.ts';
+import { headOf } from '../context/cut.ts';
+import { ReplySize, type SizeExcess } from '../limits/reply-size.ts';
+import type { SizeLimit } from '../limits/limits.ts';
+import { limitsOf } from './run-limits.ts';
 import { modelRequest } from './request.ts';
 import { requestWithBlobs } from './request-blobs.ts';
 import { meterFor } from './settle-call.ts';
@@ -16,7 +20,9 @@ export type Ending =
   | { readonly type: 'failed'; readonly error: ModelError; readonly usage: Usage }
   | { readonly type: 'interrupted' }
   /** Stopped after so many tokens, for there was no money for more. */
-  | { readonly type: 'overspent'; readonly outputTokens: number };
+  | { readonly type: 'overspent'; readonly outputTokens: number }
+  /** Stopped for its size. */
+  | { readonly type: 'too_long'; readonly limit: SizeLimit };
 
 /** What a stream said about itself besides its content. */
 export interface StreamFacts {
@@ -65,6 +71,7 @@ class Reading {
   private readonly signal: AbortSignal;
   private readonly done: (ending: Ending) => void;
   private readonly meter: ReturnType<typeof meterFor>;
+  private readonly size: ReplySize;
   private iterator: ModelEventIterator | null = null;
 
   constructor(context: PerformContext, call: Call, signal: AbortSignal, done: (ending: Ending) => void) {
@@ -73,6 +80,7 @@ class Reading {
     this.signal = signal;
     this.done = done;
     this.meter = meterFor(call.step.money?.stopAfter);
+    this.size = new ReplySize(limitsOf(runOf(context.state), context.agent));
   }
 
   start(): void {
@@ -113,6 +121,8 @@ class Reading {
     const meter = this.meter;
     if (this.signal.aborted) return INTERRUPTED;
     if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens() };
+    const excess = this.size.take(event);
+    if (excess) return this.cutOff(event, excess);
     if (event.type === 'finish') return { type: 'finished', finish: event };
     if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
     const { observed, emit } = this.context;
@@ -125,9 +135,20 @@ class Reading {
       if (open.restart() && observed()) emit(open.started());
       return null;
     }
-    const live = open.take(event, observed());
-    if (live) emit(live);
+    this.show(event);
     return null;
+  }
+
+  private show(event: ModelEvent): void {
+    const { observed, emit } = this.context;
+    const live = this.call.open.take(event, observed());
+    if (live) emit(live);
+  }
+
+  /** What is within the limit is part of the reply. */
+  private cutOff(event: ModelEvent, { limit, keep }: SizeExcess): Ending {
+    if ('text' in event) this.show({ ...event, text: headOf(event.text, keep) });
+    return { type: 'too_long', limit };
   }
 
   /** Lets go of the stream first: its model may have something to close. */

@@ -57,7 +57,7 @@ export function endCall(
   if (turn.ended === turn.calls.length && turn.message) foldFinishedTurn(run, turn, turn.message);
 }
 
-const OVERRULED: ReadonlySet<string> = new Set(['cancelled', 'limit']);
+const OVERRULED: ReadonlySet<string> = new Set(['cancelled', 'limit', 'too_many_calls']);
 
 /** Somebody is asked whether it may run. */
 export function approvalRequested(state: SessionState, event: EventOf<'approval_requested'>): void {

@@ -33,8 +33,12 @@ export function callOf(
   state: SessionState,
   event: { readonly runId: string; readonly type: string; readonly seq: number; readonly callId: string },
 ): CallState {
-  // A loop, not `find`: a turn of many calls looks each of them up twice.
-  for (const call of openTurn(state, event).calls) if (call.callId === event.callId) return call;
+  const { calls, ended } = openTurn(state, event);
+  // Calls end about in their order, and a reply may have thousands: the search begins behind those that have ended.
+  for (let step = 0; step < calls.length; step += 1) {
+    const call = calls[(ended + step) % calls.length];
+    if (call?.callId === event.callId) return call;
+  }
   throw new TreadleError(
     'journal_corrupt',
     `Session ${state.sessionId}: event ${event.seq} (${event.type}) names the call ${event.callId}, which isn't in the turn.`,

@@ -1,6 +1,6 @@
 import type { RunEnd } from '../events/events.ts';
 import type { GuardState } from '../limits/guard.ts';
-import type { LimitName, LimitsData } from '../limits/limits.ts';
+import type { LimitName, LimitsData, SizeLimit } from '../limits/limits.ts';
 
 /** Money that is set aside for the open call. */
 export interface Reservation {
@@ -25,6 +25,8 @@ export interface RunLimits {
   summaries: number;
   /** A stream had to be stopped, for its money was used up. */
   overspent: boolean;
+  /** The limit at which the newest reply was stopped for its size; null for none. */
+  stoppedAt: SizeLimit | null;
   /** The limits that the model was told come near. */
   warned: LimitName[];
   /** Set by the one call after a limit: how the run ends then. */

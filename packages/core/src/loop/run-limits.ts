@@ -19,6 +19,7 @@ export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLim
   reservation: null,
   summaries: 0,
   overspent: false,
+  stoppedAt: null,
   warned: [],
   closing: null,
   continued: 0,
@@ -46,8 +47,9 @@ export const usedBy = (run: RunState, now: number): Used => ({
 });
 
 /** A message was added to the run: what the runtime had told the model, or a person's, who starts the count anew. */
-export function foldMessage(run: RunState, { message, notice, inView }: EventOf<'message_added'>): void {
+export function foldMessage(run: RunState, { message, notice, inView, stoppedAt }: EventOf<'message_added'>): void {
   const { limits } = run;
+  if (stoppedAt !== undefined) limits.stoppedAt = stoppedAt;
   if (message.role === 'user') {
     const isPerson = message.origin === 'steering' || message.origin === 'follow_up';
     if (limits.guard && isPerson) limits.guard = newGuard();

@@ -4,6 +4,7 @@ import { checkSummary, summaryRequest } from '../context/summarise.ts';
 import type { ContextPolicy } from '../context/options.ts';
 import { errorText } from '../errors.ts';
 import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS } from '../limits/budget.ts';
+import { sizedStream } from '../limits/reply-size.ts';
 import type { ModelMessage, UserMessage } from '../messages/message.ts';
 import type { Model, ModelError, ModelEvent, ModelRequest } from '../model/model.ts';
 import { decideRetry } from '../model/retry.ts';
@@ -181,7 +182,7 @@ async function read(
 ): Promise<Attempt> {
   let text = '';
   let called: string | null = null;
-  for await (const event of model.stream(request, signal)) {
+  for await (const event of sizedStream(model, request, signal)) {
     if (signal.aborted) break;
     if (event.type === 'start') [text, called] = ['', null];
     spent.began ||= event.type !== 'error';

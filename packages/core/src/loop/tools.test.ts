@@ -97,7 +97,10 @@ describe('calls of one turn', () => {
         return String(n);
       },
     });
-    const { results } = await play(calls('busy', 200), [tool], { toolExecution: { mode: 'parallel', concurrency: 7 } });
+    const { results } = await play(calls('busy', 200), [tool], {
+      toolExecution: { mode: 'parallel', concurrency: 7 },
+      limits: { maxCallsPerTurn: 200 },
+    });
     expect(most).toBe(7);
     expect(results.map(textOf)).toEqual(Array.from({ length: 200 }, (_, n) => String(n)));
   });

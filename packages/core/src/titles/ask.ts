@@ -3,6 +3,7 @@ import { errorText } from '../errors.ts';
 import { isJsonObject, parseJson, type JsonValue } from '../json.ts';
 import type { Budget } from '../limits/budget.ts';
 import { callPrice } from '../limits/budget.ts';
+import { sizedStream } from '../limits/reply-size.ts';
 import type { Model, ModelError, ModelRequest } from '../model/model.ts';
 import { decideRetry, type RetryPolicy } from '../model/retry.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
@@ -126,7 +127,7 @@ async function readTitle(model: Model, request: ModelRequest, signal: AbortSigna
     spent.usage = spent.usage ? addUsage(spent.usage, usage) : usage;
   };
   try {
-    for await (const event of model.stream(request, signal)) {
+    for await (const event of sizedStream(model, request, signal)) {
       if (event.type === 'start') text = '';
       began ||= event.type !== 'error';
       if (event.type === 'block_end' && event.block.type === 'text') text += event.block.text;

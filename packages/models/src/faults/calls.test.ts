@@ -103,7 +103,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const outcome = await bench.play({
       wire,
       tools: [slow],
-      agent: { toolExecution: { mode: 'parallel', concurrency: 8 } },
+      agent: { toolExecution: { mode: 'parallel', concurrency: 8 }, limits: { maxCallsPerTurn: 200 } },
       turns: [{ toolCalls: numbers.map((n) => ({ name: 'slow', arguments: { n } })) }, 'Done.'],
     });
     expect(outcome.result.end).toBe('completed');

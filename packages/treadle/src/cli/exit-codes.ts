@@ -16,6 +16,8 @@ export const EXIT = {
   toolCallLimit: 8,
   noProgress: 9,
   contextLimit: 10,
+  /** Of the size of a reply, of its thinking, or of the arguments of a call. */
+  replyLimit: 11,
   /** 128 and the number of SIGPIPE, as for any program whose reader left. */
   closedPipe: 141,
 } as const;
@@ -43,6 +45,10 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
       return EXIT.noProgress;
     case 'context_limit':
       return EXIT.contextLimit;
+    case 'reply_limit':
+    case 'thinking_limit':
+    case 'arguments_limit':
+      return EXIT.replyLimit;
     case 'paused':
       return EXIT.permission;
     case 'model_error':

@@ -38,7 +38,7 @@ const EXIT_CODES = `  0    done
   2    usage: an argument, folder, model or session that can't be used
   3    limit of turns reached
   4    permission needed: done, but a tool was refused (the result is printed all the same)
-  5    limit of tokens reached; 6 of time; 7 of money; 8 of tool calls; 10 of the context
+  5    limit of tokens reached; 6 of time; 7 of money; 8 of tool calls; 10 of the context; 11 of a reply's size
   9    no progress: it did the same over and over
   129  interrupted by SIGHUP; 130 by SIGINT (Ctrl-C); 143 by SIGTERM
   141  the reader of the output went away`;
