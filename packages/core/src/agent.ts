@@ -1,6 +1,7 @@
 import { AGENT_KEYS } from './agent-keys.ts';
 import { checkContext, type ContextOptions, type ContextPolicy } from './context/options.ts';
 import { recallTool } from './context/recall.ts';
+import { DEFAULT_RESULT_TOKENS } from './context/result-share.ts';
 import type { ConfigSnapshot } from './events/events.ts';
 import type { Hook } from './hooks/hook.ts';
 import { checkMatchers } from './hooks/check-matchers.ts';
@@ -92,8 +93,13 @@ export interface AgentDefinition {
   readonly toolTimeoutMs?: number;
   /** How often a running tool's elapsed time is reported, in milliseconds. Default 10,000. */
   readonly toolProgressMs?: number;
-  /** Characters of text a tool result may bring into the view; the middle of longer ones is cut out. Default 2,000,000. */
+  /** Characters of text that the log keeps of a tool result; the middle of longer ones is cut out. Default 2,000,000. */
   readonly maxToolResultLength?: number;
+  /**
+   * Tokens, by estimate, that one tool result may bring into the view. The rest is read with `recall`. Never more than a
+   * quarter of the model's window, and half of it for all results of a turn. Default 50,000.
+   */
+  readonly maxToolResultTokens?: number;
   /** Output tokens per model call. */
   readonly maxTokens?: number;
   readonly temperature?: number;
@@ -175,6 +181,7 @@ export interface Agent {
   readonly toolTimeoutMs: number | undefined;
   readonly toolProgressMs: number;
   readonly maxToolResultLength: number;
+  readonly maxToolResultTokens: number;
   readonly maxTokens: number | undefined;
   readonly temperature: number | undefined;
   readonly stopSequences: readonly string[] | undefined;
@@ -253,6 +260,8 @@ export function defineAgent(definition: AgentDefinition): Agent {
   const maxToolResultLength = definition.maxToolResultLength ?? 2_000_000;
   mustBePositive('toolProgressMs', toolProgressMs);
   mustBeCount('maxToolResultLength', maxToolResultLength);
+  const { maxToolResultTokens = DEFAULT_RESULT_TOKENS } = definition;
+  mustBeCount('maxToolResultTokens', maxToolResultTokens);
   if (definition.toolTimeoutMs !== undefined) mustBePositive('toolTimeoutMs', definition.toolTimeoutMs);
   if (definition.maxTokens !== undefined) mustBeCount('maxTokens', definition.maxTokens);
   const retry: RetryPolicy = { ...DEFAULT_RETRY, ...definition.retry };
@@ -282,6 +291,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     toolTimeoutMs: definition.toolTimeoutMs,
     toolProgressMs,
     maxToolResultLength,
+    maxToolResultTokens,
     maxTokens: definition.maxTokens,
     temperature: definition.temperature,
     stopSequences: definition.stopSequences,

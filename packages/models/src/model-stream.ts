@@ -44,7 +44,6 @@ const DONE: Result = { done: true, value: undefined };
 const DRAIN_BYTES = 64 * 1024;
 const DRAIN_MS = 1000;
 
-
 /**
  * Characters of frames that gave no event. A decoder may keep what they hold until a block ends, such as a signature, so
  * the limits of a reply, which count events, don't bound them.

@@ -13,7 +13,7 @@ const pathDescription = 'Path of the file, relative to the root folder.';
 
 /** Settings of {@link readFileTool}. */
 export interface ReadFileToolOptions extends CommonToolOptions {
-  /** Characters of text in one result. Default 1 MB. */
+  /** Characters of text in one result, which never has more than the model is shown of one. Default 1 MB. */
   readonly maxCharacters?: number;
   /** Bytes of an image. Default 20 MB. */
   readonly maxImageBytes?: number;

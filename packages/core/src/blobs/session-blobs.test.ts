@@ -196,7 +196,7 @@ describe('a result that is too long', () => {
     expect(block.text.startsWith('line 1 ')).toBe(true);
     expect(block.text.endsWith('line 2000 😀')).toBe(true);
     expect(block.text.length).toBeLessThan(1200);
-    expect(block.text).toContain(`all ${LINES.length} are kept as the blob ${block.whole.id} …]`);
+    expect(block.text).toContain(`all ${LINES.length} are kept: read them with recall, handle ${block.whole.id} …]`);
     expect(new TextDecoder().decode(await readBlob(blobs, block.whole.id))).toBe(LINES);
   });
 
@@ -280,7 +280,7 @@ describe('a tool that streams', () => {
     const [block] = (await endOf(log)).content;
     if (block?.type !== 'text') throw new Error('no text');
     expect(block.text).toBe(
-      `${LINES.slice(0, 500)}\n[… ${LINES.length - 1000} characters cut out; all ${LINES.length} are kept as the blob ` +
+      `${LINES.slice(0, 500)}\n[… ${LINES.length - 1000} characters cut out; all ${LINES.length} are kept: read them with recall, handle ` +
         `${block.whole?.id} …]\n${LINES.slice(-500)}`,
     );
     expect(new TextDecoder().decode(await readBlob(blobs, block.whole?.id ?? ''))).toBe(LINES);

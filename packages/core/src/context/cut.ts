@@ -20,7 +20,7 @@ function tailOf(text: string, length: number): string {
 const LEAST_SAVED = 200;
 
 /** A text's beginning and end with a note between them; the text itself when that would save nothing. */
-function cutCharacters(text: string, most: number, note: (removed: string) => string): string {
+export function cutCharacters(text: string, most: number, note: (removed: string) => string): string {
   if (text.length <= most + LEAST_SAVED) return text;
   const head = headOf(text, Math.ceil(most / 2));
   const tail = tailOf(text, Math.floor(most / 2));

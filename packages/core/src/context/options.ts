@@ -88,9 +88,13 @@ export interface ContextBounds {
   readonly target: number;
 }
 
+/** Tokens that a request to a model and its reply may have together; null when nobody knows. */
+export const windowOf = (policy: ContextPolicy | null, model: Pick<Model, 'contextWindow'>): number | null =>
+  policy?.window ?? model.contextWindow ?? null;
+
 /** The bounds for a model; null when no window is known. */
 export function contextBounds(policy: ContextPolicy, model: Pick<Model, 'contextWindow'>): ContextBounds | null {
-  const window = policy.window ?? model.contextWindow ?? null;
+  const window = windowOf(policy, model);
   if (window === null) return null;
   const reserve = policy.reserve ?? Math.floor(window / 20);
   const threshold = window * policy.compactAt - reserve;

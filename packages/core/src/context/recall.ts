@@ -3,6 +3,7 @@ import type { Message } from '../messages/message.ts';
 import { defineTool } from '../tools/define.ts';
 import type { Tool, ToolContext } from '../tools/tool.ts';
 import { headOf } from './cut.ts';
+import { RECALL } from './phase.ts';
 import { linesOfStream, pieceOfStream, wholeTexts } from './recall-whole.ts';
 
 /** Characters one call returns unless it asks for another number, and at most. */
@@ -11,18 +12,16 @@ const MOST = 100_000;
 /** Characters of a line that a search shows. */
 const LINE_LENGTH = 500;
 
-/** The name of the tool that reads removed text back. */
-export const RECALL = 'recall';
-
 /**
- * The tool with which a model reads back what a compaction removed. Agents with a `context` have it; its source is the
- * session's own log, so that it finds everything since the last reset or import, and nothing of other sessions.
+ * The tool with which a model reads back what was cut out of a result, or removed by a compaction. Agents with a `context`
+ * have it, and other sessions once something was cut. It reads the session's own log: everything since the last reset or
+ * import, and nothing of other sessions.
  */
 export function recallTool(): Tool {
   return defineTool({
     name: RECALL,
     description:
-      'Reads back earlier parts of this conversation that were removed or shortened to save space. A note where they ' +
+      'Reads back parts of this conversation that were removed or shortened to save space. A note where they ' +
       'were gives the handle. Long texts come in pieces: go on with `offset`, or look for lines with `search`.',
     parameters: {
       type: 'object',
@@ -41,12 +40,13 @@ export function recallTool(): Tool {
       additionalProperties: false,
     },
     readOnly: true,
-    async execute({ handle, offset = 0, limit = DEFAULT_LIMIT, search }, context) {
+    async execute({ handle, offset = 0, limit: wanted = DEFAULT_LIMIT, search }, context) {
+      const limit = Math.min(wanted, MOST, roomOf(context));
       const kept = await keptTexts(context, handle);
       if (kept) {
         return search === undefined || search === ''
-          ? await pieceOfStream(kept, offset, Math.min(limit, MOST))
-          : await linesOfStream(kept, search, offset, Math.min(limit, MOST));
+          ? await pieceOfStream(kept, offset, limit)
+          : await linesOfStream(kept, search, offset, limit);
       }
       const text = await recalled(context, handle);
       if (text === null) return { content: `Nothing in this conversation is named ${handle}.`, isError: true };
@@ -56,6 +56,9 @@ export function recallTool(): Tool {
     },
   });
 }
+
+/** Characters of one byte that a result has room for, with the line that says where to go on. */
+const roomOf = ({ maxResultTokens = Infinity }: ToolContext): number => Math.max(1, 4 * maxResultTokens - 200);
 
 /** What a handle names, where the whole of it is kept as a blob: it is read piece by piece, for it may be long. */
 async function keptTexts({ readHistory, blobs }: ToolContext, handle: string): Promise<AsyncIterable<string> | null> {
@@ -96,7 +99,7 @@ function bodyOf(message: Message): string {
 
 function pieceOf(text: string, offset: number, limit: number): string {
   if (offset > 0 && offset >= text.length) return `There are only ${text.length} characters.`;
-  const piece = headOf(text.slice(offset), Math.min(limit, MOST)).toWellFormed();
+  const piece = headOf(text.slice(offset), limit).toWellFormed();
   const end = offset + piece.length;
   const rest = end < text.length ? ` Go on with offset ${end}.` : '';
   return offset === 0 && rest === '' ? piece : `[Characters ${offset} to ${end} of ${text.length}.${rest}]\n${piece}`;

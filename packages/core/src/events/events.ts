@@ -206,7 +206,14 @@ export type DurableEventBody =
     })
   | CompactionEvent
   | BudgetSettled
-  | (InTurn & { readonly type: 'turn_ended'; readonly at: number; readonly usage: Usage; readonly cost: number | null })
+  | (InTurn & {
+      readonly type: 'turn_ended';
+      readonly at: number;
+      readonly usage: Usage;
+      readonly cost: number | null;
+      /** Present where results were too long for the view: there they were cut to so many tokens. The log has all of them. */
+      readonly resultsCut?: { readonly tokens: number; /** The model has `recall`. */ readonly recall: boolean };
+    })
   | BranchesStarted
   | BranchesEnded
   | TaskUpdated

@@ -1,7 +1,7 @@
 import { compactView, type Compaction } from '../context/compact.ts';
 import { estimateFrame } from '../context/estimate.ts';
 import { checkContext, contextBounds, type ContextBounds } from '../context/options.ts';
-import { RECALL } from '../context/recall.ts';
+import { RECALL } from '../context/phase.ts';
 import type { DurableEventBody, ViewPart } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import { tellMemory } from './compaction-memory.ts';

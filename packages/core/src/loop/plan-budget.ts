@@ -49,7 +49,7 @@ export function gateBudget(
   });
   return {
     type: 'record',
-    events: [turnEnded(run, turn, now), ...(closing ? [] : [limitMessage(run, now, hit)]), end],
+    events: [turnEnded(run, turn, agent, now), ...(closing ? [] : [limitMessage(run, now, hit)]), end],
   };
 }
 

@@ -28,7 +28,7 @@ export function gateCompaction(
   agent: Agent,
   now: number,
 ): Step | null {
-  if (run.tooLong !== null) return endTooLong(run, turn, now, run.tooLong);
+  if (run.tooLong !== null) return endTooLong(run, turn, agent, now, run.tooLong);
   if (turn.failure) return turn.failure.retry ? null : planOverflow(state, run, turn, agent, now);
   const wish = state.inbox.find(({ input }) => input.type === 'compact');
   if (wish) return onWish(state, agent, wish, now, turn);
@@ -51,23 +51,23 @@ function onWish(state: SessionState, agent: Agent, entry: InboxEntry, now: numbe
 function planOverflow(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step | null {
   const { error } = turn.failure ?? {};
   if (error?.kind !== 'context_overflow') return null;
-  if (agent.context === null) return endTooLong(run, turn, now, `${error.message} ${NO_POLICY}`);
+  if (agent.context === null) return endTooLong(run, turn, agent, now, `${error.message} ${NO_POLICY}`);
   // What people have seen of the reply stands; it is not asked for again.
-  if (turn.message !== null) return endTooLong(run, turn, now, error.message);
-  if (turn.overflowed) return endTooLong(run, turn, now, `${STILL_TOO_LONG} ${error.message}`);
+  if (turn.message !== null) return endTooLong(run, turn, agent, now, error.message);
+  if (turn.overflowed) return endTooLong(run, turn, agent, now, `${STILL_TOO_LONG} ${error.message}`);
   const asked = askFirst(state, agent, 'overflow', { turn });
-  return asked.type === 'no' ? endTooLong(run, turn, now, asked.reason) : asked.step;
+  return asked.type === 'no' ? endTooLong(run, turn, agent, now, asked.reason) : asked.step;
 }
 
 const NO_POLICY = 'The agent has no `context`, so nothing was removed to make it fit.';
 const STILL_TOO_LONG = 'The request is too long, even after a compaction.';
 
-function endTooLong(run: RunState, turn: TurnState, now: number, message: string): Step {
+function endTooLong(run: RunState, turn: TurnState, agent: Agent, now: number, message: string): Step {
   const error = turn.failure?.error;
   const more = error?.kind === 'context_overflow' ? { message, error } : { message };
   return {
     type: 'record',
-    events: [turnEnded(run, turn, now), endRun(run, now, 'context_limit', error ? 'error' : null, more)],
+    events: [turnEnded(run, turn, agent, now), endRun(run, now, 'context_limit', error ? 'error' : null, more)],
   };
 }
 

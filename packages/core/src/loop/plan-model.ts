@@ -38,7 +38,7 @@ export function planModelCall(state: SessionState, run: RunState, turn: TurnStat
     const { error, retry } = failure;
     if (!retry)
       return record([
-        turnEnded(run, turn, now),
+        turnEnded(run, turn, agent, now),
         endRun(run, now, 'model_error', 'error', { message: error.message, error }),
       ]);
     return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);

@@ -1,3 +1,7 @@
+import type { Agent } from '../agent.ts';
+import { estimateMessage } from '../context/estimate.ts';
+import { windowOf } from '../context/options.ts';
+import { fairShare, resultTokens } from '../context/result-share.ts';
 import type { Draft } from '../draft.ts';
 import type { DurableEventBody, TurnTrigger } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
@@ -18,6 +22,7 @@ import {
   timeIsUp,
   warnings,
 } from './plan-limits.ts';
+import { mayRecall } from './offered-tools.ts';
 import { deliver } from './queues.ts';
 import { deliverNotes, endRun, promptMessages, type NewRun } from './plan-runs.ts';
 import { askTurnContext, gateDelivery, outputOf, outputSpent, turnContext } from './plan-output.ts';
@@ -157,9 +162,28 @@ function ending(run: RunState, now: number, stopReason: StopReason | null): Dura
   return endRun(run, now, 'length', stopReason, { message: 'The output limit cut the reply off. Raise maxTokens.' });
 }
 
-export function turnEnded(run: RunState, turn: TurnState, at: number): DurableEventBody {
+export function turnEnded(run: RunState, turn: TurnState, agent: Agent, at: number): DurableEventBody {
   const usage = turn.message?.usage ?? UNKNOWN_USAGE;
-  return { type: 'turn_ended', at, runId: run.runId, turnIndex: turn.index, usage, cost: turn.message?.cost ?? null };
+  const ended: Draft<Extract<DurableEventBody, { type: 'turn_ended' }>> = {
+    type: 'turn_ended',
+    at,
+    runId: run.runId,
+    turnIndex: turn.index,
+    usage,
+    cost: turn.message?.cost ?? null,
+  };
+  const tokens = resultsShare(turn, agent);
+  if (tokens !== null) ended.resultsCut = { tokens, recall: mayRecall(agent) };
+  return ended;
+}
+
+/** The tokens to which the results of a turn must be cut; null when they fit. */
+function resultsShare(turn: TurnState, agent: Agent): number | null {
+  if (turn.calls.length === 0) return null;
+  const sizes: number[] = [];
+  for (const { result } of turn.calls) if (result) sizes.push(estimateMessage(result));
+  const window = windowOf(agent.context, agent.models[turn.modelIndex] ?? agent.model);
+  return fairShare(sizes, resultTokens(agent.maxToolResultTokens, window), window);
 }
 
 export function turnStarted(run: NewRun, turnIndex: number, at: number, closing?: LimitHit): DurableEventBody {

@@ -4,6 +4,7 @@ import type { StopReason } from '../model/model.ts';
 import { noCallRejected } from '../output/no-call.ts';
 import { planBranches, startBranches } from './plan-branches.ts';
 import { planIdleCompaction } from './plan-compaction.ts';
+import type { BetweenTurns } from './between-turns.ts';
 import { endOpenCalls, planCalls } from './plan-calls.ts';
 import { reachedLimit, sizeHit, type LimitHit } from '../limits/limits.ts';
 import { overspent, settleAtEnd } from './plan-budget.ts';
@@ -41,19 +42,19 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
   }
   const misplaced = rejectMisplaced(state, run, now);
   if (misplaced.length > 0) return { type: 'record', events: misplaced };
-  if (run.cancel) return stop(state, run, now, 'aborted', run.cancel.reason ?? CANCELLED);
+  if (run.cancel) return stop({ state, run, agent, now }, 'aborted', run.cancel.reason ?? CANCELLED);
   const tooMuch = overspent(run, agent);
-  if (tooMuch) return stop(state, run, now, tooMuch.end, tooMuch.message, tooMuch);
+  if (tooMuch) return stop({ state, run, agent, now }, tooMuch.end, tooMuch.message, tooMuch);
   const tooLong = run.limits.stoppedAt && sizeHit(run.limits.stoppedAt, limitsOf(run, agent));
-  if (tooLong) return stop(state, run, now, tooLong.end, tooLong.message, tooLong);
-  if (run.stop) return stop(state, run, now, 'stopped', run.stop.reason);
+  if (tooLong) return stop({ state, run, agent, now }, tooLong.end, tooLong.message, tooLong);
+  if (run.stop) return stop({ state, run, agent, now }, 'stopped', run.stop.reason);
   if (run.branches) {
     const next = planBranches(run, agent, now);
-    return 'limit' in next ? stop(state, run, now, next.end, next.message, next) : next;
+    return 'limit' in next ? stop({ state, run, agent, now }, next.end, next.message, next) : next;
   }
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
   const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
-  if (hit) return stop(state, run, now, hit.end, hit.message, hit);
+  if (hit) return stop({ state, run, agent, now }, hit.end, hit.message, hit);
   if (turn.message === null || turn.failure) return planModelCall(state, run, turn, agent, now);
   return planCalls(state, run, turn, agent, now) ?? endTurn(state, run, turn, agent, now);
 }
@@ -67,7 +68,7 @@ function endTurn(state: SessionState, run: RunState, turn: TurnState, agent: Age
   const events: DurableEventBody[] = [];
   if (agent.noToolCall !== null && turn.message && lacksCall(last))
     events.push(noCallRejected(run.runId, turn.index, turn.message.id, now));
-  events.push(turnEnded(run, turn, now));
+  events.push(turnEnded(run, turn, agent, now));
   if (next.type === 'record') for (const event of next.events) events.push(event);
   return record(events);
 }
@@ -131,13 +132,18 @@ const NOTHING: readonly DurableEventBody[] = [];
 const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch', 'import']);
 
 /** Closes what is open, in order, and ends the run. */
-function stop(state: SessionState, run: RunState, now: number, end: RunEnd, message: string, limit?: LimitHit): Step {
+function stop(
+  { state, run, agent, now }: Omit<BetweenTurns, 'last'>,
+  end: RunEnd,
+  message: string,
+  limit?: LimitHit,
+): Step {
   const { turn } = run;
   const children = turn && stopOpenChildren(state, turn, message);
   if (children) return children;
   const lastStop: StopReason | null = turn?.message?.stopReason ?? run.last?.stopReason ?? null;
   return record([
-    ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, now)] : []),
+    ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, agent, now)] : []),
     ...(limit ? [limitMessage(run, now, limit)] : []),
     endRun(run, now, end, end === 'aborted' ? 'aborted' : lastStop, { message }),
   ]);

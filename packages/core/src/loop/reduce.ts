@@ -2,6 +2,7 @@ import type { DurableEvent, QueueKind } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { anchorOf } from '../context/measure.ts';
+import { cutResult } from '../context/result-share.ts';
 import { asHookDecision } from '../hooks/hook.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
 import { asPermissionDecision } from '../permissions/decision.ts';
@@ -349,7 +350,14 @@ function runEnded(state: SessionState, { runId, inputSeq, handoff }: EventOf<'ru
 function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
   const run = openRun(state, event);
   const turn = openTurn(state, event);
-  for (const { result } of turn.calls) if (result) addToView(state, result);
+  const { resultsCut: cut } = event;
+  for (const { result } of turn.calls) {
+    if (!result) continue;
+    addToView(state, cut ? cutResult(result, cut.tokens, cut.recall) : result);
+    // A text that was longer than the log keeps is whole beside it.
+    if (result.content.some((block) => block.type === 'text' && block.whole)) state.wasCut = true;
+  }
+  if (cut) state.wasCut = true;
   noteReads(state.reads, turn);
   if (state.decisions.size > 0) forgetTurn(state.decisions, event.turnIndex);
   run.last = turnOutcome(turn);

@@ -1,4 +1,3 @@
-import { RECALL } from '../context/recall.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import { copyJson } from '../json.ts';
 import { startedText, taskIdOf } from '../tasks/delivery.ts';
@@ -11,6 +10,7 @@ import { callKey } from './call-key.ts';
 import type { PerformContext } from './context.ts';
 import { isConfined } from './plan-permission.ts';
 import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from './run-children.ts';
+import { mayRecall } from './offered-tools.ts';
 import { interrupted, planTasks, updated } from './plan-tasks.ts';
 import { lastRead } from './reduce-reads.ts';
 import type { CallState, SessionState } from './state.ts';
@@ -113,7 +113,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
       ...(blobs ? { blobs: blobs.store } : {}),
     },
     keeper: blobs,
-    canRecall: agent.tools.has(RECALL),
+    canRecall: mayRecall(agent),
     timeoutMs: agent.background?.timeoutMs,
     ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
     maxLength: agent.maxToolResultLength,

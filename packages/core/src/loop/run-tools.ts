@@ -1,13 +1,16 @@
 import { DEFAULT_CONCURRENCY } from '../agent.ts';
-import { RECALL } from '../context/recall.ts';
+import { windowOf } from '../context/options.ts';
+import { resultTokens } from '../context/result-share.ts';
 import type { Draft } from '../draft.ts';
 import type { DurableEventBody } from '../events/events.ts';
 import { copyJson, type JsonObject } from '../json.ts';
+import type { Model } from '../model/model.ts';
 import { checkArguments, executeTool, issuesText, type Execution } from '../tools/execute.ts';
 import type { NormalOutput } from '../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../tools/tool.ts';
 import { runOf, type PerformContext } from './context.ts';
 import { checkpointer } from './checkpoint.ts';
+import { mayRecall } from './offered-tools.ts';
 import { decide } from './decide.ts';
 import { afterQuestions } from './plan-gates.ts';
 import { isConfined } from './plan-permission.ts';
@@ -227,7 +230,7 @@ async function runJob(
     timeoutMs: tool.timeoutMs ?? (child ? undefined : agent.toolTimeoutMs),
     graceMs: child ? CHILD_GRACE_MS : undefined,
     keeper: blobs,
-    canRecall: agent.tools.has(RECALL),
+    canRecall: mayRecall(agent),
     maxLength: agent.maxToolResultLength,
     clock,
     interrupt: context.interrupt,
@@ -256,9 +259,13 @@ async function runJob(
   if (agent.hooks) await tellAfter(context, callId);
 }
 
+/** The model whose calls these are. */
+const modelAsked = ({ state: { run }, agent }: PerformContext): Model =>
+  agent.models[run?.turn?.modelIndex ?? 0] ?? agent.model;
+
 /** What a tool is told of its call. */
 function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Execution['facts'] {
-  const { state, tasks, blobs } = context;
+  const { state, agent, tasks, blobs } = context;
   const facts: Draft<Execution['facts']> = {
     sessionId: state.sessionId,
     runId: place.runId,
@@ -267,6 +274,7 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
     idempotencyKey: callKey(state, call),
     readHistory: context.readHistory,
     lastRead: (path) => lastRead(state, path),
+    maxResultTokens: resultTokens(agent.maxToolResultTokens, windowOf(agent.context, modelAsked(context))),
   };
   if (isConfined(state, call.callId)) facts.confined = true;
   if (tasks !== null) facts.tasks = tasks.control;

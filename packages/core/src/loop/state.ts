@@ -196,6 +196,8 @@ export interface SessionState {
   view: Message[];
   /** Present once a message needed a blob to be sent: from then on requests are looked through for them. */
   needsBlobs?: true;
+  /** Present once a result was too long for the view: from then on the model has `recall`. */
+  wasCut?: true;
   /** How much of the view has been counted by a provider. */
   anchor: ViewAnchor;
   /** Tokens of the view after its last compaction; null when it hasn't been compacted. */

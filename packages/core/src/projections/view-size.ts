@@ -1,4 +1,5 @@
 import { estimateMessage, estimateMessages } from '../context/estimate.ts';
+import { cutResult } from '../context/result-share.ts';
 import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../context/history.ts';
 import type { DurableEvent } from '../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';
@@ -49,7 +50,8 @@ export function viewSizeFold(): ViewSize {
         turn?.results.set(event.callId, resultOf(event));
       } else if (event.type === 'decision_made') rewrite(turn, event);
       else if (event.type === 'turn_ended') {
-        for (const message of resultsInOrder(turn)) add(message);
+        const { resultsCut: cut } = event;
+        for (const message of resultsInOrder(turn)) add(cut ? cutResult(message, cut.tokens, cut.recall) : message);
         turn = null;
       } else if (event.type === 'compacted') {
         const before = view;

@@ -77,6 +77,11 @@ export interface ToolContext {
    * message's id, a call's id for its result, or two ids with `..` between them. Empty when there are none.
    */
   readonly readHistory?: (handle: string) => Promise<readonly Message[]>;
+  /**
+   * Tokens of the result that the model will see, counted as four bytes each; the middle of a longer one is cut out. A tool
+   * that can page does better to return a page of this size. Absent where nothing is cut.
+   */
+  readonly maxResultTokens?: number;
   /** The background tasks of this session. Absent where nothing runs in the background. */
   readonly tasks?: TaskControl;
   /** The background task that this call is; absent on a call that its run waits for. */

@@ -118,7 +118,7 @@ export function toolsOf(life: CrashLife): Tool[] {
       description: 'Reads much.',
       readOnly: true,
       execute: (_, { idempotencyKey }) =>
-        act('read', idempotencyKey, 'it says much; '.repeat(60), () => life.ask('say', 'follow_up', 'Wrap it up.')),
+        act('read', idempotencyKey, 'it says much; '.repeat(160), () => life.ask('say', 'follow_up', 'Wrap it up.')),
     }),
   ];
 }
@@ -128,9 +128,9 @@ const isSummaryWanted = ({ messages }: ModelRequest): boolean => {
   return last?.role === 'user' && last.origin === 'compaction' && last.removed === undefined;
 };
 
-/** About as many tokens as a provider would count. */
+/** About as many tokens as a provider would count, and fewer than are estimated. */
 const usageOf = ({ messages }: ModelRequest): Partial<Usage> => ({
-  input: Math.ceil(JSON.stringify(messages).length / 6),
+  input: Math.ceil(JSON.stringify(messages).length / 4.5),
 });
 
 /** Says what comes next from what it is sent, so that any process goes on where another one died. */
@@ -154,7 +154,7 @@ function nextTurn({ messages }: ModelRequest): Turn {
 
 /** The model of one process, which may die before it asks, while it hears the reply, and before it writes it down. */
 export function modelOf(life: CrashLife): Model {
-  const scripted = scriptedModel(reply, { cost: costOf, contextWindow: 1100, chunkSize: 4 });
+  const scripted = scriptedModel(reply, { cost: costOf, contextWindow: 2300, chunkSize: 4 });
   return {
     ...scripted,
     async *stream(request, signal) {
@@ -206,7 +206,7 @@ export function memoryOf(life: CrashLife): Memory {
   return {
     async retrieve() {
       neverAgain(life, 'the memory', (key) => key.startsWith('memory:'));
-      return life.effect('a retrieval', () => ['The card is on file.']);
+      return life.effect('a retrieval', () => ['The card is on file. '.repeat(120)]);
     },
     async update(run) {
       neverAgain(life, `the update of ${run.runId}`, (key) => key.startsWith('memory_update:'));

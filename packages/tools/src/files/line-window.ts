@@ -7,9 +7,14 @@ export interface WindowOptions {
   readonly limit: number;
   /** At most so many characters of text in all; the line that would exceed it is left out. */
   readonly maxCharacters: number;
+  /** At most so many bytes of UTF-8, with what is written around each line. */
+  readonly maxBytes: number;
   /** Longer lines are cut. */
   readonly maxLineCharacters: number;
 }
+
+/** Bytes of a line's number, the tab behind it, and its end. */
+const AROUND_LINE = 10;
 
 /** A window on the lines of a text that arrives in pieces. Holds only the window, whatever the text's size. */
 export interface LineWindow {
@@ -30,6 +35,7 @@ export function lineWindow(options: WindowOptions): LineWindow {
   const lines: string[] = [];
   let total = 0;
   let size = 0;
+  let bytes = 0;
   let full = false;
   // The open line: its beginning, as far as it may be shown, and its whole length.
   let open = '';
@@ -50,12 +56,10 @@ export function lineWindow(options: WindowOptions): LineWindow {
       const length = openLength - (endsWithReturn ? 1 : 0);
       const whole = openLength === open.length && endsWithReturn ? open.slice(0, -1) : open;
       const line = cutLine(safeLine(whole), options.maxLineCharacters, length);
-      if (size + line.length > options.maxCharacters) {
-        full = true;
-      } else {
-        lines.push(line);
-        size += line.length;
-      }
+      size += line.length;
+      bytes += Buffer.byteLength(line) + AROUND_LINE;
+      full = size > options.maxCharacters || bytes > options.maxBytes;
+      if (!full) lines.push(line);
     }
     total += 1;
     open = '';

@@ -60,6 +60,22 @@ describe('text', () => {
     expect(seen).toEqual(lines);
   });
 
+  test('a page is no longer than what a model is shown of a result, whatever bytes its characters take', async () => {
+    const lines = Array.from({ length: 3000 }, (_, index) => (index % 2 === 0 ? '漢字'.repeat(20) : `line ${index}`));
+    const { root } = await workspace({ a: lines.join('\n') });
+    const tool = readFileTool({ root });
+    const seen: string[] = [];
+    for (let offset = 1, more = true; more;) {
+      const { text, details } = await call(tool, { path: 'a', offset }, { maxResultTokens: 5000 });
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(20_000);
+      seen.push(...text.split('\n').flatMap((line) => /^ *\d+\t(.*)$/.exec(line)?.[1] ?? []));
+      more = details['truncated'] === true;
+      offset = Number(details['lastLine']) + 1;
+      expect(text.includes(`continue with offset ${offset}`)).toBe(more);
+    }
+    expect(seen).toEqual(lines);
+  });
+
   test('long lines are cut with a note', async () => {
     const { root } = await workspace({ a: `${'x'.repeat(5000)}\nshort\n` });
     const { text } = await call(readFileTool({ root }), { path: 'a' });
@@ -177,6 +193,7 @@ test('a window on lines is the same however the text is cut into pieces', () => 
     offset: fc.integer({ min: 1, max: 8 }),
     limit: fc.integer({ min: 1, max: 8 }),
     maxCharacters: fc.integer({ min: 0, max: 40 }),
+    maxBytes: fc.integer({ min: 0, max: 100 }),
     maxLineCharacters: fc.integer({ min: 1, max: 6 }),
   });
   fc.assert(

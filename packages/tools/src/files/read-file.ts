@@ -26,6 +26,13 @@ export interface ReadLimits {
   readonly maxLineCharacters: number;
 }
 
+/** As the loop counts the tokens of a result. */
+const BYTES_PER_TOKEN = 4;
+/** Bytes of the header and of the note that says where to go on. */
+const AROUND_LINES = 1024;
+/** A page has at least one line, however small the model's window is. */
+const LEAST_BYTES = 8192;
+
 const sniffedBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
 /** A file is read so many bytes beyond the last line shown: for the number of its lines, and the hash of its content. */
@@ -40,7 +47,7 @@ export function readFile(
   return withProblems(async () => {
     const file = await withNearNames(root, args.path, () => root.open(args.path));
     try {
-      return await readOpened(file, args, context.signal, limits);
+      return await readOpened(file, args, context, limits);
     } finally {
       await file.handle.close();
     }
@@ -52,7 +59,7 @@ type FileToRead = OpenedFile & { readonly real: string };
 async function readOpened(
   file: FileToRead,
   args: ReadFileArguments,
-  signal: AbortSignal,
+  { signal, maxResultTokens }: ToolContext,
   limits: ReadLimits,
 ): Promise<ToolResult> {
   const start = await readAt(file, 0, sniffedBytes);
@@ -70,6 +77,7 @@ async function readOpened(
     offset: args.offset ?? 1,
     limit: args.limit ?? Number.POSITIVE_INFINITY,
     maxCharacters: limits.maxCharacters,
+    maxBytes: Math.max(LEAST_BYTES, (maxResultTokens ?? Infinity) * BYTES_PER_TOKEN - AROUND_LINES),
     maxLineCharacters: limits.maxLineCharacters,
   });
   const hash = await pour(file, sniffed.encoding, window, signal);

@@ -44,6 +44,7 @@ export interface CallOptions {
   readonly onUpdate?: (partial: ToolOutput) => void;
   /** The model knows every file below this folder as it is when it makes the call. Default: it knows none. */
   readonly knows?: string;
+  readonly maxResultTokens?: number;
 }
 
 /** Checks the arguments as the loop does, then calls the tool. */
@@ -61,6 +62,7 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
     ...(options.confined === true && { confined: true }),
     lastRead: (path) => (knows === undefined ? null : hashOf(join(knows, path))),
     signal: options.signal ?? new AbortController().signal,
+    ...(options.maxResultTokens === undefined ? {} : { maxResultTokens: options.maxResultTokens }),
     update: (partial) => options.onUpdate?.(partial),
     progress: () => {},
   });
