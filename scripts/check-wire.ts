@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Http, ModelBlock, ModelEvent } from '@treadle/core';
+import type { Http, ModelBlock, ModelEvent, ModelWarning } from '@treadle/core';
 import {
   anthropicMessages,
   bedrockConverse,
@@ -44,6 +44,7 @@ interface Outcome {
   serverTools: unknown[];
   finish: string | null;
   usage: unknown;
+  warnings: ModelWarning[];
   error: { code?: string; message: string } | null;
 }
 
@@ -135,6 +136,7 @@ const emptyOutcome = (): Outcome => ({
   finish: null,
   usage: null,
   error: null,
+  warnings: [],
 });
 
 /** Adds a stream's blocks to an outcome. Text of a block that was cut off comes from its deltas. */
@@ -153,6 +155,7 @@ function collect(outcome: Outcome, events: readonly ModelEvent[], wire: string):
     else if (event.type === 'finish') {
       outcome.finish = event.rawStopReason ?? null;
       outcome.usage = event.rawUsage ?? null;
+      outcome.warnings.push(...(event.warnings ?? []));
     } else if (event.type === 'error') {
       const { code, message } = event.error;
       outcome.error = code === undefined ? { message } : { code, message };
@@ -248,6 +251,7 @@ function differences({ expected, wire }: Row, actual: Outcome): string[] {
   const ended = wire === 'openai-responses' && sameEnding(finish, actual.finish, actual.error !== null);
   check('finish', ended || finish === actual.finish, finish, actual.finish);
   check('usage', isDeepStrictEqual(usage, actual.usage), usage, actual.usage);
+  check('warnings', actual.warnings.length === 0, [], actual.warnings);
   check('error', sameError(error, actual.error), error, actual.error);
   return found;
 }

@@ -22,6 +22,7 @@ export const AGENT_KEYS = {
   toolTimeoutMs: true,
   toolProgressMs: true,
   maxToolResultLength: true,
+  maxToolResultTokens: true,
   maxTokens: true,
   temperature: true,
   stopSequences: true,

@@ -1,3 +1,4 @@
+import { checkUsage } from '@treadle/core';
 import type {
   Clock,
   Http,
@@ -410,7 +411,9 @@ class StreamReader implements ModelEventIterator, DecoderSink {
 
   #finish(event: FinishEvent): void {
     const unknownTypes = this.#unknownTypes?.counts();
-    this.#queue.push(unknownTypes === undefined ? event : { ...event, unknownTypes });
+    const { usage, warning } = checkUsage(event.usage);
+    const finish: FinishEvent = warning === null ? event : { ...event, warnings: [warning] };
+    this.#queue.push({ ...finish, usage, ...(unknownTypes === undefined ? {} : { unknownTypes }) });
     this.#isComplete = true;
     this.#close();
   }

@@ -1,5 +1,6 @@
 import { charactersIn } from '../json.ts';
 import type { Model, ModelBlock, ModelEvent, ModelRequest } from '../model/model.ts';
+import { checkUsage } from '../model/check-usage.ts';
 import { DEFAULT_LIMITS, type Limits, type SizeLimit } from './limits.ts';
 
 /** What one block counts besides its characters: a reply of empty blocks must end too. */
@@ -109,7 +110,7 @@ function charactersOf(block: Exclude<ModelBlock, { readonly type: 'file' | 'imag
   }
 }
 
-/** A stream that fails once its reply is longer than it may be: for calls beside a run's own. */
+/** A stream that is checked as a run's own is: it fails once its reply is too long, and its usage may be relied on. */
 export async function* sizedStream(
   model: Model,
   request: ModelRequest,
@@ -123,6 +124,6 @@ export async function* sizedStream(
       yield { type: 'error', error: { kind: 'other', code: 'reply_limit', message, retryable: false } };
       return;
     }
-    yield event;
+    yield event.type === 'finish' ? { ...event, usage: checkUsage(event.usage).usage } : event;
   }
 }

@@ -8,6 +8,7 @@ import type { SizeLimit } from '../limits/limits.ts';
 import type { AssistantContent } from '../messages/content.ts';
 import type { AssistantMessage } from '../messages/message.ts';
 import type { Model, ModelError, StopReason } from '../model/model.ts';
+import { isUsageValid, type ModelWarning } from '../model/check-usage.ts';
 import { decideRetry } from '../model/retry.ts';
 import { nextModel } from '../model/routing.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
@@ -44,6 +45,7 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
     if (ending.type === 'overspent' || ending.type === 'too_long') abort.abort();
     // From here on it is told as a whole: whoever joins now gets it by the event that is about to be written.
     context.setOpenMessage(null);
+    if (ending.type === 'finished') tellWarnings(context, ending.finish);
     const outcome = outcomeEvents(context, { step, model, open, facts }, ending);
     const events = context.blobs ? await kept(context, context.blobs, outcome) : outcome;
     const settled = settlement(context, model, open, ending);
@@ -52,6 +54,12 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
     forget();
     context.setOpenMessage(null);
   }
+}
+
+/** The log has them with the message. */
+function tellWarnings({ state, emit }: PerformContext, { warnings = [] }: Finish): void {
+  const { runId } = runOf(state);
+  for (const { code, message } of warnings) emit({ type: 'warning', afterSeq: state.seq, runId, code, message });
 }
 
 /** What a model drew goes into the log as it is where it can't be kept apart. */
@@ -79,7 +87,10 @@ function settlement(
 const NOTHING: readonly DurableEventBody[] = [];
 
 function spendingOf(open: OpenMessage, ending: Ending): Spending {
-  if (ending.type === 'finished') return { type: 'reported', usage: ending.finish.usage };
+  if (ending.type === 'finished') {
+    const { usage, warnings } = ending.finish;
+    return isUsageValid(warnings) ? { type: 'reported', usage } : { type: 'unknown' };
+  }
   if (ending.type === 'overspent') return { type: 'stopped', outputTokens: ending.outputTokens };
   if (ending.type === 'interrupted' || ending.type === 'too_long') return { type: 'unknown' };
   const { usage, error } = ending;
@@ -214,6 +225,7 @@ function messageAdded(
   if (containerId !== null) message.containerId = containerId;
   if (facts.responseId !== null) message.responseId = facts.responseId;
   if (rest.unknownTypes !== undefined) message.unknownTypes = rest.unknownTypes;
+  if (rest.warnings !== undefined && rest.warnings.length > 0) message.warnings = rest.warnings;
   return { type: 'message_added', at, runId, inView, message };
 }
 
@@ -224,4 +236,5 @@ interface MessageRest {
   readonly errorMessage?: string;
   readonly containerId?: string;
   readonly unknownTypes?: Readonly<Record<string, number>>;
+  readonly warnings?: readonly ModelWarning[];
 }

@@ -1,5 +1,6 @@
 import { errorText } from '../errors.ts';
 import type { Model, ModelError, ModelEvent, ModelEventIterator, ModelRequest } from '../model/model.ts';
+import { checkUsage } from '../model/check-usage.ts';
 import { UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { runOf, type PerformContext } from './context.ts';
 import type { OpenMessage } from './open-message.ts';
@@ -7,6 +8,7 @@ import { headOf } from '../context/cut.ts';
 import { ReplySize, type SizeExcess } from '../limits/reply-size.ts';
 import type { SizeLimit } from '../limits/limits.ts';
 import { limitsOf } from './run-limits.ts';
+import { promptWarning } from './prompt-size.ts';
 import { modelRequest } from './request.ts';
 import { requestWithBlobs } from './request-blobs.ts';
 import { meterFor } from './settle-call.ts';
@@ -123,8 +125,9 @@ class Reading {
     if (meter?.take(event) === true) return { type: 'overspent', outputTokens: meter.outputTokens() };
     const excess = this.size.take(event);
     if (excess) return this.cutOff(event, excess);
-    if (event.type === 'finish') return { type: 'finished', finish: event };
-    if (event.type === 'error') return { type: 'failed', error: event.error, usage: event.usage ?? UNKNOWN_USAGE };
+    if (event.type === 'finish') return { type: 'finished', finish: this.checked(event) };
+    if (event.type === 'error')
+      return { type: 'failed', error: event.error, usage: checkUsage(event.usage ?? UNKNOWN_USAGE).usage };
     const { observed, emit } = this.context;
     const { open, facts } = this.call;
     if (event.type === 'start') {
@@ -137,6 +140,15 @@ class Reading {
     }
     this.show(event);
     return null;
+  }
+
+  /** A model may be anybody's: what it counts is checked once more. */
+  private checked(finish: Finish): Finish {
+    const { usage, warning } = checkUsage(finish.usage);
+    const truncated = promptWarning(this.context.state.view, usage);
+    if (!warning && !truncated) return finish;
+    const found = [warning, truncated].filter((one) => one !== null);
+    return { ...finish, usage, warnings: [...(finish.warnings ?? []), ...found] };
   }
 
   private show(event: ModelEvent): void {

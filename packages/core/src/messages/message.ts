@@ -1,4 +1,5 @@
 import type { JsonValue } from '../json.ts';
+import type { ModelWarning } from '../model/check-usage.ts';
 import type { StopReason, Usage } from '../model/usage.ts';
 import type { AssistantContent, ToolResultContent, UserContent } from './content.ts';
 
@@ -60,6 +61,8 @@ export interface AssistantMessage {
   readonly containerId?: string;
   /** The provider's id of this response. */
   readonly responseId?: string;
+  /** What doesn't look right about it, such as token counts that can't be true. */
+  readonly warnings?: readonly ModelWarning[];
   /** How often the provider sent something of a type that isn't known here. */
   readonly unknownTypes?: Readonly<Record<string, number>>;
 }

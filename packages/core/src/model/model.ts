@@ -2,8 +2,10 @@ import type { ModelFiles } from './files.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { AssistantContent, ToolCallBlock } from '../messages/content.ts';
 import type { ModelMessage } from '../messages/message.ts';
+import type { ModelWarning } from './check-usage.ts';
 import type { StopReason, Usage } from './usage.ts';
 
+export * from './check-usage.ts';
 export * from './usage.ts';
 
 /** A tool as a model is told of it. */
@@ -100,6 +102,8 @@ export type ModelEvent =
       readonly usage: Usage;
       /** The provider's usage object as received, last value of each field. */
       readonly rawUsage?: JsonValue;
+      /** What doesn't look right about the reply. */
+      readonly warnings?: readonly ModelWarning[];
       readonly containerId?: string;
       /** What the provider sent and nobody here knows, by its type: events passed over, parts kept as they are. */
       readonly unknownTypes?: Readonly<Record<string, number>>;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
 import { isTerminalToolName, terminalText } from '../output/terminal-tools.ts';
-import type { ModelError } from '../model/model.ts';
+import type { ModelError, ModelWarning } from '../model/model.ts';
 import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 
 /** What a run came to. Failing is a result too: read `end` before you rely on the answer. */
@@ -48,6 +48,8 @@ export interface RunResult {
   readonly permissionDenials: readonly PermissionDenial[];
   /** What was queued during the run and nobody delivered: it ended first. */
   readonly undelivered: readonly UndeliveredMessage[];
+  /** What doesn't look right about its replies, such as token counts that can't be true. Each also has its own. */
+  readonly warnings: readonly ModelWarning[];
   /** Why, in words, when `end` is not `completed`. */
   readonly message: string | null;
   readonly error: ModelError | null;
@@ -177,6 +179,7 @@ class ResultFold implements RunResultFold {
       pending: this.#paused?.pending ?? [],
       permissionDenials: this.#permissionDenials,
       undelivered: this.#undelivered,
+      warnings: this.#messages.flatMap((message) => (message.role === 'assistant' ? (message.warnings ?? []) : [])),
       message: ended?.message ?? null,
       error: ended?.error ?? null,
     };

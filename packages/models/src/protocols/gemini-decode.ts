@@ -79,7 +79,7 @@ const readUsage = (raw: Fields): Usage => {
   const cacheRead = asCount(raw['cachedContentTokenCount']);
   const reasoning = asCount(raw['thoughtsTokenCount']);
   return {
-    input: prompt === null ? null : Math.max(0, prompt - (cacheRead ?? 0)),
+    input: prompt === null ? null : prompt - (cacheRead ?? 0),
     output: sum(asCount(raw['candidatesTokenCount']), reasoning),
     cacheRead,
     cacheWrite: null,

@@ -72,7 +72,5 @@ export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** `value` if it is a count of tokens. */
-export function asCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
-}
+/** A count of tokens as it was reported, which may be any number: `checkUsage` says whether it can be true. */
+export const asCount = (value: unknown): number | null => (typeof value === 'number' ? value : null);

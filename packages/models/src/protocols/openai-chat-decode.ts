@@ -50,7 +50,7 @@ function readOpenAIChatUsage(raw: Fields): Usage {
   const apart =
     reasoning !== null && prompt !== null && completion !== null && total === prompt + completion + reasoning;
   return {
-    input: prompt === null ? null : Math.max(0, prompt - (cached ?? 0) - (written ?? 0)),
+    input: prompt === null ? null : prompt - (cached ?? 0) - (written ?? 0),
     output: apart ? completion + reasoning : completion,
     cacheRead: cached,
     cacheWrite: written,

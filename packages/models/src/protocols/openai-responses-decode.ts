@@ -26,7 +26,7 @@ export function readOpenAIResponsesUsage(raw: Fields): Usage {
   const cacheRead = asCount(details?.['cached_tokens']);
   const cacheWrite = asCount(details?.['cache_write_tokens']);
   return {
-    input: all === null ? null : Math.max(0, all - (cacheRead ?? 0) - (cacheWrite ?? 0)),
+    input: all === null ? null : all - (cacheRead ?? 0) - (cacheWrite ?? 0),
     output: asCount(raw['output_tokens']),
     cacheRead,
     cacheWrite,
