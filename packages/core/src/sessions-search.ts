@@ -63,11 +63,13 @@ async function inLog(journal: Journal, session: SessionSummary, words: readonly 
       if (hasAll(text, words)) return { session, where: 'message', excerpt: excerptOf(text, words), seq: event.seq };
     }
   } catch (error) {
-    // Deleted since it was listed.
-    if ((error as { readonly code?: unknown }).code !== 'session_not_found') throw error;
+    // Deleted since it was listed, or damaged: the others are searched all the same.
+    if (!UNREADABLE.has((error as { readonly code?: unknown }).code)) throw error;
   }
   return null;
 }
+
+const UNREADABLE: ReadonlySet<unknown> = new Set(['session_not_found', 'journal_corrupt']);
 
 /** What was said, by people and by the model; not what tools gave. */
 const textOf = (event: DurableEvent): string => (event.type === 'message_added' ? messageText(event.message) : '');

@@ -1,4 +1,5 @@
 import type { DurableEvent } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Blobs, BlobSweepReport } from './blobs.ts';
 
@@ -46,7 +47,9 @@ async function collectIds(journal: Journal, inUse: Set<string>): Promise<void> {
     let cursor: string | undefined;
     do {
       const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
-      for (const { sessionId } of page.sessions) {
+      for (const { sessionId, damage } of page.sessions) {
+        // What a log names that can't be read must not be taken for unused.
+        if (damage !== undefined) throw new TreadleError('journal_corrupt', damage, { details: { sessionId } });
         if (seen.has(sessionId)) continue;
         seen.add(sessionId);
         found = true;

@@ -51,6 +51,8 @@ export interface SessionSummary {
   readonly tags?: readonly string[];
   /** The session whose place it took after a time of inactivity. */
   readonly previous?: PreviousSession;
+  /** Present where the journal has noticed that its log is damaged: what is wrong. The rest is what could still be read. */
+  readonly damage?: string;
 }
 
 export interface ListOptions {
@@ -145,7 +147,7 @@ export interface Journal {
    */
   watch(sessionId: string, changed: (seq: number) => void): () => void;
   /**
-   * Sessions by their last event's time, newest first. A session written to while someone pages moves to the front: it is
+   * Sessions by their last event's time, newest first. A damaged log keeps no other session from being listed. A session written to while someone pages moves to the front: it is
    * never listed twice, but may be missed by the later pages.
    */
   list(options?: ListOptions): Promise<SessionPage>;

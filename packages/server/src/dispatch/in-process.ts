@@ -272,12 +272,20 @@ async function* leftUnfinished(journal: Journal): AsyncGenerator<SessionSummary>
   let cursor: string | undefined;
   do {
     const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
-    for (const session of page.sessions) {
-      if (await isAtRest(journal, session.sessionId, session.seq)) continue;
-      if (!(await isReplay(journal, session))) yield session;
-    }
+    for (const session of page.sessions) if (await isUnfinished(journal, session)) yield session;
     ({ cursor } = page);
   } while (cursor !== undefined);
+}
+
+/** One that is damaged can't be gone on with, and must not keep the others from it. */
+async function isUnfinished(journal: Journal, session: SessionSummary): Promise<boolean> {
+  if (session.damage !== undefined) return false;
+  try {
+    return !(await isAtRest(journal, session.sessionId, session.seq)) && !(await isReplay(journal, session));
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'journal_corrupt') return false;
+    throw error;
+  }
 }
 
 /**

@@ -5,6 +5,8 @@ import {
   handoffTool,
   memoryJournal,
   sessionsOf,
+  TreadleError,
+  type Journal,
   type JsonObject,
   type Tool,
 } from '@treadle/core';
@@ -260,6 +262,28 @@ it('a replay that was cut off with its process is not gone on with: its tools wo
   await journal.post('mine', prompt, 'k', 0);
   const second = await startServer({ model: counting() }, { journal });
   expect(await second.recovered).toEqual(['mine']);
+});
+
+it('a session that is damaged keeps no other from going on at the start', async () => {
+  const journal = memoryJournal();
+  const first = await startServer({ model: counting() }, { journal });
+  for (const id of ['a', 'b', 'c']) await talked(first, id, 'Hi.');
+  const prompt = { type: 'prompt', messages: [{ content: [{ type: 'text', text: 'Hi.' }] }] } as const;
+  for (const id of ['a', 'b', 'c']) await journal.post(id, prompt, 'k', 0);
+  const damaged: Journal = {
+    ...journal,
+    // One is known to be damaged when it is listed, another one when it is read.
+    list: async (options) => {
+      const { sessions } = await journal.list(options);
+      return { sessions: sessions.map((row) => (row.sessionId === 'a' ? { ...row, damage: 'It is damaged.' } : row)) };
+    },
+    read: (sessionId, from) => {
+      if (sessionId !== 'c') throw new TreadleError('journal_corrupt', 'It is damaged.');
+      return journal.read(sessionId, from);
+    },
+  };
+  const second = await startServer({ model: counting() }, { journal: damaged });
+  expect(await second.recovered).toEqual(['c']);
 });
 
 describe('background tasks', () => {

@@ -1,4 +1,4 @@
-import { parseJson, TreadleError } from '@treadle/core';
+import { isJsonObject, parseJson, TreadleError, type JsonObject } from '@treadle/core';
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
@@ -62,9 +62,37 @@ interface Named {
 
 /** The id of a session's log, or null. */
 export async function findLog(layout: Layout, sessionId: string): Promise<string | null> {
-  const found = await readText(layout.fs, nameFile(layout, sessionId));
-  return found === null ? null : (parseJson(found) as Named).log;
+  const path = nameFile(layout, sessionId);
+  const found = await readText(layout.fs, path);
+  return found === null ? null : namedIn(path, found).log;
 }
+
+function namedIn(path: string, text: string): Named {
+  const { name, log } = parsedFile(path, text);
+  if (typeof name === 'string' && typeof log === 'string') return { name, log };
+  throw damagedFile(path);
+}
+
+/**
+ * What a small file of the journal's own says.
+ *
+ * @throws TreadleError `journal_corrupt` when it is no JSON object.
+ */
+export function parsedFile(path: string, text: string): JsonObject {
+  try {
+    const value = parseJson(text);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    throw damagedFile(path, error);
+  }
+  throw damagedFile(path);
+}
+
+const damagedFile = (path: string, cause?: unknown): TreadleError =>
+  new TreadleError('journal_corrupt', `The file ${path} isn't what was written. Restore it from a copy.`, {
+    cause,
+    details: { path },
+  });
 
 /** Gives a log its name; false when the name is taken. All or nothing, and durable. */
 export async function nameLog(layout: Layout, sessionId: string, log: string): Promise<boolean> {
@@ -89,11 +117,30 @@ export async function unnameLog(layout: Layout, sessionId: string): Promise<void
   await syncFolder(layout.fs, layout.names);
 }
 
+/** A log with its name, or the file of a name that can't be read. */
+export type NamedLog = Named | { readonly file: string; readonly damage: TreadleError };
+
 /** The logs that have a name. */
-export async function namedLogs({ fs, names }: Layout): Promise<Named[]> {
+export async function namedLogs({ fs, names }: Layout): Promise<NamedLog[]> {
   const files = (await fs.readdir(names)).filter((name) => !name.startsWith('.'));
-  const found = await Promise.all(files.map((name) => readText(fs, join(names, name))));
-  return found.flatMap((text) => (text === null ? [] : [parseJson(text) as Named]));
+  const found = await Promise.all(
+    files.map(async (file): Promise<NamedLog | null> => {
+      const path = join(names, file);
+      const text = await readText(fs, path);
+      try {
+        return text === null ? null : namedIn(path, text);
+      } catch (error) {
+        return { file, damage: damageOf(error) };
+      }
+    }),
+  );
+  return found.filter((log) => log !== null);
+}
+
+/** The damage that an error tells of; any other error is thrown again. */
+export function damageOf(error: unknown): TreadleError {
+  if (error instanceof TreadleError && error.code === 'journal_corrupt') return error;
+  throw error;
 }
 
 /** The text of a file, or null when there is none. */

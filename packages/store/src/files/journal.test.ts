@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import type { Journal } from '@treadle/core';
-import { journalContract, testClock } from '@treadle/testing';
+import { defineAgent, memoryBlobs, openSession, sweepBlobs, type Journal } from '@treadle/core';
+import { journalContract, scriptedModel, testClock } from '@treadle/testing';
+import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   mkdtempSync,
@@ -17,6 +18,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemFiles } from './file-system.ts';
 import { mendTail, newLogFile, refresh } from './log.ts';
+import { draftOf, linesOf, readRecord } from './record.ts';
 import { fileJournal, type DamageReport, type FileJournalOptions } from '../index.ts';
 
 const folders: string[] = [];
@@ -172,6 +174,83 @@ describe('a damaged log', () => {
     expect(reports).toHaveLength(1);
     expect(await seqs(open(folder), 's')).toEqual([1, 2, 3, 4, 5]);
   });
+});
+
+describe('damage of one session', () => {
+  const damages: [string, (folder: string, log: string) => void][] = [
+    ['its log has a byte that was changed', (_, log) => changeByte(log, 200)],
+    ['its log is empty', (_, log) => truncateSync(log, 0)],
+    ['its log is zeros', (_, log) => writeFileSync(log, Buffer.alloc(500))],
+    ['its log begins with its second event', (_, log) => writeFileSync(log, secondAsFirst(log))],
+    ['its name is no JSON', (folder) => writeFileSync(nameOf(folder, 'bad'), '{"name":')],
+    ['its name is other JSON', (folder) => writeFileSync(nameOf(folder, 'bad'), 'null')],
+    ['what it was forked from is no JSON', (_, log) => writeFileSync(join(log, '..', 'origin.json'), 'x')],
+  ];
+
+  it.each(damages)('hides no other, and is named: %s', async (_, damage) => {
+    const folder = newFolder();
+    const before = open(folder);
+    await before.create('good', created('good'));
+    await before.post('good', note('fine'), 'k', 5);
+    const log = await newLog(before, folder, 'bad');
+    await before.close();
+    damage(folder, log);
+    const journal = open(folder);
+    const { sessions } = await journal.list();
+    expect(sessions).toHaveLength(2);
+    expect(sessions.find(({ sessionId }) => sessionId === 'good')).not.toHaveProperty('damage');
+    const [bad] = sessions.filter(({ damage: found }) => found !== undefined);
+    expect(bad?.damage).toMatch(/Restore the file from a copy|Restore it from a copy/);
+    await expect(seqs(journal, 'bad')).rejects.toMatchObject({ code: 'journal_corrupt' });
+    expect(await seqs(journal, 'good')).toEqual([1, 2]);
+    // What its log names must not be taken for unused.
+    await expect(sweepBlobs({ blobs: memoryBlobs(), journals: [journal] })).rejects.toMatchObject({
+      code: 'journal_corrupt',
+    });
+  });
+
+  it('leaves an empty log as it is: it is reported when it is opened, and nothing is written to it', async () => {
+    const folder = newFolder();
+    const before = open(folder);
+    await before.list();
+    const log = await newLog(before, folder, 'bad');
+    await before.close();
+    truncateSync(log, 0);
+    const journal = open(folder);
+    const agent = defineAgent({ model: scriptedModel(['Hello.']) });
+    await expect(openSession(agent, 'bad', { journal })).rejects.toMatchObject({
+      code: 'journal_corrupt',
+      message: expect.stringContaining('something has emptied it'),
+    });
+    await expect(journal.claim('bad', { id: 'a', label: 'a' })).rejects.toMatchObject({ code: 'journal_corrupt' });
+    await expect(journal.post('bad', note('x'), 'k', 1)).rejects.toMatchObject({ code: 'journal_corrupt' });
+    expect(readFileSync(log)).toHaveLength(0);
+    expect(readdirSync(join(log, '..')).filter((name) => name.includes('damaged'))).toEqual([]);
+  });
+
+  /** Makes a session of four events, and returns the path of its log. */
+  async function newLog(journal: Journal, folder: string, sessionId: string): Promise<string> {
+    const known = new Set(readdirSync(join(folder, 'logs')));
+    await journal.create(sessionId, created(sessionId));
+    for (let index = 0; index < 3; index += 1) await journal.post(sessionId, note(`note ${index}`), `k${index}`, 2);
+    const log = readdirSync(join(folder, 'logs')).find((name) => !known.has(name)) ?? '';
+    return join(folder, 'logs', log, 'log.jsonl');
+  }
+
+  const nameOf = (folder: string, sessionId: string): string =>
+    join(folder, 'names', createHash('sha256').update(sessionId).digest('hex'));
+
+  function changeByte(path: string, at: number): void {
+    const bytes = readFileSync(path);
+    bytes[at] = (bytes[at] ?? 0) ^ 0x01;
+    writeFileSync(path, bytes);
+  }
+
+  function secondAsFirst(path: string): Buffer {
+    const record = readRecord(readFileSync(path), starts(readFileSync(path))[1] ?? 0);
+    if (typeof record === 'string') throw new Error(record);
+    return linesOf([draftOf(1, true, record.event, 1)]);
+  }
 });
 
 describe('other processes', () => {

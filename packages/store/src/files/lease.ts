@@ -1,9 +1,9 @@
 import type { Clock, Owner } from '@treadle/core';
-import { journalErrors, parseJson } from '@treadle/core';
+import { journalErrors } from '@treadle/core';
 import { join } from 'node:path';
 import type { ProcessIdentity, ProcessTable } from '../processes.ts';
 import type { JournalFileSystem } from './file-system.ts';
-import { readText, replaceFile } from './folder.ts';
+import { parsedFile, readText, replaceFile } from './folder.ts';
 
 /** Who holds a session, as its file says. The epoch stays when nobody does. */
 export interface Lease {
@@ -16,8 +16,9 @@ export interface Lease {
 const NOBODY: Lease = { epoch: 0, holder: null };
 
 export async function readLease(fs: JournalFileSystem, folder: string): Promise<Lease> {
-  const text = await readText(fs, join(folder, 'lease.json'));
-  return text === null ? NOBODY : (parseJson(text) as Lease);
+  const path = join(folder, 'lease.json');
+  const text = await readText(fs, path);
+  return text === null ? NOBODY : (parsedFile(path, text) as unknown as Lease);
 }
 
 export const writeLease = (fs: JournalFileSystem, folder: string, lease: Lease): Promise<void> =>

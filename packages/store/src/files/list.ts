@@ -1,6 +1,6 @@
-import type { ListOptions, SessionPage, SessionSummary } from '@treadle/core';
-import { namedLogs } from './folder.ts';
-import { refresh, type LogFile } from './log.ts';
+import type { ListOptions, SessionPage, SessionSummary, TreadleError } from '@treadle/core';
+import { damageOf, namedLogs } from './folder.ts';
+import { refreshNamed, type LogFile } from './log.ts';
 import { openLog, type Logs } from './logs.ts';
 
 interface Row {
@@ -24,9 +24,9 @@ export async function listSessions(
   { limit = 50, cursor, agentId, tag }: ListOptions,
 ): Promise<SessionPage> {
   let rows: Row[] = [];
-  for (const { name, log } of await namedLogs(logs.layout)) {
-    const summary = await summaryOf(logs, name, log);
-    if (summary) rows.push({ log, summary });
+  for (const named of await namedLogs(logs.layout)) {
+    const row = 'damage' in named ? unnamed(named) : await rowOf(logs, named);
+    if (row) rows.push(row);
   }
   if (agentId !== undefined) rows = rows.filter(({ summary }) => summary.agentId === agentId);
   if (tag !== undefined) rows = rows.filter(({ summary }) => summary.tags?.includes(tag) === true);
@@ -40,17 +40,26 @@ export async function listSessions(
   };
 }
 
-/** Null for a session that was removed meanwhile. */
-async function summaryOf(logs: Logs, sessionId: string, log: string): Promise<SessionSummary | null> {
+/** Damage of one session hides none of the others: its row says so. Null for a session that was removed meanwhile. */
+async function rowOf(logs: Logs, { name, log }: { readonly name: string; readonly log: string }): Promise<Row | null> {
+  let file: LogFile | null = null;
   try {
-    const { log: file } = await openLog(logs, log, sessionId);
-    await refresh(file);
-    return summaryIn(sessionId, file);
+    ({ log: file } = await openLog(logs, log, name));
+    await refreshNamed(file);
+    return { log, summary: summaryIn(name, file) };
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === 'ENOENT') return null;
-    throw error;
+    const damage = damageOf(error).message;
+    const known = file ? summaryIn(name, file) : { sessionId: name, seq: 0, createdAt: 0, updatedAt: 0 };
+    return { log, summary: { ...known, damage } };
   }
 }
+
+/** A session whose name can't be read: the file that had it stands for it. */
+const unnamed = ({ file, damage }: { readonly file: string; readonly damage: TreadleError }): Row => ({
+  log: file,
+  summary: { sessionId: file, seq: 0, createdAt: 0, updatedAt: 0, damage: damage.message },
+});
 
 const summaryIn = (sessionId: string, file: LogFile): SessionSummary => ({
   sessionId,

@@ -95,6 +95,23 @@ export async function refresh(log: LogFile): Promise<void> {
   }
 }
 
+/**
+ * As `refresh`, for the log of a session: its first event was on the disk before the session had its name.
+ *
+ * @throws TreadleError `journal_corrupt` when there is no event at all.
+ */
+export async function refreshNamed(log: LogFile): Promise<void> {
+  await refresh(log);
+  if (log.size === 0) throw beheaded(log);
+}
+
+const beheaded = ({ path }: LogFile): TreadleError =>
+  new TreadleError(
+    'journal_corrupt',
+    `The journal ${path} doesn't begin with session_created: something has emptied it. Restore the file from a copy.`,
+    { details: { path } },
+  );
+
 export const shortened = (log: LogFile, size: number): TreadleError =>
   new TreadleError(
     'journal_corrupt',
@@ -107,6 +124,7 @@ export const shortened = (log: LogFile, size: number): TreadleError =>
 export function take(log: LogFile, { seq, synced, posted, event, bytes }: LogRecord, offset: number): void {
   if (seq !== log.seq + 1) return;
   if (log.size === 0) {
+    if (event.type !== 'session_created') throw beheaded(log);
     log.agentId = agentIdOf(event);
     log.createdAt = event.at;
     log.facts = factsAfter({}, event);

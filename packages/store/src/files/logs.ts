@@ -1,10 +1,10 @@
 import type { DurableEvent, DurableEventBody, Snapshot } from '@treadle/core';
-import { agentIdOf, journalErrors, parseJson } from '@treadle/core';
+import { agentIdOf, journalErrors } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { findLog, nameLog, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
+import { findLog, nameLog, parsedFile, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
 import { refuseHeld } from './lease.ts';
-import { newLogFile, offsetAfter, readLog, refresh, type LogFile } from './log.ts';
+import { newLogFile, offsetAfter, readLog, refresh, refreshNamed, type LogFile } from './log.ts';
 import { draftOf, linesOf } from './record.ts';
 import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
 import { createWriter, type Writer, type WriterOptions } from './writer.ts';
@@ -29,8 +29,9 @@ interface Origin {
 const folderOf = ({ layout }: Logs, log: string): string => join(layout.logs, log);
 
 async function originAt(logs: Logs, log: string): Promise<Origin | null> {
-  const text = await readText(logs.layout.fs, join(folderOf(logs, log), 'origin.json'));
-  return text === null ? null : (parseJson(text) as Origin);
+  const path = join(folderOf(logs, log), 'origin.json');
+  const text = await readText(logs.layout.fs, path);
+  return text === null ? null : (parsedFile(path, text) as unknown as Origin);
 }
 
 /** The open log with that id. */
@@ -86,7 +87,7 @@ export async function lastSeq(logs: Logs, sessionId: string): Promise<number | n
   if (log === null) return null;
   const { log: file } = await openLog(logs, log, sessionId);
   const { size } = await logs.layout.fs.stat(file.path);
-  if (size > file.size) await refresh(file);
+  if (size > file.size) await refreshNamed(file);
   return file.seq;
 }
 
@@ -197,7 +198,7 @@ function noneIfMissing(error: unknown): string[] {
 /** The events of a session from `from` on, its ancestors' first, up to the end of the log as it is now. */
 export async function* readSession(logs: Logs, sessionId: string, from: number): AsyncGenerator<DurableEvent> {
   const { log } = await writerOf(logs, sessionId);
-  await refresh(log);
+  await refreshNamed(log);
   const stretches: { readonly file: LogFile; readonly to: number }[] = [];
   let file: LogFile | null = log;
   let to = log.seq;

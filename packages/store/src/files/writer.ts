@@ -10,7 +10,7 @@ import {
   indexIfDue,
   mendTail,
   postedAs,
-  refresh,
+  refreshNamed,
   rewrite,
   shortened,
   take,
@@ -105,7 +105,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
 
   /** The log as it stands, its torn end mended. */
   async function current(): Promise<Lease> {
-    await refresh(log);
+    await refreshNamed(log);
     const report = await mendTail(log, `${log.path}.damaged-${options.clock.now()}`);
     if (report) options.onDamage(report);
     const { isUntrusted = false, ...lease } = await readLease(options.fs, folder);

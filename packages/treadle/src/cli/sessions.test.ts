@@ -1,3 +1,4 @@
+import { memoryJournal } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -20,6 +21,21 @@ async function worldWith(prompts: readonly string[]) {
 }
 
 describe('treadle sessions list', () => {
+  it('says of a session that it is damaged, and lists the others', async () => {
+    const damaged = { sessionId: 'bad', seq: 3, createdAt: 0, updatedAt: 0, damage: 'Event 2 is\nbroken.' };
+    const good = { sessionId: 'good', seq: 3, createdAt: 0, updatedAt: 0, title: 'Fine.' };
+    const journal = { ...memoryJournal(), list: async () => ({ sessions: [damaged, good] }) };
+    const { stdout } = await runCli(['sessions', 'list'], { parts: { journal: async () => journal } });
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.split('\t').slice(2));
+    expect(rows).toEqual([
+      ['-', '[damaged] Event 2 is broken.'],
+      ['-', 'Fine.'],
+    ]);
+  });
+
   it('says so when there are none', async () => {
     await using world = await worldWith([]);
     expect(await runCli(['sessions', 'list'], world.options)).toMatchObject({

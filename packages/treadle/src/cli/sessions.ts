@@ -107,9 +107,10 @@ const shellWord = (word: string): string =>
 
 /** Tab-separated, so that other programs can cut it: id, last change, folder, title or first prompt. */
 function row(session: SessionSummary): string {
-  const { sessionId, updatedAt, firstPrompt = '', title = firstPrompt } = session;
+  const { sessionId, updatedAt, firstPrompt = '', title = firstPrompt, damage } = session;
   const folder = folderOf(session) ?? '-';
-  return [sessionId, minutes(updatedAt), plainLine(folder), plainLine(title, 80)].join('\t');
+  const shown = damage === undefined ? plainLine(title, 80) : `[damaged] ${plainLine(damage, 400)}`;
+  return [sessionId, minutes(updatedAt), plainLine(folder), shown].join('\t');
 }
 
 /** UTC to the minute, which sorts: `2026-03-01 09:30Z`. */
