@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@treadle/core';
 import { journalErrors, TreadleError } from '@treadle/core';
@@ -105,10 +106,27 @@ const tooNew = (path: string, version: number): TreadleError =>
     { details: { path, version, known: FORMAT } },
   );
 
-/** Looks at the file's header, so that a foreign, newer or cut file is refused before SQLite writes anything near it. */
-function checkHeader(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const file = openSync(path, 'a+', 0o600);
+/** What opening for writing fails with where reading may be allowed. */
+const NO_WRITING: ReadonlySet<unknown> = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+interface OpenFile {
+  readonly file: number;
+  readonly isReadOnly: boolean;
+}
+
+/** The file, made where it isn't there; for reading only where it can't be written. */
+function openFile(path: string): OpenFile {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return { file: openSync(path, 'a+', 0o600), isReadOnly: false };
+  } catch (error) {
+    if (!NO_WRITING.has((error as { readonly code?: unknown }).code) || !existsSync(path)) throw error;
+    return { file: openSync(path, 'r'), isReadOnly: true };
+  }
+}
+
+/** Checks the file's header, so that a foreign, newer or cut file is refused before SQLite writes anything near it. */
+function checkHeader(path: string, { file }: OpenFile): void {
   try {
     const header = headerOf(file);
     if (header.length === 0) return;
@@ -142,11 +160,15 @@ function lackOf(path: string, file: number): number | null {
   return lack > 0 ? lack : null;
 }
 
-function prepareSchema(db: DatabaseSync, path: string): void {
+function prepareSchema(db: DatabaseSync, path: string, isReadOnly: boolean): void {
   const versionOf = (): number => Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
   const version = versionOf();
   if (version > FORMAT) throw tooNew(path, version);
   if (version === FORMAT) return;
+  if (isReadOnly) {
+    const what = version === 0 ? 'is empty' : `is of an older format (${version}; this version reads ${FORMAT})`;
+    throw failed(path, `${what}, and can't be written here. Copy it to where it can be`);
+  }
   if (version === 0) db.exec('PRAGMA journal_mode = WAL');
   transaction(db, () => {
     // Another process may have been faster.
@@ -158,15 +180,31 @@ function prepareSchema(db: DatabaseSync, path: string): void {
   });
 }
 
-/** One try at opening the file: throws SQLite's own errors. */
+/**
+ * SQLite needs files beside the database to read it, even when nobody writes. Where they can't be made it can be told that
+ * nothing changes, if all of it is in the database: nobody has it open for writing, and nobody died with it open.
+ */
+function openReadOnly(path: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite();
+  if (!existsSync(`${path}-wal`)) {
+    const url = pathToFileURL(path);
+    url.searchParams.set('immutable', '1');
+    return new DatabaseSync(url, { readOnly: true });
+  }
+  return new DatabaseSync(path, { readOnly: true });
+}
+
+/** One try at opening the file, for reading only where it can't be written: throws SQLite's own errors. */
 export function openDatabase(path: string): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
-  checkHeader(path);
-  const db = new DatabaseSync(path);
+  const opened = openFile(path);
+  checkHeader(path, opened);
+  const { isReadOnly } = opened;
+  const db = isReadOnly ? openReadOnly(path) : new DatabaseSync(path);
   try {
     // A lock is never waited for inside SQLite, which would stop the whole process: see `patiently`.
     db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL');
-    prepareSchema(db, path);
+    prepareSchema(db, path, isReadOnly);
     return db;
   } catch (error) {
     db.close();

@@ -41,9 +41,14 @@ export function journalError(thrown: unknown, path: string): TreadleError {
     case FULL:
       return failed(path, 'could not be written: the disk is full. Free some space and try again', thrown);
     case READONLY:
-      return failed(path, 'is read-only. Check its permissions and those of its folder', thrown);
+      return failed(path, "can be read, and can't be written. Check its permissions and those of its folder", thrown);
     case CANNOT_OPEN:
-      return failed(path, 'could not be opened. Check that its folder exists and can be written', thrown);
+      return failed(
+        path,
+        'could not be opened. Check that its folder exists and can be written. Where it is read-only, and a file with the ' +
+          'ending -wal lies beside the journal, copy both to where they can be written',
+        thrown,
+      );
     case IO_ERROR:
       return failed(path, `could not be read or written: ${errorText(thrown)}`, thrown);
     default:
