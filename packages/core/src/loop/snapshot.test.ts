@@ -138,11 +138,11 @@ describe('a snapshot', () => {
     expect({ version: STATE_VERSION, digests }).toEqual({
       version: 7,
       digests: {
-        'v1-conversation': '1jxxtn8.8x7o7z',
-        'v1-everything': 'k2ddpl.17fvsoa',
-        'v1-in-doubt': 'nl3ykx.1l49o15',
-        'v1-killed': '1c0cstq.1q3dkny',
-        'v1-paused': 't2ge8r.x1sr30',
+        'v1-conversation': 'g5zkj0.gkooy6',
+        'v1-everything': '1dh7jgv.99rlkt',
+        'v1-in-doubt': '4cz3vh.10uj9gg',
+        'v1-killed': '1snzrxo.1m7y8th',
+        'v1-paused': '8k50dp.1mmxcok',
       },
     });
   });

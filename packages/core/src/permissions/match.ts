@@ -94,13 +94,12 @@ function allowsCommands({ commands }: ToolAccess, covered: Covered): boolean {
   if (commands.plain === null) return false;
   return commands.plain.every(
     ({ words, harmless }) =>
-      harmless === true ||
       covered(
         (specifier) =>
           specifier.kind !== 'domain' &&
           specifier.words !== null &&
           matchesWords(specifier.words, words, specifier.kind === 'words'),
-      ),
+      ) || harmless === true,
   );
 }
 
