@@ -24,6 +24,15 @@ const MOST_KEPT = 1024;
 
 type Agents = Map<string, NodeHttp.Agent>;
 
+/** Where requests to one address go. */
+interface Target {
+  readonly address: string;
+  readonly module: Pick<typeof NodeHttp, 'Agent' | 'request'>;
+  readonly options: NodeHttp.RequestOptions;
+  /** What a socket says once it is connected. */
+  readonly readyEvent: 'connect' | 'secureConnect';
+}
+
 /**
  * `node:http` and `node:https`, with kept connections and through the proxies of the environment. Redirects are not
  * followed. Bodies in gzip, deflate, brotli and zstd are unpacked, no faster than they are read.
@@ -48,38 +57,57 @@ function nodeTransport(options: NodeHttpOptions): Transport {
   const proxyOf = proxiesOf(options.env ?? process.env);
   const trust = trustOf(options.ca);
   let agents: Agents = new Map();
+  /** A run asks the same address every turn. */
+  let last: Target | undefined;
 
-  const agentFor = (url: URL, proxy: string | undefined): NodeHttp.Agent => {
-    const name = `${url.protocol} ${proxy ?? ''}`;
+  const agentFor = ({ protocol }: URL, proxy: string | undefined): NodeHttp.Agent => {
+    const name = `${protocol} ${proxy ?? ''}`;
     const known = agents.get(name);
     if (known !== undefined) return known;
-    const agent = new (moduleFor(url).Agent)({
+    const agent = new (moduleFor(protocol).Agent)({
       keepAlive: true,
       maxFreeSockets: MOST_KEPT,
       timeout: keepAliveTimeoutMs,
-      ...(url.protocol === 'https:' ? trust() : {}),
+      ...(protocol === 'https:' ? trust() : {}),
       ...(proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
     });
     agents.set(name, agent);
     return agent;
   };
 
+  const targetOf = (address: string): Target => {
+    if (last?.address === address) return last;
+    const url = new URL(address);
+    const isSecure = url.protocol === 'https:';
+    const proxy = proxyFor(url, proxyOf);
+    const options = {
+      ...process.getBuiltinModule('node:url').urlToHttpOptions(url),
+      agent: agentFor(url, proxy),
+      ...(isSecure ? { servername: servernameOf(url) } : {}),
+      // Of the proxy's tunnel, which Node makes before there is a socket.
+      ...(proxy === undefined ? {} : { timeout: connectTimeoutMs }),
+    };
+    const readyEvent = isSecure ? 'secureConnect' : 'connect';
+    return (last = { address, module: moduleFor(url.protocol), options, readyEvent });
+  };
+
   /** Later requests take new agents, for a socket that was destroyed stays in its agent's list for another moment. */
   const dropKept = (): void => {
     const dropped = agents;
     agents = new Map();
+    last = undefined;
     for (const { freeSockets } of dropped.values())
       for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   };
 
   /** Fails a request whose connection is not made in time. */
-  const limitConnecting = (socket: Socket, { protocol }: URL, fail: (error: Error) => void): void => {
+  const limitConnecting = (socket: Socket, { readyEvent }: Target, fail: (error: Error) => void): void => {
     // A connection that was kept, or that goes through a proxy's tunnel, is made by now.
     if (!socket.connecting) return;
     const cancel = clock.after(connectTimeoutMs, () =>
       fail(transportError('TREADLE_CONNECT_TIMEOUT', `No connection within ${connectTimeoutMs} ms.`)),
     );
-    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', cancel);
+    socket.once(readyEvent, cancel);
     socket.once('close', cancel);
   };
 
@@ -87,16 +115,9 @@ function nodeTransport(options: NodeHttpOptions): Transport {
   const attempt = (sending: Sending): Promise<Answer | undefined> =>
     new Promise((resolve, reject) => {
       const input = sending.request;
-      const url = new URL(input.url);
-      const proxy = proxyFor(url, proxyOf);
-      const request = moduleFor(url).request(url, {
-        method: input.method,
-        headers: sentHeaders(input),
-        agent: agentFor(url, proxy),
-        // Of the proxy's tunnel, which Node makes before there is a socket.
-        ...(proxy === undefined ? {} : { timeout: connectTimeoutMs }),
-        ...(url.protocol === 'https:' ? { servername: servernameOf(url) } : {}),
-      });
+      const target = targetOf(input.url);
+      const { module, options } = target;
+      const request = module.request({ ...options, method: input.method, headers: sentHeaders(input) });
       let failure: NodeJS.ErrnoException | undefined;
       const fail = (error: NodeJS.ErrnoException): void => {
         if (failure !== undefined) return;
@@ -107,7 +128,7 @@ function nodeTransport(options: NodeHttpOptions): Transport {
         else reject(error);
       };
       sending.onStop(fail);
-      request.on('socket', (socket) => limitConnecting(socket, url, fail));
+      request.on('socket', (socket) => limitConnecting(socket, target, fail));
       request.on('error', fail);
       request.on('response', (response) => {
         try {
@@ -133,7 +154,7 @@ function nodeTransport(options: NodeHttpOptions): Transport {
  * The module for a scheme, loaded at the first request, so that an import of this package costs its own code only. Bundlers
  * for browsers don't see Node's modules this way, and tracing agents, which patch what it returns, do.
  */
-function moduleFor({ protocol }: URL): Pick<typeof NodeHttp, 'Agent' | 'request'> {
+function moduleFor(protocol: string): Target['module'] {
   return protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http');
 }
 
