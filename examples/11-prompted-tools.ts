@@ -1,7 +1,8 @@
 // Tools for a model that knows no tool calls: they are described to it in text, and its calls are read out of its text while
 // it streams. To the loop it is a model like any other. Here it also ends the run itself, by a terminal tool.
 
-import { createSession, defineAgent, defineTool, promptedTools } from '@treadle/core';
+import { createSession, defineAgent, defineTool } from '@treadle/core';
+import { promptedTools } from '@treadle/models';
 import { scriptedModel } from '@treadle/testing';
 
 const files = new Map([['todo.txt', 'Water the plants.']]);

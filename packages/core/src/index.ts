@@ -15,8 +15,6 @@ export type {
   RoutingFacts,
   RoutingOptions,
 } from './model/routing.ts';
-export { promptedTools, type PromptedToolsOptions } from './model/prompted/prompted-tools.ts';
-export type { PromptSections } from './model/prompted/prompt.ts';
 export { createPartialJson, type PartialJson } from './model/partial-json.ts';
 export * from './events/events.ts';
 export type { FileCheckpointedEvent, FilesRewoundEvent, RewoundFile } from './events/files.ts';
@@ -81,8 +79,8 @@ export type { AnswerContext, AnswerVerdict, FinalAnswerCheck, FinalAnswerCheckOp
 export type { FilterContext, FilterVerdict, InputFilter, NamedInputFilter } from './output/filters.ts';
 export type { OutputMode, OutputOptions, StructuredOutput } from './output/structured.ts';
 export type { TurnContextOptions, TurnContextProvider, TurnFacts } from './output/turn-context.ts';
-export type { NoToolCallPolicy } from './output/no-call.ts';
-export type { TerminalToolName } from './output/terminal-tools.ts';
+export { isNoCallReminder, type NoToolCallPolicy } from './output/no-call.ts';
+export { isTerminalToolName, type TerminalToolName } from './output/terminal-tools.ts';
 export * from './agent.ts';
 export * from './input.ts';
 export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './limits/limits.ts';

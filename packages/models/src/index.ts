@@ -72,3 +72,6 @@ export type {
   WireTarget,
 } from './protocols/protocol.ts';
 export { createSseScanner } from './sse/scanner.ts';
+export { promptedTools } from './prompted/prompted-tools.ts';
+export type { PromptedToolsOptions } from './prompted/prompted-tools.ts';
+export type { PromptSections } from './prompted/prompt.ts';

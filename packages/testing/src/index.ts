@@ -52,3 +52,5 @@ export type { TransientMemory, TransientMemoryOptions } from './transient-memory
 export { transientMemory } from './transient-memory.ts';
 export { journalOf, logOf } from './log.ts';
 export { longLog } from './long-log.ts';
+export { golden } from './golden.ts';
+export type { Golden, GoldenOptions } from './golden.ts';

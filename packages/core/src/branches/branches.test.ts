@@ -1,4 +1,4 @@
-import { countingIds, crashMatrix, logOf, scriptedModel, type CrashCourse } from '@treadle/testing';
+import { countingIds, type CrashCourse, crashMatrix, golden, logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   chosenBy,
@@ -24,7 +24,6 @@ import {
   type Tool,
   type WorkingCopies,
 } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -1,4 +1,4 @@
-import { countingIds, logOf, scriptedModel } from '@treadle/testing';
+import { countingIds, golden, logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   createSession,
@@ -12,7 +12,6 @@ import {
   type Agent,
   type BranchesOptions,
 } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

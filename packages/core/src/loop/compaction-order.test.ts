@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel } from '@treadle/testing';
+import { golden, scriptedModel } from '@treadle/testing';
 import { createSession, defineAgent, pruneOldest, summarising } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 import { asksForSummary, explorer } from '../test-support/long-run.ts';
 import { defineTool } from '../tools/define.ts';
 

@@ -1,7 +1,6 @@
-import { scriptedModel, testClock, type Turn } from '@treadle/testing';
+import { golden, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { createSession, defineAgent, defineTool, type AgentDefinition } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 // The conditions under which a run ends, each as it shows in the log.
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { countingIds, scriptedModel } from '@treadle/testing';
+import { countingIds, golden, scriptedModel } from '@treadle/testing';
 import { createSession, defineAgent, defineTool, memoryJournal, openSession } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 const search = defineTool({
   name: 'search',

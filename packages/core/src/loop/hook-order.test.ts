@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, type Turn } from '@treadle/testing';
+import { golden, type Golden, scriptedModel, type Turn } from '@treadle/testing';
 import { createSession, defineAgent, defineTool, type Hook, type HookEvent, type RunResult } from '../index.ts';
-import { golden, type Golden } from '../test-support/golden.ts';
 
 const bash = defineTool({
   name: 'bash',

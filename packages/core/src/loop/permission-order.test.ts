@@ -1,4 +1,4 @@
-import { scriptedModel } from '@treadle/testing';
+import { golden, type Golden, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -9,7 +9,6 @@ import {
   type PermissionOptions,
   type RunResult,
 } from '../index.ts';
-import { golden, type Golden } from '../test-support/golden.ts';
 
 const remove = defineTool({
   name: 'remove',

@@ -1,10 +1,11 @@
 import {
   countingIds,
+  type CrashCourse,
   crashMatrix,
+  golden,
   logOf,
   scriptedModel,
   testClock,
-  type CrashCourse,
   type Turn,
 } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
@@ -28,7 +29,6 @@ import {
   type RoutingOptions,
   type TreadleEvent,
 } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, type Turn } from '@treadle/testing';
+import { golden, scriptedModel, type Turn } from '@treadle/testing';
 import { createSession, defineAgent, type AgentDefinition } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 // How a run ends, or doesn't begin, as transcripts.
 

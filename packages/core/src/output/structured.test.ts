@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scriptedModel, type ScriptedModelOptions, type Turn } from '@treadle/testing';
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  promptedTools,
-  type AgentDefinition,
-  type JsonSchema,
-} from '../index.ts';
+import { createSession, defineAgent, defineTool, type AgentDefinition, type JsonSchema } from '../index.ts';
 
 const CITY: JsonSchema = {
   type: 'object',
@@ -81,7 +74,6 @@ describe('structured output', () => {
   it('auto: all of the models must be able to do it', () => {
     const [native, plain] = [scriptedModel([], { structuredOutput: 'always' }), scriptedModel([])];
     expect(defineAgent({ model: native, fallbacks: [plain], output: { schema: CITY } }).output?.mode).toBe('tool');
-    expect(defineAgent({ model: promptedTools(native), output: { schema: CITY } }).output?.mode).toBe('tool');
   });
 
   it.each([
@@ -145,14 +137,6 @@ describe('structured output', () => {
     });
     const { result } = await play(['"x"', '"x"', '"x"'], { schema: broken, mode: 'native' });
     expect(result).toMatchObject({ end: 'invalid_output', output: undefined });
-  });
-
-  it('works through prompted tool calls', async () => {
-    const plain = scriptedModel([
-      '<tool>{"server_name":"local","tool_name":"structured_output","arguments":{"city":"Oslo"}}</tool>',
-    ]);
-    const session = await createSession(defineAgent({ model: promptedTools(plain), output: { schema: CITY } }));
-    expect((await session.prompt('Where?').result).output).toEqual({ city: 'Oslo' });
   });
 
   it.each([

@@ -4,7 +4,6 @@ import {
   createSession,
   defineAgent,
   defineTool,
-  promptedTools,
   type ModelRequest,
   type TreadleEvent,
   type TurnContextOptions,
@@ -83,18 +82,6 @@ describe('what is to be known before a turn', () => {
       'The planning provider failed: boom',
       'The retrieved provider answered with no text.',
     ]);
-  });
-
-  it('reaches models without tool calls in the same place', async () => {
-    const plain = scriptedModel(['Done.']);
-    const agent = defineAgent({
-      model: promptedTools(plain),
-      tools: [step],
-      turnContext: { planning: () => 'One step.' },
-    });
-    const session = await createSession(agent);
-    await session.prompt('Go.').result;
-    expect(texts(plain.requests[0])).toEqual(['user: # The plan as it stands now\n\nOne step.', 'user: Go.']);
   });
 
   it('is refused when it is no function', () => {

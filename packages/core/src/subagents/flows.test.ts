@@ -1,4 +1,4 @@
-import { countingIds, logOf, scriptedModel, type Turn } from '@treadle/testing';
+import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   agentsTool,
@@ -16,7 +16,6 @@ import {
   type ModelRequest,
   type Tool,
 } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 const pay = defineTool({
   name: 'pay',

@@ -1,4 +1,4 @@
-import { countingIds, scriptedModel, testClock, type ScriptedModel } from '@treadle/testing';
+import { countingIds, golden, scriptedModel, type ScriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   createSession,
@@ -15,7 +15,6 @@ import {
   type Tool,
 } from '../index.ts';
 import { decodeState, encodeState } from '../loop/snapshot.ts';
-import { golden } from '../test-support/golden.ts';
 import type { ToolContext } from '../tools/tool.ts';
 
 /** A tool whose calls end when the test says so. */

@@ -1,4 +1,12 @@
-import { countingIds, scriptedModel, testClock, type ScriptedModel, type Turn } from '@treadle/testing';
+import {
+  countingIds,
+  golden,
+  type Golden,
+  scriptedModel,
+  type ScriptedModel,
+  testClock,
+  type Turn,
+} from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   createSession,
@@ -8,7 +16,6 @@ import {
   openSession,
   type BackgroundOptions,
 } from '../index.ts';
-import { golden, type Golden } from '../test-support/golden.ts';
 import type { ToolContext } from '../tools/tool.ts';
 
 /** A tool whose call ends when the test says so. */

@@ -1,4 +1,4 @@
-import { countingIds, logOf, scriptedModel, type Turn } from '@treadle/testing';
+import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,7 +16,6 @@ import {
   type Journal,
   type ModelRequest,
 } from '../index.ts';
-import { golden } from '../test-support/golden.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, type Turn } from '@treadle/testing';
+import { golden, scriptedModel, type Turn } from '@treadle/testing';
 import {
   createSession,
   defineAgent,
   defineTool,
-  promptedTools,
   type AgentDefinition,
   type JsonObject,
   type ModelRequest,
-} from '../../index.ts';
-import { golden } from '../../test-support/golden.ts';
+} from '@treadle/core';
+import { promptedTools } from './prompted-tools.ts';
 
 // The loop of prompted tool calls, with each way in which a call comes to nothing, as transcripts.
 

@@ -5,16 +5,15 @@ import {
   defineAgent,
   defineTool,
   isDurable,
-  promptedTools,
   type AgentDefinition,
   type DurableEvent,
   type JsonObject,
   type ModelRequest,
-  type PromptedToolsOptions,
   type RunResult,
   type Session,
   type TreadleEvent,
-} from '../../index.ts';
+} from '@treadle/core';
+import { promptedTools, type PromptedToolsOptions } from './prompted-tools.ts';
 
 const call = (
   args: JsonObject = { text: 'x' },
@@ -126,6 +125,22 @@ describe('promptedTools', () => {
       deltas.findIndex(({ kind }) => kind === 'tool_arguments'),
     );
     expect(args.at(-1)?.partial).toEqual({ text: 'long enough for more than one delta' });
+  });
+
+  it('gives structured output by a call', async () => {
+    const output = { schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } };
+    const plain = scriptedModel([
+      '<tool>{"server_name":"local","tool_name":"structured_output","arguments":{"city":"Oslo"}}</tool>',
+    ]);
+    const agent = defineAgent({ model: promptedTools(plain), output });
+    expect(agent.output?.mode).toBe('tool');
+    const session = await createSession(agent);
+    expect((await session.prompt('Where?').result).output).toEqual({ city: 'Oslo' });
+  });
+
+  it('sends the context of a turn in the same place as to other models', async () => {
+    const { model } = await play(['Done.'], {}, { turnContext: { planning: () => 'One step.' } });
+    expect(transcript(model.requests[0])).toEqual(['user: # The plan as it stands now\n\nOne step.', 'user: Go.']);
   });
 
   it('ends a reply with its first call, unless several are wanted', async () => {

@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH, type JsonSchema } from '../../json.ts';
+import { MAX_JSON_DEPTH, type JsonSchema } from '@treadle/core';
 import type { Body, BodyProblem, SchemaOf } from './body.ts';
 import { argumentsWriter } from './xml-arguments.ts';
 import { decodeEntities, escapeText } from './xml-text.ts';

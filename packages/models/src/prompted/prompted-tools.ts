@@ -1,6 +1,11 @@
-import { TreadleError } from '../../errors.ts';
-import type { ModelMessage, UserMessage } from '../../messages/message.ts';
-import type { Model, ModelRequest, ToolDefinition } from '../model.ts';
+import {
+  TreadleError,
+  type Model,
+  type ModelMessage,
+  type ModelRequest,
+  type ToolDefinition,
+  type UserMessage,
+} from '@treadle/core';
 import type { CallForm } from './element.ts';
 import { toolNameOf } from './names.ts';
 import { toolPrompt, type PromptSections } from './prompt.ts';

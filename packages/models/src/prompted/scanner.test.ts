@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonSchema } from '../../json.ts';
+import type { JsonSchema } from '@treadle/core';
 import { elementScanner } from './scanner.ts';
 
 type Seen =

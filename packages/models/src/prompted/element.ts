@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '@treadle/core';
 import { serverToolOf } from './names.ts';
 import { escapeText } from './xml-text.ts';
 

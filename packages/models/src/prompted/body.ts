@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.ts';
+import type { JsonSchema } from '@treadle/core';
 
 /** What a call names: the server its tool is on, and the tool. Undefined until it was read whole. */
 export interface CallNames {

@@ -1,6 +1,12 @@
-import type { TreadleEvent } from '../events/events.ts';
-import { defineHook, type HookAnswer, type HookEvent, type HookInput, type Hook } from '../hooks/hook.ts';
-import type { Message } from '../messages/message.ts';
+import {
+  defineHook,
+  type Hook,
+  type HookAnswer,
+  type HookEvent,
+  type HookInput,
+  type Message,
+  type TreadleEvent,
+} from '@treadle/core';
 
 /** A transcript to read in a review: one line per event, indented by run and turn, with what matters of each. */
 export interface Golden {
@@ -27,6 +33,21 @@ export interface GoldenOptions {
   readonly children?: boolean;
 }
 
+/**
+ * Writes what happens in a session as lines of text, for tests that compare whole runs.
+ *
+ * @example
+ * ```ts
+ * import { createSession, defineAgent } from '@treadle/core';
+ * import { golden, scriptedModel } from '@treadle/testing';
+ *
+ * const transcript = golden();
+ * const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
+ * session.subscribe(transcript.observe);
+ * await session.prompt('Hi.').result;
+ * transcript.text(); // a line for each event
+ * ```
+ */
 export function golden(options: GoldenOptions = {}): Golden {
   const lines: string[] = [];
   const children = new Map<string, (event: TreadleEvent) => void>();

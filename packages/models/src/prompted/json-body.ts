@@ -1,5 +1,4 @@
-import { errorText, TreadleError } from '../../errors.ts';
-import { parseJson } from '../../json.ts';
+import { TreadleError, errorText, parseJson } from '@treadle/core';
 import { CLOSE, isSpace, type Body, type BodyProblem } from './body.ts';
 
 // What the next character may be. Values are only measured here: what they hold is for `JSON.parse`, at the end.

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.ts';
+import type { JsonSchema } from '@treadle/core';
 import { entityDecoder, type EntityDecoder } from './xml-text.ts';
 import { isList, objectText, propertySchema, resolveSchema, valueText, type XmlNode } from './xml-value.ts';
 

@@ -1,4 +1,4 @@
-import type { ToolCallBlock } from '../../messages/content.ts';
+import type { ToolCallBlock } from '@treadle/core';
 import { callElement, type CallForm } from './element.ts';
 
 const SNIPPET = 300;

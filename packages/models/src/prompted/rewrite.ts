@@ -1,7 +1,14 @@
-import type { AssistantContent, TextBlock, ToolCallBlock } from '../../messages/content.ts';
-import type { AssistantMessage, ModelMessage, ToolResultMessage, UserMessage } from '../../messages/message.ts';
-import { isNoCallReminder } from '../../output/no-call.ts';
-import { isTerminalToolName } from '../../output/terminal-tools.ts';
+import {
+  isNoCallReminder,
+  isTerminalToolName,
+  type AssistantContent,
+  type AssistantMessage,
+  type ModelMessage,
+  type TextBlock,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  type UserMessage,
+} from '@treadle/core';
 import { callElement, type CallForm } from './element.ts';
 import { serverToolOf } from './names.ts';
 import { noCallRecovery, unknownToolRecovery, unreadableRecovery, type RecoveryFacts } from './recovery.ts';

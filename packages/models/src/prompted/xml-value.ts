@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson, type JsonSchema } from '../../json.ts';
+import { isJsonObject, parseJson, type JsonSchema } from '@treadle/core';
 
 /** An element inside the arguments: text, or elements. */
 export interface XmlNode {

@@ -3,7 +3,6 @@ import {
   createSession,
   defineAgent,
   defineTool,
-  promptedTools,
   type Http,
   type JsonObject,
   type Message,
@@ -13,9 +12,10 @@ import {
   type RunResult,
 } from '@treadle/core';
 import { fakeProvider, type FakeProvider, type ProviderTurn } from '@treadle/testing';
-import { nodeHttp } from './http/node-http.ts';
-import { answering, contractProblems, cut, joined } from './test-support/streams.ts';
-import { TEST_WIRES, type TestWire } from './test-support/wires.ts';
+import { nodeHttp } from '../http/node-http.ts';
+import { promptedTools } from './prompted-tools.ts';
+import { answering, contractProblems, cut, joined } from '../test-support/streams.ts';
+import { TEST_WIRES, type TestWire } from '../test-support/wires.ts';
 
 // The acceptance conversation: two rounds of tools, one of which fails, and an answer.
 

@@ -1,4 +1,4 @@
-import type { ModelBlock, ModelEvent, ModelToolCall, StopReason } from '../model.ts';
+import type { ModelBlock, ModelEvent, ModelToolCall, StopReason } from '@treadle/core';
 import type { BodyProblem, CallNames, SchemaOf } from './body.ts';
 import { LOCAL_SERVER, toolNameOf } from './names.ts';
 import { PROMPTED_TEXT } from './rewrite.ts';
