@@ -207,7 +207,7 @@ const CASES: readonly Case[] = [
     breaks: 'a room of core that imports the loop',
     file: 'packages/core/src/tools/room.ts',
     text: "import { plan } from '../loop/plan.ts';\n\nexport const next = (): number => plan();\n",
-    beside: { 'packages/core/src/loop/plan.ts': 'export const plan = (): number => 1;\n' },
+    beside: { 'packages/core/src/kernel/plan.ts': 'export const plan = (): number => 1;\n' },
     rule: 'house(imports)',
   },
   {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 // `--conditions=treadle-source` makes package names lead to sources: there need be no build.
 import { offlineDemoPrompt } from '../packages/models/src/offline/demo.ts';
 import { findCommand } from '../packages/treadle/src/cli/commands.ts';
-import { readRunRequest } from '../packages/treadle/src/cli/run-request.ts';
+import { readRunRequest } from '../packages/treadle/src/cli/run/request.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 

@@ -1,3 +1,5 @@
+import { jsonText } from './json-text.ts';
+
 /**
  * Stable codes of the errors Treadle throws at its public edge. A code never changes its meaning; new ones are added.
  */
@@ -99,16 +101,12 @@ export class TreadleError extends Error {
 
 /** The text of anything that was thrown: an `Error`, a string, an object, even `undefined`. Never throws itself. */
 export function errorText(thrown: unknown): string {
-  if (typeof thrown === 'string') return thrown;
-  if (thrown === undefined) return 'undefined was thrown';
   try {
-    if (thrown instanceof Error) {
-      // Its fields are somebody's code too: a message may be anything, or a getter that throws.
-      const said: unknown = thrown.message || thrown.name;
-      return String(said);
-    }
+    // The fields of an error are somebody's code too: a message may be anything, or a getter that throws.
+    const said: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown;
+    if (typeof said === 'string') return said;
     // Functions and symbols have no JSON.
-    return JSON.stringify(thrown) ?? `a ${typeof thrown} was thrown`;
+    return jsonText(said) ?? (said === undefined ? 'undefined was thrown' : `a ${typeof said} was thrown`);
   } catch {
     return 'a value that can not be printed was thrown';
   }

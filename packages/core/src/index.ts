@@ -14,7 +14,7 @@ export type {
   RoutingChoice,
   RoutingFacts,
   RoutingOptions,
-} from './model/routing.ts';
+} from './features/routing/routing.ts';
 export { createPartialJson, type PartialJson } from './model/partial-json.ts';
 export * from './events/events.ts';
 export type { FileCheckpointedEvent, FilesRewoundEvent, RewoundFile } from './events/files.ts';
@@ -34,16 +34,21 @@ export {
   type BlobSweep,
   type BlobSweepReport,
   type PutBlobOptions,
-} from './blobs/blobs.ts';
-export type { BlobOptions } from './blobs/keeper.ts';
-export { memoryBlobs } from './blobs/memory.ts';
-export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './blobs/sweep.ts';
+} from './features/files/blobs.ts';
+export type { BlobOptions } from './features/files/keeper.ts';
+export { memoryBlobs } from './features/files/memory.ts';
+export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './features/files/sweep.ts';
 export { changesFacts, checkTags, checkTitle, factsAfter, type SessionFacts } from './journal/session-facts.ts';
-export * from './memory/memory.ts';
-export { tellingWords, wordsOf } from './memory/words.ts';
-export { createRedactor, type Redactor, type RedactorStream } from './secrets/redactor.ts';
-export { secretSpellings } from './secrets/spellings.ts';
-export { secretGuard, type GuardToolOptions, type SecretGuard, type SecretGuardOptions } from './secrets/guard.ts';
+export * from './features/memory/memory.ts';
+export { tellingWords, wordsOf } from './features/memory/words.ts';
+export { createRedactor, type Redactor, type RedactorStream } from './features/secrets/redactor.ts';
+export { secretSpellings } from './features/secrets/spellings.ts';
+export {
+  secretGuard,
+  type GuardToolOptions,
+  type SecretGuard,
+  type SecretGuardOptions,
+} from './features/secrets/guard.ts';
 export * from './tools/tool.ts';
 export * from './tools/access.ts';
 export * from './tools/define.ts';
@@ -51,47 +56,52 @@ export { checkOffered } from './tools/check-offered.ts';
 export type { OfferedTool } from './tools/offered-tool.ts';
 export type { FromJsonSchema, ToolArguments, ToolParameters } from './tools/define-types.ts';
 export type { StandardSchema, StandardResult, StandardIssue } from './tools/standard-schema.ts';
-export { compileSchema, validateJson, type SchemaCheck } from './tools/validate.ts';
-export type { PermissionOptions, PermissionSettings, PermissionConfig } from './permissions/permissions.ts';
-export { DEFAULT_CALLBACK_TIMEOUT_MS } from './permissions/permissions.ts';
-export { PERMISSION_MODES, isStricter, type PermissionMode } from './permissions/mode.ts';
-export type { RuleBehavior, RuleInput, RuleSource, RuleWithExamples } from './permissions/rule.ts';
-export { loadRule as checkRule } from './permissions/load.ts';
-export type { CanUseTool, PermissionQuestion, PermissionResult } from './permissions/callback.ts';
-export type { PermissionDecision } from './permissions/decision.ts';
-export type { DecidedBy } from './permissions/evaluate.ts';
-export { isProtected } from './permissions/evaluate.ts';
+export { compileSchema, validateJson, type SchemaCheck } from './json-schema/validate.ts';
+export type { PermissionOptions, PermissionSettings, PermissionConfig } from './features/permissions/permissions.ts';
+export { DEFAULT_CALLBACK_TIMEOUT_MS } from './features/permissions/permissions.ts';
+export { PERMISSION_MODES, isStricter, type PermissionMode } from './features/permissions/mode.ts';
+export type { RuleBehavior, RuleInput, RuleSource, RuleWithExamples } from './features/permissions/rule.ts';
+export { loadRule as checkRule } from './features/permissions/load.ts';
+export type { CanUseTool, PermissionQuestion, PermissionResult } from './features/permissions/callback.ts';
+export type { PermissionDecision } from './features/permissions/decision.ts';
+export type { DecidedBy } from './features/permissions/evaluate.ts';
+export { isProtected } from './features/permissions/evaluate.ts';
 export {
   applyUpdate,
   type FileUpdate,
   type PermissionUpdate,
   type SessionPermissions,
   type UpdateDestination,
-} from './permissions/updates.ts';
+} from './features/permissions/updates.ts';
 export * from './ports/http.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatcher.ts';
 export * from './ports/ids.ts';
-export * from './hooks/hook.ts';
-export type { HookRegistry } from './hooks/registry.ts';
-export * from './context/index.ts';
-export type { AnswerContext, AnswerVerdict, FinalAnswerCheck, FinalAnswerCheckOptions } from './output/check.ts';
-export type { FilterContext, FilterVerdict, InputFilter, NamedInputFilter } from './output/filters.ts';
-export type { OutputMode, OutputOptions, StructuredOutput } from './output/structured.ts';
-export type { TurnContextOptions, TurnContextProvider, TurnFacts } from './output/turn-context.ts';
-export { isNoCallReminder, type NoToolCallPolicy } from './output/no-call.ts';
-export { isTerminalToolName, type TerminalToolName } from './output/terminal-tools.ts';
-export * from './agent.ts';
-export * from './input.ts';
-export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './limits/limits.ts';
-export * from './limits/ledger.ts';
-export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './limits/budget.ts';
-export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './limits/guard.ts';
-export type { BackgroundOptions, BackgroundSettings } from './tasks/background.ts';
-export { RUN_IN_BACKGROUND } from './tasks/background.ts';
-export { hasEnded } from './tasks/control.ts';
-export { inProcessTasks } from './tasks/in-process.ts';
-export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './tasks/control.ts';
+export * from './features/hooks/hook.ts';
+export type { HookRegistry } from './features/hooks/registry.ts';
+export * from './features/compaction/index.ts';
+export type {
+  AnswerContext,
+  AnswerVerdict,
+  FinalAnswerCheck,
+  FinalAnswerCheckOptions,
+} from './features/guardrails/check.ts';
+export type { FilterContext, FilterVerdict, InputFilter, NamedInputFilter } from './features/guardrails/filters.ts';
+export type { OutputMode, OutputOptions, StructuredOutput } from './features/output/structured.ts';
+export type { TurnContextOptions, TurnContextProvider, TurnFacts } from './features/turn-context/turn-context.ts';
+export { isNoCallReminder, type NoToolCallPolicy } from './features/output/no-call.ts';
+export { isTerminalToolName, type TerminalToolName } from './features/output/terminal-tools.ts';
+export * from './agent/agent.ts';
+export * from './session/input.ts';
+export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './features/limits/limits.ts';
+export * from './features/budget/ledger.ts';
+export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './features/budget/budget.ts';
+export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './features/limits/guard.ts';
+export type { BackgroundOptions, BackgroundSettings } from './features/background/background.ts';
+export { RUN_IN_BACKGROUND } from './features/background/background.ts';
+export { hasEnded } from './features/background/control.ts';
+export { inProcessTasks } from './features/background/in-process.ts';
+export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './features/background/control.ts';
 export type {
   TaskFacts,
   TaskHandle,
@@ -101,7 +111,7 @@ export type {
   TaskRunner,
   TaskState,
   TaskWatch,
-} from './tasks/task.ts';
+} from './features/background/task.ts';
 export * from './projections/conversations.ts';
 export * from './projections/cost-table.ts';
 export * from './projections/generated-files.ts';
@@ -117,15 +127,20 @@ export * from './projections/transcript-format.ts';
 export * from './projections/todo.ts';
 export * from './projections/plan.ts';
 export * from './tools/user-questions.ts';
-export type { TitleOptions, TitleSettings } from './titles/options.ts';
-export { type Run } from './run.ts';
-export { handoffTool, type HandoffOptions } from './subagents/handoff.ts';
-export { agentTool, agentsTool } from './subagents/tool.ts';
-export type { AgentToolOptions, SubAgentDefinition, SubAgentDefinitions, SubAgentOptions } from './subagents/tool.ts';
-export type { AgentSubAgents, SubAgentLimits } from './subagents/limits.ts';
-export * from './session.ts';
-export { promoteBranch, runBranches, type BranchesRun } from './branches.ts';
-export type { BranchConfig, BranchesOptions } from './branches-run.ts';
+export type { TitleOptions, TitleSettings } from './features/titles/options.ts';
+export { type Run } from './session/run.ts';
+export { handoffTool, type HandoffOptions } from './features/handoff/handoff.ts';
+export { agentTool, agentsTool } from './features/subagents/tool.ts';
+export type {
+  AgentToolOptions,
+  SubAgentDefinition,
+  SubAgentDefinitions,
+  SubAgentOptions,
+} from './features/subagents/tool.ts';
+export type { AgentSubAgents, SubAgentLimits } from './features/subagents/limits.ts';
+export * from './session/session.ts';
+export { promoteBranch, runBranches, type BranchesRun } from './features/branches/run-branches.ts';
+export type { BranchConfig, BranchesOptions } from './features/branches/perform.ts';
 export type { BranchEnd, BranchesEnded, BranchesStarted, BranchRef } from './events/branches.ts';
 export type {
   BranchOutcome,
@@ -133,26 +148,26 @@ export type {
   Evaluation,
   EvaluationBudget,
   EvaluationContext,
-} from './branches/outcome.ts';
-export * from './branches/strategies.ts';
-export { llmJudge, pairwiseJudge, type JudgeOptions } from './branches/judge.ts';
-export type { WorkingCopies, WorkingCopy } from './branches/working-copy.ts';
-export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './sessions.ts';
-export * from './sessions-again.ts';
-export * from './sessions-family.ts';
-export * from './sessions-again-input.ts';
-export * from './answer-tokens.ts';
-export { replaySession, type ReplayMiss, type ReplayOptions, type ReplayReport } from './sessions-replay.ts';
-export type { ReplayDifference } from './sessions-record.ts';
-export type { SearchOptions, SessionHit } from './sessions-search.ts';
-export type { CompactedEvent } from './session-compact.ts';
-export type { ApprovalAnswer } from './session-answers.ts';
-export type { QueuedMessage } from './session-queue.ts';
-export * from './loop/pending.ts';
-export { resultsProblem, type ResultsProblem } from './loop/plan-answers.ts';
-export { openState, type OpenedState } from './loop/snapshot-keeper.ts';
-export { initialState, type SessionState } from './loop/state.ts';
-export { reduce } from './loop/reduce.ts';
-export { plan } from './loop/plan.ts';
-export type { Step } from './loop/step.ts';
-export type { Observer } from './loop/hub.ts';
+} from './features/branches/outcome.ts';
+export * from './features/branches/strategies.ts';
+export { llmJudge, pairwiseJudge, type JudgeOptions } from './features/branches/judge.ts';
+export type { WorkingCopies, WorkingCopy } from './features/branches/working-copy.ts';
+export { openLatest, sessionsOf, type ForkOptions, type LatestOptions, type Sessions } from './history/sessions.ts';
+export * from './history/rerun.ts';
+export * from './history/tree.ts';
+export * from './history/rerun-input.ts';
+export * from './features/approvals/answer-tokens.ts';
+export { replaySession, type ReplayMiss, type ReplayOptions, type ReplayReport } from './history/replay.ts';
+export type { ReplayDifference } from './history/recorded.ts';
+export type { SearchOptions, SessionHit } from './history/search.ts';
+export type { CompactedEvent } from './features/compaction/session.ts';
+export type { ApprovalAnswer } from './features/approvals/answers.ts';
+export type { QueuedMessage } from './session/queue.ts';
+export * from './features/approvals/pending.ts';
+export { resultsProblem, type ResultsProblem } from './features/approvals/plan-answers.ts';
+export { openState, type OpenedState } from './kernel/services/snapshot-keeper.ts';
+export { initialState, type SessionState } from './kernel/state.ts';
+export { reduce } from './kernel/reduce.ts';
+export { plan } from './kernel/plan.ts';
+export type { Step } from './kernel/step.ts';
+export type { Observer } from './kernel/services/hub.ts';

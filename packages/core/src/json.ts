@@ -1,4 +1,5 @@
 import { TreadleError } from './errors.ts';
+import { jsonText } from './json-text.ts';
 
 /** A value that `JSON.stringify` writes and `JSON.parse` reads back unchanged. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
@@ -144,7 +145,7 @@ export function parseJson(text: string, most: number = MAX_JSON_DEPTH): unknown 
  */
 export function asJson(value: unknown): { readonly value: JsonValue } | null {
   try {
-    const text: string | undefined = JSON.stringify(value);
+    const text = jsonText(value);
     return text === undefined ? null : { value: parseJson(text) as JsonValue };
   } catch {
     return null;

@@ -1,11 +1,11 @@
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { defineAgent } from './agent.ts';
+import { defineAgent } from './agent/agent.ts';
 import type { LiveEvent, TreadleEvent } from './events/events.ts';
 import { memoryJournal } from './journal/memory.ts';
 import type { Model } from './model/model.ts';
 import { UNKNOWN_USAGE } from './model/usage.ts';
-import { createSession, openSession, type Session } from './session.ts';
+import { createSession, openSession, type Session } from './session/session.ts';
 import { defineTool } from './tools/define.ts';
 
 describe('a watcher who joins in the middle of a message', () => {

@@ -47,18 +47,18 @@ export { wireModel } from './model.ts';
 export type { WireModelOptions } from './model.ts';
 export { offlineDemoPrompt, offlineModel } from './offline/index.ts';
 export type { OfflineModelOptions } from './offline/index.ts';
-export { anthropicMessages } from './protocols/anthropic-messages.ts';
-export type { AnthropicQuirks } from './protocols/anthropic-quirks.ts';
-export { bedrockConverse } from './protocols/bedrock-converse.ts';
-export type { BedrockQuirks } from './protocols/bedrock-quirks.ts';
-export { gemini } from './protocols/gemini.ts';
-export type { GeminiQuirks } from './protocols/gemini-quirks.ts';
-export { ollamaChat } from './protocols/ollama-chat.ts';
-export type { OllamaQuirks } from './protocols/ollama-quirks.ts';
-export { openaiChat } from './protocols/openai-chat.ts';
-export type { OpenAIChatQuirks } from './protocols/openai-chat-quirks.ts';
-export { openaiResponses } from './protocols/openai-responses.ts';
-export type { OpenAIResponsesQuirks } from './protocols/openai-responses-quirks.ts';
+export { anthropicMessages } from './protocols/anthropic/protocol.ts';
+export type { AnthropicQuirks } from './protocols/anthropic/quirks.ts';
+export { bedrockConverse } from './protocols/bedrock/protocol.ts';
+export type { BedrockQuirks } from './protocols/bedrock/quirks.ts';
+export { gemini } from './protocols/gemini/protocol.ts';
+export type { GeminiQuirks } from './protocols/gemini/quirks.ts';
+export { ollamaChat } from './protocols/ollama/protocol.ts';
+export type { OllamaQuirks } from './protocols/ollama/quirks.ts';
+export { openaiChat } from './protocols/openai-chat/protocol.ts';
+export type { OpenAIChatQuirks } from './protocols/openai-chat/quirks.ts';
+export { openaiResponses } from './protocols/openai-responses/protocol.ts';
+export type { OpenAIResponsesQuirks } from './protocols/openai-responses/quirks.ts';
 export type {
   Decoder,
   DecoderSink,
@@ -70,7 +70,7 @@ export type {
   WireError,
   WireRequest,
   WireTarget,
-} from './protocols/protocol.ts';
+} from './protocols/shared/protocol.ts';
 export { createSseScanner } from './sse/scanner.ts';
 export { promptedTools } from './prompted/prompted-tools.ts';
 export type { PromptedToolsOptions } from './prompted/prompted-tools.ts';

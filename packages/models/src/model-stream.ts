@@ -15,7 +15,7 @@ import type { Redact } from './errors/redact.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
 import { checkHeaders, chunksOf, createWholeBody, responseProblem, sniff } from './response.ts';
 import type { ResponseFacts, WholeBody } from './response.ts';
-import type { Decoder, DecoderSink, Encoder, FrameScanner, Protocol, WireError } from './protocols/protocol.ts';
+import type { Decoder, DecoderSink, Encoder, FrameScanner, Protocol, WireError } from './protocols/shared/protocol.ts';
 import { createUnknownTypes } from './unknown-types.ts';
 import type { UnknownTypes } from './unknown-types.ts';
 

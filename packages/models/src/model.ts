@@ -16,7 +16,7 @@ import { createRedact } from './errors/redact.ts';
 import type { Redact } from './errors/redact.ts';
 import { createModelStream } from './model-stream.ts';
 import type { StreamSetup } from './model-stream.ts';
-import type { Protocol } from './protocols/protocol.ts';
+import type { Protocol } from './protocols/shared/protocol.ts';
 
 /** What reading a provider's files needs of a model: its address, its credentials and what keeps them out of errors. */
 export interface FilesWire {

@@ -3,5 +3,5 @@ export type { OpenAICompatibleOptions } from './deployments/openai-compatible.ts
 export { OPENAI, openai } from './deployments/openai.ts';
 export type { OpenAIOptions } from './deployments/openai.ts';
 export type { Deployment, ModelOptions } from './deployments/deployment.ts';
-export { openaiChat } from './protocols/openai-chat.ts';
-export type { OpenAIChatQuirks } from './protocols/openai-chat-quirks.ts';
+export { openaiChat } from './protocols/openai-chat/protocol.ts';
+export type { OpenAIChatQuirks } from './protocols/openai-chat/quirks.ts';

@@ -13,7 +13,7 @@ import {
   type Model,
 } from '@treadle/core';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
-import { anthropicMessages } from './protocols/anthropic-messages.ts';
+import { anthropicMessages } from './protocols/anthropic/protocol.ts';
 import { bodyText } from './test-support/body.ts';
 
 // What a long run costs at a provider that keeps prompts for five minutes where it is told to: what it reads from there is

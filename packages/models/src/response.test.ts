@@ -1,6 +1,6 @@
 import type { Http, HttpResponse, ModelError, ModelEvent } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
-import { openaiChat } from './protocols/openai-chat.ts';
+import { openaiChat } from './protocols/openai-chat/protocol.ts';
 import { readModel, sse, utf8 } from './test-support/streams.ts';
 
 // What a transport of others may get wrong. Nothing here may be left for nobody to catch: the test run would fail of it.

@@ -2,8 +2,8 @@ import { TreadleError } from '@treadle/core';
 import type { HttpResponse, JsonObject, ModelError } from '@treadle/core';
 import { excerptOf, reportedError } from './errors/classify.ts';
 import type { FailureFacts } from './errors/classify.ts';
-import { parseFrame, parseObject } from './protocols/json-text.ts';
-import type { Protocol } from './protocols/protocol.ts';
+import { parseFrame, parseObject } from './protocols/shared/json-text.ts';
+import type { Protocol } from './protocols/shared/protocol.ts';
 
 /** A response without its body. */
 export type ResponseFacts = Omit<HttpResponse, 'body'>;

@@ -19,7 +19,7 @@ import {
   type DurableEvent,
   type Message,
 } from '../index.ts';
-import { viewProblem } from '../context/units.ts';
+import { viewProblem } from '../features/compaction/units.ts';
 import { asksForSummary } from '../test-support/long-run.ts';
 
 // Runs that outgrow a small window, with providers that complain, summaries that are no use, and people who steer, compact

@@ -1,8 +1,8 @@
-import { estimateMessage, estimateMessages } from '../context/estimate.ts';
-import { cutResult } from '../context/result-share.ts';
-import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../context/history.ts';
+import { estimateMessage, estimateMessages } from '../features/compaction/estimate.ts';
+import { cutResult } from '../features/compaction/result-share.ts';
+import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../features/compaction/history.ts';
 import type { DurableEvent } from '../events/events.ts';
-import { asHookDecision } from '../hooks/hook.ts';
+import { asHookDecision } from '../features/hooks/hook.ts';
 import { isJsonObject } from '../json.ts';
 import type { Message } from '../messages/message.ts';
 

@@ -13,11 +13,11 @@ import {
   type PermissionOptions,
   type Tool,
 } from '../index.ts';
-import { evaluate, type CallSubject, type Verdict } from '../permissions/evaluate.ts';
-import { loadRule } from '../permissions/load.ts';
-import { policyOf } from '../permissions/policy.ts';
+import { evaluate, type CallSubject, type Verdict } from '../features/permissions/evaluate.ts';
+import { loadRule } from '../features/permissions/load.ts';
+import { policyOf } from '../features/permissions/policy.ts';
 import { systemClock } from '../ports/clock.ts';
-import { childAgent } from './child-agent.ts';
+import { childAgent } from '../features/subagents/child-agent.ts';
 
 const PATHS = ['src/a.ts', 'src/b.ts', 'notes/c.md', '/etc/hosts'];
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { countingIds, crashMatrix, everythingScenario, logOf, scriptedModel } from '@treadle/testing';
-import { reduce } from '../loop/reduce.ts';
-import { initialState, type RunState, type SessionState } from '../loop/state.ts';
+import { reduce } from '../kernel/reduce.ts';
+import { initialState, type RunState, type SessionState } from '../kernel/state.ts';
 import {
   createSession,
   defineAgent,

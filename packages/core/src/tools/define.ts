@@ -13,8 +13,8 @@ import type {
   ToolContext,
   ToolReturn,
 } from './tool.ts';
-import { compileSchema } from './validate.ts';
-import { MAX_ISSUES, pointerOf } from './validate-run.ts';
+import { compileSchema } from '../json-schema/validate.ts';
+import { MAX_ISSUES, pointerOf } from '../json-schema/run.ts';
 
 interface ToolOptionsBase<P extends ToolParameters> {
   /** 1 to 64 letters, digits, `_` and `-`. The model calls the tool by it. */

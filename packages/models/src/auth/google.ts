@@ -1,4 +1,4 @@
-import { parseObject } from '../protocols/json-text.ts';
+import { parseObject } from '../protocols/shared/json-text.ts';
 import type { CredentialProvider } from './credentials.ts';
 import type { GoogleTokenOptions } from './google-options.ts';
 import { loadLibrary } from './optional-library.ts';

@@ -4,8 +4,8 @@ import { awsRegion } from '../auth/aws-options.ts';
 import type { AwsCredentialSource } from '../auth/aws-options.ts';
 import { awsSignature } from '../auth/aws.ts';
 import type { Environment } from '../http/proxy.ts';
-import { bedrockConverse } from '../protocols/bedrock-converse.ts';
-import type { BedrockQuirks } from '../protocols/bedrock-quirks.ts';
+import { bedrockConverse } from '../protocols/bedrock/protocol.ts';
+import type { BedrockQuirks } from '../protocols/bedrock/quirks.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 

@@ -4,8 +4,8 @@ import { GROQ_ROWS } from '../catalogue/rows/groq.ts';
 import { MISTRAL_ROWS } from '../catalogue/rows/mistral.ts';
 import { XAI_ROWS } from '../catalogue/rows/xai.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';
-import { openaiChat } from '../protocols/openai-chat.ts';
-import type { OpenAIChatQuirks } from '../protocols/openai-chat-quirks.ts';
+import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
 import { NO_CREDENTIALS } from './deployment.ts';
 import type { Deployment } from './deployment.ts';
 

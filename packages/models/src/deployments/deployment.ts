@@ -7,7 +7,7 @@ import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel } from '../model.ts';
 import type { FilesWire } from '../model.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/shared/protocol.ts';
 
 /** A place where a wire protocol is spoken. A row of data: everything a provider needs besides its protocol's code. */
 export interface Deployment {

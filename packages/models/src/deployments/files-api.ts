@@ -1,6 +1,6 @@
 import { isJsonObject } from '@treadle/core';
 import type { HttpResponse, JsonObject } from '@treadle/core';
-import { parseFrame } from '../protocols/json-text.ts';
+import { parseFrame } from '../protocols/shared/json-text.ts';
 import { excerptOf } from '../errors/classify.ts';
 import type { FilesWire } from '../model.ts';
 

@@ -1,7 +1,7 @@
 import type { Model } from '@treadle/core';
 import { GOOGLE_ROWS } from '../catalogue/rows/google.ts';
-import { gemini } from '../protocols/gemini.ts';
-import type { GeminiQuirks } from '../protocols/gemini-quirks.ts';
+import { gemini } from '../protocols/gemini/protocol.ts';
+import type { GeminiQuirks } from '../protocols/gemini/quirks.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 

@@ -1,6 +1,6 @@
 import type { Model } from '@treadle/core';
-import { ollamaChat } from '../protocols/ollama-chat.ts';
-import type { OllamaQuirks } from '../protocols/ollama-quirks.ts';
+import { ollamaChat } from '../protocols/ollama/protocol.ts';
+import type { OllamaQuirks } from '../protocols/ollama/quirks.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 

@@ -1,7 +1,7 @@
 import { TreadleError } from '@treadle/core';
 import type { Model } from '@treadle/core';
-import { openaiChat } from '../protocols/openai-chat.ts';
-import type { OpenAIChatQuirks } from '../protocols/openai-chat-quirks.ts';
+import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
 import { deploymentModel, NO_CREDENTIALS } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 

@@ -1,7 +1,7 @@
 import type { Model } from '@treadle/core';
 import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
-import { openaiChat } from '../protocols/openai-chat.ts';
-import type { OpenAIChatQuirks } from '../protocols/openai-chat-quirks.ts';
+import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 

@@ -3,8 +3,8 @@ import type { Model } from '@treadle/core';
 import { googleToken } from '../auth/google.ts';
 import type { GoogleServiceAccount, GoogleTokenOptions } from '../auth/google-options.ts';
 import type { Environment } from '../http/proxy.ts';
-import { gemini } from '../protocols/gemini.ts';
-import type { GeminiQuirks } from '../protocols/gemini-quirks.ts';
+import { gemini } from '../protocols/gemini/protocol.ts';
+import type { GeminiQuirks } from '../protocols/gemini/quirks.ts';
 import { deploymentModel } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 

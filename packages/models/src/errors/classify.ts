@@ -1,7 +1,7 @@
 import { errorText } from '@treadle/core';
 import type { ModelError, ModelErrorKind } from '@treadle/core';
 import { CredentialsError } from '../auth/credentials.ts';
-import type { WireError } from '../protocols/protocol.ts';
+import type { WireError } from '../protocols/shared/protocol.ts';
 import type { Redact } from './redact.ts';
 
 /** Characters of a response body that an error keeps. */

@@ -1,4 +1,4 @@
-import type { FrameScanner } from '../protocols/protocol.ts';
+import type { FrameScanner } from '../protocols/shared/protocol.ts';
 import { crc32, tableCrc32 } from './crc32.ts';
 
 /** A header's value. Timestamps are milliseconds since 1970-01-01 UTC, UUIDs their 36 characters. */

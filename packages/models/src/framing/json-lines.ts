@@ -1,4 +1,4 @@
-import type { FrameHandler, FrameScanner, Framing } from '../protocols/protocol.ts';
+import type { FrameHandler, FrameScanner, Framing } from '../protocols/shared/protocol.ts';
 import { DEFAULT_LINE_LIMIT } from '../sse/scanner.ts';
 
 const LF = 10;

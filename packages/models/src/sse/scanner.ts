@@ -1,4 +1,4 @@
-import type { FrameHandler, FrameScanner, Framing } from '../protocols/protocol.ts';
+import type { FrameHandler, FrameScanner, Framing } from '../protocols/shared/protocol.ts';
 
 /** Bytes a line may have. */
 export const DEFAULT_LINE_LIMIT = 32 * 1024 * 1024;

@@ -7,13 +7,13 @@ import {
   validateOpenAIChatRequest,
   validateOpenAIResponsesRequest,
 } from '@treadle/testing';
-import { anthropicMessages } from '../protocols/anthropic-messages.ts';
-import { bedrockConverse } from '../protocols/bedrock-converse.ts';
-import { gemini } from '../protocols/gemini.ts';
-import { ollamaChat } from '../protocols/ollama-chat.ts';
-import { openaiChat } from '../protocols/openai-chat.ts';
-import { openaiResponses } from '../protocols/openai-responses.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import { anthropicMessages } from '../protocols/anthropic/protocol.ts';
+import { bedrockConverse } from '../protocols/bedrock/protocol.ts';
+import { gemini } from '../protocols/gemini/protocol.ts';
+import { ollamaChat } from '../protocols/ollama/protocol.ts';
+import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import { openaiResponses } from '../protocols/openai-responses/protocol.ts';
+import type { Protocol } from '../protocols/shared/protocol.ts';
 
 /** A wire, and a judge of its requests that knows nothing of how they are made. */
 export interface Wire {

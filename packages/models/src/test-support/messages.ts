@@ -10,7 +10,7 @@ import type {
   UserContent,
   UserMessage,
 } from '@treadle/core';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/shared/protocol.ts';
 import { bodyText } from './body.ts';
 
 let made = 0;

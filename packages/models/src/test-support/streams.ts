@@ -1,6 +1,6 @@
 import type { Clock, Http, ModelBlock, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
 import { wireModel } from '../model.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/shared/protocol.ts';
 
 /** What a stream came to. */
 export interface Reading {

@@ -5,8 +5,8 @@ import { helpText } from './help.ts';
 import { Interrupted, watchSignals, type Interruptions } from './interruptions.ts';
 import { createPrinter, type CliIo, type Printer } from './io.ts';
 import { DEFAULT_PARTS, type CliParts } from './parts.ts';
-import { plainText } from './plain-text.ts';
-import { readRunRequest } from './run-request.ts';
+import { plainText } from './asking/plain-text.ts';
+import { readRunRequest } from './run/request.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 
@@ -70,15 +70,15 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       context.out.print(helpText(command.args[0]));
       return EXIT.done;
     case 'sessions': {
-      const { sessionsCommand } = await import('./sessions.ts');
+      const { sessionsCommand } = await import('./sessions/command.ts');
       return sessionsCommand(context, command.args);
     }
     case 'serve': {
-      const { serveCommand } = await import('./serve.ts');
+      const { serveCommand } = await import('./serve/command.ts');
       return serveCommand(context, command.args);
     }
     case 'doctor': {
-      const { doctorCommand } = await import('./doctor.ts');
+      const { doctorCommand } = await import('./doctor/command.ts');
       return doctorCommand(context, command.args);
     }
     case 'run': {
@@ -88,7 +88,7 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
         return EXIT.done;
       }
       // Loaded on use: asking for the version is quick.
-      const { runCommand } = await import('./run.ts');
+      const { runCommand } = await import('./run/command.ts');
       return runCommand(context, request);
     }
   }

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 
 import { describe, expect, it } from 'vitest';
 
-import { cost, counted, duration, tokens } from './figures.ts';
-import { outcomeOf } from './outcome.ts';
-import { exactLine, exactText, plainLine, plainText } from './plain-text.ts';
+import { cost, counted, duration, tokens } from './output/figures.ts';
+import { outcomeOf } from './output/outcome.ts';
+import { exactLine, exactText, plainLine, plainText } from './asking/plain-text.ts';
 import { styleFor } from './style.ts';
-import { toolLine } from './tool-line.ts';
+import { toolLine } from './output/tool-line.ts';
 
 describe('text for a terminal', () => {
   it('keeps all that is only text', () => {

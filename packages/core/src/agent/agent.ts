@@ -1,0 +1,396 @@
+import { AGENT_KEYS } from './agent-keys.ts';
+import { checkContext, type ContextOptions, type ContextPolicy } from '../features/compaction/options.ts';
+import { recallTool } from '../features/compaction/recall.ts';
+import { DEFAULT_RESULT_TOKENS } from '../features/compaction/result-share.ts';
+import type { ConfigSnapshot } from '../events/events.ts';
+import type { Hook } from '../features/hooks/hook.ts';
+import { checkMatchers } from '../features/hooks/check-matchers.ts';
+import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
+import { TreadleError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import { checkBudget, type Budget, type BudgetDefinition } from '../features/budget/budget.ts';
+import { checkNoProgress, type NoProgress } from '../features/limits/guard.ts';
+import { checkLimits, CLOSING_INSTRUCTION, limitsAsData, type Limits } from '../features/limits/limits.ts';
+import type { Memory, MemoryOptions } from '../features/memory/memory.ts';
+import { memorySettings, type MemorySettings } from '../features/memory/settings.ts';
+import type {
+  CacheHints,
+  Model,
+  ModelErrorKind,
+  ProviderToolDefinition,
+  ResponseFormat,
+  ThinkingLevel,
+  ToolDefinition,
+} from '../model/model.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from '../model/retry.ts';
+import { checkRouting, type Routing, type RoutingOptions } from '../features/routing/routing.ts';
+import { refuseUnknownKeys } from '../names/known-keys.ts';
+import { checkNoToolCall, type NoToolCallPolicy } from '../features/output/no-call.ts';
+import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from '../features/guardrails/check.ts';
+import { checkFilters, type InputFilter, type NamedInputFilter } from '../features/guardrails/filters.ts';
+import { checkOutput, OUTPUT_TOOL, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
+import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
+import { isTerminalToolName, terminalTools } from '../features/output/terminal-tools.ts';
+import {
+  checkPermissions,
+  type PermissionConfig,
+  type PermissionOptions,
+} from '../features/permissions/permissions.ts';
+import { checkBackground, type BackgroundOptions, type BackgroundSettings } from '../features/background/background.ts';
+import { checkSubAgents, type AgentSubAgents, type SubAgentLimits } from '../features/subagents/limits.ts';
+import { titleSettings, type TitleOptions, type TitleSettings } from '../features/titles/options.ts';
+import type { Tool } from '../tools/tool.ts';
+
+/** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
+export type ToolExecution =
+  /** All at once, at most `concurrency` (default 64) at a time. */
+  | { readonly mode: 'parallel'; readonly concurrency?: number }
+  | { readonly mode: 'sequential' }
+  /** `size` at a time; the next batch starts when the last has ended. */
+  | { readonly mode: 'batched'; readonly size: number };
+
+/** How a queue is emptied: the oldest message, so that each gets an answer of its own, or all at once. */
+export type QueueMode = 'one_at_a_time' | 'all';
+
+/** Calls of one turn that run at the same time unless the agent says otherwise. */
+export const DEFAULT_CONCURRENCY = 64;
+
+const DEFAULT_FALLBACK_ON: readonly ModelErrorKind[] = ['rate_limited', 'network', 'auth', 'api', 'other'];
+
+/** What `defineAgent` takes. */
+export interface AgentDefinition {
+  /** Stable name of the agent. Default `agent`. */
+  readonly id?: string;
+  readonly model: Model;
+  /** Models to go on with, in this order, when the one before can't be reached or refuses to serve. */
+  readonly fallbacks?: readonly Model[];
+  /** The failures that move on to the next model, once retrying is over. Default: all but `cancelled` and `context_overflow`. */
+  readonly fallbackOn?: readonly ModelErrorKind[];
+  /** Which model each turn asks, where that isn't always the same. See `docs/routing.md`. */
+  readonly routing?: RoutingOptions;
+  readonly retry?: Partial<RetryPolicy>;
+  /** The system prompt. */
+  readonly instructions?: string;
+  /**
+   * What the project's own files say about working in it, such as `readProjectInstructions` of `@treadle/tools` finds. Told
+   * before the prompt, as a message of origin `instructions`, and again only when it has changed.
+   */
+  readonly projectInstructions?: string;
+  /** What is remembered from run to run, such as `sqliteMemory` of `@treadle/store`. */
+  readonly memory?: Memory | MemoryOptions;
+  readonly tools?: readonly Tool[];
+  readonly providerTools?: readonly ProviderToolDefinition[];
+  readonly limits?: Partial<Limits>;
+  /** How money is looked after, where `limits.maxCost` or a shared ledger bounds it. */
+  readonly budget?: BudgetDefinition;
+  /** One more call, without tools, when turns, tool turns or tool calls are used up: true, or what the model is told to say. */
+  readonly closingCall?: boolean | string;
+  /** How often a text that the output limit cut off is asked to go on. Default 3. */
+  readonly maxContinuations?: number;
+  /** When a run counts as getting nowhere; `false` never looks. */
+  readonly noProgress?: false | Partial<NoProgress>;
+  /** How many queued messages go to the model at a time. Default `one_at_a_time`. */
+  readonly steeringMode?: QueueMode;
+  readonly followUpMode?: QueueMode;
+  readonly toolExecution?: ToolExecution;
+  /** Milliseconds for a call of a tool that has no timeout of its own. Default: none. */
+  readonly toolTimeoutMs?: number;
+  /** How often a running tool's elapsed time is reported, in milliseconds. Default 10,000. */
+  readonly toolProgressMs?: number;
+  /** Characters of text that the log keeps of a tool result; the middle of longer ones is cut out. Default 2,000,000. */
+  readonly maxToolResultLength?: number;
+  /**
+   * Tokens, by estimate, that one tool result may bring into the view. The rest is read with `recall`. Never more than a
+   * quarter of the model's window, and half of it for all results of a turn. Default 50,000.
+   */
+  readonly maxToolResultTokens?: number;
+  /** Output tokens per model call. */
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly stopSequences?: readonly string[];
+  readonly thinking?: ThinkingLevel;
+  /** Hints for the provider's prompt cache. Default `auto`. */
+  readonly cache?: CacheHints;
+  /** The form of every reply. The loop passes it on; what a provider makes of it is in `docs/models.md`. */
+  readonly responseFormat?: ResponseFormat;
+  /** Merged into each request's body. */
+  readonly extraBody?: JsonObject;
+  /** Your functions at the moments of the loop, made by `defineHook`. */
+  readonly hooks?: readonly Hook[];
+  /** Adds `task_completion`, `ask_question` and `converse`, by which a model ends a run itself. Default false. */
+  readonly terminalTools?: boolean;
+  /** What a reply without a tool call is. Default: the answer. */
+  readonly noToolCall?: NoToolCallPolicy;
+  /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
+  readonly context?: ContextOptions;
+  /**
+   * Names of tools that permission rules and matchers of hooks may be about, besides the agent's own, the built-in ones and
+   * those that begin with `mcp__`: such as those that clients offer. All other names are mistakes.
+   */
+  readonly knownTools?: readonly string[];
+  /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
+  readonly permissions?: PermissionOptions;
+  /** Looks at the answer before the run ends; what it refuses goes back to the model. */
+  readonly finalAnswerCheck?: FinalAnswerCheck | FinalAnswerCheckOptions;
+  /** The value a run is to come to, checked: `output` of its result. */
+  readonly output?: OutputOptions;
+  /** Look at every input before a model does: prompts, steering and follow-ups. Asked in this order. */
+  readonly inputFilters?: readonly (InputFilter | NamedInputFilter)[];
+  /** Who says what the model should know before each turn: the plan, and what was found. */
+  readonly turnContext?: TurnContextOptions;
+  /** Lets calls run in the background, and adds `task_output`, `task_list` and `task_stop`. See `docs/background-tasks.md`. */
+  readonly background?: true | BackgroundOptions;
+  /** How many sub-agents there may be, and how deep. See `docs/sub-agents.md`. */
+  readonly subAgents?: Partial<SubAgentLimits>;
+  /**
+   * Has a model name each session, once, beside its runs: after the first run that completes, unless it has a title. Costs a
+   * short call. Default false. See `docs/sessions.md`.
+   */
+  readonly title?: boolean | TitleOptions;
+  /** The middle part of run ids. Default: made of provider, model and thinking level. */
+  readonly configId?: string;
+}
+
+/** An immutable, checked definition. Sessions share it freely. */
+export interface Agent {
+  readonly id: string;
+  readonly model: Model;
+  /** `model`, then the fallbacks, then what else can be chosen for a turn. */
+  readonly models: readonly Model[];
+  /** Null when nobody chooses. */
+  readonly routing: Routing | null;
+  readonly fallbackOn: readonly ModelErrorKind[];
+  readonly retry: RetryPolicy;
+  readonly instructions: string;
+  /** Null for none. */
+  readonly projectInstructions: string | null;
+  /** Null for none. */
+  readonly memory: MemorySettings | null;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The same array for the agent's life, so that a wire can serialise it once. */
+  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly providerTools: readonly ProviderToolDefinition[];
+  readonly limits: Limits;
+  /** The limits that its definition names: the others are the defaults. */
+  readonly namedLimits: Partial<Limits>;
+  readonly budget: Budget;
+  /** What the closing call is told; null when there is none. */
+  readonly closingCall: string | null;
+  readonly maxContinuations: number;
+  /** Null: off. */
+  readonly noProgress: NoProgress | null;
+  readonly steeringMode: QueueMode;
+  readonly followUpMode: QueueMode;
+  readonly toolExecution: ToolExecution;
+  readonly toolTimeoutMs: number | undefined;
+  readonly toolProgressMs: number;
+  readonly maxToolResultLength: number;
+  readonly maxToolResultTokens: number;
+  readonly maxTokens: number | undefined;
+  readonly temperature: number | undefined;
+  readonly stopSequences: readonly string[] | undefined;
+  readonly thinking: ThinkingLevel | undefined;
+  readonly cache: CacheHints | undefined;
+  readonly responseFormat: ResponseFormat | undefined;
+  readonly extraBody: JsonObject | undefined;
+  /** Null for none. */
+  readonly hooks: HookRegistry | null;
+  /** What a model is told whose reply called no tool; null where that is an answer. */
+  readonly noToolCall: string | null;
+  /** Null for none. */
+  readonly context: ContextPolicy | null;
+  readonly permissions: PermissionConfig;
+  readonly finalAnswerCheck: Required<FinalAnswerCheckOptions> | null;
+  readonly output: StructuredOutput | null;
+  readonly inputFilters: readonly Required<NamedInputFilter>[] | null;
+  readonly turnContext: TurnContextOptions | null;
+  /** Null for none. */
+  readonly background: BackgroundSettings | null;
+  readonly subAgents: AgentSubAgents;
+  /** Null: no model is asked for titles. */
+  readonly title: TitleSettings | null;
+  readonly configSegment: string;
+  readonly snapshot: ConfigSnapshot;
+}
+
+const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '') || 'x';
+
+/**
+ * Checks a definition and makes it an agent. Cheap: no I/O, nothing is loaded.
+ *
+ * @throws TreadleError `invalid_definition` when two tools share a name, a number makes no sense, or a key, a rule or a matcher
+ * of a hook matches nothing known.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent } from '@treadle/core';
+ * import { offlineModel } from '@treadle/models/offline';
+ *
+ * const agent = defineAgent({ model: offlineModel(), instructions: 'Answer briefly.' });
+ * console.log(agent.limits.maxTurns); // 50
+ * ```
+ */
+export function defineAgent(definition: AgentDefinition): Agent {
+  refuseUnknownKeys('The definition of an agent', definition, AGENT_KEYS);
+  if (typeof definition.model?.stream !== 'function') {
+    throw new TreadleError(
+      'invalid_definition',
+      'An agent needs a model. Pass `model`, such as one of @treadle/models.',
+    );
+  }
+  const context = definition.context === undefined ? null : checkContext(definition.context);
+  const { background, tools: own } = checkBackground(definition.background, definition.tools ?? []);
+  const given = [...own, ...(context?.recall ? [recallTool()] : [])];
+  const hasTools = given.length > 0 || definition.terminalTools === true;
+  const ownModels = [definition.model, ...(definition.fallbacks ?? [])];
+  const { models, routing } = checkRouting(definition.routing, ownModels, hasTools);
+  const output = checkOutput(definition.output, models, hasTools);
+  if (output && definition.responseFormat) {
+    throw new TreadleError('invalid_definition', 'An agent has either output or responseFormat. output does the more.');
+  }
+  const tools = toolMap(given, [
+    ...(definition.terminalTools === true ? terminalTools() : []),
+    ...(output?.tool ? [output.tool] : []),
+  ]);
+  const permissions = checkPermissions(definition.permissions, tools.values(), definition.knownTools);
+  const limits = checkLimits(definition.limits);
+  const noProgress = checkNoProgress(definition.noProgress);
+  const { closingCall = false, maxContinuations = 3 } = definition;
+  const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
+  if (toolExecution.mode === 'parallel')
+    mustBeCount('toolExecution.concurrency', toolExecution.concurrency ?? DEFAULT_CONCURRENCY);
+  if (toolExecution.mode === 'batched') mustBeCount('toolExecution.size', toolExecution.size);
+  const toolProgressMs = definition.toolProgressMs ?? 10_000;
+  const maxToolResultLength = definition.maxToolResultLength ?? 2_000_000;
+  mustBePositive('toolProgressMs', toolProgressMs);
+  mustBeCount('maxToolResultLength', maxToolResultLength);
+  const { maxToolResultTokens = DEFAULT_RESULT_TOKENS } = definition;
+  mustBeCount('maxToolResultTokens', maxToolResultTokens);
+  if (definition.toolTimeoutMs !== undefined) mustBePositive('toolTimeoutMs', definition.toolTimeoutMs);
+  if (definition.maxTokens !== undefined) mustBeCount('maxTokens', definition.maxTokens);
+  const retry: RetryPolicy = { ...DEFAULT_RETRY, ...definition.retry };
+  mustBeWhole('retry.maxRetries', retry.maxRetries);
+  const configSegment = slugSegment(definition);
+  return Object.freeze({
+    id: definition.id ?? 'agent',
+    model: definition.model,
+    models: Object.freeze([...models]),
+    routing,
+    fallbackOn: definition.fallbackOn ?? DEFAULT_FALLBACK_ON,
+    retry,
+    instructions: [definition.instructions, output?.instructions].filter(Boolean).join('\n\n'),
+    projectInstructions: definition.projectInstructions?.trim() ? definition.projectInstructions : null,
+    tools,
+    toolDefinitions: toolDefinitions(tools.values(), permissions.removed),
+    providerTools: Object.freeze([...(definition.providerTools ?? [])]),
+    limits,
+    namedLimits: Object.freeze({ ...definition.limits }),
+    budget: checkBudget(definition.budget),
+    closingCall: closingCall === true ? CLOSING_INSTRUCTION : closingCall === false ? null : closingCall,
+    maxContinuations: mustBeWhole('maxContinuations', maxContinuations),
+    noProgress,
+    steeringMode: checkQueueMode('steeringMode', definition.steeringMode),
+    followUpMode: checkQueueMode('followUpMode', definition.followUpMode),
+    toolExecution: Object.freeze(toolExecution),
+    toolTimeoutMs: definition.toolTimeoutMs,
+    toolProgressMs,
+    maxToolResultLength,
+    maxToolResultTokens,
+    maxTokens: definition.maxTokens,
+    temperature: definition.temperature,
+    stopSequences: definition.stopSequences,
+    thinking: definition.thinking,
+    cache: definition.cache,
+    responseFormat: output?.responseFormat ?? definition.responseFormat,
+    extraBody: definition.extraBody,
+    hooks: hookRegistry(checkMatchers(definition.hooks, permissions.known)),
+    noToolCall: checkNoToolCall(definition.noToolCall, tools),
+    memory: memorySettings(definition.memory),
+    context,
+    permissions,
+    finalAnswerCheck: checkAnswerCheck(definition.finalAnswerCheck),
+    output,
+    inputFilters: checkFilters(definition.inputFilters),
+    turnContext: checkTurnContext(definition.turnContext),
+    background,
+    subAgents: checkSubAgents(definition.subAgents),
+    title: titleSettings(definition.title, definition.model),
+    configSegment,
+    snapshot: snapshotOf(definition, models, [...tools.keys()], limits, configSegment),
+  });
+}
+
+/** What a model is told of tools: not of those that are denied altogether. */
+export const toolDefinitions = (tools: Iterable<Tool>, removed: ReadonlySet<string>): readonly ToolDefinition[] =>
+  Object.freeze(
+    [...tools]
+      .filter(({ name }) => !removed.has(name))
+      .map(({ name, description, parameters }) => ({ name, description, parameters })),
+  );
+
+function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const map = new Map<string, Tool>();
+  for (const tool of [...tools, ...builtIn]) {
+    if ((isTerminalToolName(tool.name) || tool.name === OUTPUT_TOOL) && !builtIn.includes(tool)) {
+      throw new TreadleError(
+        'invalid_definition',
+        `"${tool.name}" is the name of a built-in tool. Rename yours, or set terminalTools: true for the built-in one.`,
+      );
+    }
+    if (map.has(tool.name)) {
+      throw new TreadleError('invalid_definition', `Two tools are named "${tool.name}". Rename one of them.`);
+    }
+    map.set(tool.name, tool);
+  }
+  return map;
+}
+
+function slugSegment(definition: AgentDefinition): string {
+  if (definition.configId !== undefined) return slug(definition.configId);
+  const { provider, id } = definition.model;
+  const thinking = definition.thinking === undefined || definition.thinking === 'off' ? '' : `.${definition.thinking}`;
+  return `${slug(provider)}.${slug(id)}${thinking}`;
+}
+
+function snapshotOf(
+  definition: AgentDefinition,
+  models: readonly Model[],
+  tools: readonly string[],
+  limits: Limits,
+  configId: string,
+): ConfigSnapshot {
+  const { model } = definition;
+  return Object.freeze({
+    provider: model.provider,
+    model: model.id,
+    configId,
+    ...(definition.thinking === undefined ? {} : { thinking: definition.thinking }),
+    ...(definition.temperature === undefined ? {} : { temperature: definition.temperature }),
+    ...(definition.maxTokens === undefined ? {} : { maxTokens: definition.maxTokens }),
+    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    ...(models.length === 1 ? {} : { models: models.map(({ provider, id }) => ({ provider, model: id })) }),
+    tools,
+    limits: limitsAsData(limits),
+    ...(definition.noProgress === false ? { noProgress: false as const } : {}),
+  });
+}
+
+function mustBeWhole(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 0, and it is ${value}.`);
+}
+
+function checkQueueMode(name: string, mode: QueueMode = 'one_at_a_time'): QueueMode {
+  if (mode === 'one_at_a_time' || mode === 'all') return mode;
+  throw new TreadleError('invalid_definition', `${name} must be 'one_at_a_time' or 'all', and it is ${String(mode)}.`);
+}
+
+function mustBePositive(name: string, value: number): void {
+  if (!(value > 0)) throw new TreadleError('invalid_definition', `${name} must be greater than 0, and it is ${value}.`);
+}
+
+function mustBeCount(name: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 1, and it is ${value}.`);
+  }
+}

@@ -1,0 +1,247 @@
+import { errorText, TreadleError } from '../../errors.ts';
+import type { LiveEvent } from '../../events/events.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { normalOutput } from '../../tools/output.ts';
+import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from './control.ts';
+import type {
+  TaskFacts,
+  TaskHandle,
+  TaskOutcome,
+  TaskOutput,
+  TaskRequest,
+  TaskRunner,
+  TaskState,
+  TaskTable,
+} from './task.ts';
+
+/** The background tasks that this process looks after for one session. */
+export interface TaskDesk {
+  readonly control: TaskControl;
+  /** Whether it is at work on a task, or has its end and is writing it down. */
+  isHere(taskId: string): boolean;
+  /** False when it is here, or about to be begun by another; else it is reserved until `free`. */
+  reserve(taskId: string): boolean;
+  free(taskId: string): void;
+  start(request: TaskRequest): void;
+  /** Looks for a task that was begun earlier. `unknown` when nobody could tell in time. */
+  attach(facts: TaskFacts): Promise<'here' | 'gone' | 'unknown'>;
+  /** Ends a task; resolves once its end is in the log, and after five seconds at the latest. */
+  stop(taskId: string, reason: string): Promise<void>;
+  /** Ends all of them. */
+  stopAll(reason: string): Promise<void>;
+}
+
+export interface DeskOptions {
+  readonly runner: TaskRunner;
+  readonly clock: Clock;
+  readonly pollIntervalMs: number;
+  readonly table: () => TaskTable | null;
+  readonly seq: () => number;
+  /** Writes down what a task came to. */
+  readonly post: (taskId: string, attempt: number, outcome: TaskOutcome) => Promise<unknown>;
+  /** The end of a task is in the log; resolves when the session's state has it. */
+  readonly ended: (taskId: string) => Promise<unknown>;
+  /** What a task came to, from the event that has its end. */
+  readonly outcomeAt: (seq: number) => Promise<TaskOutput>;
+  readonly observed: () => boolean;
+  readonly emit: (event: LiveEvent) => void;
+}
+
+interface Entry {
+  readonly handle: TaskHandle;
+  /** Resolves when its end is in the log, or can't be written. */
+  readonly over: Promise<void>;
+}
+
+const STOP_MS = 5000;
+const ATTACH_MS = 10_000;
+
+export function createTaskDesk(options: DeskOptions): TaskDesk {
+  const { runner, clock } = options;
+  const entries = new Map<string, Entry>();
+  const reserved = new Set<string>();
+
+  function follow(facts: TaskFacts, handle: TaskHandle): void {
+    const { taskId, attempt } = facts;
+    const unwatch = handle.watch?.(() => void tell(options, facts, handle));
+    const over = handle.ended
+      .then(plainOutcome)
+      .catch((error: unknown): TaskOutcome => ({ status: 'failed', message: errorText(error), content: [] }))
+      .then(async (outcome) => {
+        unwatch?.();
+        await options.post(taskId, attempt, outcome);
+      })
+      .catch((error: unknown) => warn(options, taskId, error));
+    entries.set(taskId, { handle, over });
+    // Kept until the state has its end: until then it would look as if nobody worked on it.
+    const forget = (): void => {
+      if (entries.get(taskId)?.handle === handle) entries.delete(taskId);
+    };
+    void over.then(() => options.ended(taskId)).then(forget, forget);
+  }
+
+  async function stop(taskId: string, reason: string): Promise<void> {
+    const entry = entries.get(taskId);
+    if (!entry) return;
+    entry.handle.stop(reason);
+    await within(clock, STOP_MS, entry.over, undefined);
+  }
+
+  return {
+    control: controlOf(options, entries, stop),
+    isHere: (taskId) => entries.has(taskId),
+    reserve(taskId) {
+      if (entries.has(taskId) || reserved.has(taskId)) return false;
+      reserved.add(taskId);
+      return true;
+    },
+    free: (taskId) => void reserved.delete(taskId),
+    start(request) {
+      try {
+        follow(request, runner.start(request));
+      } catch (error) {
+        const message = `It could not be begun: ${errorText(error)}`;
+        follow(request, failedHandle({ status: 'failed', message, content: [] }));
+      }
+    },
+    async attach(facts) {
+      const found = runner.attach(facts).then(
+        (handle) => handle ?? ('gone' as const),
+        () => 'unknown' as const,
+      );
+      const handle = await within(clock, ATTACH_MS, found, 'unknown' as const);
+      if (typeof handle === 'string') return handle;
+      follow(facts, handle);
+      return 'here';
+    },
+    stop,
+    async stopAll(reason) {
+      await Promise.all([...entries.keys()].map((taskId) => stop(taskId, reason)));
+    },
+  };
+}
+
+const failedHandle = (outcome: TaskOutcome): TaskHandle => ({
+  ended: Promise.resolve(outcome),
+  read: () => ({ content: [] }),
+  stop: () => {},
+});
+
+function warn({ emit, seq }: DeskOptions, taskId: string, error: unknown): void {
+  const message = `The end of ${taskId} could not be written down: ${errorText(error)}`;
+  emit({ type: 'warning', afterSeq: seq(), code: 'task_end_lost', message });
+}
+
+/** A runner may be anybody's, and what it says goes into the log. */
+function plainOutcome({ status, content, message, details, files }: TaskOutcome): TaskOutcome {
+  const { isError: _, ...output } = normalOutput({ content: content ?? '', details, files }, Number.POSITIVE_INFINITY);
+  return { status, ...output, ...(message === undefined ? {} : { message }) };
+}
+
+/** Tells watchers what there is to read by now. What can't be read is read when the task has ended. */
+async function tell(options: DeskOptions, { taskId, toolName, runId }: TaskFacts, handle: TaskHandle): Promise<void> {
+  const { observed, emit, clock, seq, table } = options;
+  if (!observed()) return;
+  const read = await Promise.resolve(handle)
+    .then((task) => task.read())
+    .catch(() => null);
+  if (read === null) return;
+  const { content } = normalOutput({ content: read.content }, Number.POSITIVE_INFINITY);
+  const { progress } = read;
+  const since = table()?.all.get(taskId)?.createdAt ?? clock.now();
+  const text = progress === undefined ? {} : { text: progress };
+  const elapsedMs = clock.now() - since;
+  emit({ type: 'task_progress', afterSeq: seq(), taskId, toolName, runId, content, ...text, elapsedMs });
+}
+
+function controlOf(
+  options: DeskOptions,
+  entries: ReadonlyMap<string, Entry>,
+  stop: (taskId: string, reason: string) => Promise<void>,
+): TaskControl {
+  const { clock, table, post, ended, outcomeAt } = options;
+  const stateOf = (taskId: string): TaskState => {
+    const task = table()?.all.get(taskId);
+    if (task) return task;
+    throw new TreadleError('task_not_found', `There is no background task ${taskId} in this session.`);
+  };
+  const read = async (taskId: string): Promise<TaskSnapshot | null> => {
+    const task = table()?.all.get(taskId);
+    if (!task) return null;
+    const handle = entries.get(taskId)?.handle;
+    const output = hasEnded(task.status) ? outcomeAt(task.endedSeq) : handle?.read();
+    const { content, progress } = (await output) ?? { content: [] };
+    const { pollIntervalMs = options.pollIntervalMs } = handle ?? {};
+    return { ...factsOf(task), content, ...(progress === undefined ? {} : { progress }), pollIntervalMs };
+  };
+  const mustRead = async (taskId: string): Promise<TaskSnapshot> => {
+    stateOf(taskId);
+    const task = await read(taskId);
+    if (task) return task;
+    throw new TreadleError('task_not_found', `There is no background task ${taskId} in this session.`);
+  };
+
+  async function* poll(
+    taskId: string,
+    { intervalMs, timeoutMs, signal }: PollOptions = {},
+  ): AsyncGenerator<TaskSnapshot> {
+    const until = timeoutMs === undefined ? Infinity : clock.now() + timeoutMs;
+    while (signal?.aborted !== true) {
+      const task = await mustRead(taskId);
+      yield task;
+      const left = until - clock.now();
+      if (hasEnded(task.status) || left <= 0) return;
+      const over = entries.get(taskId)?.over.then(() => ended(taskId));
+      await pause(clock, Math.min(intervalMs ?? task.pollIntervalMs, left), signal, over);
+    }
+  }
+
+  return {
+    list: () => [...(table()?.all.values() ?? [])].map(factsOf),
+    read,
+    poll,
+    async stop(taskId, reason = 'It was stopped.') {
+      const task = stateOf(taskId);
+      if (!hasEnded(task.status)) {
+        if (entries.has(taskId)) await stop(taskId, reason);
+        else if (task.status === 'pending') await post(taskId, 0, { status: 'killed', message: reason, content: [] });
+        else throw new TreadleError('task_not_found', `The background task ${taskId} isn't run by this process.`);
+        await ended(taskId);
+      }
+      return mustRead(taskId);
+    },
+  };
+}
+
+const factsOf = (task: TaskState): Omit<TaskSnapshot, 'content' | 'progress' | 'pollIntervalMs'> => {
+  const { taskId, toolName, callId, runId, status, createdAt, endedAt, message } = task;
+  return { taskId, toolName, callId, runId, status, createdAt, endedAt, message };
+};
+
+/** Waits for so long, or until it is aborted, or until there is an end to tell of. */
+async function pause(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal | undefined,
+  over: Promise<unknown> | undefined,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => resolve();
+  const cancel = clock.after(ms, done);
+  signal?.addEventListener('abort', done, { once: true });
+  over?.then(done, done);
+  await promise;
+  cancel();
+  signal?.removeEventListener('abort', done);
+}
+
+/** What the work comes to, or `late` when that takes longer. */
+async function within<Value, Late>(clock: Clock, ms: number, work: Promise<Value>, late: Late): Promise<Value | Late> {
+  const timer = Promise.withResolvers<Late>();
+  const cancel = clock.after(ms, () => timer.resolve(late));
+  try {
+    return await Promise.race([work, timer.promise]);
+  } finally {
+    cancel();
+  }
+}

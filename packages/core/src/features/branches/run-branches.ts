@@ -1,0 +1,143 @@
+import { adoptBranch, selectBranch } from './select.ts';
+import { branchesBudget } from './money.ts';
+import { agentOf, runAllBranches, type BranchesOptions } from './perform.ts';
+import type { BranchOutcome } from './outcome.ts';
+import { onlyBranch } from './strategies.ts';
+import type { WorkingCopies } from './working-copy.ts';
+import type { BranchesInput } from '../../events/inputs.ts';
+import type { InputMessage } from '../../events/events.ts';
+import { errorText, TreadleError } from '../../errors.ts';
+import { userMessages } from '../../session/input.ts';
+import { runOf } from '../../kernel/context.ts';
+import type { BranchPerformer } from '../../kernel/drive.ts';
+import { waitingRuns } from '../../kernel/state.ts';
+import type { Run } from '../../session/run.ts';
+import { partsOf } from '../../session/handle.ts';
+import { openSession, type Session } from '../../session/session.ts';
+import { goOnWith, start, type SessionParts } from '../../session/runs.ts';
+
+/** A run whose work is done by branches. Its result is that of the branch that was selected; its usage is that of all. */
+export interface BranchesRun extends Run {
+  /** What the branches came to, in the order of the configurations; rejects as `result` does. */
+  readonly outcomes: Promise<readonly BranchOutcome[]>;
+}
+
+/**
+ * Does the same in several ways side by side, each in a fork of the session, and adopts one of them: its messages join the
+ * session's history, and its files become the session's. The others stay as they are; {@link promoteBranch} adopts one
+ * later. A branch that fails doesn't fail the rest.
+ *
+ * On a session whose process died amid branches it goes on with those: give it the same ones again. What was chosen by then is
+ * not chosen again.
+ *
+ * @throws TreadleError `run_active` during another run; `invalid_definition` without branches, or where they aren't those of
+ * the run that is gone on with.
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, fewestTokens, runBranches } from '@treadle/core';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const wordy = defineAgent({ configId: 'wordy', model: scriptedModel(['It is four, as far as I can see from here.']) });
+ * const terse = defineAgent({ configId: 'terse', model: scriptedModel(['Four.']) });
+ * const session = await createSession(wordy);
+ * const run = runBranches(session, {
+ *   prompt: 'What is two and two?',
+ *   branches: [{ agent: wordy }, { agent: terse }],
+ *   strategy: fewestTokens(),
+ * });
+ * console.log((await run.result).finalAnswer, session.messages.length); // Four. 2
+ * ```
+ */
+export function runBranches(session: Session, options: BranchesOptions): BranchesRun {
+  const parts = partsOf(session);
+  if (options.branches.length === 0) throw new TreadleError('invalid_definition', 'There are no branches to run.');
+  const outcomes = Promise.withResolvers<readonly BranchOutcome[]>();
+  outcomes.promise.catch(() => {});
+  if (parts.active) throw new TreadleError('run_active', 'A run is active in this session. Wait for its end.');
+  parts.branches = performer(parts, options, outcomes.resolve);
+  const run = start(parts, async (control) => {
+    const { run: open } = parts.state;
+    const [waiting] = waitingRuns(parts.state);
+    if (open ? !open.branches : waiting && waiting.input.type !== 'branch') {
+      throw new TreadleError('run_active', 'Another run of this session is open. Resume it or abort() it first.');
+    }
+    // The process that asked for branches is gone: they are gone on with, and nothing is asked for again.
+    if (open ?? waiting) return goOnWith(parts, control);
+    control.bind((await parts.post(await inputOf(options))).seq);
+  });
+  const over = (): void => {
+    parts.branches = null;
+    outcomes.reject(new TreadleError('not_selected', 'The branches were not brought to an end.'));
+  };
+  run.result.then(over, (error: unknown) => {
+    outcomes.reject(error instanceof Error ? error : new Error(errorText(error)));
+    over();
+  });
+  const { id, result, end, abort } = run;
+  return {
+    id,
+    result,
+    end,
+    abort,
+    [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
+    outcomes: outcomes.promise,
+  };
+}
+
+async function inputOf(options: BranchesOptions): Promise<BranchesInput> {
+  const { prompt, strategy = onlyBranch(), metadata } = options;
+  const messages: readonly InputMessage[] = prompt === undefined || prompt === '' ? [] : userMessages(prompt);
+  const branches = options.branches.map(async (config, index) => {
+    const { configSegment } = await agentOf(config, index, null);
+    return { configId: config.configId ?? configSegment, configSegment };
+  });
+  return {
+    type: 'branch',
+    messages,
+    branches: await Promise.all(branches),
+    strategy: strategy.name,
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+function performer(
+  parts: SessionParts,
+  options: BranchesOptions,
+  ended: (outcomes: readonly BranchOutcome[]) => void,
+): BranchPerformer {
+  return async (context, step) => {
+    const all = runOf(context.state).branches?.all ?? [];
+    if (all.length !== options.branches.length) {
+      throw new TreadleError(
+        'invalid_definition',
+        `The open run has ${all.length} branches, not ${options.branches.length}.`,
+      );
+    }
+    if (step.type === 'adopt_branch') return adoptBranch(parts, context, options, step);
+    const budget = await branchesBudget(parts.journal, context, all);
+    const outcomes = await runAllBranches(parts, context, options, all, budget);
+    // What was cut short is answered by the plan.
+    if (context.interrupt.fired() !== null) return;
+    ended(outcomes);
+    await selectBranch(context, options, outcomes, budget);
+  };
+}
+
+/**
+ * Adopts a branch that wasn't selected, or was: its conversation becomes the session's, and its files too. What the session
+ * said before stays in the log.
+ *
+ * @throws TreadleError `run_active` while a run is open, `session_not_found`.
+ */
+export async function promoteBranch(
+  session: Session,
+  branchSessionId: string,
+  { copies }: { readonly copies?: WorkingCopies } = {},
+): Promise<void> {
+  const { journal, clock, ids, blobs } = partsOf(session);
+  const options = { journal, clock, ids, ...(blobs ? { blobs } : {}) };
+  const branch = await openSession(session.agent, branchSessionId, options);
+  if (branch.hasOpenRun) throw new TreadleError('run_active', `A run of the branch ${branchSessionId} is open.`);
+  await copies?.merge(branchSessionId);
+  await session.importMessages(branch.exportMessages());
+}

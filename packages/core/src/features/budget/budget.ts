@@ -1,0 +1,125 @@
+import { TreadleError } from '../../errors.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import type { Model, ThinkingLevel } from '../../model/model.ts';
+import type { Ledger } from './ledger.ts';
+
+/** US dollars per million tokens, for a model whose price nobody knows. */
+export interface AssumedPrice {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** What becomes of a call whose price is unknown while money is limited: no call, a call that counts nothing, or a guess. */
+export type UnknownPrice = 'refuse' | 'allow' | AssumedPrice;
+
+/** How an agent's money is looked after. How much it is says `limits.maxCost`, for each run, or a shared ledger. */
+export interface BudgetDefinition {
+  /** A purse that any number of runs draw on, those of other agents and sessions too. Default: none. */
+  readonly ledger?: Ledger;
+  /** Default `refuse`. */
+  readonly unknownPrice?: UnknownPrice;
+  /**
+   * Near the edge a call is given fewer output tokens, so that it can be paid for; with fewer than these it is not made.
+   * Default 256.
+   */
+  readonly minOutputTokens?: number;
+}
+
+export interface Budget {
+  readonly ledger: Ledger | null;
+  readonly unknownPrice: UnknownPrice;
+  readonly minOutputTokens: number;
+}
+
+/** @throws TreadleError `invalid_definition`. */
+export function checkBudget({ ledger, unknownPrice = 'refuse', minOutputTokens = 256 }: BudgetDefinition = {}): Budget {
+  const isKnownWord = unknownPrice === 'refuse' || unknownPrice === 'allow';
+  if (!isKnownWord && !(unknownPrice.input >= 0 && unknownPrice.output >= 0)) {
+    throw new TreadleError(
+      'invalid_definition',
+      "budget.unknownPrice must be 'refuse', 'allow' or prices `{ input, output }` in US dollars per million tokens.",
+    );
+  }
+  if (!Number.isSafeInteger(minOutputTokens) || minOutputTokens < 1) {
+    throw new TreadleError(
+      'invalid_definition',
+      `budget.minOutputTokens must be a whole number of at least 1, and it is ${minOutputTokens}.`,
+    );
+  }
+  return Object.freeze({ ledger: ledger ?? null, unknownPrice, minOutputTokens });
+}
+
+/** The most a call of so many tokens can cost, in US dollars; null when nobody knows. */
+export type CallPrice = (promptTokens: number, outputTokens: number) => number | null;
+
+/** The worst price of a model's calls: all of the prompt at the dearest of what a prompt's tokens can be. */
+export function callPrice(model: Model, unknown: UnknownPrice): CallPrice {
+  const costOf = (input: number, cacheRead: number, cacheWrite: number, output: number): number | null => {
+    try {
+      const cost = model.cost?.({ input, output, cacheRead, cacheWrite, reasoning: null }) ?? null;
+      return cost !== null && Number.isFinite(cost) && cost >= 0 ? cost : null;
+    } catch {
+      // A price function that throws has no price to give.
+      return null;
+    }
+  };
+  return (prompt, output) => {
+    const fresh = costOf(prompt, 0, 0, output);
+    if (fresh !== null) {
+      return Math.max(fresh, costOf(0, 0, prompt, output) ?? 0, costOf(0, prompt, 0, output) ?? 0);
+    }
+    if (unknown === 'refuse') return null;
+    return unknown === 'allow' ? 0 : (prompt * unknown.input + output * unknown.output) / 1_000_000;
+  };
+}
+
+/** The most output, up to `wanted` tokens, that `money` pays for besides the prompt; -1 when it doesn't pay for that. */
+export function affordableOutput(price: CallPrice, promptTokens: number, wanted: number, money: number): number {
+  const pays = (output: number): boolean => (price(promptTokens, output) ?? Infinity) <= money;
+  if (pays(wanted)) return wanted;
+  let [least, most] = [-1, wanted];
+  // `least` is affordable (or nothing is), `most` is not.
+  while (most - least > 1) {
+    const middle = Math.floor((least + most) / 2);
+    if (pays(middle)) least = middle;
+    else most = middle;
+  }
+  return least;
+}
+
+/** Output tokens of a call when neither the agent nor its model says how many. */
+export const ASSUMED_OUTPUT_TOKENS = 8192;
+
+/** Tokens that the wires add to `maxTokens` at most, for the model to think in. */
+export const THINKING_TOKENS: Readonly<Record<ThinkingLevel, number>> = {
+  off: 0,
+  minimal: 1024,
+  low: 1024,
+  medium: 2048,
+  high: 8192,
+};
+
+/** What is decided about a call's money before it is made, as the log keeps it. */
+export type BudgetDecision =
+  | {
+      readonly granted: true;
+      /** US dollars that are set aside. */
+      readonly reserved: number;
+      /** What the request says: fewer than the agent wants when the money is short. */
+      readonly maxTokens: number;
+      /** Output tokens that the money which was left pays for: a stream that seems to have more is stopped. Absent: as many as it likes. */
+      readonly stopAfter?: number;
+    }
+  | { readonly granted: false; readonly message: string };
+
+/** A decision read back from the log. What can't be read was no grant. */
+export function asBudgetDecision(value: JsonValue): BudgetDecision {
+  if (isJsonObject(value) && value['granted'] === true) {
+    const { reserved, maxTokens, stopAfter } = value;
+    if (typeof reserved === 'number' && typeof maxTokens === 'number') {
+      return { granted: true, reserved, maxTokens, ...(typeof stopAfter === 'number' ? { stopAfter } : {}) };
+    }
+  }
+  const message = isJsonObject(value) ? value['message'] : undefined;
+  return { granted: false, message: typeof message === 'string' ? message : 'the decision about it can not be read' };
+}

@@ -1,0 +1,12 @@
+import type { Model } from '../../model/model.ts';
+import type { Usage } from '../../model/usage.ts';
+
+/** A price function that throws has no price to give. */
+export function priceOf(model: Model, usage: Usage): number | null {
+  try {
+    const cost = model.cost?.(usage) ?? null;
+    return cost !== null && Number.isFinite(cost) ? cost : null;
+  } catch {
+    return null;
+  }
+}

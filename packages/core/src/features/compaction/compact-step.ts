@@ -1,0 +1,158 @@
+import { compactView, type Compaction } from './compact.ts';
+import { estimateFrame } from './estimate.ts';
+import { checkContext, contextBounds, type ContextBounds } from './options.ts';
+import { RECALL } from './phase.ts';
+import type { DurableEventBody, ViewPart } from '../../events/events.ts';
+import type { Message } from '../../messages/message.ts';
+import { tellMemory } from './compaction-memory.ts';
+import type { PerformContext } from '../../kernel/context.ts';
+import { untilInterrupted } from '../../kernel/perform/interrupt.ts';
+import { modelOf, viewTokens } from './plan-compaction.ts';
+import type { Step } from '../../kernel/step.ts';
+import { writeSummary, type Spending } from './summarise-step.ts';
+
+type CompactStep = Extract<Step, { type: 'compact' }>;
+
+/** What holds for an agent without a policy, when somebody asks for a compaction. */
+const DEFAULT_POLICY = checkContext({ recall: false });
+
+/**
+ * Makes the view smaller and records it as one event: before that event is in the log nothing has happened, after it
+ * everything has. Whatever fails leaves the view as it was.
+ */
+export async function compact(context: PerformContext, step: CompactStep): Promise<void> {
+  showStatus(context, step, 'compacting');
+  try {
+    await compactAndRecord(context, step);
+  } finally {
+    showStatus(context, step, null);
+  }
+}
+
+async function compactAndRecord(context: PerformContext, step: CompactStep): Promise<void> {
+  const { state, log, interrupt } = context;
+  const { view } = state;
+  const length = view.length;
+  const spending: Spending = { usage: null, cost: 0, isOver: false, last: null };
+  await tellMemory(context, 'beforeCompaction');
+  const compacting = compactView(inputOf(context, step, spending));
+  // A phase may be anybody's, and must not hold up the end of a run.
+  const made = state.run === null ? await compacting : await untilInterrupted(interrupt, compacting, null);
+  spending.isOver = true;
+  const interrupted = interrupt.fired() !== null && state.run !== null;
+  if (interrupted && spending.usage === null) return;
+  const event = eventOf(context, step, made, spending, interrupted);
+  let written = false;
+  if (state.run) {
+    await log.record([event]);
+    written = true;
+  }
+  // With no run open somebody may replace the conversation meanwhile; then this one's summary is of no use.
+  const isSame = (): boolean => state.view === view && view.length === length;
+  while (!written && isSame()) written = await log.tryRecord([event]);
+  if (written && event.type === 'compacted') await tellMemory(context, 'afterCompaction');
+}
+
+function inputOf(context: PerformContext, step: CompactStep, spending: Spending): Parameters<typeof compactView>[0] {
+  const { state, agent, clock, ids } = context;
+  const policy = agent.context ?? DEFAULT_POLICY;
+  const asked = modelOf(agent, state.run?.turn?.modelIndex ?? state.run?.modelIndex ?? 0);
+  const bounds = contextBounds(policy, asked);
+  const tokens = viewTokens(state, agent);
+  const model = policy.summary.model ?? asked;
+  const summariser = { model, policy: policy.summary, instructions: step.instructions, spending };
+  return {
+    view: state.view,
+    tokens,
+    frameTokens: estimateFrame(agent),
+    target: targetOf(step, bounds, tokens),
+    oversized: oversizedOf(step, bounds, tokens),
+    window: model.contextWindow ?? bounds?.window ?? null,
+    strategies: policy.strategies,
+    pin: policy.pin,
+    at: clock.now(),
+    newId: () => ids.create('msg'),
+    recallName: agent.tools.has(RECALL) ? RECALL : null,
+    summarise: (messages, options) => writeSummary(context, summariser, messages, options),
+  };
+}
+
+/** When a person wants it, or a provider says that it is needed, sizes are not to be trusted: half of what is there goes. */
+function targetOf({ trigger }: CompactStep, bounds: ContextBounds | null, tokens: number): number {
+  const half = Math.floor(tokens / 2);
+  if (!bounds) return half;
+  return trigger === 'auto' ? bounds.target : Math.min(bounds.target, half);
+}
+
+/** What one message may take: all that a compaction aims at. Without a window nothing is too big until a provider says so. */
+function oversizedOf({ trigger }: CompactStep, bounds: ContextBounds | null, tokens: number): number {
+  if (bounds) return bounds.target;
+  return trigger === 'overflow' ? tokens / 2 : Number.POSITIVE_INFINITY;
+}
+
+function showStatus({ state, emit, observed }: PerformContext, step: CompactStep, status: string | null): void {
+  if (!observed()) return;
+  const { run } = state;
+  const place = {
+    ...(run ? { runId: run.runId } : {}),
+    ...(step.turnIndex === undefined ? {} : { turnIndex: step.turnIndex }),
+  };
+  emit({ type: 'status', afterSeq: state.seq, ...place, status });
+}
+
+function eventOf(
+  { state, agent, clock }: PerformContext,
+  { trigger, turnIndex, inputSeq }: CompactStep,
+  made: Compaction | null,
+  { usage, cost }: Spending,
+  interrupted: boolean,
+): DurableEventBody {
+  const { view: before, run } = state;
+  const common = {
+    at: clock.now(),
+    ...(run ? { runId: run.runId } : {}),
+    ...(turnIndex === undefined ? {} : { turnIndex }),
+    trigger,
+    ...(usage === null ? {} : { usage, cost }),
+    ...(inputSeq === undefined ? {} : { inputSeq }),
+  };
+  if (interrupted || made === null) {
+    const message = 'The compaction was interrupted.';
+    return { type: 'compaction_failed', ...common, reason: 'interrupted', message };
+  }
+  if (made.view === before) {
+    return { type: 'compaction_failed', ...common, reason: 'no_progress', message: messageOf(made) };
+  }
+  return {
+    type: 'compacted',
+    ...common,
+    strategy: made.strategy,
+    phases: made.phases,
+    view: partsOf(before, made.view),
+    tokensBefore: viewTokens(state, agent),
+    tokensAfter: made.tokens,
+    messagesBefore: before.length,
+    messagesAfter: made.view.length,
+  };
+}
+
+function messageOf({ problems }: Compaction): string {
+  const why = problems.length === 0 ? 'There is nothing left that may be removed.' : problems.join(' ');
+  return `The context could not be made smaller. ${why}`;
+}
+
+/** The new view in terms of the old one, so that the log needn't repeat what stays. */
+function partsOf(before: readonly Message[], after: readonly Message[]): ViewPart[] {
+  const places = new Map(before.map((message, index) => [message, index]));
+  const parts: ViewPart[] = [];
+  let run: { type: 'kept'; from: number; count: number } | null = null;
+  for (const message of after) {
+    const place = places.get(message);
+    if (place === undefined) {
+      parts.push({ type: 'message', message });
+      run = null;
+    } else if (run !== null && run.from + run.count === place) run.count += 1;
+    else parts.push((run = { type: 'kept', from: place, count: 1 }));
+  }
+  return parts;
+}

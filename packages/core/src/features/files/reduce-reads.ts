@@ -1,0 +1,37 @@
+import type { ViewPart } from '../../events/events.ts';
+import type { Message } from '../../messages/message.ts';
+import type { SessionState, TurnState } from '../../kernel/state.ts';
+
+/** The turn's results enter the view, and with them what they tell of files: of two calls, the later one counts. */
+export function noteReads(known: SessionState['reads'], { calls }: TurnState): void {
+  for (const { callId, reads = [] } of calls) {
+    for (const { path, hash, written = false } of reads) known.set(path, { hash, callId, written });
+  }
+}
+
+/** Forgets the files whose results left the view or were shortened. `before` is the view that `view` was made of. */
+export function forgetReads({ reads }: SessionState, before: readonly Message[], view: readonly ViewPart[]): void {
+  if (reads.size === 0) return;
+  const results = new Set<string>();
+  const calls = new Set<string>();
+  for (const part of view) {
+    if (part.type !== 'kept') continue;
+    for (const message of before.slice(part.from, part.from + part.count)) {
+      if (message.role === 'tool') results.add(message.callId);
+      if (message.role !== 'assistant') continue;
+      for (const block of message.content) if (block.type === 'tool_call') calls.add(block.callId);
+    }
+  }
+  for (const [path, { callId, written }] of reads) {
+    // What a call wrote stands in its arguments.
+    if (!results.has(callId) || (written && !calls.has(callId))) reads.delete(path);
+  }
+}
+
+/** See `ToolContext.lastRead`. */
+export function lastRead({ reads, run }: SessionState, path: string): string | null {
+  const inThisTurn = run?.turn?.calls.flatMap((call) => call.reads ?? []) ?? [];
+  // The model made its calls before it saw what they would read.
+  const own = inThisTurn.findLast((read) => read.written === true && read.path === path);
+  return own?.hash ?? reads.get(path)?.hash ?? null;
+}

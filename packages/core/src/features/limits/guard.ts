@@ -1,0 +1,205 @@
+import { TreadleError } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
+import type { ToolResultContent } from '../../messages/content.ts';
+import { createDigest } from './digest.ts';
+
+/** What a run does when it gets nowhere. */
+export type NoProgressPattern = 'repeated_calls' | 'repeated_error' | 'empty_answer' | 'cycle';
+
+/** When a run counts as getting nowhere. `Infinity` switches a pattern off. */
+export interface NoProgress {
+  /** Turns in a row that made the same calls and got the same results. Default 3. */
+  readonly repeatedCalls: number;
+  /** Calls in a row of one tool that failed with the same words, whatever their arguments. Default 5. */
+  readonly repeatedErrors: number;
+  /** Replies in a row with neither text nor a call. Default 1. */
+  readonly emptyAnswers: number;
+  /** Rounds in a row of the same two or three turns, calls and results alike. Default 2: A, B, A, B. */
+  readonly cycles: number;
+}
+
+export const DEFAULT_NO_PROGRESS: NoProgress = Object.freeze({
+  repeatedCalls: 3,
+  repeatedErrors: 5,
+  emptyAnswers: 1,
+  cycles: 2,
+});
+
+/** @throws TreadleError `invalid_definition`. Null: the guard is off. */
+export function checkNoProgress(definition: false | Partial<NoProgress> | undefined): NoProgress | null {
+  if (definition === false) return null;
+  const checked: NoProgress = { ...DEFAULT_NO_PROGRESS, ...definition };
+  for (const [name, value] of Object.entries<number>({ ...checked })) {
+    const least = name === 'repeatedErrors' || name === 'emptyAnswers' ? 1 : 2;
+    if (value === Infinity || (Number.isSafeInteger(value) && value >= least)) continue;
+    throw new TreadleError(
+      'invalid_definition',
+      `noProgress.${name} must be a whole number of at least ${least}, or Infinity, and it is ${value}.`,
+    );
+  }
+  return Object.freeze(checked);
+}
+
+/** A call of a finished turn with its result. */
+export interface ObservedCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+  readonly content: readonly ToolResultContent[];
+  readonly isError: boolean;
+}
+
+/** A finished turn as the guard sees it. */
+export interface ObservedTurn {
+  /** Calls that people skipped or cancelled say nothing about the model, and are left out. */
+  readonly calls: readonly ObservedCall[];
+  /** The model was done and said nothing. */
+  readonly isEmpty: boolean;
+}
+
+/** What the guard remembers: plain data, of the same size however long the run is. */
+export interface GuardState {
+  /** Digests of the last turns with calls, newest last. */
+  turns: string[];
+  /** How many turns in a row equal the last one; 0 after a turn without calls. */
+  repeats: number;
+  /** For periods of two and three turns: how many turns in a row equal the one so many before. */
+  cycling: [number, number];
+  /** The last call, if it failed: how, and how many in a row failed like it. */
+  error: { readonly digest: string; readonly text: string; readonly count: number } | null;
+  empty: number;
+  /** What the last turns did, in a few words; only kept while something repeats. */
+  did: string;
+  /** The patterns the model has been told of. */
+  steered: NoProgressPattern[];
+}
+
+/** A pattern that has gone on for too long, and what repeats, in words. */
+export interface NoProgressFinding {
+  readonly pattern: NoProgressPattern;
+  readonly what: string;
+}
+
+/** Before any turn, and after a person has said something: what the model does then answers that. */
+export const newGuard = (): GuardState => ({
+  turns: [],
+  repeats: 0,
+  cycling: [0, 0],
+  error: null,
+  empty: 0,
+  did: '',
+  steered: [],
+});
+
+const PERIODS = [2, 3] as const;
+
+/** Takes a finished turn in, in place. The work depends on what is new in it and on nothing before it. */
+export function observeTurn(guard: GuardState, { calls, isEmpty }: ObservedTurn): void {
+  guard.empty = isEmpty ? guard.empty + 1 : 0;
+  for (const call of calls) observeResult(guard, call);
+  if (calls.length === 0) {
+    guard.turns = [];
+    guard.repeats = 0;
+    guard.cycling = [0, 0];
+    return;
+  }
+  const digest = digestOf(calls);
+  const { turns, cycling } = guard;
+  guard.repeats = digest === turns.at(-1) ? guard.repeats + 1 : 1;
+  // The same turn over and over is no cycle: that is the other pattern.
+  const isCycle = turns.some((turn) => turn !== digest);
+  cycling[0] = isCycle && turns.at(-PERIODS[0]) === digest ? cycling[0] + 1 : 0;
+  cycling[1] = isCycle && turns.at(-PERIODS[1]) === digest ? cycling[1] + 1 : 0;
+  turns.push(digest);
+  if (turns.length > PERIODS[1]) turns.shift();
+  if (guard.repeats > 1 || cycling[0] > 0 || cycling[1] > 0) guard.did = describe(calls);
+}
+
+function observeResult(guard: GuardState, { name, content, isError }: ObservedCall): void {
+  if (!isError) {
+    guard.error = null;
+    return;
+  }
+  const digest = createDigest();
+  digest.text(name);
+  for (const block of content) digest.json(block as unknown as JsonObject);
+  const value = digest.value();
+  const count = guard.error?.digest === value ? guard.error.count + 1 : 1;
+  const said = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ');
+  guard.error = { digest: value, text: `${name}: ${excerpt(said)}`, count };
+}
+
+function digestOf(calls: readonly ObservedCall[]): string {
+  const digest = createDigest();
+  for (const { name, arguments: args, content, isError } of calls) {
+    digest.text(name);
+    digest.json(args);
+    digest.json(isError);
+    for (const block of content) digest.json(block as unknown as JsonObject);
+  }
+  return digest.value();
+}
+
+const MOST_NAMED = 3;
+
+function describe(calls: readonly ObservedCall[]): string {
+  const named = calls
+    .slice(0, MOST_NAMED)
+    .map(({ name, arguments: args }) => `${name}(${excerpt(JSON.stringify(args))})`);
+  const more = calls.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
+
+const MOST_TEXT = 200;
+
+function excerpt(text: string): string {
+  const line = text.replace(/\s+/gu, ' ').trim();
+  if (line.length <= MOST_TEXT) return line;
+  return `${line.slice(0, MOST_TEXT).replace(/[\ud800-\udbff]$/u, '')}…`;
+}
+
+/** The pattern that has gone on for too long, if there is one. Pure. */
+export function findNoProgress(guard: GuardState, limits: NoProgress): NoProgressFinding | null {
+  if (guard.repeats > 1 && guard.repeats >= limits.repeatedCalls) {
+    return {
+      pattern: 'repeated_calls',
+      what: `the same call with the same result ${guard.repeats} times in a row: ${guard.did}`,
+    };
+  }
+  if (guard.error && guard.error.count >= limits.repeatedErrors) {
+    return {
+      pattern: 'repeated_error',
+      what: `the same error ${guard.error.count} times in a row: ${guard.error.text}`,
+    };
+  }
+  const cycle = guard.cycling[0] + guard.cycling[1] > 0 ? findCycle(guard, limits) : null;
+  if (cycle) return cycle;
+  if (guard.empty > 0 && guard.empty >= limits.emptyAnswers) {
+    return {
+      pattern: 'empty_answer',
+      what: guard.empty === 1 ? 'an empty reply' : `${guard.empty} empty replies in a row`,
+    };
+  }
+  return null;
+}
+
+function findCycle(guard: GuardState, limits: NoProgress): NoProgressFinding | null {
+  for (const [index, period] of PERIODS.entries()) {
+    // So many rounds are the first one and the turns that equal those of a round before.
+    const rounds = Math.floor((guard.cycling[index] ?? 0) / period) + 1;
+    if (rounds > 1 && rounds >= limits.cycles) {
+      return {
+        pattern: 'cycle',
+        what: `the same ${period} steps in turns, ${rounds} times over, with the same results; the last one was ${guard.did}`,
+      };
+    }
+  }
+  return null;
+}
+
+/** What the model is told, once, before a run that gets nowhere is stopped. */
+export function steeringText({ pattern, what }: NoProgressFinding): string {
+  if (pattern === 'empty_answer') {
+    return '[Your last reply was empty. Give your answer, or call a tool. The run stops if the next reply is empty too.]';
+  }
+  return `[No progress: ${what}. Doing it again will not help. Try something else, or say what keeps you from going on. The run stops if this goes on.]`;
+}

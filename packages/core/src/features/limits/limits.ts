@@ -1,0 +1,184 @@
+import { TreadleError } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
+
+/** Hard caps of a run. `Infinity` switches one off. Each but `maxCallsPerTurn` ends the run with a reason of its own. */
+export interface Limits {
+  /** Model calls; attempts at the same turn count once. Default 50. */
+  readonly maxTurns: number;
+  /** Turns in which the model called tools. Default: none. */
+  readonly maxToolTurns: number;
+  /** Tool calls that were started. A model that has used them up may still answer. Default: none. */
+  readonly maxToolCalls: number;
+  /** Tool calls of one reply. The others are answered as not executed, and the run goes on. Default 128. */
+  readonly maxCallsPerTurn: number;
+  /** Tokens in and out, cached ones included. Default 1,000,000. */
+  readonly maxTotalTokens: number;
+  /** Milliseconds of driven time; time spent paused or without a process doesn't count. Default 600,000. */
+  readonly maxDurationMs: number;
+  /** US dollars. The worst case is set aside before each call, so that no call begins that could cost more. Default: none. */
+  readonly maxCost: number;
+  /** Characters of one reply: its text, its thinking and its arguments. Default 16,000,000. */
+  readonly maxReplyLength: number;
+  /** Characters of one block of thinking. Default 16,000,000. */
+  readonly maxThinkingLength: number;
+  /** Characters of the arguments of one tool call. Default 8,000,000. */
+  readonly maxArgumentsLength: number;
+  /** The fraction of a limit at which the model is told that it comes near, once for each. Default 0.8. */
+  readonly warnAt: number;
+}
+
+export const DEFAULT_LIMITS: Limits = Object.freeze({
+  maxTurns: 50,
+  maxToolTurns: Infinity,
+  maxToolCalls: Infinity,
+  maxCallsPerTurn: 128,
+  maxTotalTokens: 1_000_000,
+  maxDurationMs: 600_000,
+  maxCost: Infinity,
+  maxReplyLength: 16_000_000,
+  maxThinkingLength: 16_000_000,
+  maxArgumentsLength: 8_000_000,
+  warnAt: 0.8,
+});
+
+/** The instruction for the one call after a limit, when the agent doesn't have its own. */
+export const CLOSING_INSTRUCTION =
+  'You can call no more tools. Say what you have found out and done, what is still open, and what you would do next.';
+
+/** A limit of what a run uses up, by what it counts. */
+export type UseLimit = 'turns' | 'tool_turns' | 'tool_calls' | 'tokens' | 'time' | 'cost';
+
+/** A limit of the size of one reply, by what it measures. */
+export type SizeLimit = 'reply' | 'thinking' | 'arguments';
+
+export type LimitName = UseLimit | SizeLimit;
+
+/** A limit that was reached: how the run ends, and why in words. */
+export interface LimitHit {
+  readonly limit: LimitName;
+  readonly end:
+    | 'turn_limit'
+    | 'tool_turn_limit'
+    | 'tool_call_limit'
+    | 'token_limit'
+    | 'time_limit'
+    | 'budget_limit'
+    | 'reply_limit'
+    | 'thinking_limit'
+    | 'arguments_limit';
+  readonly message: string;
+}
+
+/** What a run has used of each limit. */
+export type Used = Readonly<Record<UseLimit, number>>;
+
+const LIMITS: Readonly<
+  Record<UseLimit, { readonly most: keyof Limits; readonly end: LimitHit['end']; readonly words: string }>
+> = {
+  turns: { most: 'maxTurns', end: 'turn_limit', words: 'turn limit' },
+  tool_turns: { most: 'maxToolTurns', end: 'tool_turn_limit', words: 'tool turn limit' },
+  tool_calls: { most: 'maxToolCalls', end: 'tool_call_limit', words: 'tool call limit' },
+  tokens: { most: 'maxTotalTokens', end: 'token_limit', words: 'token limit' },
+  time: { most: 'maxDurationMs', end: 'time_limit', words: 'time limit' },
+  cost: { most: 'maxCost', end: 'budget_limit', words: 'budget' },
+};
+
+/** In this order limits are looked at, and warned of. */
+const LIMIT_NAMES = Object.keys(LIMITS) as readonly UseLimit[];
+
+const SIZE_LIMITS: Readonly<
+  Record<SizeLimit, { readonly most: keyof Limits; readonly end: LimitHit['end']; readonly what: string }>
+> = {
+  reply: { most: 'maxReplyLength', end: 'reply_limit', what: 'a reply' },
+  thinking: { most: 'maxThinkingLength', end: 'thinking_limit', what: 'a block of thinking' },
+  arguments: { most: 'maxArgumentsLength', end: 'arguments_limit', what: "a call's arguments" },
+};
+
+/** How a run ends whose reply was stopped for its size. */
+export function sizeHit(limit: SizeLimit, limits: Limits): LimitHit {
+  const { most, end, what } = SIZE_LIMITS[limit];
+  return { limit, end, message: `${limit} limit reached (${what} may have ${limits[most]} characters)` };
+}
+
+/** So much of a limit, in the unit a person reads it in. */
+function amount(limit: UseLimit, used: number, most: number): string {
+  switch (limit) {
+    case 'time':
+      return `${(used / 1000).toFixed(1)} s of ${most / 1000} s`;
+    case 'cost':
+      return `$${used.toFixed(2)} of $${most.toFixed(2)}`;
+    default:
+      return `${used} of ${most} ${limit.replace('_', ' ')}`;
+  }
+}
+
+/** How a run ends at a limit. */
+export function limitHit(limit: UseLimit, used: number, most: number, more = ''): LimitHit {
+  const { end, words } = LIMITS[limit];
+  return { limit, end, message: `${words} reached (${amount(limit, used, most)})${more}` };
+}
+
+/** The first of these limits that is reached, if any. */
+export function reachedLimit(used: Used, limits: Limits, names: readonly UseLimit[]): LimitHit | null {
+  for (const name of names) {
+    const most = limits[LIMITS[name].most];
+    if (used[name] >= most) return limitHit(name, used[name], most);
+  }
+  return null;
+}
+
+/** The limits that come near and that nobody has been warned of, each with what is to be said. */
+export function limitWarnings(
+  used: Used,
+  limits: Limits,
+  warned: readonly LimitName[],
+): { readonly limit: UseLimit; readonly text: string }[] {
+  const all: { readonly limit: UseLimit; readonly text: string }[] = [];
+  for (const limit of LIMIT_NAMES) {
+    const most = limits[LIMITS[limit].most];
+    if (!(used[limit] >= limits.warnAt * most) || used[limit] >= most || warned.includes(limit)) continue;
+    const { words } = LIMITS[limit];
+    const text = `[The ${words} is near: ${amount(limit, used[limit], most)} used. Finish what matters most.]`;
+    all.push({ limit, text });
+  }
+  return all;
+}
+
+/** @throws TreadleError `invalid_definition` for a limit that makes no sense. */
+export function checkLimits(limits: Partial<Limits> | undefined): Limits {
+  const checked: Limits = { ...DEFAULT_LIMITS, ...limits };
+  for (const [name, value] of Object.entries<unknown>({ ...checked })) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
+      const known = Object.keys(DEFAULT_LIMITS).join(', ');
+      throw new TreadleError('invalid_definition', `There is no limit \`${name}\`. The limits are: ${known}.`);
+    }
+    if (typeof value === 'number' && value > 0) continue;
+    throw new TreadleError(
+      'invalid_definition',
+      `limits.${name} must be greater than 0, and it is ${String(value)}. Infinity switches it off.`,
+    );
+  }
+  return Object.freeze(checked);
+}
+
+/** Limits as JSON data, where `Infinity` has no spelling: a limit that is off is left out. */
+export function limitsAsData(limits: Limits): JsonObject {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => Number.isFinite(value)));
+}
+
+/** Limits of one run as they stand in the log: null is off. */
+export type LimitsData = { readonly [Name in keyof Limits]?: number | null };
+
+/** Some limits as JSON data that keeps what is off. */
+export function limitChanges(limits: Partial<Limits>): LimitsData {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, value]) => [name, Number.isFinite(value) ? value : null]),
+  );
+}
+
+/** An agent's limits with a run's own put over them. */
+export function withLimits(limits: Limits, own: LimitsData | null): Limits {
+  if (own === null) return limits;
+  const changes = Object.entries(own).map(([name, value]) => [name, value ?? Infinity]);
+  return { ...limits, ...(Object.fromEntries(changes) as Partial<Limits>) };
+}

@@ -1,0 +1,116 @@
+import type { DurableEvent } from '../../events/events.ts';
+import { asBudgetDecision } from '../budget/budget.ts';
+import { newGuard, observeTurn, type ObservedCall } from './guard.ts';
+import { withLimits, type Limits, type Used } from './limits.ts';
+import type { AssistantMessage } from '../../messages/message.ts';
+import { totalTokens } from '../../model/model.ts';
+import { finalText } from '../../projections/run-result.ts';
+import type { RunLimits } from './run-limits-state.ts';
+import type { RunState, TurnState } from '../../kernel/state.ts';
+
+type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
+
+export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLimits => ({
+  own: limits ?? null,
+  toolTurns: 0,
+  toolCalls: 0,
+  callsUsedUp: false,
+  spent: 0,
+  reservation: null,
+  summaries: 0,
+  overspent: false,
+  stoppedAt: null,
+  warned: [],
+  closing: null,
+  continued: 0,
+  answered: '',
+  guard: config.noProgress === false ? null : newGuard(),
+});
+
+/** The limits a run is under. */
+export const limitsOf = (run: RunState, agent: { readonly limits: Limits }): Limits =>
+  withLimits(agent.limits, run.limits.own);
+
+/** Milliseconds of driven time, up to `now` while a drive is at work. */
+export function activeTime(run: RunState, now: number): number {
+  return run.activeMs + (run.paused ? 0 : Math.max(0, now - run.lastAt));
+}
+
+/** What a run has used of each limit. */
+export const usedBy = (run: RunState, now: number): Used => ({
+  turns: run.turns,
+  tool_turns: run.limits.toolTurns,
+  tool_calls: run.limits.toolCalls,
+  tokens: totalTokens(run.usage),
+  time: activeTime(run, now),
+  cost: run.limits.spent,
+});
+
+/** A message was added to the run: what the runtime had told the model, or a person's, who starts the count anew. */
+export function foldMessage(run: RunState, { message, notice, inView, stoppedAt }: EventOf<'message_added'>): void {
+  const { limits } = run;
+  if (stoppedAt !== undefined) limits.stoppedAt = stoppedAt;
+  if (message.role === 'user') {
+    const isPerson = message.origin === 'steering' || message.origin === 'follow_up';
+    if (limits.guard && isPerson) limits.guard = newGuard();
+    if (notice?.type === 'limit_warning') limits.warned.push(notice.limit);
+    else if (notice?.type === 'no_progress') limits.guard?.steered.push(notice.pattern);
+    else if (notice?.type === 'cut_off') {
+      limits.continued += 1;
+      limits.answered += finalText(run.lastMessage);
+      return;
+    }
+    if (isPerson) forgetAnswer(limits);
+    return;
+  }
+  if (message.role !== 'assistant' || !inView) return;
+  if (message.content.some(({ type }) => type === 'tool_call')) {
+    limits.toolTurns += 1;
+    forgetAnswer(limits);
+  }
+}
+
+function forgetAnswer(limits: RunLimits): void {
+  limits.continued = 0;
+  limits.answered = '';
+}
+
+/** The reply is there and all its calls have ended: the guard looks at it. */
+export function foldFinishedTurn(run: RunState, turn: TurnState, message: AssistantMessage): void {
+  const { guard } = run.limits;
+  if (!guard || message.stopReason === 'aborted') return;
+  let calls: ObservedCall[] | null = null;
+  for (const { name, arguments: args, result, overruled } of turn.calls) {
+    // What people skipped, cancelled or used up says nothing about the model.
+    if (!result || overruled) continue;
+    const call: ObservedCall = { name, arguments: args, content: result.content, isError: result.isError };
+    if (calls) calls.push(call);
+    else calls = [call];
+  }
+  if (calls === null && turn.calls.length > 0) return;
+  observeTurn(guard, { calls: calls ?? [], isEmpty: turn.calls.length === 0 && isEmpty(message) });
+}
+
+const UNFINISHED: ReadonlySet<string> = new Set(['length', 'pause', 'refusal', 'content_filter', 'error']);
+
+const isEmpty = ({ content, stopReason }: AssistantMessage): boolean =>
+  !UNFINISHED.has(stopReason) &&
+  content.every((block) => block.type === 'thinking' || (block.type === 'text' && block.text.trim() === ''));
+
+/** The id under which money is set aside for a summary: another for each, and the same for the process that writes it anew. */
+export const summaryKey = (of: string, number: number): string => `${of}/summary/${number}`;
+
+export const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
+
+/** Money was set aside for the open call, or for a summary that is written before it. */
+export function foldReservation(run: RunState, { key, decision }: EventOf<'decision_made'>): void {
+  if (isForSummary(key)) run.limits.summaries += 1;
+  const decided = asBudgetDecision(decision);
+  if (decided.granted) run.limits.reservation = { key, reserved: decided.reserved };
+}
+
+export function foldSettlement(run: RunState, { cost, basis }: EventOf<'budget_settled'>): void {
+  run.limits.reservation = null;
+  run.limits.spent += cost;
+  if (basis === 'streamed') run.limits.overspent = true;
+}

@@ -1,0 +1,72 @@
+import type { DurableEventBody } from '../../events/events.ts';
+import { TreadleError } from '../../errors.ts';
+import type { Message } from '../../messages/message.ts';
+import type { Tool } from '../../tools/tool.ts';
+
+/**
+ * What a reply is that calls no tool: the answer, which ends the run, or a slip, of which the model is reminded. With
+ * `remind` only a terminal tool, or a limit, ends a run; a text of your own stands in place of the usual reminder.
+ */
+export type NoToolCallPolicy = 'answer' | 'remind' | { readonly remind: string };
+
+const REMINDER =
+  'Your last reply called no tool, so nothing was done. If the task is not finished, call the tool for the next step. ' +
+  'If it is, end it by calling one of: ';
+
+/**
+ * The reminder of this policy; null where a reply without a call is the answer.
+ *
+ * @throws TreadleError `invalid_definition` when nothing but a limit could end a run.
+ */
+export function checkNoToolCall(policy: NoToolCallPolicy | undefined, tools: ReadonlyMap<string, Tool>): string | null {
+  if (policy === undefined || policy === 'answer') return null;
+  const own = typeof policy === 'object' ? policy.remind : null;
+  if (policy !== 'remind' && (typeof own !== 'string' || own.trim() === '')) {
+    throw new TreadleError('invalid_definition', 'noToolCall must be "answer", "remind" or { remind: a text }.');
+  }
+  const ending = [...tools.values()].filter(({ terminal }) => terminal).map(({ name }) => name);
+  if (ending.length === 0) {
+    throw new TreadleError(
+      'invalid_definition',
+      'With noToolCall "remind" only a terminal tool ends a run, and there is none. Set terminalTools: true, or give a tool with terminal: true.',
+    );
+  }
+  return own ?? `${REMINDER}${ending.join(', ')}.`;
+}
+
+const ID = /\.no_call\.\d+$/;
+
+/** True for the reminder that a reply called no tool. */
+export const isNoCallReminder = (message: Message): boolean =>
+  message.role === 'user' && message.origin === 'reminder' && ID.test(message.id);
+
+/** What is recorded of a reply that should have called a tool, while its turn is open. */
+export function noCallRejected(runId: string, turnIndex: number, messageId: string, at: number): DurableEventBody {
+  return {
+    type: 'tool_call_rejected',
+    at,
+    runId,
+    turnIndex,
+    callId: `no_call_${messageId}`,
+    toolName: '',
+    reason: 'no_call',
+    content: [{ type: 'text', text: 'The reply called no tool.' }],
+  };
+}
+
+/** The reminder: seen by the model in its next turn, and no part of the conversation. */
+export function noCallReminder(runId: string, turnIndex: number, at: number, text: string): DurableEventBody {
+  return {
+    type: 'message_added',
+    at,
+    runId,
+    inView: true,
+    message: {
+      role: 'user',
+      id: `${runId}.no_call.${turnIndex}`,
+      at,
+      origin: 'reminder',
+      content: [{ type: 'text', text }],
+    },
+  };
+}

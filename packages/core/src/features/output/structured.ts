@@ -1,0 +1,196 @@
+import { errorText, TreadleError } from '../../errors.ts';
+import { asJson, isJsonObject, parseJson, type JsonObject, type JsonSchema, type JsonValue } from '../../json.ts';
+import type { Model, ResponseFormat } from '../../model/model.ts';
+import { jsonCheck, standardCheck } from '../../tools/define.ts';
+import { isStandardSchema, type StandardSchema } from '../../tools/standard-schema.ts';
+import type { ArgumentsIssue, ArgumentsOutcome, Tool } from '../../tools/tool.ts';
+import { compileSchema } from '../../json-schema/validate.ts';
+
+/** How a model is held to a schema: by its provider, by the arguments of a tool, or by its instructions. */
+export type OutputMode = 'native' | 'tool' | 'prompted';
+
+/** The value a run is to come to. */
+export interface OutputOptions {
+  /** A JSON Schema, or any Standard Schema (Zod, Valibot, ArkType, …). */
+  readonly schema: JsonSchema | StandardSchema;
+  /** What the model is told instead of the JSON Schema the Standard Schema would give, or because it gives none. */
+  readonly jsonSchema?: JsonSchema;
+  /** `auto`: what all of the agent's models can do, in the order native, tool, prompted. Default `auto`. */
+  readonly mode?: OutputMode | 'auto';
+  /** How many values may be wrong before the run ends with `invalid_output`, the last one not counted. Default 2. */
+  readonly retries?: number;
+  /** What the value is called: 1 to 64 letters, digits, `_` and `-`. Default `output`. */
+  readonly name?: string;
+  /** Tells the model what the value is. */
+  readonly description?: string;
+}
+
+/** The tool by which a model gives its value. The name is reserved. */
+export const OUTPUT_TOOL = 'structured_output';
+
+/** Structured output, ready for use: what it adds to an agent, and how a value is checked. */
+export interface StructuredOutput {
+  readonly mode: OutputMode;
+  readonly retries: number;
+  readonly schema: JsonSchema;
+  /** Checks a value, and gives what the schema makes of it. */
+  readonly check: (value: JsonValue) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
+  /** The arguments of the output tool as the value they hold. */
+  readonly unwrap: (args: JsonObject) => JsonValue;
+  readonly tool: Tool | null;
+  readonly responseFormat: ResponseFormat | null;
+  /** What stands behind the agent's own instructions. */
+  readonly instructions: string | null;
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+const refuse = (reason: string): never => {
+  throw new TreadleError('invalid_definition', `output: ${reason}`);
+};
+
+/**
+ * The agent's structured output; null for none.
+ *
+ * @throws TreadleError `invalid_definition` when the schema can't be checked or an option makes no sense.
+ */
+export function checkOutput(
+  options: OutputOptions | undefined,
+  models: readonly Model[],
+  hasTools: boolean,
+): StructuredOutput | null {
+  if (options === undefined) return null;
+  const { mode = 'auto', retries = 2, name = 'output', description } = options;
+  if (!Number.isSafeInteger(retries) || retries < 0) refuse('retries must be a whole number of at least 0.');
+  if (!NAME.test(name)) refuse('name must be 1 to 64 letters, digits, "_" or "-".');
+  if (!['auto', 'native', 'tool', 'prompted'].includes(mode)) {
+    refuse('mode must be "auto", "native", "tool" or "prompted".');
+  }
+  const { schema, check } = compiled(options);
+  const chosen = mode === 'auto' ? bestMode(models, hasTools) : mode;
+  const isObject = schema['type'] === 'object';
+  const about = description === undefined ? '' : ` ${description}`;
+  const unwrap = (args: JsonObject): JsonValue => (isObject ? args : (args['value'] ?? null));
+  return Object.freeze<StructuredOutput>({
+    mode: chosen,
+    retries,
+    schema,
+    check,
+    unwrap,
+    tool: chosen === 'tool' ? outputTool(schema, isObject, about, (args) => check(unwrap(args))) : null,
+    responseFormat:
+      chosen === 'native'
+        ? { type: 'json_schema', name, schema, ...(description === undefined ? {} : { description }) }
+        : null,
+    instructions: instructionsOf(chosen, schema, about),
+  });
+}
+
+/** What every model of the agent can do, so that a fallback is held to the same form. */
+function bestMode(models: readonly Model[], hasTools: boolean): OutputMode {
+  const isNative = ({ structuredOutput }: Model): boolean =>
+    structuredOutput === 'always' || (structuredOutput === 'without_tools' && !hasTools);
+  if (models.every(isNative)) return 'native';
+  return models.every(({ toolCalling }) => toolCalling !== false) ? 'tool' : 'prompted';
+}
+
+function compiled({ schema, jsonSchema }: OutputOptions): Pick<StructuredOutput, 'schema' | 'check'> {
+  if (isStandardSchema(schema)) {
+    const json = asJson(jsonSchema ?? jsonSchemaOf(schema))?.value;
+    if (!isJsonObject(json)) return refuse('jsonSchema must be a JSON Schema object.');
+    const { $schema: _dialect, ...rest } = json;
+    return { schema: Object.freeze(rest), check: standardCheck(schema) };
+  }
+  if (jsonSchema !== undefined) refuse('jsonSchema is only for a Standard Schema.');
+  const copy = asJson(schema)?.value;
+  if (!isJsonObject(copy)) return refuse('schema must be a JSON Schema object or a Standard Schema.');
+  const { $schema: _dialect, ...rest } = copy;
+  const validate = compileSchema(rest);
+  const [problem] = validate.problems;
+  if (problem !== undefined) refuse(`the schema at #${problem.path} ${problem.message}.`);
+  return { schema: Object.freeze(rest), check: jsonCheck(validate) };
+}
+
+function jsonSchemaOf(schema: StandardSchema): unknown {
+  const { vendor, jsonSchema } = schema['~standard'];
+  if (jsonSchema === undefined) {
+    return refuse(`${vendor} schemas can't be turned into a JSON Schema. Give the jsonSchema option.`);
+  }
+  try {
+    return jsonSchema.input({ target: 'draft-2020-12' });
+  } catch (thrown) {
+    return refuse(`${vendor} could not turn the schema into a JSON Schema: ${errorText(thrown)}`);
+  }
+}
+
+function outputTool(schema: JsonSchema, isObject: boolean, about: string, check: Tool['check']): Tool {
+  const wrapped: JsonSchema = { type: 'object', properties: { value: schema }, required: ['value'] };
+  return Object.freeze({
+    name: OUTPUT_TOOL,
+    label: 'Answer',
+    description: `Gives the final answer. Call it once, when all else is done, in place of writing an answer.${about}`,
+    parameters: isObject ? schema : wrapped,
+    runs: 'server',
+    replay: 'safe',
+    readOnly: true,
+    execution: 'parallel',
+    terminal: true,
+    check,
+    execute: () => 'Taken as the answer.',
+  });
+}
+
+function instructionsOf(mode: OutputMode, schema: JsonSchema, about: string): string | null {
+  if (mode === 'native') return null;
+  if (mode === 'tool') return `When you are done, give your final answer by calling ${OUTPUT_TOOL}.`;
+  return (
+    `When you are done, reply with the final answer as JSON and nothing else.${about} ` +
+    `It must fit this JSON Schema:\n${JSON.stringify(schema)}`
+  );
+}
+
+/** What is kept of a value: the value as the schema made it, or what is wrong with it. */
+export type OutputDecision =
+  { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly message: string };
+
+/** Checks a value that came as one, or as text. A check that crashes has not passed. */
+export async function askOutput(
+  output: StructuredOutput,
+  given: { readonly value: JsonValue } | { readonly text: string },
+): Promise<OutputDecision> {
+  const parsed = 'value' in given ? { value: given.value } : parsedAnswer(given.text);
+  if ('problem' in parsed) return { ok: false, message: telling(output, [{ path: '', message: parsed.problem }]) };
+  let outcome: ArgumentsOutcome;
+  try {
+    outcome = await output.check(parsed.value);
+  } catch (thrown) {
+    outcome = { ok: false, issues: [{ path: '', message: `could not be checked: ${errorText(thrown)}` }] };
+  }
+  if (!outcome.ok) return { ok: false, message: telling(output, outcome.issues) };
+  const json = asJson(outcome.value);
+  return json ? { ok: true, value: json.value } : { ok: false, message: 'The value the schema made is not JSON.' };
+}
+
+/** JSON, with or without a code fence around it. */
+function parsedAnswer(text: string): { readonly value: JsonValue } | { readonly problem: string } {
+  const trimmed = text.trim();
+  const [, fenced] = /^```[a-zA-Z]*\n([^]*?)\n?```$/.exec(trimmed) ?? [];
+  try {
+    return { value: parseJson(fenced ?? trimmed) as JsonValue };
+  } catch (thrown) {
+    return { problem: `is not JSON (${errorText(thrown).slice(0, 200)})` };
+  }
+}
+
+function telling({ mode }: StructuredOutput, issues: readonly ArgumentsIssue[]): string {
+  const lines = issues.map(({ path, message }) => `- ${path === '' ? 'the answer' : path}: ${message}`);
+  const how = mode === 'tool' ? `Call ${OUTPUT_TOOL} with the whole answer.` : 'Reply with the whole answer, as JSON.';
+  return `The answer doesn't fit its schema.\n${lines.join('\n')}\n${how}`;
+}
+
+/** A decision out of the log. What isn't one is a failure. */
+export function asOutputDecision(answer: JsonValue): OutputDecision {
+  if (isJsonObject(answer) && answer['ok'] === true) return { ok: true, value: answer['value'] ?? null };
+  const message = isJsonObject(answer) ? answer['message'] : undefined;
+  return { ok: false, message: typeof message === 'string' ? message : 'The answer was refused.' };
+}

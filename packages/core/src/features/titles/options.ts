@@ -1,0 +1,35 @@
+import { TreadleError } from '../../errors.ts';
+import type { Model } from '../../model/model.ts';
+
+/** How sessions get their titles from a model. */
+export interface TitleOptions {
+  /** Who writes them: a small and cheap one will do. Default: the agent's own. */
+  readonly model?: Model;
+  /** Milliseconds for it, retries included. After them the title is made of the prompt. Default 30,000. */
+  readonly timeoutMs?: number;
+  /** How often a failed call is made again, where that may help. Default 1. */
+  readonly maxRetries?: number;
+}
+
+/** Options with all their settings. */
+export type TitleSettings = Required<TitleOptions>;
+
+/**
+ * Checks what an agent's definition says about titles. Null: no model is asked for any.
+ *
+ * @throws TreadleError `invalid_definition`.
+ */
+export function titleSettings(given: boolean | TitleOptions | undefined, own: Model): TitleSettings | null {
+  if (given === undefined || given === false) return null;
+  const { model = own, timeoutMs = 30_000, maxRetries = 1 } = given === true ? {} : given;
+  if (typeof model.stream !== 'function') refuse('title.model must be a model, such as one of @treadle/models.');
+  if (!(timeoutMs > 0)) refuse(`title.timeoutMs must be greater than 0, and it is ${timeoutMs}.`);
+  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
+    refuse(`title.maxRetries must be a whole number of at least 0, and it is ${maxRetries}.`);
+  }
+  return Object.freeze({ model, timeoutMs, maxRetries });
+}
+
+function refuse(message: string): never {
+  throw new TreadleError('invalid_definition', message);
+}

@@ -1,0 +1,312 @@
+import type { Agent } from '../agent/agent.ts';
+import type { BlobKeeper } from '../features/files/keeper.ts';
+import { readHandle } from '../features/compaction/history.ts';
+import { EVENT_VERSION, type DurableEvent, type LiveEvent } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
+import type { Claim, Journal, Owner } from '../journal/journal.ts';
+import type { Message } from '../messages/message.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { TaskDesk } from '../features/background/desk.ts';
+import { noteInput } from './perform/checkpoint.ts';
+import { callModel } from './perform/call-model.ts';
+import { compact } from '../features/compaction/compact-step.ts';
+import type { PerformContext } from './context.ts';
+import { filesDue, keepFiles } from '../features/files/keep-files.ts';
+import { decide } from './services/decide.ts';
+import { hookObservers } from '../features/hooks/hook-observers.ts';
+import { createInterrupt, type Interrupt } from './perform/interrupt.ts';
+import { ledgerSettlements, type LedgerSettlements } from '../features/budget/ledger-settlements.ts';
+import { openLog, type DriveLog } from './log.ts';
+import type { OpenMessage } from './perform/open-message.ts';
+import { agentOfRun } from './perform/offered-tools.ts';
+import { nextInput, plan } from './plan.ts';
+import type { SessionSource } from './services/question.ts';
+import type { SnapshotKeeper } from './services/snapshot-keeper.ts';
+import type { Step } from './step.ts';
+import { activeTime, limitsOf } from '../features/limits/run-limits.ts';
+import { stopChildren } from '../features/subagents/run-children.ts';
+import { runTools } from './perform/run-tools.ts';
+import { reviveTasks, startTasks, stopTasks } from '../features/background/run-tasks.ts';
+import { waitsForTasks } from '../features/background/plan-tasks.ts';
+import type { ChildRunner } from '../features/subagents/child.ts';
+import type { SessionState } from './state.ts';
+import { createToolProgress } from './perform/tool-progress.ts';
+
+/** Input that is still arriving: while it is open, a run that would end waits for what comes. */
+export interface OpenInput {
+  readonly isOpen: boolean;
+  /** Calls `listener` when the input closes. */
+  onClose(listener: () => void): void;
+}
+
+export interface DriveOptions {
+  readonly journal: Journal;
+  /** Folded up to some event; the drive folds the rest. */
+  readonly state: SessionState;
+  /** Keeps snapshots of the state, so that the next process needn't fold the whole log; null when nobody does. */
+  readonly keeper: SnapshotKeeper | null;
+  readonly agent: Agent;
+  /** Whose turn it was when that agent was found: when the session is handed over, the drive lets go. */
+  readonly drivenBy: string | null;
+  readonly owner: Owner;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: () => number;
+  readonly observe: (event: DurableEvent | LiveEvent) => void;
+  readonly observed: () => boolean;
+  /** How the session came to be open, when this is its first drive since. */
+  readonly opened: SessionSource | null;
+  readonly children: ChildRunner;
+  readonly setOpenMessage: (message: OpenMessage | null) => void;
+  /** Called once the session is ours and its state is current, before anything is planned: the place to post. */
+  readonly begin: () => Promise<void>;
+  readonly input: OpenInput;
+  /** Where background tasks are begun and ended; null when the agent has none. */
+  readonly tasks: TaskDesk | null;
+  readonly blobs: BlobKeeper | null;
+  /** Runs branches and takes over the selected one; null where nobody has said what they are. */
+  readonly branches: BranchPerformer | null;
+}
+
+/** Does what a step about branches says, and records it. */
+export type BranchPerformer = (
+  context: PerformContext,
+  step: Extract<Step, { type: 'run_branches' | 'adopt_branch' }>,
+) => Promise<void>;
+
+/**
+ * Works on a session until there is nothing left to do: claim, fold, then plan and perform in turns. It resolves when the
+ * session is idle or paused, and rejects when the session can't be claimed or the journal fails; what was acknowledged
+ * until then stays, and the next drive goes on from there.
+ */
+export async function drive(options: DriveOptions): Promise<void> {
+  const { journal, state, owner, clock } = options;
+  const claim = await journal.claim(state.sessionId, owner);
+  const interrupt = createInterrupt();
+  const gone = options.agent.hooks ? new AbortController() : null;
+  const observers = gone
+    ? hookObservers(options.agent, state.sessionId, {
+        clock,
+        signal: gone.signal,
+        get messages() {
+          return state.view;
+        },
+        warn: (code, message) => warn(code, message),
+      })
+    : null;
+  const warn = (code: string, message: string): void =>
+    options.observe({ type: 'warning', afterSeq: state.seq, code, message });
+  const settlements = ledgerSettlements(options.agent, warn);
+  const log = openLog({
+    journal,
+    state,
+    epoch: claim.epoch,
+    applied: (event) => {
+      if (event.type === 'run_started') interrupt.reset();
+      options.keeper?.take(event);
+      if (options.blobs) noteInput(options.blobs, event);
+      options.observe(event);
+      observers?.take(event);
+      settlements?.take(event);
+      if (event.type === 'input_received' && isCancelled(state, event)) interrupt.fire('cancelled');
+    },
+    failed: () => {
+      interrupt.fire('lost');
+      gone?.abort();
+    },
+  });
+  const stopRenewing = keepClaim(claim, clock, interrupt);
+  try {
+    if (state.seq < claim.seq) await log.catchUp();
+    settlements?.repeat(state.settled);
+    const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
+    await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
+    const context = contextOf(options, log, interrupt, settlements);
+    if (state.tasks !== null) await reviveTasks(context);
+    if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
+      const key = `session_start:${claim.epoch}`;
+      await decide(context, [{ type: 'hook', event: 'session_start', key, source: options.opened }]);
+    }
+    await options.begin();
+    options.input.onClose(() => log.wake());
+    await log.catchUp();
+    await work(options, context);
+    options.keeper?.keepIfDue(state);
+    await observers?.settled();
+  } finally {
+    stopRenewing();
+    await log.close();
+    await settlements?.done();
+    // What is in the log stands. A claim that can't be let go lapses by itself.
+    await claim.release().catch(() => {});
+  }
+}
+
+function contextOf(
+  options: DriveOptions,
+  log: DriveLog,
+  interrupt: Interrupt,
+  settlements: LedgerSettlements | null,
+): PerformContext {
+  const ledgerHeard = (): Promise<void> => settlements?.done() ?? Promise.resolve();
+  const { state, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks, blobs } = options;
+  const readHistory = (handle: string): Promise<Message[]> =>
+    readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
+  return {
+    agent: agentOfRun(options.agent, state),
+    state,
+    log,
+    clock,
+    ids,
+    random,
+    interrupt,
+    emit,
+    observed,
+    setOpenMessage,
+    tasks,
+    readHistory,
+    ledgerHeard,
+    children: options.children,
+    toolProgress: createToolProgress(options),
+    blobs,
+  };
+}
+
+async function work(options: DriveOptions, context: PerformContext): Promise<void> {
+  const { state, input } = options;
+  const { log, interrupt } = context;
+  let stopDeadline = (): void => {};
+  let timedRun: string | undefined;
+  try {
+    for (;;) {
+      if (interrupt.fired() === 'lost') throw lostClaim(state);
+      // Who it was handed over to begins a drive of its own.
+      if (state.drivenBy !== options.drivenBy) return;
+      // The open run's client may offer tools of its own.
+      const agent = agentOfRun(options.agent, state);
+      context.agent = agent;
+      const step = plan(state, agent, timeOf(options, interrupt));
+      if (step.type === 'idle') return;
+      // What was to be cut short is over, and whatever comes next has its own time.
+      if (state.run === null) interrupt.reset();
+      if (state.run?.runId !== timedRun) {
+        stopDeadline();
+        timedRun = state.run?.runId;
+        stopDeadline = timedRun === undefined ? () => {} : armDeadline(options, interrupt);
+      }
+      if (step.type === 'record') {
+        // A run that would end well waits while its prompt is still arriving, and for what it has in the background.
+        const due = filesDue(context, step);
+        const isHeld = input.isOpen || (state.tasks !== null && waitsForTasks(state.tasks, agent));
+        if (isHeld && interrupt.fired() === null && endsWell(step)) await waitUntil(context, null);
+        else if (due.length > 0) await keepFiles(context, due);
+        else await log.tryRecord(step.events);
+      } else if (step.type === 'wait') await waitUntil(context, step.until);
+      else if (step.type === 'decide') await decide(context, step.questions);
+      else if (step.type === 'call_model') await callAndKeep(context, step, options.keeper);
+      else if (step.type === 'compact') await compact(context, step);
+      else if (step.type === 'run_branches' || step.type === 'adopt_branch')
+        await performBranches(options, context, step);
+      else if (step.type === 'start_tasks') await startTasks(context, step.tasks);
+      else if (step.type === 'stop_tasks') await stopTasks(context, step.tasks);
+      else if (step.type === 'stop_children') await stopChildren(context, step);
+      else await runTools(context, step);
+    }
+  } finally {
+    stopDeadline();
+    context.toolProgress.close();
+  }
+}
+
+/** While the model thinks there is time for a snapshot. */
+function callAndKeep(
+  context: PerformContext,
+  step: Extract<Step, { type: 'call_model' }>,
+  keeper: SnapshotKeeper | null,
+): Promise<void> {
+  const called = callModel(context, step);
+  keeper?.keepIfDue(context.state);
+  return called;
+}
+
+function performBranches({ branches, state }: DriveOptions, ...step: Parameters<BranchPerformer>): Promise<void> {
+  if (branches) return branches(...step);
+  throw new TreadleError(
+    'run_active',
+    `Branches do the open run of session ${state.sessionId}. Go on with it by runBranches with the same branches, or abort() it.`,
+  );
+}
+
+/** Once the deadline has fired the time is up, whatever a clock that was set back says. */
+function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): number {
+  const now = clock.now();
+  const { run } = state;
+  if (interrupt.fired() !== 'time_limit' || !run) return now;
+  return Math.max(now, run.lastAt + limitsOf(run, agent).maxDurationMs - run.activeMs);
+}
+
+/** Whether this input ends what is going on: the open run, or the start of one. */
+function isCancelled(state: SessionState, { input }: Extract<DurableEvent, { type: 'input_received' }>): boolean {
+  if (input.type !== 'cancel') return false;
+  return (state.run ? state.run.cancel : nextInput(state)?.cancelled) != null;
+}
+
+const lostClaim = ({ sessionId }: SessionState): TreadleError =>
+  new TreadleError('fenced', `Session ${sessionId} was taken over by another drive, or its journal failed.`);
+
+const endsWell = (step: Extract<Step, { type: 'record' }>): boolean =>
+  step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
+
+/** Waits on the clock, or for ever with null; an interrupt or news in the log end it early, and the plan decides anew. */
+function waitUntil({ clock, interrupt, log }: PerformContext, until: number | null): Promise<void> {
+  return new Promise<void>((resolve) => {
+    let forget = (): void => {};
+    let cancel = (): void => {};
+    const done = (): void => {
+      cancel();
+      forget();
+      resolve();
+    };
+    if (until !== null) cancel = clock.after(Math.max(0, until - clock.now()), done);
+    void log.change().then(done);
+    forget = interrupt.on(done);
+  });
+}
+
+/** Cuts effects short when the run's time is up: the limit holds inside a turn too. */
+function armDeadline({ state, agent, clock }: DriveOptions, interrupt: Interrupt): () => void {
+  const maxDurationMs = state.run ? limitsOf(state.run, agent).maxDurationMs : Infinity;
+  if (!Number.isFinite(maxDurationMs)) return () => {};
+  let cancel = (): void => {};
+  const arm = (): void => {
+    const left = state.run ? maxDurationMs - activeTime(state.run, clock.now()) : 0;
+    // Timers may fire a little early; the plan must see the time as up.
+    if (left <= 0) interrupt.fire('time_limit');
+    else cancel = clock.after(left, arm, { background: true });
+  };
+  arm();
+  return () => cancel();
+}
+
+/** Renews the claim while the drive lives; when it was taken over, everything in flight stops. */
+function keepClaim(claim: Claim, clock: Clock, interrupt: Interrupt): () => void {
+  if (!Number.isFinite(claim.leaseMs)) return () => {};
+  let stopped = false;
+  let cancel = (): void => {};
+  const renew = async (): Promise<void> => {
+    // A renewal that fails once may succeed next time; the fence, not the lease, keeps the log safe.
+    const held = await claim.renew().catch(() => true);
+    if (stopped) return;
+    if (held) schedule();
+    else interrupt.fire('lost');
+  };
+  const schedule = (): void => {
+    cancel = clock.after(claim.leaseMs / 3, () => void renew(), { background: true });
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

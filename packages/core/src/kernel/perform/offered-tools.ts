@@ -1,0 +1,59 @@
+import type { Agent } from '../../agent/agent.ts';
+import { RECALL } from '../../features/compaction/phase.ts';
+import { recallTool } from '../../features/compaction/recall.ts';
+import type { ToolDefinition } from '../../model/model.ts';
+import { toolsUnder } from '../../features/permissions/permissions.ts';
+import { clientTool } from '../../tools/check-offered.ts';
+import type { OfferedTool } from '../../tools/offered-tool.ts';
+import type { Tool } from '../../tools/tool.ts';
+import type { SessionState } from '../state.ts';
+
+const namesOf = (tools: readonly Tool[], known: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set([...known, ...tools.map(({ name }) => name)]);
+
+/** Agents with offered tools, by the list of these: it is the same for all of a run. */
+const made = new WeakMap<readonly OfferedTool[], { readonly of: Agent; readonly agent: Agent }>();
+
+/** Agents with `recall`, by those without. */
+const recalling = new WeakMap<Agent, Agent>();
+
+/** Whether the agent's model may have the tool that reads back what was cut out. */
+export const mayRecall = ({ context }: Agent): boolean => context?.recall ?? true;
+
+/**
+ * The agent as the open run has it: with `recall` once something was cut out of a result, and with the tools that the
+ * run's client offers. The agent's own tools stay what they are, whatever is offered under their names, and its rules hold
+ * for the others as for its own.
+ */
+export function agentOfRun(given: Agent, { run, wasCut }: SessionState): Agent {
+  const agent = wasCut === true ? withRecall(given) : given;
+  const offered = run?.clientTools;
+  if (offered === undefined) return agent;
+  const known = made.get(offered);
+  if (known?.of === agent) return known.agent;
+  const extended = withTools(agent, offered.filter(({ name }) => !agent.tools.has(name)).map(clientTool));
+  made.set(offered, { of: agent, agent: extended });
+  return extended;
+}
+
+function withRecall(agent: Agent): Agent {
+  if (agent.tools.has(RECALL) || !mayRecall(agent)) return agent;
+  let extended = recalling.get(agent);
+  if (!extended) recalling.set(agent, (extended = withTools(agent, [recallTool()])));
+  return extended;
+}
+
+function withTools(agent: Agent, added: readonly Tool[]): Agent {
+  const { permissions } = agent;
+  const all = [...permissions.tools, ...added];
+  const under = toolsUnder(all, permissions.mode, permissions.rules);
+  const definitions = added
+    .filter(({ name }) => !under.removed.has(name))
+    .map(({ name, description, parameters }): ToolDefinition => ({ name, description, parameters }));
+  return Object.freeze({
+    ...agent,
+    tools: new Map([...agent.tools, ...added.map((tool) => [tool.name, tool] as const)]),
+    toolDefinitions: Object.freeze([...agent.toolDefinitions, ...definitions]),
+    permissions: Object.freeze({ ...permissions, tools: all, known: namesOf(all, permissions.known), ...under }),
+  });
+}

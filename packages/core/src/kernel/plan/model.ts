@@ -1,0 +1,55 @@
+import type { Agent } from '../../agent/agent.ts';
+import type { DurableEventBody } from '../../events/events.ts';
+import { budgetOf, gateBudget, isMoneyLimited, settleOpen, settleStray } from '../../features/budget/plan-budget.ts';
+import { gateCompaction } from '../../features/compaction/plan-compaction.ts';
+import { endRun } from './runs.ts';
+import { triggerOf, turnEnded } from './turn.ts';
+import type { RunState, SessionState, TurnState } from '../state.ts';
+import type { Step } from '../step.ts';
+
+const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
+
+/** What happens next with a turn whose reply isn't there: the call, another attempt at it, or giving up. */
+export function planModelCall(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
+  const { runId } = run;
+  const { index: turnIndex, attempt, modelIndex, modelAttempt, failure } = turn;
+  const again = (index: number): DurableEventBody => ({
+    type: 'turn_started',
+    at: now,
+    runId,
+    turnIndex,
+    triggeredBy: triggerOf(run, turnIndex),
+    attempt: attempt + 1,
+    ...(index === 0 ? {} : { modelIndex: index }),
+  });
+  // The drive that made this call is gone, and what it had streamed, or was being summed up for it, with it.
+  if (!failure && run.tooLong === null && turn.epoch !== state.epoch && mayHaveBeenMade(run, agent)) {
+    return record([
+      { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
+      ...settleOpen(state, run, now),
+      again(modelIndex),
+    ]);
+  }
+  const stray = settleStray(state, run, turn, now);
+  if (stray.length > 0) return record(stray);
+  const compaction = gateCompaction(state, run, turn, agent, now);
+  if (compaction) return compaction;
+  if (failure) {
+    const { error, retry } = failure;
+    if (!retry)
+      return record([
+        turnEnded(run, turn, agent, now),
+        endRun(run, now, 'model_error', 'error', { message: error.message, error }),
+      ]);
+    return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);
+  }
+  const budget = gateBudget(state, run, turn, agent, now);
+  if (budget) return budget;
+  const money = run.limits.reservation ? budgetOf(state, run, turn) : null;
+  const call = { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt } as const;
+  return money?.granted === true ? { ...call, money } : call;
+}
+
+/** Where money is limited no call is made before it is set aside: without a reservation nobody has asked. */
+const mayHaveBeenMade = (run: RunState, agent: Agent): boolean =>
+  run.limits.reservation !== null || !isMoneyLimited(run, agent);

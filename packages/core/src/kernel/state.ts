@@ -1,0 +1,304 @@
+import type { GeneratedFile } from '../events/generated-files.ts';
+import type { BranchRef } from '../events/branches.ts';
+import type {
+  ApprovalExtras,
+  Continuation,
+  DurableEvent,
+  PendingCall,
+  SessionInput,
+  SpawnedBy,
+} from '../events/events.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { ToolCallBlock } from '../messages/content.ts';
+import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
+import type { SessionPermissions } from '../features/permissions/updates.ts';
+import type { Slot } from '../features/turn-context/turn-context.ts';
+import type { TaskTable } from '../features/background/task.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
+import { NO_ANCHOR, type ViewAnchor } from '../features/compaction/measure.ts';
+import type { ModelError, StopReason, Usage } from '../model/model.ts';
+import { hasFinalText } from '../projections/run-result.ts';
+import type { RunLimits } from '../features/limits/run-limits-state.ts';
+
+/** An input that nothing has consumed yet. */
+export interface InboxEntry {
+  readonly seq: number;
+  readonly at: number;
+  readonly input: SessionInput;
+  /** Set when it was cancelled before anything was made of it. */
+  cancelled: { readonly reason: string | null } | null;
+}
+
+/** One tool call of the open turn. */
+export interface CallState {
+  readonly callId: string;
+  readonly name: string;
+  /** As they stand after hooks; the message keeps what the model wrote. */
+  arguments: JsonObject;
+  readonly problem: ToolCallBlock['problem'];
+  status: 'requested' | 'started' | 'ended';
+  /** The drive that started it last. */
+  epoch: number;
+  attempt: number;
+  runs: 'server' | 'client';
+  /** What its `tool_started` said; `never` before. */
+  replay: ReplayPolicy;
+  /** Set while, and after, a person is asked whether the call may run, or a call in doubt may run again. */
+  approvalId: string | null;
+  /** What the last of these questions was about, and how many there were. */
+  askedArguments: JsonObject | null;
+  asked: number;
+  decision: 'approve' | 'deny' | null;
+  /** What the person said with it. */
+  decisionMessage: string | null;
+  answer: ApprovalExtras | null;
+  result: ToolResultMessage | null;
+  /** Present once it has read or written files. They count with its result, when the turn ends. */
+  reads?: readonly FileRead[];
+  /** The session of its sub-agent, once it was started. */
+  childSessionId: string | null;
+  /** Set while its sub-agent waits for somebody. */
+  paused: PausedCall | null;
+  /** True when it never ran and the model is not to blame: people said something else, or its calls were used up. */
+  overruled: boolean;
+  /** When it is too late for the answer it waits for, a person's or a client's; null for never. */
+  expiresAt: number | null;
+  /** True when it had been started where the session was forked: what came of it, the parent knows. */
+  isForked: boolean;
+}
+
+/** What a call's sub-agent waits for. */
+export interface PausedCall {
+  readonly pending: readonly PendingCall[];
+  /** Something has changed there since: the call is to look. */
+  woken: boolean;
+}
+
+/** The open turn: one model call and the calls it asked for. */
+export interface TurnState {
+  readonly index: number;
+  readonly attempt: number;
+  /** Which of the agent's models is asked, and which attempt this is for it. */
+  readonly modelIndex: number;
+  readonly modelAttempt: number;
+  /** The drive whose model call this is. */
+  epoch: number;
+  message: AssistantMessage | null;
+  failure: {
+    readonly error: ModelError;
+    readonly retry: { readonly at: number; readonly modelIndex: number } | null;
+  } | null;
+  calls: CallState[];
+  /** The view was compacted, or should have been, before this turn's call. */
+  compacted: boolean;
+  /** A request of this turn was too long, and the view was compacted for it: that happens once. */
+  overflowed: boolean;
+  /** How many of them have ended. */
+  ended: number;
+}
+
+/** How the last finished turn came out: what the decision about the next one needs. */
+export interface TurnOutcome {
+  readonly stopReason: StopReason | null;
+  /** The model asked for tools and must be told their results. */
+  readonly hadCalls: boolean;
+  /** The reply says something. */
+  readonly hasText: boolean;
+  /** The calls that succeeded: one of a terminal tool among them ends the run. */
+  readonly succeeded: readonly SucceededCall[];
+}
+
+/** A call that succeeded, with its arguments as they stood after hooks. */
+export interface SucceededCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonObject;
+}
+
+/** A file that a result of the open run has named, and that no `files_generated` has told of since. */
+export interface SeenFile {
+  readonly fileId: string;
+  readonly provider: string;
+  readonly firstTurn: number;
+  lastTurn: number;
+}
+
+/** The open run. */
+export interface RunState {
+  readonly runId: string;
+  readonly continuation: Continuation;
+  readonly startedBy: 'user' | 'subAgent';
+  /** What the caller said of it. */
+  readonly metadata: JsonObject | null;
+  /** Present where its client offers tools of its own. */
+  clientTools?: readonly OfferedTool[];
+  /** Sequence number of its `run_started`. */
+  readonly startedSeq: number;
+  /** The input that started it, and how many of that input's messages are in the history. */
+  readonly inputSeq: number;
+  promptAdded: number;
+  /** Milliseconds drives were at work on it, up to `lastAt`. */
+  activeMs: number;
+  lastAt: number;
+  /** Which of the agent's models the next turn asks: the last one that was tried. */
+  modelIndex: number;
+  /** Present where somebody chooses models and a call failed: the newest. */
+  lastFailure?: { readonly turnIndex: number; readonly modelIndex: number; readonly kind: ModelError['kind'] };
+  /** Model calls begun, attempts at the same turn counted once. */
+  turns: number;
+  /** What limits, the budget and the guard keep of it. */
+  limits: RunLimits;
+  usage: Usage;
+  /** Null once any part of it is unknown. */
+  cost: number | null;
+  /** Present while there are files that its results of provider tools name, and no `files_generated` has told of them. */
+  seenFiles?: SeenFile[];
+  /** Calls that started sub-agents. */
+  children: number;
+  /** The model's last message, whatever came of it. */
+  lastMessage: AssistantMessage | null;
+  turn: TurnState | null;
+  /** Null before the first turn has ended. */
+  last: TurnOutcome | null;
+  cancel: { readonly reason: string | null } | null;
+  /** Set when a decision was to end it: why. */
+  stop: { readonly reason: string } | null;
+  /** Set when the view had to become smaller and couldn't: why. */
+  tooLong: string | null;
+  /** How often a stop hook has kept it going. */
+  stopsRefused: number;
+  /** Answers that failed the check, and values that didn't fit their schema. */
+  checksFailed: number;
+  outputsFailed: number;
+  /** Present when branches do its work: which, and which of them was selected. */
+  branches?: {
+    readonly all: readonly BranchRef[];
+    selected?: { readonly selectedIndex: number; readonly sessionId: string };
+  };
+  /** True between `run_paused` and the next drive. */
+  paused: boolean;
+  /** True when the session was forked amid it: it goes on in the parent, and here it is about to be closed. */
+  isForked: boolean;
+}
+
+/** What a drive knows of its session, folded from the log. One owner at a time; `reduce` changes it in place. */
+export interface SessionState {
+  readonly sessionId: string;
+  /** What it is called; null while nobody has said so. */
+  title: string | null;
+  /** The last event folded in; 0 for none. */
+  seq: number;
+  /** The version of the newest events in the log. */
+  eventVersion: number;
+  epoch: number;
+  /** The conversation as models see it, extension messages included, oldest first. */
+  view: Message[];
+  /** Present once a message needed a blob to be sent: from then on requests are looked through for them. */
+  needsBlobs?: true;
+  /** Present once a result was too long for the view: from then on the model has `recall`. */
+  wasCut?: true;
+  /** How much of the view has been counted by a provider. */
+  anchor: ViewAnchor;
+  /** Tokens of the view after its last compaction; null when it hasn't been compacted. */
+  compactedTo: number | null;
+  inbox: InboxEntry[];
+  run: RunState | null;
+  /** How many runs each configuration has had. */
+  readonly ordinals: Map<string, number>;
+  /** What was decided, by key: a turn's until it ends, the others until their run ends. */
+  readonly decisions: Map<string, Decision>;
+  /** What the view says newest of what providers say before turns. */
+  readonly slots: Map<Slot, string>;
+  /** What the model knows of files, by path: as long as the result that told it is in the view. */
+  readonly reads: Map<string, KnownFile>;
+  /** What hooks want the model to know and it hasn't been told, oldest first. */
+  notes: { readonly id: string; readonly text: string; /** Of the decision that has it. */ readonly key: string }[];
+  /** What this session has changed of the agent's permissions; null for nothing. */
+  permissions: SessionPermissions | null;
+  /** The last call that money was set aside for. */
+  settled: SettledCall | null;
+  lastRunId: string | null;
+  /** Null until something has run in the background. */
+  tasks: TaskTable | null;
+  /** The agent that drives the session since one handed it over; null for the one it was opened with. */
+  drivenBy: string | null;
+  /** What started the session, when it is a sub-agent's. */
+  spawnedBy: SpawnedBy | null;
+  /** The provider's container of the newest reply that had one. */
+  container: { readonly provider: string; readonly id: string } | null;
+  /** Present once files of the provider's are kept as blobs: these, the oldest first. */
+  keptFiles?: readonly Pick<GeneratedFile, 'fileId' | 'provider' | 'name' | 'mediaType' | 'blob'>[];
+}
+
+/** The content of a file that the model knows, and the call it knows it from. */
+export interface KnownFile {
+  readonly hash: string;
+  readonly callId: string;
+  readonly written: boolean;
+}
+
+/** What a call came to that money was set aside for. */
+export type SettledCall = Pick<Extract<DurableEvent, { type: 'budget_settled' }>, 'key' | 'cost' | 'basis'>;
+
+/** An answer in the log. */
+export interface Decision {
+  readonly answer: JsonValue;
+  readonly turnIndex: number | undefined;
+}
+
+const STARTS_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch']);
+
+/** What waits in the inbox to become a run, oldest first. */
+export const waitingRuns = ({ inbox, run }: SessionState): InboxEntry[] =>
+  inbox.filter(({ seq, input }) => STARTS_RUN.has(input.type) && seq !== run?.inputSeq);
+
+/** The state before any event. */
+export function initialState(sessionId: string): SessionState {
+  return {
+    sessionId,
+    title: null,
+    seq: 0,
+    eventVersion: 0,
+    epoch: 0,
+    view: [],
+    anchor: NO_ANCHOR,
+    compactedTo: null,
+    inbox: [],
+    run: null,
+    ordinals: new Map(),
+    decisions: new Map(),
+    slots: new Map(),
+    reads: new Map(),
+    notes: [],
+    permissions: null,
+    settled: null,
+    lastRunId: null,
+    tasks: null,
+    drivenBy: null,
+    spawnedBy: null,
+    container: null,
+  };
+}
+
+/** How a turn comes out, once all its calls have ended. */
+export function turnOutcome({ calls, message }: TurnState): TurnOutcome {
+  let hadCalls = false;
+  let succeeded: SucceededCall[] | null = null;
+  for (const { callId, name, arguments: args, result } of calls) {
+    if (!result) continue;
+    hadCalls = true;
+    if (result.isError) continue;
+    const call: SucceededCall = { callId, toolName: name, arguments: args };
+    if (succeeded) succeeded.push(call);
+    else succeeded = [call];
+  }
+  return {
+    stopReason: message?.stopReason ?? null,
+    hadCalls,
+    hasText: hasFinalText(message),
+    succeeded: succeeded ?? NONE_SUCCEEDED,
+  };
+}
+
+const NONE_SUCCEEDED: readonly SucceededCall[] = [];

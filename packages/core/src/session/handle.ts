@@ -1,0 +1,111 @@
+import type { Agent } from '../agent/agent.ts';
+import { TreadleError } from '../errors.ts';
+import type { LiveEvent, PendingCall } from '../events/events.ts';
+import { isStream, userMessage, userMessages } from './input.ts';
+import { checkMessages } from '../messages/check.ts';
+import { conversationOf } from '../messages/conversation.ts';
+import type { Message } from '../messages/message.ts';
+import type { Run } from './run.ts';
+import { answerApproval } from '../features/approvals/answers.ts';
+import type { Session } from './api.ts';
+import { compactSession } from '../features/compaction/session.ts';
+import { canGoOn } from '../features/approvals/expiry.ts';
+import { clearQueue, queued } from './queue.ts';
+import { pendingCalls, submitToolResults } from '../features/approvals/results.ts';
+import * as runs from './runs.ts';
+import { promptStream } from './stream.ts';
+import { abortTasks, closeTasks, tasksOf } from '../features/background/session.ts';
+import type { TaskControl } from '../features/background/control.ts';
+
+/** A session over its parts. */
+class SessionHandle implements Session {
+  readonly #parts: runs.SessionParts;
+
+  constructor(parts: runs.SessionParts) {
+    this.#parts = parts;
+  }
+
+  get id(): string {
+    return this.#parts.sessionId;
+  }
+  get title(): string | null {
+    return this.#parts.state.title;
+  }
+  get agent(): Agent {
+    return this.#parts.agent;
+  }
+  get messages(): readonly Message[] {
+    return this.#parts.state.view.slice();
+  }
+  get activeRun(): Run | null {
+    return this.#parts.active?.control.run ?? null;
+  }
+  get pending(): readonly PendingCall[] {
+    return pendingCalls(this.#parts);
+  }
+  get hasOpenRun(): boolean {
+    return runs.hasWork(this.#parts);
+  }
+  get tasks(): TaskControl {
+    return tasksOf(this.#parts).control;
+  }
+  get canGoOn(): boolean {
+    return canGoOn(this.#parts);
+  }
+
+  // Methods that may be taken off the session and handed on.
+  readonly prompt: Session['prompt'] = (input, options = {}) =>
+    isStream(input)
+      ? promptStream(this.#parts, input, options)
+      : runs.prompt(this.#parts, userMessages(input), options);
+  readonly continue: Session['continue'] = ({ continuation, ...options } = {}) =>
+    runs.continueRun(this.#parts, continuation ?? { kind: 'default' }, options);
+  readonly resume: Session['resume'] = () => runs.resume(this.#parts);
+  readonly tidyUp: Session['tidyUp'] = () => runs.tidyUp(this.#parts);
+  readonly refresh: Session['refresh'] = () => runs.refresh(this.#parts);
+  readonly steer: Session['steer'] = async (input) => {
+    await this.#parts.post({ type: 'steering', message: userMessage(input) });
+  };
+  readonly followUp: Session['followUp'] = async (input) => {
+    await this.#parts.post({ type: 'follow_up', message: userMessage(input) });
+  };
+  readonly queued: Session['queued'] = () => queued(this.#parts);
+  readonly clearQueue: Session['clearQueue'] = (kind) => clearQueue(this.#parts, kind);
+  readonly submitToolResults: Session['submitToolResults'] = (results) => submitToolResults(this.#parts, results);
+  readonly answerApproval: Session['answerApproval'] = (approvalId, decision, said = {}) =>
+    answerApproval(this.#parts, approvalId, decision, typeof said === 'string' ? { message: said } : said);
+  readonly updatePermissions: Session['updatePermissions'] = (updates) => runs.updatePermissions(this.#parts, updates);
+  readonly abort: Session['abort'] = async (reason) => {
+    await runs.abort(this.#parts, reason);
+    await abortTasks(this.#parts, reason);
+  };
+  readonly reset: Session['reset'] = () => runs.reset(this.#parts);
+  readonly close: Session['close'] = async (reason = 'other') => {
+    await closeTasks(this.#parts);
+    await runs.close(this.#parts, reason);
+  };
+  readonly compact: Session['compact'] = ({ instructions } = {}) => compactSession(this.#parts, instructions);
+  readonly exportMessages: Session['exportMessages'] = () => structuredClone(conversationOf(this.#parts.state.view));
+  readonly importMessages: Session['importMessages'] = async (messages) => {
+    const { clock, ids } = this.#parts;
+    const fill = { at: clock.now(), id: () => ids.create('msg') };
+    await runs.replaceMessages(this.#parts, checkMessages(messages, fill));
+  };
+  readonly subscribe: Session['subscribe'] = (observer) => this.#parts.hub.subscribe(observer);
+  readonly openMessage = (): LiveEvent[] => this.#parts.hub.openMessage();
+  readonly idle: Session['idle'] = async () => {
+    const parts = this.#parts;
+    while (parts.active) await parts.active.ended;
+  };
+  readonly settled: Session['settled'] = () => this.#parts.titler?.settled() ?? Promise.resolve();
+
+  /** What a session is made of, for the other files of the front door. */
+  static partsOf(session: Session): runs.SessionParts {
+    if (#parts in session) return session.#parts;
+    throw new TreadleError('invalid_definition', 'This session was not made by createSession or openSession.');
+  }
+}
+
+export const sessionOf = (parts: runs.SessionParts): Session => new SessionHandle(parts);
+
+export const { partsOf } = SessionHandle;

@@ -1,0 +1,69 @@
+import type { Agent } from '../agent/agent.ts';
+import type { BlobKeeper } from '../features/files/keeper.ts';
+import type { PendingCall, SessionInput } from '../events/events.ts';
+import type { Journal, PostOutcome } from '../journal/journal.ts';
+import type { BranchPerformer } from '../kernel/drive.ts';
+import type { Hub } from '../kernel/services/hub.ts';
+import type { SessionSource } from '../kernel/services/question.ts';
+import type { SnapshotKeeper } from '../kernel/services/snapshot-keeper.ts';
+import type { SessionState } from '../kernel/state.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { RunControl } from './run.ts';
+import type { SessionMoney } from '../features/budget/session.ts';
+import type { ChildRunner } from '../features/subagents/child.ts';
+import type { TaskDesk } from '../features/background/desk.ts';
+import type { Titler } from '../features/titles/titler.ts';
+
+/** What the methods of a session share. */
+export interface SessionParts {
+  readonly sessionId: string;
+  readonly agent: Agent;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: () => number;
+  readonly owner: string;
+  /** Null where it keeps none. */
+  readonly blobs: BlobKeeper | null;
+  readonly state: SessionState;
+  readonly keeper: SnapshotKeeper | null;
+  readonly hub: Hub;
+  /** Into this session's inbox, under a key of its own. */
+  readonly post: (input: SessionInput, key?: string) => Promise<PostOutcome>;
+  /** The run that is being driven here, or waits for its turn. */
+  active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
+  /** Whatever folds the log into the state does so in turn: this is the end of the queue. */
+  queue: Promise<unknown>;
+  /** Questions that were answered here: the log will say so. */
+  answered: Set<string> | null;
+  /** How the session came to be open, until its hooks have been told. */
+  opened: SessionSource | null;
+  /** Where background tasks are begun and ended; null until something needs it. */
+  tasks: TaskDesk | null;
+  /** Does what steps about branches say; null where nobody has said what they are. */
+  branches: BranchPerformer | null;
+  /** Nobody uses the session here any more. */
+  closed: boolean;
+  /** Runs the sub-agents of its calls. */
+  readonly childRunner: ChildRunner;
+  /** Sub-agents of open calls that are open in this process, by session; null until there is one. */
+  children: Map<string, SessionParts> | null;
+  /** What its sub-agents draw on; null until there is one. */
+  money: SessionMoney | null;
+  /** Sub-agents in the background that wait for somebody, by session; null until one does. */
+  waiting: Map<string, { readonly pending: readonly PendingCall[]; readonly wake: () => void }> | null;
+  /** Told when a drive that nobody above waits for has let go. Null where there is nobody to tell. */
+  readonly afterDrive: (() => Promise<void>) | null;
+  /** Has the session named; null in a sub-agent's, which is in no list. */
+  readonly titler: Titler | null;
+  /** Null where whoever opened the session sees to it. */
+  readonly expiry: Expiry | null;
+}
+
+/** Goes on with a run when the time is over to answer what it waits for. */
+export interface Expiry {
+  /** Looks at what is waited for now. */
+  arm(): void;
+  stop(): void;
+}

@@ -1,0 +1,353 @@
+import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core';
+import { createDeltaTemplate } from '../shared/delta-template.ts';
+import { asCount, asObject, asText, parsedOrText, parseObject } from '../shared/json-text.ts';
+import type { Decoder, DecoderSink, WireError } from '../shared/protocol.ts';
+import { createTextRun } from '../shared/text-run.ts';
+import type { TextRun } from '../shared/text-run.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A block that is being received. `run` is its text: prose, reasoning, or the JSON of a tool's input. */
+interface OpenBlock {
+  readonly index: number;
+  readonly kind: 'text' | 'thinking' | 'tool_use' | 'provider_call' | 'raw';
+  /** The block as it began. Deltas of kinds we don't know are merged into it. */
+  readonly start: Record<string, unknown>;
+  readonly run: TextRun;
+  signature: string;
+  citations: JsonValue[] | undefined;
+}
+
+const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_use'],
+  ['pause_turn', 'pause'],
+  ['compaction', 'pause'],
+  ['refusal', 'refusal'],
+]);
+
+/** The status each error type has when it is not inside a stream. Source: the API's list of errors. */
+const ERROR_STATUS: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+]);
+
+/** The error of `{"type":"error","error":{"type","message"}}`. */
+export function readAnthropicError(body: JsonObject): WireError | undefined {
+  const error = asObject(body['error']);
+  if (error === undefined) return undefined;
+  const code = asText(error['type']);
+  const status = code === undefined ? undefined : ERROR_STATUS.get(code);
+  return {
+    message: asText(error['message']) ?? code ?? 'The provider reported an error without a message.',
+    ...(code === undefined ? {} : { code }),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+const readUsage = (raw: Fields): Usage => ({
+  input: asCount(raw['input_tokens']),
+  output: asCount(raw['output_tokens']),
+  cacheRead: asCount(raw['cache_read_input_tokens']),
+  cacheWrite: asCount(raw['cache_creation_input_tokens']),
+  reasoning: asCount(asObject(raw['output_tokens_details'])?.['thinking_tokens']),
+});
+
+const kindOf = (type: string): OpenBlock['kind'] => {
+  if (type === 'text' || type === 'thinking' || type === 'tool_use') return type;
+  return type === 'server_tool_use' || type === 'mcp_tool_use' ? 'provider_call' : 'raw';
+};
+
+/** The fields of `start` that are not in `known`: kept with the block and sent back with it. */
+const otherFields = (start: Fields, known: readonly string[]): { opaque?: JsonObject } => {
+  const rest: Record<string, JsonValue> = {};
+  let any = false;
+  for (const [key, value] of Object.entries(start)) {
+    if (known.includes(key)) continue;
+    rest[key] = value as JsonValue;
+    any = true;
+  }
+  return any ? { opaque: rest } : {};
+};
+
+/** Adds a delta of a kind we don't know to the raw block: strings and arrays grow, anything else is replaced. */
+const mergeRaw = (raw: Record<string, unknown>, delta: Fields): void => {
+  for (const [key, value] of Object.entries(delta)) {
+    if (key === 'type') continue;
+    const before = raw[key];
+    if (typeof before === 'string' && typeof value === 'string') raw[key] = before + value;
+    else if (Array.isArray(before) && Array.isArray(value))
+      raw[key] = [...(before as unknown[]), ...(value as unknown[])];
+    else raw[key] = value;
+  }
+};
+
+/** Blocks that are kept as they are although they are known. */
+const KEPT_BLOCKS: ReadonlySet<string> = new Set(['redacted_thinking', 'compaction', 'container_upload', 'fallback']);
+
+const isUnknownBlock = (type: string): boolean => !KEPT_BLOCKS.has(type) && !type.endsWith('_result');
+
+/** What a raw block means: the result of a tool the provider ran, redacted reasoning, or something newer than this code. */
+const finishRaw = (raw: Record<string, unknown>, toolNames: ReadonlyMap<string, string>): ModelBlock => {
+  const type = asText(raw['type']) ?? 'unknown';
+  if (type === 'redacted_thinking') {
+    return { type, data: asText(raw['data']) ?? '', ...otherFields(raw, ['type', 'data']) };
+  }
+  const callId = asText(raw['tool_use_id']);
+  if (callId === undefined || !type.endsWith('_result'))
+    return { type: 'provider_block', kind: type, raw: raw as JsonObject };
+  const contentType = asText(asObject(raw['content'])?.['type']);
+  return {
+    type: 'provider_tool_result',
+    callId,
+    name: toolNames.get(callId) ?? type.replace(/_tool_result$/, ''),
+    isError: raw['is_error'] === true || contentType?.endsWith('_error') === true,
+    raw: raw as JsonObject,
+  };
+};
+
+/** The field that carries the piece of each kind of delta. */
+const PIECE_FIELDS: ReadonlyMap<unknown, string> = new Map([
+  ['text_delta', 'text'],
+  ['input_json_delta', 'partial_json'],
+  ['thinking_delta', 'thinking'],
+]);
+
+const pieceReader =
+  (field: string) =>
+  (data: string): unknown =>
+    asObject(parseObject(data)?.['delta'])?.[field];
+
+/** Reads one response of the Messages API. */
+export function createAnthropicDecoder(sink: DecoderSink): Decoder {
+  let open = new Map<unknown, OpenBlock>();
+  let toolNames = new Map<string, string>();
+  let nextIndex = 0;
+  let begun = false;
+  let over = false;
+  let usage: Record<string, unknown> | undefined;
+  let rawStopReason: string | undefined;
+  let containerId: string | undefined;
+  const template = createDeltaTemplate();
+
+  const fail = (message: string): void => {
+    over = true;
+    sink.malformed(message);
+  };
+
+  const addUsage = (value: unknown): void => {
+    const fields = asObject(value);
+    if (fields === undefined) return;
+    usage ??= {};
+    for (const [key, count] of Object.entries(fields))
+      if (count !== null || usage[key] === undefined) usage[key] = count;
+  };
+
+  const begin = (message: Fields): void => {
+    addUsage(message['usage']);
+    // Some gateways send the beginning twice. With nothing in between it means nothing; otherwise the provider began its
+    // answer again, and what came before is void.
+    if (begun && nextIndex === 0) return;
+    begun = true;
+    open = new Map();
+    template.forget();
+    toolNames = new Map();
+    nextIndex = 0;
+    rawStopReason = undefined;
+    containerId = asText(asObject(message['container'])?.['id']);
+    const model = asText(message['model']);
+    const responseId = asText(message['id']);
+    sink.event({
+      type: 'start',
+      ...(model === undefined ? {} : { model }),
+      ...(responseId === undefined ? {} : { responseId }),
+      ...(containerId === undefined ? {} : { containerId }),
+    });
+  };
+
+  const showText = (block: OpenBlock, shown: string): void => {
+    if (shown === '') return;
+    if (block.kind === 'text') sink.event({ type: 'text_delta', index: block.index, text: shown });
+    else if (block.kind === 'thinking') sink.event({ type: 'thinking_delta', index: block.index, text: shown });
+    else if (block.kind === 'tool_use') sink.event({ type: 'tool_arguments_delta', index: block.index, text: shown });
+  };
+
+  const addText = (block: OpenBlock, piece: unknown): void => {
+    if (typeof piece === 'string' && piece !== '') showText(block, block.run.add(piece));
+  };
+
+  const addDelta = (block: OpenBlock, delta: Fields, data: string): void => {
+    const type = delta['type'];
+    const field = PIECE_FIELDS.get(type);
+    if (field !== undefined) {
+      const piece = delta[field];
+      addText(block, piece);
+      if (template.isLearning() && typeof piece === 'string')
+        template.learn(data, piece, pieceReader(field), (text) => addText(block, text));
+    } else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
+    else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
+    else if (block.kind === 'raw') mergeRaw(block.start, delta);
+    else sink.unknown(asText(type) ?? 'delta');
+  };
+
+  const finishBlock = (block: OpenBlock): ModelBlock => {
+    const { start, run } = block;
+    // Before the text is read: the input of a tool may be whole at the start, and half a character may be held back.
+    if ((block.kind === 'tool_use' || block.kind === 'provider_call') && run.whole() === '') {
+      addText(block, JSON.stringify(start['input'] ?? {}));
+    }
+    showText(block, run.rest());
+    const text = run.whole();
+    switch (block.kind) {
+      case 'text':
+        return { type: 'text', text, ...(block.citations === undefined ? {} : { citations: block.citations }) };
+      case 'thinking':
+        return {
+          type: 'thinking',
+          text,
+          ...(block.signature === '' ? {} : { signature: block.signature }),
+          ...otherFields(start, ['type', 'thinking', 'signature']),
+        };
+      case 'tool_use':
+        return {
+          type: 'tool_call',
+          providerCallId: asText(start['id']) ?? '',
+          name: asText(start['name']) ?? '',
+          argumentsText: text,
+          ...otherFields(start, ['type', 'id', 'name', 'input']),
+        };
+      case 'provider_call': {
+        const input = parsedOrText(text);
+        return {
+          type: 'provider_tool_call',
+          callId: asText(start['id']) ?? '',
+          name: asText(start['name']) ?? '',
+          arguments: input,
+          raw: { ...start, input },
+        };
+      }
+      case 'raw':
+        return finishRaw(start, toolNames);
+    }
+  };
+
+  const endBlock = (wireIndex: unknown, block: OpenBlock): void => {
+    open.delete(wireIndex);
+    template.forget();
+    sink.event({ type: 'block_end', index: block.index, block: finishBlock(block) });
+  };
+
+  const startBlock = (wireIndex: unknown, start: Fields): void => {
+    const unclosed = open.get(wireIndex);
+    if (unclosed !== undefined) endBlock(wireIndex, unclosed);
+    const type = asText(start['type']) ?? '';
+    const kind = kindOf(type);
+    if (kind === 'raw' && isUnknownBlock(type)) sink.unknown(type);
+    const block: OpenBlock = {
+      index: nextIndex++,
+      kind,
+      start: { ...start },
+      run: createTextRun(),
+      signature: '',
+      citations: undefined,
+    };
+    open.set(wireIndex, block);
+    const id = asText(start['id']) ?? '';
+    const name = asText(start['name']) ?? '';
+    if (kind === 'tool_use') sink.event({ type: 'tool_call_start', index: block.index, providerCallId: id, name });
+    else if (kind === 'provider_call') toolNames.set(id, name);
+    else if (kind === 'text') {
+      addText(block, start['text']);
+      if (Array.isArray(start['citations'])) block.citations = [...(start['citations'] as JsonValue[])];
+    } else if (kind === 'thinking') {
+      addText(block, start['thinking']);
+      block.signature = asText(start['signature']) ?? '';
+    }
+  };
+
+  const finish = (): void => {
+    over = true;
+    for (const [wireIndex, block] of open) endBlock(wireIndex, block);
+    sink.event({
+      type: 'finish',
+      stopReason: STOP_REASONS.get(rawStopReason ?? '') ?? 'other',
+      ...(rawStopReason === undefined ? {} : { rawStopReason }),
+      usage: usage === undefined ? UNKNOWN_USAGE : readUsage(usage),
+      ...(usage === undefined ? {} : { rawUsage: usage as JsonObject }),
+      ...(containerId === undefined ? {} : { containerId }),
+    });
+  };
+
+  const messageDelta = (event: Fields): void => {
+    addUsage(event['usage']);
+    const delta = asObject(event['delta']);
+    rawStopReason = asText(delta?.['stop_reason']) ?? rawStopReason;
+    containerId = asText(asObject(delta?.['container'])?.['id']) ?? containerId;
+  };
+
+  const handle = (type: unknown, event: Fields, data: string): void => {
+    switch (type) {
+      case 'content_block_delta': {
+        const block = open.get(event['index']);
+        const delta = asObject(event['delta']);
+        if (block !== undefined && delta !== undefined) addDelta(block, delta, data);
+        return;
+      }
+      case 'content_block_start':
+        return startBlock(event['index'], asObject(event['content_block']) ?? {});
+      case 'content_block_stop': {
+        const block = open.get(event['index']);
+        if (block !== undefined) endBlock(event['index'], block);
+        return;
+      }
+      case 'message_start':
+        return begin(asObject(event['message']) ?? {});
+      case 'message_delta':
+        return messageDelta(event);
+      case 'message_stop':
+        return finish();
+      case 'error':
+        over = true;
+        return sink.error(readAnthropicError(event as JsonObject) ?? { message: 'The provider reported an error.' });
+      default:
+        // `ping`, and whatever is newer than this code.
+        sink.unknown(asText(type) ?? 'event');
+    }
+  };
+
+  return {
+    frame(name, data, whole) {
+      if (over || template.apply(data)) return;
+      const event = parseObject(data);
+      if (event !== undefined) return handle(event['type'] ?? name, event, data);
+      // JSON that isn't an object says nothing; text that isn't JSON, unless the connection cut it, is not this wire.
+      if (whole && parsedOrText(data) === data) fail('The stream has an event that is not JSON.');
+    },
+    end() {
+      // Only `message_stop` ends this wire.
+    },
+    whole(body) {
+      if (body['type'] !== 'message' || !Array.isArray(body['content'])) return false;
+      begin(body);
+      for (const [index, block] of (body['content'] as unknown[]).entries()) {
+        startBlock(index, asObject(block) ?? {});
+        handle('content_block_stop', { index }, '');
+      }
+      messageDelta({ delta: body });
+      finish();
+      return true;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { isJsonObject, parseJson } from '@treadle/core';
+import type { JsonObject, ModelRequest, ProviderToolDefinition, ResponseFormat, ToolDefinition } from '@treadle/core';
+import { marked } from './cache.ts';
+import { anthropicFormat, nativeFormat } from './format.ts';
+import type { AnthropicFormat } from './format.ts';
+import type { AnthropicQuirks } from './quirks.ts';
+import { anthropicThinking } from './thinking.ts';
+import { createAnthropicTranscript } from './transcript.ts';
+import { createBody } from '../shared/body.ts';
+import { cacheMarks } from '../shared/cache-marks.ts';
+import { toJson } from '../shared/json-text.ts';
+import type { WireRequest, WireTarget } from '../shared/protocol.ts';
+import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+
+const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
+  tools.map(({ name, description, parameters }) => toJson({ name, description, input_schema: parameters })).join(','),
+);
+
+const ownTools = (tools: readonly ProviderToolDefinition[] | undefined, provider: string): string =>
+  (tools ?? [])
+    .filter((tool) => tool.provider === provider)
+    .map((tool) => toJson(tool.definition))
+    .join(',');
+
+type Choice = { readonly type: 'none' | 'any' } | { readonly type: 'tool'; readonly name: string };
+
+/** The tool that must be called; undefined where the model is free. `others`: there are tools besides the reply's. */
+const toolChoice = (request: ModelRequest, others: boolean, reply: string | undefined): Choice | undefined => {
+  const choice = request.toolChoice ?? 'auto';
+  if (typeof choice === 'object') return { type: 'tool', name: choice.name };
+  if (reply !== undefined) return others && choice !== 'none' ? { type: 'any' } : { type: 'tool', name: reply };
+  if (choice === 'auto') return undefined;
+  return { type: choice === 'none' ? 'none' : 'any' };
+};
+
+/** `output_config`: the form of the reply and the effort, and whatever the extra fields of the request have in it. */
+const outputConfig = (
+  request: ModelRequest,
+  format: AnthropicFormat | undefined,
+  effort: string | undefined,
+): string | undefined => {
+  const given = request.extraBody?.['output_config'];
+  const parts = [
+    ...(effort === undefined ? [] : [`"effort":"${effort}"`]),
+    ...(format?.by === 'output_config' ? [`"format":${format.json}`] : []),
+  ];
+  if (parts.length === 0) return undefined;
+  const own = `{${parts.join(',')}}`;
+  return isJsonObject(given) ? toJson({ ...(parseJson(own) as JsonObject), ...given }) : own;
+};
+
+/** The extra fields of a request that stand for themselves. */
+const extraFields = ({ extraBody }: ModelRequest, config: string | undefined): JsonObject | undefined => {
+  if (config === undefined || !isJsonObject(extraBody?.['output_config'])) return extraBody;
+  const { output_config: _merged, ...rest } = extraBody;
+  return rest;
+};
+
+/**
+ * Writes requests of the Messages API for one model.
+ *
+ * @param replyTools Is told the tool that a request's reply will come as, where it is one.
+ */
+export function createAnthropicEncoder(
+  target: WireTarget,
+  quirks: Required<AnthropicQuirks>,
+  replyTools: WeakMap<ModelRequest, string>,
+): (request: ModelRequest) => WireRequest {
+  const transcripts = createTranscripts((fragment) => createAnthropicTranscript(target.provider, fragment));
+  const model = toJson(target.modelId);
+  const betas = [...new Set(quirks.betas)].join(',');
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    'anthropic-version': quirks.version,
+    ...(betas === '' ? {} : { 'anthropic-beta': betas }),
+  };
+  let lastSystem = '';
+  let lastSystemJson = '';
+
+  const systemJson = (system: string): string => {
+    if (system !== lastSystem) {
+      lastSystem = system;
+      lastSystemJson = system.trim() === '' ? '' : toJson({ type: 'text', text: system });
+    }
+    return lastSystemJson;
+  };
+
+  const native = createOnce((format: ResponseFormat) => nativeFormat(format, target.modelId, quirks));
+  const formatOf = (request: ModelRequest): AnthropicFormat | undefined => {
+    const format = anthropicFormat(request, native);
+    if (format?.by === 'tool') replyTools.set(request, format.name);
+    return format;
+  };
+
+  return (request) => {
+    const marks = cacheMarks(request.cache);
+    const transcript = transcripts(request.messages);
+    const format = formatOf(request);
+    const reply = format?.by === 'tool' ? format : undefined;
+    const others = [writeTools(request.tools), ownTools(request.providerTools, target.provider)].filter(Boolean);
+    const tools = [...others, ...(reply === undefined ? [] : [reply.json])].join(',');
+    const choice = tools === '' ? undefined : toolChoice(request, others.length > 0, reply?.name);
+    const thinking = anthropicThinking(request, target.modelId, quirks.thinking, {
+      forced: choice !== undefined && choice.type !== 'none',
+      callsWithoutThinking: transcript.endsWithoutThinking(),
+    });
+    const budget = thinking?.budget ?? 0;
+    const config = outputConfig(request, format, thinking?.effort);
+    const system = systemJson(request.system);
+    const asked = request.maxTokens ?? quirks.maxTokens;
+    // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
+    const body = createBody(extraFields(request, config));
+    body.field('model', model);
+    body.field('stream', 'true');
+    body.field('system', system === '' ? undefined : `[${marks.system ? marked(system) : system}]`);
+    body.field('tools', tools === '' ? undefined : `[${marks.tools ? marked(tools) : tools}]`);
+    body.field('messages', ['[', ...transcript.marked(marks.messages), ']']);
+    body.field('max_tokens', String(asked > budget ? asked : asked + budget));
+    body.field('thinking', thinking?.json);
+    body.field('tool_choice', choice === undefined ? undefined : toJson(choice));
+    body.field('output_config', config);
+    // With thinking the API takes no temperature but its own.
+    if (request.temperature !== undefined && thinking === undefined)
+      body.field('temperature', String(request.temperature));
+    if (request.stopSequences !== undefined && request.stopSequences.length > 0) {
+      body.field('stop_sequences', toJson(request.stopSequences));
+    }
+    if (request.containerId !== undefined) body.field('container', toJson(request.containerId));
+    return { path: quirks.path, headers, body: body.end() };
+  };
+}

@@ -1,0 +1,31 @@
+import type { JsonObject, ModelRequest } from '@treadle/core';
+import type { BedrockQuirks } from './quirks.ts';
+import { legalToolName } from '../shared/call-ids.ts';
+import { toJson } from '../shared/json-text.ts';
+
+const NAME_LENGTH = 64;
+
+type Way = Required<BedrockQuirks>['responseFormat'];
+
+/** The instructions of a request, with the form of the reply where the wire isn't told of it. */
+export function bedrockInstructions({ system, responseFormat }: ModelRequest, way: Way): string {
+  if (responseFormat === undefined || (way === 'native' && responseFormat.type === 'json_schema')) return system;
+  const what =
+    responseFormat.type === 'json_object'
+      ? 'Reply with one JSON object and nothing else.'
+      : `Reply with JSON and nothing else. It must fit this JSON Schema:\n${toJson(responseFormat.schema)}`;
+  return system.trim() === '' ? what : `${system}\n\n${what}`;
+}
+
+/** `outputConfig` for a request that wants a schema kept; undefined where the instructions say it. */
+export function bedrockOutputConfig({ responseFormat }: ModelRequest, way: Way): JsonObject | undefined {
+  if (way !== 'native' || responseFormat?.type !== 'json_schema') return undefined;
+  const { name, schema, description } = responseFormat;
+  const jsonSchema = {
+    name: legalToolName(name, NAME_LENGTH),
+    ...(description === undefined ? {} : { description }),
+    // A text: the wire doesn't look into it.
+    schema: toJson(schema),
+  };
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
+}

@@ -1,0 +1,180 @@
+import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core';
+import { createDeltaTemplate } from '../shared/delta-template.ts';
+import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
+import { readOllamaError } from './error.ts';
+import type { Decoder, DecoderSink } from '../shared/protocol.ts';
+import { createTextRun } from '../shared/text-run.ts';
+import type { TextRun } from '../shared/text-run.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface OpenRun {
+  readonly index: number;
+  readonly kind: 'text' | 'thinking';
+  readonly run: TextRun;
+}
+
+/** `load` and `unload` are said of a model that was only loaded or unloaded: there is no answer. */
+const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+]);
+
+/** What the last line tells of the work: counts of tokens, and durations in nanoseconds. */
+const USAGE_FIELDS: readonly string[] = [
+  'total_duration',
+  'load_duration',
+  'prompt_eval_count',
+  'prompt_eval_duration',
+  'eval_count',
+  'eval_duration',
+];
+
+/** Fields that lines of all kinds have. */
+const LINE_FIELDS: ReadonlySet<string> = new Set(['model', 'created_at', 'done']);
+
+const usageOf = (line: Fields): JsonObject | undefined => {
+  const counts: Record<string, JsonValue> = {};
+  for (const field of USAGE_FIELDS) {
+    const count = asCount(line[field]);
+    if (count !== null) counts[field] = count;
+  }
+  return Object.keys(counts).length === 0 ? undefined : counts;
+};
+
+const readUsage = (raw: JsonObject): Usage => ({
+  ...UNKNOWN_USAGE,
+  input: asCount(raw['prompt_eval_count']),
+  output: asCount(raw['eval_count']),
+});
+
+/** What a line adds a piece of, when it does nothing else. */
+const kindOfLine = (line: Fields): 'text' | 'thinking' | undefined => {
+  const message = asObject(line['message']);
+  if (line['done'] !== false || line['error'] !== undefined || message === undefined) return undefined;
+  if (message['tool_calls'] !== undefined) return undefined;
+  const text = asText(message['content']) !== undefined;
+  const thinking = asText(message['thinking']) !== undefined;
+  return text === thinking ? undefined : text ? 'text' : 'thinking';
+};
+
+/** Reads one response of Ollama's chat API. */
+export function createOllamaDecoder(sink: DecoderSink): Decoder {
+  let open: OpenRun | undefined;
+  let nextIndex = 0;
+  let begun = false;
+  let over = false;
+  let called = false;
+  const template = createDeltaTemplate({ strings: ['created_at'] });
+
+  const begin = (line: Fields): void => {
+    begun = true;
+    const model = asText(line['model']);
+    sink.event({ type: 'start', ...(model === undefined ? {} : { model }) });
+  };
+
+  const show = ({ kind, index }: OpenRun, text: string): void => {
+    if (text !== '') sink.event({ type: kind === 'text' ? 'text_delta' : 'thinking_delta', index, text });
+  };
+
+  const endRun = (): void => {
+    if (open === undefined) return;
+    const { index, kind, run } = open;
+    show(open, run.rest());
+    open = undefined;
+    sink.event({ type: 'block_end', index, block: { type: kind, text: run.whole() } });
+  };
+
+  const addText = (kind: OpenRun['kind'], piece: unknown): void => {
+    if (typeof piece !== 'string' || piece === '') return;
+    if (open?.kind !== kind) {
+      endRun();
+      open = { index: nextIndex++, kind, run: createTextRun() };
+    }
+    show(open, open.run.add(piece));
+  };
+
+  /** Calls come whole; a server may give them ids or not, and any number. */
+  const addCall = (value: unknown): void => {
+    const call = asObject(value);
+    const fn = asObject(call?.['function']);
+    if (call === undefined || fn === undefined) return;
+    endRun();
+    called = true;
+    const index = nextIndex++;
+    const providerCallId = asText(call['id']) ?? '';
+    const name = asText(fn['name']) ?? '';
+    const given = fn['arguments'] ?? {};
+    const argumentsText = typeof given === 'string' ? given : JSON.stringify(given);
+    sink.event({ type: 'tool_call_start', index, providerCallId, name });
+    if (argumentsText !== '') sink.event({ type: 'tool_arguments_delta', index, text: argumentsText });
+    sink.event({ type: 'block_end', index, block: { type: 'tool_call', providerCallId, name, argumentsText } });
+  };
+
+  const finish = (line: Fields): void => {
+    over = true;
+    endRun();
+    const rawStopReason = asText(line['done_reason']);
+    const rawUsage = usageOf(line);
+    // Older servers give no reason.
+    const said = rawStopReason === undefined ? 'stop' : (STOP_REASONS.get(rawStopReason) ?? 'other');
+    sink.event({
+      type: 'finish',
+      stopReason: said === 'stop' && called ? 'tool_use' : said,
+      ...(rawStopReason === undefined ? {} : { rawStopReason }),
+      usage: rawUsage === undefined ? UNKNOWN_USAGE : readUsage(rawUsage),
+      ...(rawUsage === undefined ? {} : { rawUsage }),
+    });
+  };
+
+  /** Learns the form of a line that only added a piece of text or reasoning. */
+  const learn = (line: Fields, data: string): void => {
+    const kind = kindOfLine(line);
+    const field = kind === 'thinking' ? 'thinking' : 'content';
+    const piece = asObject(line['message'])?.[field];
+    if (kind === undefined || typeof piece !== 'string') return;
+    const read = (text: string): unknown => asObject(parseObject(text)?.['message'])?.[field];
+    template.learn(data, piece, read, (more) => addText(kind, more));
+  };
+
+  const handle = (line: Fields): void => {
+    const error = readOllamaError(line as JsonObject);
+    if (error !== undefined) {
+      over = true;
+      return sink.error(error);
+    }
+    if (!begun) begin(line);
+    const message = asObject(line['message']);
+    if (message !== undefined) {
+      addText('thinking', message['thinking']);
+      addText('text', message['content']);
+      const calls = message['tool_calls'];
+      if (Array.isArray(calls)) for (const call of calls) addCall(call);
+    } else if (line['done'] !== true) sink.unknown(Object.keys(line).find((key) => !LINE_FIELDS.has(key)) ?? 'line');
+    if (line['done'] === true) finish(line);
+  };
+
+  return {
+    frame(_name, data, whole) {
+      if (over || template.apply(data)) return;
+      const line = parseObject(data);
+      if (line !== undefined) {
+        handle(line);
+        if (template.isLearning()) learn(line, data);
+        return;
+      }
+      if (!whole) return;
+      over = true;
+      sink.malformed('The stream has a line that is not a JSON object.');
+    },
+    end() {
+      // Only `done` ends this wire.
+    },
+    whole(body) {
+      if (asObject(body['message']) === undefined || body['done'] !== true) return false;
+      handle(body);
+      return true;
+    },
+  };
+}

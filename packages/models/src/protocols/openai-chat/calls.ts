@@ -1,0 +1,158 @@
+import type { JsonValue, ModelToolCall } from '@treadle/core';
+import { asObject, asText, parseObject } from '../shared/json-text.ts';
+import type { DecoderSink } from '../shared/protocol.ts';
+import { createTextRun } from '../shared/text-run.ts';
+import type { TextRun } from '../shared/text-run.ts';
+
+interface OpenCall {
+  readonly index: number;
+  readonly wireIndex: number | undefined;
+  id: string;
+  name: string;
+  /** Arguments received before the name was known. */
+  early: string;
+  readonly run: TextRun;
+  opaque: Record<string, JsonValue> | undefined;
+}
+
+/** Where the next block of a message goes. */
+export interface BlockPlaces {
+  nextIndex: number;
+}
+
+/** The tool calls of one response while their parts arrive. */
+export interface CallAssembler {
+  /** One element of `delta.tool_calls`. */
+  add(part: unknown): void;
+  /** Where arguments go that repeat the form of the part before; undefined when a part must be read in full. */
+  sameCall(): ((piece: string) => void) | undefined;
+  /** Finishes every call, in the order they began. */
+  end(): void;
+  count(): number;
+}
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
+
+/** Two complete calls may come without anything that tells them apart but this: the first one's JSON is whole. */
+const isWholeObject = (text: string): boolean => text.trimEnd().endsWith('}') && parseObject(text) !== undefined;
+
+/** The calls of one response so far. */
+interface Calls {
+  readonly sink: DecoderSink;
+  readonly places: BlockPlaces;
+  readonly list: OpenCall[];
+  latest: OpenCall | undefined;
+}
+
+const startsAnother = (call: OpenCall, id: string, name: string, args: string): boolean => {
+  if (id !== '') return call.id !== '' && call.id !== id;
+  // Without an id, a new name after a complete call is a new call; the same name may just be repeated.
+  if (name === '' || call.name === '') return false;
+  return name !== call.name || (args.trimStart().startsWith('{') && isWholeObject(call.early + call.run.whole()));
+};
+
+const find = (
+  { list }: Calls,
+  wireIndex: number | undefined,
+  id: string,
+  name: string,
+  args: string,
+): OpenCall | undefined => {
+  for (let at = list.length - 1; at >= 0; at--) {
+    const call = list[at];
+    if (call === undefined) continue;
+    if (wireIndex === undefined) {
+      // No index: the id decides, and without an id it is the latest call.
+      if (id === '') return startsAnother(call, id, name, args) ? undefined : call;
+      if (call.id === id) return call;
+    } else if (call.wireIndex === wireIndex && !startsAnother(call, id, name, args)) return call;
+    else if (call.wireIndex === wireIndex && id === '') return undefined;
+  }
+  return undefined;
+};
+
+const emitArguments = (sink: DecoderSink, call: OpenCall, piece: string): void => {
+  if (piece === '') return;
+  const shown = call.run.add(piece);
+  if (shown !== '') sink.event({ type: 'tool_arguments_delta', index: call.index, text: shown });
+};
+
+const announce = (sink: DecoderSink, call: OpenCall): void => {
+  sink.event({ type: 'tool_call_start', index: call.index, providerCallId: call.id, name: call.name });
+  emitArguments(sink, call, call.early);
+  call.early = '';
+};
+
+const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void => {
+  const fn = asObject(part['function']);
+  const id = asText(part['id']) ?? '';
+  const name = asText(fn?.['name']) ?? '';
+  const given = fn?.['arguments'];
+  // Some servers send the arguments as an object instead of its text.
+  const args = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given);
+  const wireIndex = typeof part['index'] === 'number' ? part['index'] : undefined;
+  let call = find(calls, wireIndex, id, name, args);
+  if (call === undefined) {
+    if (id === '' && name === '' && args === '') return;
+    const index = calls.places.nextIndex++;
+    call = { index, wireIndex, id, name: '', early: '', run: createTextRun(), opaque: undefined };
+    calls.list.push(call);
+  }
+  calls.latest = call;
+  for (const key in part) {
+    if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
+  }
+  if (call.name !== '') return emitArguments(calls.sink, call, args);
+  if (call.id === '') call.id = id;
+  call.early += args;
+  if (name === '') return;
+  call.name = name;
+  announce(calls.sink, call);
+};
+
+const blockOf = ({ id, name, run, opaque }: OpenCall): ModelToolCall => {
+  const argumentsText = run.whole();
+  return opaque === undefined
+    ? { type: 'tool_call', providerCallId: id, name, argumentsText }
+    : { type: 'tool_call', providerCallId: id, name, argumentsText, opaque };
+};
+
+const endCall = (sink: DecoderSink, call: OpenCall): void => {
+  if (call.name === '') announce(sink, call);
+  const rest = call.run.rest();
+  if (rest !== '') sink.event({ type: 'tool_arguments_delta', index: call.index, text: rest });
+  sink.event({ type: 'block_end', index: call.index, block: blockOf(call) });
+};
+
+/**
+ * Puts tool calls together from their parts, for all the ways servers number them: by index from 0 or from 1, without
+ * an index, with index 0 for every call (told apart by id), with the id in the first part only or in each, with the
+ * name repeated in each.
+ */
+export function createCallAssembler(sink: DecoderSink, places: BlockPlaces): CallAssembler {
+  return new Assembler({ sink, places, list: [], latest: undefined });
+}
+
+/** A class: every response has one, also those without a call, and its methods are made once. */
+class Assembler implements CallAssembler {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+  add(value: unknown): void {
+    const part = asObject(value);
+    if (part !== undefined) addPart(this.#calls, part);
+  }
+  sameCall(): ((piece: string) => void) | undefined {
+    const { sink, latest } = this.#calls;
+    return latest === undefined || latest.name === '' ? undefined : (piece) => emitArguments(sink, latest, piece);
+  }
+  end(): void {
+    const { sink, list } = this.#calls;
+    for (const call of list) endCall(sink, call);
+  }
+  count(): number {
+    return this.#calls.list.length;
+  }
+}

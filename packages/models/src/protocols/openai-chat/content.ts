@@ -1,0 +1,165 @@
+import type {
+  AssistantMessage,
+  FileBlock,
+  ImageBlock,
+  JsonObject,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserContent,
+} from '@treadle/core';
+import { base64Text } from '../shared/base64.ts';
+import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
+import { toJson } from '../shared/json-text.ts';
+import type { OpenAIChatQuirks } from './quirks.ts';
+
+const TOOL_NAME_LENGTH = 64;
+const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+]);
+
+const text = (value: string): object => ({ type: 'text', text: value });
+const dataUrl = (mediaType: string, data: string): string => `data:${mediaType};base64,${data}`;
+
+const imagePart = (block: ImageBlock): object => ({
+  type: 'image_url',
+  image_url: { url: block.url ?? dataUrl(block.mediaType, block.data ?? '') },
+});
+
+const note = (what: string): object => text(`[${what} can not be shown to this model]`);
+
+const shownImage = (block: ImageBlock, quirks: Required<OpenAIChatQuirks>): object =>
+  quirks.media.includes('image') ? imagePart(block) : note(`An image of type ${block.mediaType}`);
+
+const filePart = (block: FileBlock, provider: string, quirks: Required<OpenAIChatQuirks>): object => {
+  const { mediaType, data, url, name } = block;
+  if (mediaType.startsWith('image/') && (data !== undefined || url !== undefined)) {
+    const source = url === undefined ? { data: data ?? '' } : { url };
+    return shownImage({ type: 'image', mediaType, ...source }, quirks);
+  }
+  const files = quirks.media.includes('file');
+  if (files && block.fileId !== undefined && block.provider === provider)
+    return { type: 'file', file: { file_id: block.fileId } };
+  const format = quirks.media.includes('audio') ? AUDIO_FORMATS.get(mediaType) : undefined;
+  if (data !== undefined && format !== undefined) return { type: 'input_audio', input_audio: { data, format } };
+  if (files && data !== undefined && mediaType === 'application/pdf') {
+    return { type: 'file', file: { filename: name ?? 'file.pdf', file_data: dataUrl(mediaType, data) } };
+  }
+  const content = data === undefined ? undefined : base64Text(data);
+  if (content !== undefined) return text(name === undefined ? content : `${name}:\n${content}`);
+  return note(`The file ${name ?? url ?? 'without a name'} of type ${mediaType}`);
+};
+
+const part = (block: UserContent, provider: string, quirks: Required<OpenAIChatQuirks>): object => {
+  if (block.type === 'text') return text(block.text);
+  return block.type === 'image' ? shownImage(block, quirks) : filePart(block, provider, quirks);
+};
+
+const isEmptyText = (block: UserContent): boolean => block.type === 'text' && block.text === '';
+
+/** A user message with a comma before it; `''` when nothing is left of it. */
+export function chatUserMessage(
+  content: readonly UserContent[],
+  provider: string,
+  quirks: Required<OpenAIChatQuirks>,
+): string {
+  const blocks = content.filter((block) => !isEmptyText(block));
+  const [first] = blocks;
+  if (first === undefined) return '';
+  const only = blocks.length === 1 && first.type === 'text' ? first.text : undefined;
+  return `,${toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider, quirks)) })}`;
+}
+
+const NO_CONTENT: readonly UserContent[] = [];
+
+/** What a tool message can't carry: its images and files, for a user message after it. */
+export function toolResultAttachments(message: ToolResultMessage): readonly UserContent[] {
+  if (message.content.every(({ type }) => type === 'text')) return NO_CONTENT;
+  const attached = message.content.filter((block) => block.type !== 'text');
+  return [{ type: 'text', text: `Attached to the result of ${message.toolName}:` }, ...attached];
+}
+
+/** A tool message with a comma before it. The wire has no mark for errors, so the text carries it. */
+export function chatToolMessage(message: ToolResultMessage, wireId: string): string {
+  let content: string | undefined;
+  let attachments = 0;
+  for (const block of message.content) {
+    if (block.type !== 'text') attachments++;
+    else content = content === undefined ? block.text : `${content}\n${block.text}`;
+  }
+  if (attachments > 0) {
+    const note = `[${attachments} attached in the next message]`;
+    content = content === undefined ? note : `${content}\n${note}`;
+  }
+  content ??= '';
+  return `,${toJson({ role: 'tool', tool_call_id: wireId, content: message.isError && content === '' ? 'The tool failed.' : content })}`;
+}
+
+/** The answer to a call that has none. */
+export function chatInterruptedResult(wireId: string): string {
+  return `,${toJson({ role: 'tool', tool_call_id: wireId, content: INTERRUPTED_RESULT })}`;
+}
+
+const callJson = (call: ToolCallBlock, own: boolean, wireId: string): string => {
+  const name = legalToolName(call.name, TOOL_NAME_LENGTH);
+  // `{}` for what was no JSON object: some servers parse this text, and its result says what was wrong with it.
+  const args = toJson(call.arguments);
+  if (own && call.opaque !== undefined) {
+    return toJson({ ...call.opaque, id: wireId, type: 'function', function: { name, arguments: args } });
+  }
+  return `{"id":${toJson(wireId)},"type":"function","function":{"name":"${name}","arguments":${toJson(args)}}}`;
+};
+
+/** What stands for reasoning that isn't there. Not nothing: servers that demand it take an empty one for none. */
+const NO_REASONING = ' ';
+
+const reasoningFields = (
+  blocks: readonly ThinkingBlock[],
+  called: boolean,
+  { reasoningField, reasoningRequired }: Required<OpenAIChatQuirks>,
+): JsonObject | undefined => {
+  if (blocks.length === 0 && !(called && reasoningRequired)) return undefined;
+  const details = blocks.flatMap((block) => {
+    const list = block.opaque?.['reasoning_details'];
+    return Array.isArray(list) ? (list as JsonObject[]) : [];
+  });
+  if (details.length > 0) return { reasoning_details: details };
+  if (reasoningField === 'none') return undefined;
+  const reasoning = blocks.map((block) => block.text).join('');
+  if (reasoning !== '') return { [reasoningField]: reasoning };
+  return called && reasoningRequired ? { [reasoningField]: NO_REASONING } : undefined;
+};
+
+/** An assistant message with a comma before it; `''` when nothing of it can be sent. */
+export function chatAssistantMessage(
+  message: AssistantMessage,
+  own: boolean,
+  /** The ids of its calls, in their order. */
+  wireIds: readonly string[],
+  quirks: Required<OpenAIChatQuirks>,
+): string {
+  let content = '';
+  let calls = '';
+  let called = 0;
+  const thinking: ThinkingBlock[] = [];
+  for (const block of message.content) {
+    if (block.type === 'text') content += block.text;
+    else if (block.type === 'tool_call') {
+      calls += (called === 0 ? '' : ',') + callJson(block, own, wireIds[called] ?? block.callId);
+      called++;
+    } else if (block.type === 'thinking' && own) thinking.push(block);
+  }
+  if (content === '' && called === 0) return '';
+  const shown = content === '' ? quirks.emptyContent : content;
+  const reasoning = reasoningFields(thinking, called > 0, quirks);
+  // Joined, not added up: a text that was added up is kept in as many pieces.
+  return [
+    ',{"role":"assistant","content":',
+    shown === null ? 'null' : toJson(shown),
+    reasoning === undefined ? '' : `,${toJson(reasoning).slice(1, -1)}`,
+    called === 0 ? '}' : `,"tool_calls":[${calls}]}`,
+  ].join('');
+}

@@ -1,0 +1,397 @@
+import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core';
+import { createDeltaTemplate } from '../shared/delta-template.ts';
+import type { ChangingFields, DeltaTemplate } from '../shared/delta-template.ts';
+import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
+import { createCallAssembler } from './calls.ts';
+import type { BlockPlaces, CallAssembler } from './calls.ts';
+import { readOpenAIError } from '../openai/error.ts';
+import { contentPartText, createReasoningDetails } from './reasoning.ts';
+import type { ReasoningDetails } from './reasoning.ts';
+import type { Decoder, DecoderSink } from '../shared/protocol.ts';
+import { createTextRun } from '../shared/text-run.ts';
+import type { TextRun } from '../shared/text-run.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Text or reasoning that is being received. */
+interface OpenRun {
+  readonly index: number;
+  readonly kind: 'text' | 'thinking';
+  readonly run: TextRun;
+  citations: JsonValue[] | undefined;
+  details: ReasoningDetails | undefined;
+}
+
+type FinishReason = Exclude<StopReason, 'error' | 'aborted'>;
+
+const STOP_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['model_length', 'length'],
+  ['tool_calls', 'tool_use'],
+  ['function_call', 'tool_use'],
+  ['content_filter', 'content_filter'],
+  ['refusal', 'refusal'],
+]);
+
+/** Counts in Treadle's terms, from wherever each server puts them. */
+function readOpenAIChatUsage(raw: Fields): Usage {
+  const details = asObject(raw['prompt_tokens_details']);
+  const prompt = asCount(raw['prompt_tokens']);
+  const completion = asCount(raw['completion_tokens']);
+  const total = asCount(raw['total_tokens']);
+  const cached =
+    asCount(details?.['cached_tokens']) ?? asCount(raw['prompt_cache_hit_tokens']) ?? asCount(raw['cached_tokens']);
+  const written = asCount(details?.['cache_write_tokens']);
+  const reasoning =
+    asCount(asObject(raw['completion_tokens_details'])?.['reasoning_tokens']) ?? asCount(raw['reasoning_tokens']);
+  // Some servers leave reasoning out of the completion; then the total tells.
+  const apart =
+    reasoning !== null && prompt !== null && completion !== null && total === prompt + completion + reasoning;
+  return {
+    input: prompt === null ? null : prompt - (cached ?? 0) - (written ?? 0),
+    output: apart ? completion + reasoning : completion,
+    cacheRead: cached,
+    cacheWrite: written,
+    reasoning,
+  };
+}
+
+/** The one field of a delta that says something, when there is just one; a role says nothing new. */
+const onlyField = (delta: Fields): string | undefined => {
+  let only: string | undefined;
+  for (const key in delta) {
+    const value = delta[key];
+    if (key === 'role' || value === null || value === '') continue;
+    if (only !== undefined) return undefined;
+    only = key;
+  }
+  return only;
+};
+
+const choiceOf = (chunk: Fields | undefined): Fields | undefined => {
+  const choices = chunk?.['choices'];
+  return Array.isArray(choices) && choices.length === 1 ? asObject(choices[0]) : undefined;
+};
+
+const readField =
+  (field: string) =>
+  (data: string): unknown =>
+    asObject(choiceOf(parseObject(data))?.['delta'])?.[field];
+
+/** The arguments of a part that continues a call and does nothing else. */
+const continuedArguments = (delta: Fields | undefined): unknown => {
+  const parts = delta?.['tool_calls'];
+  const part = Array.isArray(parts) && parts.length === 1 ? asObject(parts[0]) : undefined;
+  const fn = asObject(part?.['function']);
+  const fresh = asText(part?.['id']) !== undefined || asText(fn?.['name']) !== undefined;
+  return part === undefined || typeof part['index'] !== 'number' || fresh ? undefined : fn?.['arguments'];
+};
+
+const readArguments = (data: string): unknown => continuedArguments(asObject(choiceOf(parseObject(data))?.['delta']));
+
+const PADDED: ChangingFields = { strings: ['obfuscation'] };
+
+/** One response, as far as it was read. */
+interface Response extends BlockPlaces {
+  readonly sink: DecoderSink;
+  readonly doneIsOptional: boolean;
+  begun: boolean;
+  over: boolean;
+  refused: boolean;
+  open: OpenRun | undefined;
+  usage: Fields | undefined;
+  rawStopReason: string | undefined;
+  sources: readonly JsonValue[] | undefined;
+  /** Made with the first part of one. */
+  calls: CallAssembler | undefined;
+  readonly template: DeltaTemplate;
+}
+
+const begin = (response: Response, chunk: Fields): void => {
+  const model = asText(chunk['model']);
+  const responseId = asText(chunk['id']);
+  // A first chunk may carry nothing but moderation results; the one that names the response follows.
+  if (model === undefined && responseId === undefined && !hasChoices(chunk)) return;
+  response.begun = true;
+  if (model !== undefined && responseId !== undefined) response.sink.event({ type: 'start', model, responseId });
+  else if (model !== undefined) response.sink.event({ type: 'start', model });
+  else response.sink.event(responseId === undefined ? { type: 'start' } : { type: 'start', responseId });
+};
+
+const addUsage = (response: Response, value: unknown): void => {
+  const fields = asObject(value);
+  if (fields !== undefined) response.usage = response.usage === undefined ? fields : { ...response.usage, ...fields };
+};
+
+const showText = (sink: DecoderSink, { kind, index }: OpenRun, text: string): void => {
+  if (text === '') return;
+  if (kind === 'text') sink.event({ type: 'text_delta', index, text });
+  else sink.event({ type: 'thinking_delta', index, text });
+};
+
+const blockOf = ({ kind, run, citations, details }: OpenRun, sources: Response['sources']): ModelBlock => {
+  const text = run.whole();
+  if (kind === 'text') {
+    const cited = citations ?? sources;
+    return cited === undefined ? { type: 'text', text } : { type: 'text', text, citations: cited };
+  }
+  if (details === undefined) return { type: 'thinking', text };
+  return { type: 'thinking', text, opaque: { reasoning_details: details.all() } };
+};
+
+const closeRun = (response: Response): void => {
+  const { sink, open, sources } = response;
+  if (open === undefined) return;
+  response.open = undefined;
+  showText(sink, open, open.run.rest());
+  sink.event({ type: 'block_end', index: open.index, block: blockOf(open, sources) });
+};
+
+const runOf = (response: Response, kind: OpenRun['kind']): OpenRun => {
+  if (response.open?.kind === kind) return response.open;
+  closeRun(response);
+  const index = response.nextIndex++;
+  const open = { index, kind, run: createTextRun(), citations: undefined, details: undefined };
+  response.open = open;
+  return open;
+};
+
+const addText = (response: Response, kind: OpenRun['kind'], piece: string): void => {
+  if (piece === '') return;
+  const block = runOf(response, kind);
+  showText(response.sink, block, block.run.add(piece));
+};
+
+const addReasoning = (response: Response, delta: Fields): void => {
+  // Servers that know both names send the same text under both.
+  const text = asText(delta['reasoning_content']) ?? asText(delta['reasoning']);
+  const details = delta['reasoning_details'];
+  if (Array.isArray(details) && details.length > 0) {
+    const block = runOf(response, 'thinking');
+    block.details ??= createReasoningDetails();
+    const readable = block.details.add(details);
+    addText(response, 'thinking', text ?? readable);
+  } else if (text !== undefined) addText(response, 'thinking', text);
+};
+
+const addContent = (response: Response, content: unknown): void => {
+  if (typeof content === 'string') return addText(response, 'text', content);
+  if (!Array.isArray(content)) return;
+  for (const value of content) {
+    const part = contentPartText(value);
+    if (part !== undefined) addText(response, part.kind, part.text);
+    else response.sink.unknown(asText(asObject(value)?.['type']) ?? 'part');
+  }
+};
+
+const callsOf = (response: Response): CallAssembler =>
+  (response.calls ??= createCallAssembler(response.sink, response));
+
+const addCalls = (response: Response, delta: Fields): void => {
+  const parts = delta['tool_calls'];
+  if (Array.isArray(parts) && parts.length > 0) {
+    closeRun(response);
+    const calls = callsOf(response);
+    for (const part of parts) calls.add(part);
+  } else if (asObject(delta['function_call']) !== undefined) {
+    // The older form: one call, without an id.
+    closeRun(response);
+    callsOf(response).add({ index: 0, function: delta['function_call'] });
+  }
+};
+
+/** Learns the form of an event that only added a piece of text, reasoning or arguments. */
+const learn = (response: Response, chunk: Fields, data: string): void => {
+  const { template, calls } = response;
+  const choice = choiceOf(chunk);
+  const delta = asObject(choice?.['delta']);
+  if (delta === undefined || asText(choice?.['finish_reason']) !== undefined) return;
+  const field = onlyField(delta);
+  const piece = field === 'tool_calls' ? continuedArguments(delta) : field === undefined ? undefined : delta[field];
+  if (field === undefined || typeof piece !== 'string') return;
+  if (field === 'content') template.learn(data, piece, readField(field), (text) => addText(response, 'text', text));
+  else if (field === 'reasoning_content' || field === 'reasoning') {
+    template.learn(data, piece, readField(field), (text) => addText(response, 'thinking', text));
+  } else if (field === 'tool_calls') {
+    const add = calls?.sameCall();
+    if (add !== undefined) template.learn(data, piece, readArguments, add);
+  }
+};
+
+const addDelta = (response: Response, delta: Fields): void => {
+  const content = delta['content'];
+  if (
+    delta['reasoning_content'] !== undefined ||
+    delta['reasoning'] !== undefined ||
+    delta['reasoning_details'] !== undefined
+  ) {
+    addReasoning(response, delta);
+  }
+  if (content !== undefined && content !== null) addContent(response, content);
+  const refusal = asText(delta['refusal']);
+  if (refusal !== undefined) {
+    response.refused = true;
+    addText(response, 'text', refusal);
+  }
+  const annotations = delta['annotations'];
+  if (Array.isArray(annotations) && response.open?.kind === 'text') {
+    (response.open.citations ??= []).push(...(annotations as JsonValue[]));
+  }
+  if (delta['tool_calls'] !== undefined || delta['function_call'] !== undefined) addCalls(response, delta);
+};
+
+const fail = (response: Response, body: Fields): void => {
+  response.over = true;
+  response.sink.error(readOpenAIError(body as JsonObject) ?? { message: 'The provider reported an error.' });
+};
+
+const stopReasonOf = ({ rawStopReason, refused, calls }: Response): FinishReason => {
+  const known = STOP_REASONS.get(rawStopReason ?? '') ?? 'other';
+  if (known !== 'stop') return known;
+  // Several servers say `stop` when the model called tools, or refused.
+  return calls !== undefined && calls.count() > 0 ? 'tool_use' : refused ? 'refusal' : 'stop';
+};
+
+const finish = (response: Response): void => {
+  const { sink, calls, rawStopReason } = response;
+  response.over = true;
+  closeRun(response);
+  calls?.end();
+  const stopReason = stopReasonOf(response);
+  const usage = response.usage === undefined ? UNKNOWN_USAGE : readOpenAIChatUsage(response.usage);
+  const rawUsage = response.usage as JsonObject | undefined;
+  // Nearly every response says both.
+  if (rawStopReason !== undefined && rawUsage !== undefined) {
+    sink.event({ type: 'finish', stopReason, rawStopReason, usage, rawUsage });
+    return;
+  }
+  sink.event({
+    type: 'finish',
+    stopReason,
+    ...(rawStopReason === undefined ? {} : { rawStopReason }),
+    usage,
+    ...(rawUsage === undefined ? {} : { rawUsage }),
+  });
+};
+
+const addChoice = (response: Response, choice: Fields, message: unknown): void => {
+  const delta = asObject(message);
+  if (delta !== undefined) addDelta(response, delta);
+  const reason = asText(choice['finish_reason']);
+  if (reason === undefined) return;
+  response.rawStopReason = reason;
+  if (reason !== 'error') return;
+  fail(
+    response,
+    choice['error'] === undefined ? { error: { message: 'The provider stopped with an error.' } } : choice,
+  );
+};
+
+/** True when the chunk held an error, and the stream is over. */
+const isError = (response: Response, chunk: Fields, name: string): boolean => {
+  const group = asObject(chunk['x_groq']);
+  if (group !== undefined) {
+    addUsage(response, group['usage']);
+    if (group['error'] !== undefined && group['error'] !== null) return (fail(response, group), true);
+  }
+  const error = chunk['error'];
+  if ((error === undefined || error === null) && name !== 'error' && chunk['object'] !== 'error') return false;
+  return (fail(response, chunk), true);
+};
+
+const readChunk = (response: Response, chunk: Fields, name: string): void => {
+  if (isError(response, chunk, name)) return;
+  if (!response.begun) begin(response, chunk);
+  const choices = chunk['choices'];
+  if (chunk['usage'] !== undefined) addUsage(response, chunk['usage']);
+  if (Array.isArray(chunk['citations'])) response.sources = chunk['citations'] as JsonValue[];
+  if (!Array.isArray(choices)) {
+    const type = unknownType(chunk, name);
+    if (type !== undefined) response.sink.unknown(type);
+    return;
+  }
+  // One answer was asked for; a server that sends more numbers them.
+  const choice = asObject(choices[0]);
+  if (choice !== undefined && (choice['index'] ?? 0) === 0) addChoice(response, choice, choice['delta']);
+};
+
+const readEvent = (response: Response, name: string, data: string, whole: boolean): void => {
+  if (response.over || response.template.apply(data)) return;
+  if (data.startsWith('[DONE]')) return finish(response);
+  const chunk = parseObject(data);
+  if (chunk !== undefined) {
+    readChunk(response, chunk, name);
+    if (response.template.isLearning()) learn(response, chunk, data);
+    return;
+  }
+  if (!whole || isJson(data)) return;
+  response.over = true;
+  response.sink.malformed('The stream has an event that is not JSON.');
+};
+
+const readWhole = (response: Response, body: Fields): boolean => {
+  const choices = body['choices'];
+  const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
+  const message = asObject(choice?.['message']);
+  if (choice === undefined || message === undefined) return false;
+  begin(response, body);
+  addUsage(response, body['usage']);
+  if (Array.isArray(body['citations'])) response.sources = body['citations'] as JsonValue[];
+  addChoice(response, choice, message);
+  if (!response.over) finish(response);
+  return true;
+};
+
+/**
+ * Reads one response of Chat Completions.
+ *
+ * @param doneIsOptional Whether a body may end without `[DONE]` once it gave a finish reason.
+ */
+export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boolean): Decoder {
+  return new ChatDecoder(sink, doneIsOptional);
+}
+
+/** A class, because a thousand responses may be read at a time: closures would be made for each of them. */
+class ChatDecoder implements Decoder {
+  readonly #response: Response;
+
+  constructor(sink: DecoderSink, doneIsOptional: boolean) {
+    const response: Response = {
+      sink,
+      doneIsOptional,
+      nextIndex: 0,
+      begun: false,
+      over: false,
+      refused: false,
+      open: undefined,
+      usage: undefined,
+      rawStopReason: undefined,
+      sources: undefined,
+      calls: undefined,
+      template: createDeltaTemplate(PADDED),
+    };
+    this.#response = response;
+  }
+  frame(name: string, data: string, whole: boolean): void {
+    readEvent(this.#response, name, data, whole);
+  }
+  end(): void {
+    const { over, doneIsOptional, rawStopReason } = this.#response;
+    if (!over && doneIsOptional && rawStopReason !== undefined) finish(this.#response);
+  }
+  whole(body: JsonObject): boolean {
+    return readWhole(this.#response, body);
+  }
+}
+
+/** What an event without choices calls itself, where that isn't what every chunk does. */
+function unknownType(chunk: Fields, name: string): string | undefined {
+  const type = asText(chunk['object']) ?? asText(chunk['type']) ?? name;
+  return type === '' || type === 'chat.completion.chunk' ? undefined : type;
+}
+
+function hasChoices(chunk: Fields): boolean {
+  return Array.isArray(chunk['choices']) && chunk['choices'].length > 0;
+}

@@ -1,0 +1,57 @@
+import type { JsonObject, JsonValue } from '@treadle/core';
+import { asObject, asText } from '../shared/json-text.ts';
+
+/** Collects `reasoning_details`, which must go back to their provider as they were. */
+export interface ReasoningDetails {
+  /** Adds the details of one delta and returns the readable text in them. */
+  add(details: readonly unknown[]): string;
+  all(): readonly JsonObject[];
+}
+
+const GROWING: readonly string[] = ['text', 'summary', 'data', 'signature'];
+
+/** Puts details together: parts with the same index and type are one detail whose texts grow. */
+export function createReasoningDetails(): ReasoningDetails {
+  const list: Record<string, JsonValue | undefined>[] = [];
+  return {
+    add(details) {
+      let shown = '';
+      for (const value of details) {
+        const part = asObject(value);
+        if (part === undefined) continue;
+        shown += asText(part['text']) ?? asText(part['summary']) ?? '';
+        const last = list.at(-1);
+        const same =
+          last !== undefined &&
+          last['type'] === part['type'] &&
+          last['index'] === part['index'] &&
+          (part['id'] === undefined || part['id'] === null || last['id'] === part['id']);
+        if (!same) {
+          list.push({ ...(part as JsonObject) });
+          continue;
+        }
+        for (const [key, field] of Object.entries(part)) {
+          const before = last[key];
+          if (GROWING.includes(key) && typeof before === 'string' && typeof field === 'string')
+            last[key] = before + field;
+          else if (field !== null || before === undefined) last[key] = field as JsonValue;
+        }
+      }
+      return shown;
+    },
+    all: () => list,
+  };
+}
+
+/** The readable text of one part of a `content` list: prose, or `{"type":"thinking","thinking":[…]}`. */
+export function contentPartText(
+  value: unknown,
+): { readonly kind: 'text' | 'thinking'; readonly text: string } | undefined {
+  const part = asObject(value);
+  if (part === undefined) return undefined;
+  if (part['type'] === 'text') return { kind: 'text', text: asText(part['text']) ?? '' };
+  if (part['type'] !== 'thinking') return undefined;
+  const inner = part['thinking'];
+  if (!Array.isArray(inner)) return { kind: 'thinking', text: asText(inner) ?? '' };
+  return { kind: 'thinking', text: inner.map((piece: unknown) => asText(asObject(piece)?.['text']) ?? '').join('') };
+}

@@ -1,0 +1,256 @@
+import type { JsonObject, JsonValue, ModelRequest, StopReason, Usage } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core';
+import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
+import { createDeltaForm } from './delta.ts';
+import { readOpenAIResponsesError } from './error.ts';
+import { createItems } from './items.ts';
+import type { Items } from './items.ts';
+import { partKind } from './parts.ts';
+import type { PartKind } from './parts.ts';
+import type { OpenAIResponsesQuirks } from './quirks.ts';
+import type { Decoder, DecoderSink } from '../shared/protocol.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Stop = Exclude<StopReason, 'error' | 'aborted'>;
+
+const INCOMPLETE_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
+  ['max_output_tokens', 'length'],
+  ['max_tokens', 'length'],
+  ['content_filter', 'content_filter'],
+]);
+
+/** Counts in Treadle's terms: what was read from a cache and written to it is part of `input_tokens`. */
+export function readOpenAIResponsesUsage(raw: Fields): Usage {
+  const details = asObject(raw['input_tokens_details']);
+  const all = asCount(raw['input_tokens']);
+  const cacheRead = asCount(details?.['cached_tokens']);
+  const cacheWrite = asCount(details?.['cache_write_tokens']);
+  return {
+    input: all === null ? null : all - (cacheRead ?? 0) - (cacheWrite ?? 0),
+    output: asCount(raw['output_tokens']),
+    cacheRead,
+    cacheWrite,
+    reasoning: asCount(asObject(raw['output_tokens_details'])?.['reasoning_tokens']),
+  };
+}
+
+/** Events whose delta is text, with the field that counts the parts of their kind. The last two are older names. */
+const TEXT_DELTAS: ReadonlyMap<unknown, readonly [kind: PartKind, position: string]> = new Map([
+  ['response.output_text.delta', ['output_text', 'content_index']],
+  ['response.refusal.delta', ['refusal', 'content_index']],
+  ['response.reasoning_summary_text.delta', ['summary_text', 'summary_index']],
+  ['response.reasoning_text.delta', ['reasoning_text', 'content_index']],
+  ['response.reasoning.delta', ['reasoning_text', 'content_index']],
+  ['response.reasoning_summary.delta', ['summary_text', 'summary_index']],
+]);
+
+/** Events whose delta is a piece of a call. */
+const INPUT_DELTAS: ReadonlySet<unknown> = new Set([
+  'response.function_call_arguments.delta',
+  'response.custom_tool_call_input.delta',
+]);
+
+/** The ends of readable parts, with the field that has the whole text. */
+const TEXT_ENDS: ReadonlyMap<unknown, readonly [kind: PartKind, position: string, text: string]> = new Map([
+  ['response.output_text.done', ['output_text', 'content_index', 'text']],
+  ['response.refusal.done', ['refusal', 'content_index', 'refusal']],
+  ['response.reasoning_summary_text.done', ['summary_text', 'summary_index', 'text']],
+  ['response.reasoning_text.done', ['reasoning_text', 'content_index', 'text']],
+  ['response.reasoning.done', ['reasoning_text', 'content_index', 'text']],
+  ['response.reasoning_summary.done', ['summary_text', 'summary_index', 'text']],
+]);
+
+/** Events that say nothing to us and may be large: a picture so far, the request repeated. */
+const SKIPPED: ReadonlySet<string> = new Set([
+  'response.in_progress',
+  'response.queued',
+  'response.image_generation_call.partial_image',
+  'response.code_interpreter_call_code.delta',
+  'response.apply_patch_call_operation_diff.delta',
+  'response.shell_call_command.delta',
+  'response.mcp_call_arguments.delta',
+]);
+
+/** Other events that say nothing to us: what they are about comes whole with the end of its item. */
+const SAYS_NOTHING =
+  /^response\.(?:(?:content_part|reasoning_summary_part)\.added$|(?:function_call_arguments|custom_tool_call_input)\.done$|(?:[a-z]+_)*call(?:_[a-z_]+)?\.|mcp_list_tools\.|audio\.)/;
+
+/** Takes what comes too late. */
+const IGNORE = (): void => undefined;
+
+const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
+/** A delta is its text, or an object with it. */
+const pieceOf = (delta: unknown): string => asText(delta) ?? asText(asObject(delta)?.['text']) ?? '';
+
+/** Deltas that are parsed before the first lesson: it costs more than parsing the few that a short response has. */
+const PATIENCE = 8;
+
+/** Reads one response of the Responses API. */
+export function createOpenAIResponsesDecoder(
+  sink: DecoderSink,
+  quirks: Required<OpenAIResponsesQuirks>,
+  request: ModelRequest,
+): Decoder {
+  let begun = false;
+  let over = false;
+  let touched = false;
+  const newItems = (): Items =>
+    createItems(sink, quirks, (name) =>
+      quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.parameters : undefined,
+    );
+  let items = newItems();
+  const form = createDeltaForm();
+  let deltas = 0;
+
+  const begin = (response: Fields): void => {
+    // Said twice with nothing in between it means nothing; otherwise the answer began again, and what came is void.
+    if (begun && !touched) return;
+    begun = true;
+    touched = false;
+    items = newItems();
+    form.forget();
+    const model = asText(response['model']);
+    const responseId = asText(response['id']);
+    sink.event({
+      type: 'start',
+      ...(model === undefined ? {} : { model }),
+      ...(responseId === undefined ? {} : { responseId }),
+    });
+  };
+
+  const fail = (body: JsonObject): void => {
+    over = true;
+    sink.error(readOpenAIResponsesError(body) ?? { message: 'The provider reported an error.' });
+  };
+
+  /** Why a response that isn't complete ended, in our word and the provider's. */
+  const stopOf = (response: Fields, status: string): { stopReason: Stop; rawStopReason: string } => {
+    const reason = asText(asObject(response['incomplete_details'])?.['reason']);
+    const rawStopReason = reason ?? status;
+    if (status !== 'completed') return { stopReason: INCOMPLETE_REASONS.get(rawStopReason) ?? 'other', rawStopReason };
+    if (items.callCount() > 0) return { stopReason: 'tool_use', rawStopReason };
+    return { stopReason: items.hasRefusal() ? 'refusal' : items.isWaiting() ? 'other' : 'stop', rawStopReason };
+  };
+
+  const finish = (response: Fields, implied: string): void => {
+    const status = asText(response['status']) ?? implied;
+    if (status === 'failed' || status === 'cancelled') {
+      const error = asObject(response['error']) ?? { message: `The response ended with the status ${status}.` };
+      return fail({ error } as JsonObject);
+    }
+    if (!begun) begin(response);
+    over = true;
+    items.end(response['output'], status !== 'completed');
+    const usage = asObject(response['usage']);
+    const { stopReason, rawStopReason } = stopOf(response, status);
+    sink.event({
+      type: 'finish',
+      stopReason,
+      rawStopReason,
+      usage: usage === undefined ? UNKNOWN_USAGE : readOpenAIResponsesUsage(usage),
+      ...(usage === undefined ? {} : { rawUsage: usage as JsonObject }),
+    });
+  };
+
+  /** The end of a part, which holds the part. */
+  const endPart = (event: Fields, position: string): void => {
+    const part = asObject(event['part']);
+    const kind = partKind(part?.['type']);
+    const parts = items.about(event)?.parts;
+    if (part === undefined || kind === undefined || parts === undefined) return;
+    const at = count(event[position]);
+    parts.complete(kind, at, kind === 'refusal' ? part['refusal'] : part['text']);
+    if (kind === 'output_text') parts.citeAll(at, part['annotations']);
+  };
+
+  /** A piece of text, of arguments or of a custom tool's input; `undefined` for an event that is none. */
+  const delta = (type: unknown, event: Fields): ((piece: string) => void) | undefined => {
+    const isInput = INPUT_DELTAS.has(type);
+    const text = isInput ? undefined : TEXT_DELTAS.get(type);
+    if (!isInput && text === undefined) return undefined;
+    const item = items.about(event);
+    if (item === undefined) return IGNORE;
+    if (text === undefined) return item.addInput;
+    const [kind, position] = text;
+    const at = count(event[position]);
+    return (piece) => item.addText(kind, at, piece);
+  };
+
+  const aboutItem = (type: unknown, event: Fields, data: string): void => {
+    const add = delta(type, event);
+    if (add !== undefined) {
+      const piece = pieceOf(event['delta']);
+      if (piece !== '') add(piece);
+      if (++deltas > PATIENCE && form.isLearning()) form.learn(data, event, add);
+      return;
+    }
+    switch (type) {
+      case 'response.output_item.added':
+        form.forget();
+        return items.open(event);
+      case 'response.output_item.done':
+        form.forget();
+        return items.close(event);
+      case 'response.content_part.done':
+        return endPart(event, 'content_index');
+      case 'response.reasoning_summary_part.done':
+        return endPart(event, 'summary_index');
+      case 'response.output_text.annotation.added':
+        return items.about(event)?.parts.cite(count(event['content_index']), event['annotation'] as JsonValue);
+      default: {
+        const end = TEXT_ENDS.get(type);
+        if (end !== undefined) items.about(event)?.parts.complete(end[0], count(event[end[1]]), event[end[2]]);
+        else if (typeof type !== 'string' || !(SKIPPED.has(type) || SAYS_NOTHING.test(type)))
+          sink.unknown(asText(type) ?? 'event');
+      }
+    }
+  };
+
+  const handle = (type: unknown, event: Fields, data: string): void => {
+    switch (type) {
+      case 'response.created':
+        return begin(asObject(event['response']) ?? {});
+      case 'response.completed':
+      case 'response.done':
+        return finish(asObject(event['response']) ?? {}, 'completed');
+      case 'response.incomplete':
+        return finish(asObject(event['response']) ?? {}, 'incomplete');
+      case 'response.failed':
+        return finish(asObject(event['response']) ?? {}, 'failed');
+      case 'response.cancelled':
+        return finish(asObject(event['response']) ?? {}, 'cancelled');
+      case 'error':
+        return fail(event as JsonObject);
+      default:
+        // A server that doesn't introduce its response has begun it all the same.
+        if (!begun) begin({});
+        touched = true;
+        aboutItem(type, event, data);
+    }
+  };
+
+  return {
+    frame(name, data, whole) {
+      if (over || SKIPPED.has(name) || form.apply(data)) return;
+      const event = parseObject(data);
+      if (event !== undefined) {
+        const type = event['type'] ?? name;
+        // Without a type it can only be an error: `{"error": …}` as gateways send it.
+        return handle(type === '' && asObject(event['error']) !== undefined ? 'error' : type, event, data);
+      }
+      if (!whole || data.startsWith('[DONE]') || isJson(data)) return;
+      over = true;
+      sink.malformed('The stream has an event that is not JSON.');
+    },
+    end() {
+      // Only the end of the response ends this wire.
+    },
+    whole(body) {
+      if (!Array.isArray(body['output']) || (body['object'] ?? 'response') !== 'response') return false;
+      begin(body);
+      finish(body, 'completed');
+      return true;
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import { TreadleError } from '@treadle/core';
+import type {
+  AssistantMessage,
+  ModelMessage,
+  ModelRequest,
+  ProviderToolDefinition,
+  ResponseFormat,
+  ToolDefinition,
+} from '@treadle/core';
+import { createBody } from '../shared/body.ts';
+import { createCallIds, legalToolName } from '../shared/call-ids.ts';
+import { createGrowingWhole, withoutFirst } from '../shared/growing-text.ts';
+import { toJson } from '../shared/json-text.ts';
+import { promptCacheKey } from '../openai/cache-key.ts';
+import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './content.ts';
+import type { AnsweredCall } from './content.ts';
+import type { OpenAIResponsesQuirks } from './quirks.ts';
+import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './replay.ts';
+import { strictSchema } from '../openai/strict.ts';
+import type { Encoder, WireRequest, WireTarget } from '../shared/protocol.ts';
+import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
+
+const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
+
+const ORDINARY_CALL: AnsweredCall = { custom: false, caller: undefined };
+
+/** Every item is written with a comma before it. */
+const createWriter = (
+  provider: string,
+  store: boolean,
+  fragment: Fragment,
+  refused: WeakSet<AssistantMessage>,
+): TranscriptWriter => {
+  const ids = createCallIds(CALL_ID_RULES);
+  const calls = new Map<string, AnsweredCall>();
+  const usedItemIds = new Set<string>();
+  const written = createGrowingWhole();
+
+  const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
+  const closing = (): string =>
+    ids
+      .waiting()
+      .map((id) => responsesInterruptedResult(callOf(id), id))
+      .join('');
+
+  /**
+   * Whether the message's items may return as they were. Not those of a response that was broken off, which the provider
+   * doesn't know as it stands here, not those whose reasoning it refused, and not an item a second time.
+   */
+  const mayReturn = (message: AssistantMessage): boolean => {
+    if (message.provider !== provider || message.stopReason === 'aborted' || message.stopReason === 'error')
+      return false;
+    if (refused.has(message)) return false;
+    const itsIds = [...itemIds(message)];
+    if (itsIds.some((id) => usedItemIds.has(id))) return false;
+    for (const id of itsIds) usedItemIds.add(id);
+    return true;
+  };
+
+  const addAssistant = (message: AssistantMessage): void => {
+    const own = mayReturn(message);
+    const wireIds = new Map<string, string>();
+    for (const block of message.content) {
+      if (block.type !== 'tool_call') continue;
+      const id = ids.assign(block, message.provider === provider);
+      wireIds.set(block.callId, id);
+      const custom = isCustomCall(block, own);
+      const caller = own ? itemOf(block)?.['caller'] : undefined;
+      if (custom || caller !== undefined) calls.set(id, { custom, caller });
+    }
+    const key = `${own}${[...wireIds.values()].join()}`;
+    written.append(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
+  };
+
+  return {
+    append(message: ModelMessage) {
+      if (message.role === 'tool') {
+        const id = ids.take(message.callId);
+        if (id === undefined) return;
+        const call = callOf(id);
+        written.append(
+          fragment(message, `${call.custom}${id}`, () => responsesToolResult(message, call, id, provider)),
+        );
+        return;
+      }
+      written.append(closing());
+      ids.forgetWaiting();
+      if (message.role === 'assistant') addAssistant(message);
+      else written.append(fragment(message, '', () => responsesUserItem(message.content, provider)));
+    },
+    pieces: () => [written.whole(), closing()],
+  };
+};
+
+const functionTool = ({ name, description, parameters }: ToolDefinition, strictTools: boolean): object => {
+  const strict = strictTools ? strictSchema(parameters) : undefined;
+  // The API takes a tool that doesn't say for a strict one.
+  return { type: 'function', name, description, parameters: strict ?? parameters, strict: strict !== undefined };
+};
+
+/** A custom tool takes the place of the function of its name, which is what executes it. */
+const toolsJson = (
+  tools: readonly ToolDefinition[],
+  own: readonly ProviderToolDefinition[],
+  strictTools: boolean,
+): string => {
+  const custom = new Set(own.filter((tool) => tool.definition['type'] === 'custom').map((tool) => tool.name));
+  const functions = tools.filter((tool) => !custom.has(tool.name)).map((tool) => functionTool(tool, strictTools));
+  return [...functions, ...own.map((tool) => tool.definition)].map((tool) => toJson(tool)).join(',');
+};
+
+const toolChoice = (request: ModelRequest, own: readonly ProviderToolDefinition[]): string | undefined => {
+  const choice = request.toolChoice;
+  if (choice === undefined || choice === 'auto') return undefined;
+  if (typeof choice === 'string') return `"${choice}"`;
+  const provided = own.find((tool) => tool.name === choice.name)?.definition['type'];
+  if (provided === undefined || provided === 'custom')
+    return toJson({ type: provided ?? 'function', name: choice.name });
+  return toJson({ type: provided });
+};
+
+const FORMAT_NAME_LENGTH = 64;
+
+/** The `text` field of a request whose reply has a form. */
+const textJson = createOnce((format: ResponseFormat): string => {
+  if (format.type === 'json_object') return '{"format":{"type":"json_object"}}';
+  const { type, description, schema } = format;
+  const strict = strictSchema(schema);
+  const said = description === undefined ? {} : { description };
+  const name = legalToolName(format.name, FORMAT_NAME_LENGTH);
+  return toJson({ format: { type, name, ...said, schema: strict ?? schema, strict: strict !== undefined } });
+});
+
+/** The API gives JSON only where the input, not the instructions, has the word. It comes first, so that it stays. */
+const JSON_DEMAND = ',{"role":"system","content":"Reply with one JSON object and nothing else."}';
+
+/** Names of OpenAI's models that reason. */
+const REASONING_MODEL = /(?:^|[/.:])(?:o[1-9](?:$|[-.])|gpt-(?:[5-9]|[12]\d)(?!\d|-chat)|gpt-oss|codex|computer-use)/;
+
+const reasoningJson = (request: ModelRequest, quirks: Required<OpenAIResponsesQuirks>): string | undefined => {
+  const level = request.thinking;
+  if (!quirks.reasoning || level === undefined) return undefined;
+  if (level === 'off') return quirks.thinkingOff === 'none' ? '{"effort":"none"}' : undefined;
+  const summary = quirks.reasoningSummary === 'none' ? {} : { summary: quirks.reasoningSummary };
+  return toJson({ effort: level, ...summary });
+};
+
+const wantsEncrypted = (
+  request: ModelRequest,
+  modelId: string,
+  { store, encryptedReasoning, reasoning }: Required<OpenAIResponsesQuirks>,
+): boolean => {
+  if (store || !reasoning || encryptedReasoning === 'never') return false;
+  if (encryptedReasoning === 'always') return true;
+  return (request.thinking ?? 'off') !== 'off' || REASONING_MODEL.test(modelId);
+};
+
+const hasReasoning = (message: AssistantMessage): boolean =>
+  message.content.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
+
+/** The provider can't read reasoning that it encrypted: with another key, another account's, or too long ago. */
+const UNREADABLE_REASONING = 'invalid_encrypted_content';
+
+/** Writes requests of the Responses API for one model. */
+export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Required<OpenAIResponsesQuirks>): Encoder {
+  const { provider, modelId } = target;
+  /** Messages whose reasoning the provider couldn't read. Items don't go back without their reasoning, so none does. */
+  const refused = new WeakSet<AssistantMessage>();
+  const newTranscripts = () => createTranscripts((fragment) => createWriter(provider, quirks.store, fragment, refused));
+  let transcripts = newTranscripts();
+  const model = toJson(modelId);
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  const kept = new WeakMap<readonly ToolDefinition[], { own: ModelRequest['providerTools']; json: string }>();
+  let lastSystem = '';
+  let lastSystemJson: string | undefined;
+
+  const systemJson = (system: string): string | undefined => {
+    if (system !== lastSystem) {
+      lastSystem = system;
+      lastSystemJson = system === '' ? undefined : toJson(system);
+    }
+    return lastSystemJson;
+  };
+
+  const ownTools = (request: ModelRequest): readonly ProviderToolDefinition[] =>
+    (request.providerTools ?? []).filter((tool) => tool.provider === provider);
+
+  const tools = (request: ModelRequest): string => {
+    let entry = kept.get(request.tools);
+    if (entry === undefined || entry.own !== request.providerTools) {
+      entry = { own: request.providerTools, json: toolsJson(request.tools, ownTools(request), quirks.strictTools) };
+      kept.set(request.tools, entry);
+    }
+    return entry.json;
+  };
+
+  const recovers: Encoder['recovers'] = ({ messages }, { code }) => {
+    if (code !== UNREADABLE_REASONING) return false;
+    let found = false;
+    for (const message of messages) {
+      if (message.role !== 'assistant' || message.provider !== provider) continue;
+      if (refused.has(message) || !hasReasoning(message)) continue;
+      refused.add(message);
+      found = true;
+    }
+    if (found) transcripts = newTranscripts();
+    return found;
+  };
+
+  const encode = (request: ModelRequest): WireRequest => {
+    if (request.stopSequences !== undefined && request.stopSequences.length > 0) {
+      throw new TreadleError(
+        'invalid_definition',
+        'The Responses API has no stop sequences. Leave them out, or use a model of another wire such as Chat Completions.',
+      );
+    }
+    const toolList = tools(request);
+    const { maxTokens, temperature, responseFormat } = request;
+    const body = createBody(request.extraBody);
+    // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
+    body.field('model', model);
+    body.field('stream', 'true');
+    body.field('store', String(quirks.store));
+    const cacheKey = quirks.promptCacheKey ? promptCacheKey(request) : undefined;
+    body.field('prompt_cache_key', cacheKey === undefined ? undefined : toJson(cacheKey));
+    if (wantsEncrypted(request, modelId, quirks)) body.field('include', '["reasoning.encrypted_content"]');
+    body.field('instructions', systemJson(request.system));
+    body.field('tools', toolList === '' ? undefined : `[${toolList}]`);
+    const demand = responseFormat?.type === 'json_object' ? JSON_DEMAND : '';
+    body.field('input', ['[', ...withoutFirst([demand, ...transcripts(request.messages).pieces()]), ']']);
+    if (maxTokens !== undefined) {
+      body.field('max_output_tokens', String(Math.max(maxTokens, quirks.minOutputTokens)));
+    }
+    body.field('tool_choice', toolList === '' ? undefined : toolChoice(request, ownTools(request)));
+    body.field('reasoning', reasoningJson(request, quirks));
+    body.field('temperature', temperature === undefined ? undefined : String(temperature));
+    body.field('text', responseFormat === undefined ? undefined : textJson(responseFormat));
+    return { path: quirks.path, headers, body: body.end() };
+  };
+  return Object.assign(encode, { recovers });
+}

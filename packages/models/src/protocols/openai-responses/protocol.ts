@@ -1,0 +1,27 @@
+import { sseFraming } from '../../sse/scanner.ts';
+import { createOpenAIResponsesDecoder } from './decode.ts';
+import { createOpenAIResponsesEncoder } from './encode.ts';
+import { readOpenAIResponsesError } from './error.ts';
+import { OPENAI_RESPONSES_DEFAULTS } from './quirks.ts';
+import type { OpenAIResponsesQuirks } from './quirks.ts';
+import type { Protocol } from '../shared/protocol.ts';
+
+/**
+ * The OpenAI Responses wire, spoken by OpenAI, Azure OpenAI, xAI and several servers of open models.
+ *
+ * The opaque parts of its blocks hold the output items they came in, so that the next request gives them back as they
+ * were: ids, phases, encrypted reasoning. A tool of the type `custom`, which takes text instead of JSON, is called with
+ * that text as `{"input": "…"}`.
+ */
+export function openaiResponses(quirks: OpenAIResponsesQuirks = {}): Protocol {
+  const all = { ...OPENAI_RESPONSES_DEFAULTS, ...quirks };
+  return {
+    name: 'openai-responses',
+    framing: sseFraming,
+    contentType: 'text/event-stream',
+    structuredOutput: () => 'always',
+    createEncoder: (target) => createOpenAIResponsesEncoder(target, all),
+    createDecoder: (sink, request) => createOpenAIResponsesDecoder(sink, all, request),
+    readError: readOpenAIResponsesError,
+  };
+}

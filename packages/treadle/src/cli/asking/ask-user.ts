@@ -1,0 +1,93 @@
+import {
+  answerQuestions,
+  ASK_USER_TOOL,
+  nobodyToAsk,
+  userQuestions,
+  type ClientToolResult,
+  type PendingCall,
+  type UserAnswer,
+  type UserQuestion,
+} from '@treadle/core';
+
+import type { Printer } from '../io.ts';
+import { plainLine } from './plain-text.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Who answers questions, and where they are shown. */
+export interface Asking {
+  readonly terminal: Terminal;
+  readonly out: Printer;
+  /** Resolves when the run is to end: nobody waits for an answer any more. */
+  readonly stopped: Promise<unknown>;
+  isStopped(): boolean;
+}
+
+/**
+ * The answers to all that a paused run waits for: asked in the terminal, or the news that nobody can be asked. Null when
+ * it waits for something else too, or is to end.
+ */
+export async function answersFor(pending: readonly PendingCall[], asking: Asking): Promise<ClientToolResult[] | null> {
+  if (pending.length === 0 || pending.some((call) => call.toolName !== ASK_USER_TOOL || call.approvalId !== undefined))
+    return null;
+  const results: ClientToolResult[] = [];
+  for (const call of pending) {
+    const questions = userQuestions(call.arguments);
+    const answers = questions && asking.terminal.isThere ? await askAll(questions, asking) : null;
+    if (answers === 'stopped') return null;
+    results.push(answers === null ? nobodyToAsk(call) : answerQuestions(call, answers));
+  }
+  return results;
+}
+
+/** Null when the user ended the input: then nobody is there. */
+async function askAll(questions: readonly UserQuestion[], asking: Asking): Promise<UserAnswer[] | 'stopped' | null> {
+  const answers: UserAnswer[] = [];
+  for (const [index, question] of questions.entries()) {
+    const place = questions.length === 1 ? '' : ` (${index + 1} of ${questions.length})`;
+    const answer = await askOne(question, place, asking);
+    if (answer === null || answer === 'stopped') return answer;
+    answers.push(answer);
+  }
+  return answers;
+}
+
+async function askOne(
+  question: UserQuestion,
+  place: string,
+  { terminal, out, stopped, isStopped }: Asking,
+): Promise<UserAnswer | 'stopped' | null> {
+  out.endLine();
+  out.print(`\n${questionLines(question, place)}`);
+  for (;;) {
+    const line = await terminal.ask('> ', stopped);
+    if (line === null) return isStopped() ? 'stopped' : null;
+    const answer = readAnswer(line, question);
+    if (typeof answer !== 'string') return answer;
+    out.print(`${answer}\n`);
+  }
+}
+
+function questionLines({ question, header, options, multiSelect }: UserQuestion, place: string): string {
+  const lines = options.map(({ label, description }, index) => {
+    const about = description.trim() === '' ? '' : ` · ${plainLine(description, 200)}`;
+    return `  ${index + 1}. ${plainLine(label, 60)}${about}\n`;
+  });
+  return `[${plainLine(header, 12)}] ${plainLine(question, 1000)}${place}\n${lines.join('')}${HOW[multiSelect ? 'many' : 'one']}\n`;
+}
+
+const HOW = {
+  one: 'Type a number, or an answer of your own.',
+  many: 'Type numbers with commas between them, or an answer of your own.',
+};
+
+/** The answer that a typed line gives; a text says what is wrong with it. */
+function readAnswer(line: string, { options, multiSelect }: UserQuestion): UserAnswer | string {
+  const words = line.trim();
+  if (words === '') return HOW[multiSelect ? 'many' : 'one'];
+  if (!/^\d+(?:[\s,]+\d+)*$/.test(words)) return { selected: [], other: words };
+  const numbers = [...new Set(words.split(/[\s,]+/).map(Number))];
+  const labels = numbers.flatMap((number) => options[number - 1]?.label ?? []);
+  if (labels.length !== numbers.length) return `There are the numbers 1 to ${options.length}.`;
+  if (!multiSelect && labels.length > 1) return 'Choose one of them.';
+  return { selected: labels };
+}

@@ -1,0 +1,161 @@
+import { errorText } from '@treadle/core';
+import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
+import { findExecutable, readProjectInstructions, sandboxStatus, type SandboxStatus } from '@treadle/tools';
+
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import type { CliIo } from '../io.ts';
+import { withUserVariables } from '../../settings/combine.ts';
+import { keyReport, type KeyReport } from '../asking/keys.ts';
+import { homeFolder } from '../parts.ts';
+import { version } from '../version.ts';
+
+/** What there is for one deployment. Values of credentials are nowhere in it. */
+export interface DeploymentReport {
+  readonly name: string;
+  readonly protocol: string;
+  readonly keyVariables: readonly string[];
+  /** `looked_up`: only the first request shows whether its cloud's own search finds any. */
+  readonly credentials: 'present' | 'missing' | 'not_needed' | 'looked_up';
+  /** The variable that is set, for those present. */
+  readonly variable: string | null;
+  /** Without what may be secret in it; null when there is none that can be used. */
+  readonly baseUrl: string | null;
+  readonly baseUrlProblem: string | null;
+}
+
+/** What a run finds on this machine. */
+export interface MachineReport {
+  readonly version: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly sessions: { readonly path: string; readonly writable: boolean; readonly problem: string | null };
+  /** Absolute paths, null for what isn't there. */
+  readonly programs: { readonly bash: string | null; readonly ripgrep: string | null };
+  /** What a run in this folder would read, the nearest last, and what is wrong with it. */
+  readonly instructions: {
+    readonly files: readonly { readonly path: string; readonly bytes: number; readonly truncated: boolean }[];
+    readonly warnings: readonly string[];
+  };
+  /** Whether commands can be sandboxed: found out by running one. */
+  readonly sandbox: SandboxStatus;
+  /** Which keys there are, and who shows them to commands without a sandbox. Values are nowhere in it. */
+  readonly keys: KeyReport;
+  readonly proxies: Readonly<Record<string, string>>;
+  readonly deployments: readonly DeploymentReport[];
+}
+
+type Environment = CliIo['env'];
+
+export async function machineReport(io: CliIo): Promise<MachineReport> {
+  const find = async (name: string): Promise<string | null> =>
+    (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
+  await io.hideEnvironment?.();
+  const [sessions, bash, ripgrep, sandbox, project, keys] = await Promise.all([
+    sessionFile(io),
+    find('bash'),
+    find('rg'),
+    sandboxStatus(),
+    readProjectInstructions(io.cwd),
+    // A run says what is wrong with the settings.
+    keyReport(await withUserVariables(io).catch(() => io.env)),
+  ]);
+  return {
+    version: version(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    sessions,
+    programs: { bash, ripgrep },
+    sandbox,
+    keys,
+    instructions: {
+      files: project.files.map(({ path, bytes, truncated }) => ({ path, bytes, truncated })),
+      warnings: project.warnings.map(({ message }) => message),
+    },
+    proxies: proxies(io.env),
+    deployments: DEPLOYMENTS.map((row) => deploymentReport(row, io.env)),
+  };
+}
+
+/** Whether the file of sessions, or the nearest folder there is above it, can be written to. Nothing is created. */
+async function sessionFile(io: CliIo): Promise<MachineReport['sessions']> {
+  const folder = homeFolder(io);
+  const path = join(folder, 'sessions.db');
+  try {
+    const file = await stat(path).catch(unlessMissing);
+    if (file && !file.isFile()) return { path, writable: false, problem: `${path} is not a file` };
+    if (file) await access(path, constants.R_OK | constants.W_OK);
+    let nearest = folder;
+    let facts = await stat(nearest).catch(unlessMissing);
+    while (!facts && nearest !== dirname(nearest)) {
+      nearest = dirname(nearest);
+      facts = await stat(nearest).catch(unlessMissing);
+    }
+    if (facts && !facts.isDirectory()) return { path, writable: false, problem: `${nearest} is not a folder` };
+    await access(nearest, constants.W_OK | constants.X_OK);
+    return { path, writable: true, problem: null };
+  } catch (error) {
+    return { path, writable: false, problem: errorText(error) };
+  }
+}
+
+function unlessMissing(error: unknown): null {
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
+  throw error;
+}
+
+/** Lowercase wins, as it does for requests. */
+function proxies(env: Environment): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']) {
+    const value = env[name.toLowerCase()] ?? env[name];
+    if (value) found[name] = name === 'NO_PROXY' ? value : (publicUrl(value) ?? '(not a URL)');
+  }
+  return found;
+}
+
+/** A URL without what may be secret in it: user name, password, and all of the query but a version. */
+export function publicUrl(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.host === '') return null;
+  const apiVersion = url.searchParams.get('api-version');
+  url.search = apiVersion === null ? '' : `?api-version=${encodeURIComponent(apiVersion)}`;
+  Object.assign(url, { username: '', password: '', hash: '' });
+  return url.href.replace(/\/$/, '');
+}
+
+const setOne = (env: Environment, names: readonly string[]): string | null =>
+  names.find((name) => env[name]?.trim()) ?? null;
+
+/** Deployments whose cloud has a search of its own for credentials, in files and on the machine's own network. */
+const LOOKED_UP: ReadonlySet<string> = new Set(['bedrock', 'vertex']);
+
+function deploymentReport(row: Deployment, env: Environment): DeploymentReport {
+  const variable = setOne(env, [...row.keyVariables, ...(row.credentialVariables ?? [])]);
+  const address = baseUrlOf(row, env);
+  return {
+    name: row.name,
+    protocol: row.protocol.name,
+    keyVariables: [...row.keyVariables, ...(row.credentialVariables ?? [])],
+    credentials: variable === null ? withoutVariable(row, env, address.baseUrl) : 'present',
+    variable,
+    ...address,
+  };
+}
+
+function withoutVariable(row: Deployment, env: Environment, url: string | null): DeploymentReport['credentials'] {
+  if (LOOKED_UP.has(row.name)) return 'looked_up';
+  const onThisMachine = url !== null && /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
+  return onThisMachine || row.credentials?.(env) !== undefined ? 'not_needed' : 'missing';
+}
+
+function baseUrlOf(row: Deployment, env: Environment): Pick<DeploymentReport, 'baseUrl' | 'baseUrlProblem'> {
+  try {
+    return { baseUrl: publicUrl(deploymentBaseUrl(row, { env }).href), baseUrlProblem: null };
+  } catch (error) {
+    return { baseUrl: null, baseUrlProblem: errorText(error) };
+  }
+}

@@ -1,0 +1,87 @@
+import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
+
+import { counted, duration } from './figures.ts';
+import { outcomeOf, type Outcome } from './outcome.ts';
+import { plainLine } from '../asking/plain-text.ts';
+import type { Style } from '../style.ts';
+
+/** A call that is over, as one line tells of it. */
+export interface FinishedCall {
+  readonly toolName: string;
+  readonly label: string;
+  readonly arguments: JsonObject;
+  readonly isError: boolean;
+  /** It was not run, because somebody said no. */
+  readonly isRefused?: boolean;
+  readonly content: readonly ToolResultContent[];
+  readonly details?: JsonValue;
+  /** Absent for a call that was never started. */
+  readonly durationMs?: number;
+}
+
+/** `• Read a file · src/a.ts · 12 lines · 3 ms` */
+export function toolLine(call: FinishedCall, style: Style): string {
+  const shortArguments = argumentsText(call.arguments);
+  const { words, isBad } = outcomeText(call);
+  const parts = [
+    style.dim(`• ${plainLine(call.label, 60)}`),
+    ...(shortArguments === '' ? [] : [style.dim(shortArguments)]),
+    isBad ? style.bad(words) : style.dim(words),
+    ...(call.durationMs === undefined ? [] : [style.dim(duration(call.durationMs))]),
+  ];
+  return parts.join(style.dim(' · '));
+}
+
+/** Arguments that say by themselves what they are, the most telling first. */
+const MAIN = ['command', 'path', 'pattern', 'query', 'url'];
+
+function argumentsText(args: JsonObject): string {
+  const main = MAIN.find((name) => typeof args[name] === 'string');
+  const said = main === undefined ? undefined : args[main];
+  const others = Object.entries(args).flatMap(([name, value]) => {
+    const text = name === main ? null : shortValue(value);
+    return text === null ? [] : [`${name}=${text}`];
+  });
+  const first = typeof said === 'string' ? [said] : [];
+  return plainLine([...first, ...others].join(' '), 80);
+}
+
+/** A value that is telling at a glance, or null. */
+function shortValue(value: JsonValue | undefined): string | null {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeof value === 'string' && value.length <= 30 && !value.includes('\n') ? value : null;
+}
+
+function outcomeText(call: FinishedCall): Outcome {
+  if (call.isRefused === true) return { words: 'refused', isBad: true };
+  const told = call.isError ? null : outcomeOf(call.toolName, call.details);
+  if (told !== null) return told;
+  return { words: `${call.isError ? 'error' : 'ok'}${contentText(call.content)}`, isBad: call.isError };
+}
+
+/** The first line of what came back, and how much more there is. */
+function contentText(content: readonly ToolResultContent[]): string {
+  const text = content
+    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    .join('\n')
+    .trim();
+  const others = content.filter(({ type }) => type !== 'text').length;
+  const firstLine = text === '' ? '' : `: ${plainLine(firstLineOf(text), 100)}`;
+  const lines = lineCount(text) - 1;
+  const more = [
+    ...(lines > 0 ? [`+${counted(lines, 'line')}`] : []),
+    ...(others > 0 ? [`+${counted(others, 'attachment')}`] : []),
+  ];
+  return `${firstLine}${more.length === 0 ? '' : ` (${more.join(', ')})`}`;
+}
+
+function firstLineOf(text: string): string {
+  const end = text.indexOf('\n');
+  return end === -1 ? text : text.slice(0, end);
+}
+
+function lineCount(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}

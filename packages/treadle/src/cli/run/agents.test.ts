@@ -1,0 +1,116 @@
+import { scriptedModel, type Turn } from '@treadle/testing';
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { parseAgentFile } from '../../settings/agent-files.ts';
+import { runCli, temporaryFolder } from '../../test-support/harness.ts';
+
+const READER =
+  '---\nname: reader\ndescription: Reads files.\ntools: [read_file]\nmaxTurns: 3\n---\n\nRead, and report.\n';
+
+async function folderWith(files: Readonly<Record<string, string>>) {
+  const folder = await temporaryFolder();
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder.path, name)), { recursive: true });
+    await writeFile(join(folder.path, name), text);
+  }
+  return folder;
+}
+
+const delegate: Turn = {
+  toolCalls: [{ name: 'agent', arguments: { subagent_type: 'reader', prompt: 'Read notes.txt.' } }],
+};
+
+describe('treadle run, in a folder with agents', () => {
+  it('gives them to the model as the tool agent, once the folder is trusted', async () => {
+    await using project = await folderWith({ '.treadle/agents/reader.md': READER, 'notes.txt': 'tides\n' });
+    const read: Turn = { toolCalls: [{ name: 'read_file', arguments: { path: 'notes.txt' } }] };
+    const model = scriptedModel([delegate, read, 'It is about tides.', 'Tides.']);
+    const { code, stdout, stderr } = await runCli(['Go.', '--trust'], {
+      cwd: project.path,
+      env: { HOME: project.path },
+      model,
+    });
+    expect(stderr).toContain('treadle: Agents: reader.\n');
+    expect(code).toBe(0);
+    expect(stdout).toContain('Tides.');
+    expect(model.requests.map(({ system }) => system === 'Read, and report.')).toEqual([false, true, true, false]);
+    expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['read_file']);
+    expect(JSON.stringify(model.requests[2]?.messages)).toContain('tides');
+  });
+
+  it('H5: leaves them alone while nobody has trusted it, and says so', async () => {
+    await using project = await folderWith({ '.treadle/agents/reader.md': READER });
+    const model = scriptedModel(['Done.']);
+    const { stderr } = await runCli(['Go.'], { cwd: project.path, env: { HOME: join(project.path, 'home') }, model });
+    expect(stderr).toContain('The agent of .treadle/agents left alone: nobody has trusted this folder. --trust does.');
+    expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('agent');
+  });
+
+  it("has the user's own everywhere", async () => {
+    await using project = await folderWith({ 'home/.config/treadle/agents/reader.md': READER });
+    const model = scriptedModel(['Done.']);
+    await runCli(['Go.'], { cwd: project.path, env: { HOME: join(project.path, 'home') }, model });
+    expect(model.requests[0]?.tools.map(({ name }) => name)).toContain('agent');
+  });
+
+  it('leaves one out that names a tool there is not', async () => {
+    await using project = await folderWith({ '.treadle/agents/a.md': READER.replace('read_file', 'launch') });
+    const { stderr } = await runCli(['Go.', '--trust'], {
+      cwd: project.path,
+      env: { HOME: project.path },
+      model: scriptedModel(['Done.']),
+    });
+    expect(stderr).toContain('was left out: there is no tool launch.');
+  });
+
+  it('takes the names that Claude Code has for tools, and says what an unknown one was meant to be', async () => {
+    const named = (name: string, tools: string) =>
+      READER.replace('name: reader', `name: ${name}`).replace('[read_file]', tools);
+    await using project = await folderWith({
+      '.treadle/agents/a.md': named('reader', 'Read, Grep, Glob, LS'),
+      '.treadle/agents/b.md': named('typo', 'raed_file'),
+    });
+    const model = scriptedModel([delegate, 'Read.', 'Done.']);
+    const { stderr } = await runCli(['Go.', '--trust'], { cwd: project.path, env: { HOME: project.path }, model });
+    expect(model.requests[1]?.tools.map(({ name }) => name).toSorted()).toEqual(['list_files', 'read_file', 'search']);
+    expect(stderr).toContain('there is no tool raed_file. Did you mean "read_file"?');
+  });
+});
+
+describe('the definition of an agent', () => {
+  it('has its limits, model and mode in front, and its instructions below', async () => {
+    const text = READER.replace(
+      'maxTurns: 3',
+      'model: anthropic/claude-haiku-4-5\npermissionMode: plan\nmaxDurationMs: 60000',
+    );
+    expect(await parseAgentFile('reader.md', text)).toEqual({
+      path: 'reader.md',
+      name: 'reader',
+      description: 'Reads files.',
+      instructions: 'Read, and report.',
+      tools: ['read_file'],
+      model: 'anthropic/claude-haiku-4-5',
+      mode: 'plan',
+      maxDurationMs: 60_000,
+    });
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['no front matter', 'Read.', /does not begin with front matter/],
+    ['no name', '---\ndescription: Reads.\n---\nRead.', /name must be/],
+    ['no description', '---\nname: reader\n---\nRead.', /no description/],
+    ['no instructions', '---\nname: reader\ndescription: Reads.\n---\n', /no instructions/],
+    ['a key nobody knows', '---\nname: reader\nhooks: x\n---\nRead.', /unknown key "hooks"/],
+    ['a misspelt key', '---\nname: reader\ndescribtion: x\n---\nRead.', /Did you mean "description"\?/],
+    ['a mode there is not', READER.replace('maxTurns: 3', 'permissionMode: all'), /permissionMode must be/],
+    ['a limit of nothing', READER.replace('maxTurns: 3', 'maxTurns: 0'), /maxTurns must be/],
+    ['R8: a bomb of aliases', '---\na: &a [x, x]\nb: &b [*a, *a]\nname: *b\n---\nRead.', /[Aa]lias/],
+    ['R8: a head that is too long', `---\nname: ${'x'.repeat(20_000)}\n---\nRead.`, /longer than/],
+  ])('is refused with %s', async (_, text, expected) => {
+    await expect(parseAgentFile('x.md', text)).rejects.toThrow(expected);
+  });
+});

@@ -1,0 +1,297 @@
+import {
+  createSession,
+  defineAgent,
+  openSession,
+  TreadleError,
+  type Agent,
+  type AgentDefinition,
+  type Blobs,
+  type Hook,
+  type Journal,
+  type Model,
+  type PermissionOptions,
+  type Run,
+  type Session,
+  type Tool,
+} from '@treadle/core';
+import { builtInToolName } from '@treadle/core/names';
+
+import { hostname } from 'node:os';
+
+import { startBranches, strategyOf } from './branches.ts';
+import type { BranchesRequest } from './branches-request.ts';
+import { agentTool, type AgentParts } from './agents.ts';
+import { chooseModel } from './choose-model.ts';
+import { driveRun, type Terminals } from './drive-run.ts';
+import { exposureOf, keyGuard, type KeyGuard } from '../asking/keys.ts';
+import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from '../sessions/folder-sessions.ts';
+import { defaultInstructions } from './instructions.ts';
+import { projectInstructionsOf } from './project-instructions.ts';
+import type { CommandContext } from '../context.ts';
+import type { CliIo } from '../io.ts';
+import { openBlobs, unsavedJournal } from '../parts.ts';
+import { folderSettings } from '../asking/folder-trust.ts';
+import type { CombinedSettings } from '../../settings/combine.ts';
+import { nobodyToAsk, permissionsFor, rulesOfFlags } from '../asking/permissions.ts';
+import { createRunOutput, type RunOutput } from '../output/run-output.ts';
+import { promptTexts, type RunRequest } from './request.ts';
+import { openTerminal, readLines, type Terminal } from '../asking/terminal.ts';
+import { telemetry } from '../serve/telemetry.ts';
+import { suggestion, UsageError } from '../usage-error.ts';
+
+/** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
+export async function runCommand(context: CommandContext, request: RunRequest): Promise<number> {
+  const { io, parts, interruptions } = context;
+  // What costs nothing to find wrong is found before anything is read, opened or asked.
+  if (request.cwd !== undefined) await realFolder(io.cwd, request.cwd);
+  const { withUserVariables } = await import('../../settings/combine.ts');
+  const env = await withUserVariables(io);
+  await io.hideEnvironment?.();
+  const guard = await keyGuard(env);
+  const note = (text: string): void => context.note(guard.text(text));
+  const choice = chooseModel(request.model, env);
+  const loadModel = async (name: string): Promise<Model> => guard.model(await parts.model(name, env));
+  const model = await loadModel(choice.name);
+  const texts = await interruptions.unless(promptTexts(io, request, note));
+
+  const journal = guard.journal(await (request.save ? parts.journal(io) : unsavedJournal()));
+  try {
+    const place = await findPlace(journal, io, request);
+    const terminals = terminalsOf(context, request);
+    const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
+    const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
+    const { permissions, hooks, knownTools } = rights;
+    const agentParts = { io, model, loadModel, note };
+    const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
+    const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
+    const tools = await toolsIn(place.folder);
+    const definition: AgentDefinition = {
+      id: agentIdOf(place.folder),
+      model,
+      instructions: request.system ?? defaultInstructions(place.folder),
+      projectInstructions,
+      tools,
+      // What is left behind would die with this process.
+      ...(request.background ? { background: { tools: inBackground(tools), atEnd: 'wait' } } : {}),
+      permissions,
+      hooks,
+      knownTools,
+      // Whoever names the tools gets no other one.
+      context: { recall: request.tools === undefined },
+      limits: request.limits,
+      title: request.title,
+    };
+    const agent = defineAgent(definition);
+    const output = createRunOutput(request.format, { io, out: context.out, agent, note });
+    const { sessionId } = place;
+    const blobs = request.save ? await openBlobs(io) : null;
+    const kept = { journal, ...(blobs ? { blobs } : {}) };
+    if (request.instead && sessionId !== null) return await request.instead(agent, kept, sessionId);
+    const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, texts) : null;
+    const session = again?.session ?? (await openOrCreate(journal, sessionId, agent, output, blobs));
+    if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
+    const begin = async (): Promise<Run> => {
+      if (again) return again.run;
+      if (request.branches === null) return startRun(session, texts);
+      return startInBranches(session, texts, request.branches, {
+        io,
+        note,
+        definition,
+        folder: place.folder,
+        toolsIn,
+        loadModel,
+      });
+    };
+    const stopTracing = request.telemetry ? (await telemetry())(session) : null;
+    try {
+      const { aboutCommands } = rights;
+      const code = await driveRun({ ...context, note }, { session, journal, begin, output, terminals, aboutCommands });
+      // All is printed; whoever doesn't want to wait for a title goes.
+      if (request.title) await Promise.race([session.settled(), interruptions.first]);
+      return code;
+    } finally {
+      stopTracing?.();
+    }
+  } finally {
+    await journal.close();
+  }
+}
+
+/** The tools whose calls may take long: commands, and other agents. */
+const inBackground = (tools: readonly Tool[]): readonly string[] =>
+  tools.filter(({ background, delegates }) => background === true || delegates !== undefined).map(({ name }) => name);
+
+/** The same run several times over. */
+async function startInBranches(
+  session: Session,
+  texts: readonly string[],
+  request: BranchesRequest,
+  given: {
+    readonly io: CliIo;
+    readonly note: (text: string) => void;
+    readonly definition: AgentDefinition;
+    readonly folder: string;
+    readonly toolsIn: (folder: string) => Promise<readonly Tool[]>;
+    readonly loadModel: (name: string) => Promise<Model>;
+  },
+): Promise<Run> {
+  const { io, note, definition, folder, toolsIn, loadModel } = given;
+  const strategy = await strategyOf(request.judge, definition.model, loadModel);
+  const agentIn = async (root: string): Promise<Agent> => {
+    const tools = await toolsIn(root);
+    // Nobody is there to answer for one of several.
+    return defineAgent({ ...definition, tools: tools.filter(({ runs }) => runs === 'server') });
+  };
+  return startBranches(session, texts, { io, note, request, strategy, folder, agentIn });
+}
+
+interface Place {
+  /** A real path. */
+  readonly folder: string;
+  /** Null for a new session. */
+  readonly sessionId: string | null;
+}
+
+/** A session that is named works where it was started, unless `--cwd` moves it. */
+async function findPlace(journal: Journal, io: CliIo, { session, cwd }: RunRequest): Promise<Place> {
+  if (session.kind === 'id') {
+    const sessionId = await sessionOf(journal, session.id);
+    const own = cwd ?? (await folderOfSession(journal, sessionId)) ?? '.';
+    const folder = await realFolder(io.cwd, own).catch((error: unknown) => {
+      if (cwd !== undefined || !(error instanceof UsageError)) throw error;
+      throw new UsageError(`${error.message} Session ${session.id} worked there: name another one with --cwd FOLDER.`);
+    });
+    return { folder, sessionId };
+  }
+  const folder = await realFolder(io.cwd, cwd ?? '.');
+  return { folder, sessionId: session.kind === 'latest' ? await latestSession(journal, folder) : null };
+}
+
+function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): Terminals {
+  const lines = readLines(io.stdin);
+  const permissions = openTerminal(io, err, lines);
+  return {
+    user: openTerminal(io, out, lines),
+    permissions: { ...permissions, isThere: permissions.isThere && format === 'text' },
+  };
+}
+
+/** The tools, and what they may do: as the flags, the user's settings and the folder's have it. */
+export async function rightsFor(
+  { io, note, interruptions, guard }: CommandContext & { readonly guard: KeyGuard },
+  request: RunRequest,
+  folder: string,
+  terminal: Terminal,
+): Promise<{
+  /** The tools over a folder. */
+  readonly toolsIn: (folder: string) => readonly Tool[];
+  readonly permissions: PermissionOptions;
+  readonly hooks: readonly Hook[];
+  /** Names of all tools that there may be: rules and hooks may be about them. */
+  readonly knownTools: readonly string[];
+  /** Whether the folder as a whole is trusted. */
+  readonly isTrusted: boolean;
+  /** What is to be said beside a question about a command; null for nothing. */
+  readonly aboutCommands: () => Promise<string | null>;
+}> {
+  const { askUserTool, builtInTools, hooksFromSettings, planTool, todoTool, webFetchTool } =
+    await import('@treadle/tools');
+  const { combineSettings } = await import('../../settings/combine.ts');
+  const { settingsSaver } = await import('../../settings/save.ts');
+  const web = webFetchTool();
+  const plan = planTool();
+  const offered = (sandbox: CombinedSettings['sandbox'], root: string): Tool[] => {
+    const bash = sandbox === undefined ? {} : { bash: { sandbox } };
+    return [...builtInTools({ root, ...bash }), todoTool(), askUserTool(), web, plan];
+  };
+  const names = offered(undefined, folder).map(({ name }) => name);
+  // What is misspelt is said before anything is asked.
+  chosenTools([], names, request.tools);
+  const knownTools = [...names, ...SOMETIMES];
+  const rules = rulesOfFlags(
+    { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
+    knownTools,
+  );
+  const found = await folderSettings(folder, io, {
+    trust: request.trust,
+    terminal,
+    stopped: interruptions.first,
+    note,
+  });
+  const settings = await combineSettings(found, io, note, knownTools);
+  // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
+  const hasWeb = request.web || settings.web || request.tools !== undefined;
+  // A todo list is enough for most work: a plan is for those who name it.
+  const unnamed = request.tools === undefined ? [plan] : [];
+  const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
+  const toolsIn = (root: string): Tool[] =>
+    chosenTools(offered(settings.sandbox, root), names, request.tools)
+      .filter((tool) => !unwanted.includes(tool))
+      .map(guard.tool);
+  const permissions = permissionsFor(rules, request.permissionMode, settings, {
+    saveUpdate: settingsSaver(found, io),
+    // At a terminal the run pauses, and is asked about below.
+    ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
+  });
+  const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
+  const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
+  const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
+  return { toolsIn, permissions, hooks, knownTools, isTrusted, aboutCommands };
+}
+
+/** Tools that there are in some runs: agents of files, long conversations, background tasks. */
+const SOMETIMES = ['agent', 'recall', 'task_output', 'task_list', 'task_stop'];
+
+/** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
+async function withAgents(
+  { toolsIn, permissions, knownTools, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
+  { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
+  request: RunRequest,
+  { folder }: Place,
+  root: string,
+): Promise<readonly Tool[]> {
+  const tools = toolsIn(root);
+  if (request.tools !== undefined) return tools;
+  const agents = await agentTool(io, { folder, isTrusted, tools, permissions, knownTools, ...parts });
+  return agents ? [...tools, agents] : tools;
+}
+
+function chosenTools(all: readonly Tool[], names: readonly string[], given: readonly string[] | undefined): Tool[] {
+  if (given === undefined) return [...all];
+  const wanted = given.map(builtInToolName);
+  if (wanted.length === 0 || (wanted.length === 1 && wanted[0] === 'none')) return [];
+  for (const name of wanted) {
+    if (names.includes(name)) continue;
+    throw new UsageError(
+      `--tools doesn't know '${name}'.${suggestion(name, names)} There are: ${names.join(', ')}; or none.`,
+    );
+  }
+  return all.filter(({ name }) => wanted.includes(name));
+}
+
+async function openOrCreate(
+  journal: Journal,
+  sessionId: string | null,
+  agent: Agent,
+  output: RunOutput,
+  blobs: Blobs | null,
+): Promise<Session> {
+  const options = { journal, ...(blobs ? { blobs } : {}), owner: `treadle, process ${process.pid} on ${hostname()}` };
+  if (sessionId !== null) return openSession(agent, sessionId, options);
+  const session = await createSession(agent, options);
+  // The run's own events begin after it, and a reader of the log's beginning wants it whole.
+  for await (const event of journal.read(session.id, 1)) output.take(event);
+  return session;
+}
+
+/** The run that was asked for: a prompt, or the one that was cut off, or another go at the history as it is. */
+function startRun(session: Session, texts: readonly string[]): Run {
+  if (texts.length > 0) return session.prompt(texts.map((text) => ({ type: 'text', text })));
+  if (session.hasOpenRun) return session.resume();
+  try {
+    return session.continue();
+  } catch (error) {
+    if (!(error instanceof TreadleError)) throw error;
+    throw new UsageError(`Session ${session.id} has nothing left to do. Give a prompt to go on with.`);
+  }
+}

@@ -1,0 +1,121 @@
+import { errorText, type Journal, type Run, type RunResult, type Session } from '@treadle/core';
+
+import { askPermission, type ApprovalQuestion } from '../asking/ask-permission.ts';
+import { answersFor, type Asking } from '../asking/ask-user.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT, exitCodeOf, SIGNAL_EXIT } from '../exit-codes.ts';
+import type { RunOutput } from '../output/run-output.ts';
+import type { Terminal } from '../asking/terminal.ts';
+
+/** Where somebody can be asked: questions of the model on standard output, of permission on standard error. */
+export interface Terminals {
+  readonly user: Terminal;
+  /** Programs that read the output are no people. */
+  readonly permissions: Terminal;
+}
+
+/** A run that is under way, and who is asked and told about it. */
+export interface RunInHand {
+  readonly session: Session;
+  readonly journal: Journal;
+  readonly begin: () => Promise<Run>;
+  readonly output: RunOutput;
+  readonly terminals: Terminals;
+  /** What is to be said beside a question about a command; null for nothing. */
+  readonly aboutCommands: () => Promise<string | null>;
+}
+
+/** Drives a run to its end, through all that it waits for. Returns the exit code. */
+export async function driveRun(context: CommandContext, inHand: RunInHand): Promise<number> {
+  const { session, begin, output, terminals } = inHand;
+  const { io, out, err, note, interruptions } = context;
+  const startedAt = io.now();
+  const run = await begin();
+  let left = false;
+  let isOver = false;
+  let isAsking = false;
+  const stops = Promise.withResolvers<string>();
+  const stop = (reason: string): void => {
+    stops.resolve(reason);
+    // The last of the output may fail when there is nothing left to stop; a paused run is ended where it is waited for.
+    if (isOver || isAsking) return;
+    // When the journal can't take the cancellation, the run fails for the same reason and says so.
+    session.abort(reason).catch((error: unknown) => note(`The run could not be cancelled: ${errorText(error)}`));
+  };
+  out.onClosed(() => {
+    left = true;
+    stop(out.failure === null ? 'The reader of the output went away.' : 'The output could not be written.');
+  });
+  interruptions.onFirst((signal) => {
+    note(`${signal}: ending the run. Once more ends the process at once.`);
+    stop(`Interrupted by ${signal}.`);
+  });
+  const isStopped = (): boolean => left || interruptions.signal !== null;
+  const asking: Asking = { terminal: terminals.user, out, stopped: stops.promise, isStopped };
+  const permissions: Asking = { ...asking, terminal: terminals.permissions, out: err };
+  let result = await follow(context, run, output);
+  while (result.end === 'paused') {
+    isAsking = true;
+    const goOn = await answered(inHand, result.pending, asking, permissions);
+    if (goOn === null) {
+      if (isStopped()) result = await endPaused(session, result, await stops.promise);
+      else note('The run waits for an answer. Give it at a terminal: treadle -c');
+      break;
+    }
+    isAsking = false;
+    result = await follow(context, goOn(), output);
+  }
+  isOver = true;
+  if (!left) output.end({ sessionId: session.id, agent: session.agent, result, durationMs: io.now() - startedAt });
+  if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
+  return left ? EXIT.closedPipe : exitCodeOf(result.end, result.permissionDenials.length > 0);
+}
+
+/** How a paused run goes on, once somebody has answered; null when nobody does. */
+async function answered(
+  { session, journal, aboutCommands }: RunInHand,
+  pending: RunResult['pending'],
+  asking: Asking,
+  permissions: Asking,
+): Promise<(() => Run) | null> {
+  const call = pending.find(({ approvalId }) => approvalId !== undefined);
+  if (call?.approvalId === undefined) {
+    const answers = await answersFor(pending, asking);
+    return answers && (() => session.submitToolResults(answers));
+  }
+  const { approvalId } = call;
+  if (!permissions.terminal.isThere) return null;
+  const typed = await askPermission(
+    call,
+    await questionOf(journal, call.sessionId ?? session.id, approvalId),
+    permissions,
+    call.toolName === 'bash' ? await aboutCommands() : null,
+  );
+  return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
+}
+
+/** The question as it was asked, perhaps by another process. */
+async function questionOf(journal: Journal, sessionId: string, approvalId: string): Promise<ApprovalQuestion | null> {
+  let found: ApprovalQuestion | null = null;
+  for await (const event of journal.read(sessionId, 1)) {
+    if (event.type === 'approval_requested' && event.approvalId === approvalId) found = event;
+  }
+  return found;
+}
+
+/** Prints a run's events as they come, to its end or its pause. */
+async function follow({ out, interruptions }: CommandContext, run: Run, output: RunOutput): Promise<RunResult> {
+  for await (const event of run) {
+    output.take(event);
+    // A reader that doesn't read must not keep an interrupted process alive.
+    const clogged = out.flowing();
+    if (clogged) await Promise.race([clogged, interruptions.first]);
+  }
+  return run.result;
+}
+
+/** Ends a run that waits for an answer nobody will give any more. */
+async function endPaused(session: Session, result: RunResult, reason: string): Promise<RunResult> {
+  await session.abort(reason);
+  return { ...result, end: 'aborted', message: reason, pending: [] };
+}

@@ -1,0 +1,167 @@
+import type { AgainOptions, Agent, Limits, PermissionMode, RunAgain } from '@treadle/core';
+
+import { branchesOf, type BranchesRequest } from './branches-request.ts';
+import { RUN_OPTIONS } from '../commands.ts';
+import type { CliIo } from '../io.ts';
+import { parseOptions, type ParsedOptions } from '../options.ts';
+import { readStandardInput } from '../standard-input.ts';
+import { suggestion, UsageError } from '../usage-error.ts';
+
+/** As in core, which is too big to load for `--help`. */
+const PERMISSION_MODES: readonly PermissionMode[] = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypass'];
+
+const FORMATS = ['text', 'json', 'events'] as const;
+
+export type OutputFormat = (typeof FORMATS)[number];
+
+/** Where sessions are kept. */
+export type KeptIn = Pick<AgainOptions, 'journal' | 'blobs'>;
+
+/** What `treadle run` was asked for. */
+export interface RunRequest {
+  readonly prompt: string | null;
+  readonly model: string | undefined;
+  readonly cwd: string | undefined;
+  readonly format: OutputFormat;
+  /** The limits that were given. */
+  readonly limits: Partial<Limits>;
+  readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
+  /** Null for one run. */
+  readonly branches: BranchesRequest | null;
+  readonly tools: readonly string[] | undefined;
+  /** Whether `web_fetch` is among the tools, whatever the settings say. */
+  readonly web: boolean;
+  /** Whether calls may run in the background. */
+  readonly background: boolean;
+  /** Whether the model names the session. */
+  readonly title: boolean;
+  /** Whether the run is traced. */
+  readonly telemetry: boolean;
+  readonly system: string | undefined;
+  /** Whether the project's instruction files are read. */
+  readonly instructions: boolean;
+  readonly allow: readonly string[];
+  readonly ask: readonly string[];
+  readonly deny: readonly string[];
+  readonly permissionMode: PermissionMode | undefined;
+  readonly trust: boolean;
+  readonly save: boolean;
+  /** Whether standard input is read: `auto` when it isn't a terminal. */
+  readonly stdin: 'auto' | 'always' | 'never';
+  readonly help: boolean;
+  readonly version: boolean;
+  /** Begins the run in another way, in another session. */
+  readonly begin?: (agent: Agent, kept: KeptIn, sessionId: string, texts: readonly string[]) => Promise<RunAgain>;
+  /** Does something else with the agent; what it returns is the exit code. */
+  readonly instead?: (agent: Agent, kept: KeptIn, sessionId: string) => Promise<number>;
+}
+
+/** @throws UsageError for arguments that can't be used. */
+export function readRunRequest(args: readonly string[]): RunRequest {
+  const options = parseOptions(args, RUN_OPTIONS);
+  const resume = options.text('resume');
+  if (resume !== undefined && options.flag('continue')) {
+    throw new UsageError('--continue and --resume name two sessions. Give one of them.');
+  }
+  if (options.flag('stdin') && options.flag('no-stdin')) throw new UsageError('Give --stdin or --no-stdin, not both.');
+  const isOld = resume !== undefined || options.flag('continue');
+  if (isOld && options.flag('no-save'))
+    throw new UsageError('--no-save starts a session that is not kept: it continues none.');
+  return {
+    prompt: promptOf(options.inOrder('prompt')),
+    model: options.text('model'),
+    cwd: options.text('cwd'),
+    format: formatOf(options.text('output-format')),
+    limits: limitsOf(options),
+    session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
+    branches: branchesOf(options.count('branches'), options.text('judge'), options.text('copies')),
+    tools: options.list('tools'),
+    web: options.flag('web'),
+    background: options.flag('background'),
+    title: options.flag('title'),
+    telemetry: options.flag('telemetry'),
+    system: options.text('system'),
+    instructions: !options.flag('no-instructions'),
+    allow: options.rules('allow') ?? [],
+    ask: options.rules('ask') ?? [],
+    deny: options.rules('deny') ?? [],
+    permissionMode: modeOf(options.text('permission-mode')),
+    trust: options.flag('trust'),
+    save: !options.flag('no-save'),
+    stdin: options.flag('stdin') ? 'always' : options.flag('no-stdin') ? 'never' : 'auto',
+    help: options.flag('help'),
+    version: options.flag('version'),
+  };
+}
+
+function limitsOf(options: Pick<ParsedOptions<keyof typeof RUN_OPTIONS>, 'count' | 'amount'>): Partial<Limits> {
+  const seconds = options.amount('max-time');
+  const given = {
+    maxTurns: options.count('max-turns'),
+    maxToolTurns: options.count('max-tool-turns'),
+    maxToolCalls: options.count('max-tool-calls'),
+    maxTotalTokens: options.count('max-total-tokens'),
+    maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
+    maxCost: options.amount('max-cost'),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function promptOf(all: readonly string[]): string | null {
+  if (all.length > 1) {
+    throw new UsageError(
+      `There is one prompt, and these are ${all.length}. Put it in quotes: treadle run "${all.join(' ')}"`,
+    );
+  }
+  const [prompt = null] = all;
+  if (prompt !== null && prompt.trim() === '') throw new UsageError('The prompt is empty.');
+  return prompt;
+}
+
+function formatOf(word: string | undefined): OutputFormat {
+  if (word === undefined) return 'text';
+  const format = FORMATS.find((known) => known === word);
+  if (format) return format;
+  throw new UsageError(
+    `--output-format doesn't know '${word}'.${suggestion(word, FORMATS)} It takes: ${FORMATS.join(', ')}.`,
+  );
+}
+
+function modeOf(word: string | undefined): PermissionMode | undefined {
+  const mode = PERMISSION_MODES.find((known) => known === word);
+  if (word === undefined || mode) return mode;
+  throw new UsageError(
+    `--permission-mode doesn't know '${word}'.${suggestion(word, PERMISSION_MODES)} It takes: ${PERMISSION_MODES.join(', ')}.`,
+  );
+}
+
+/**
+ * The texts of the prompt: what was said, and what was piped in. Empty when a session is to go on by itself.
+ *
+ * @throws UsageError when there is nothing to do.
+ */
+export async function promptTexts(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string[]> {
+  const { prompt, session } = request;
+  const piped = await pipedText(io, request, say);
+  const texts = [prompt, prompt !== null && piped !== null ? asData(piped) : piped];
+  const said = texts.filter((text) => text !== null);
+  if (said.length === 0 && session.kind === 'new') {
+    throw new UsageError(
+      'There is no prompt. Give one: treadle run "What is in this folder?" (treadle --help says more.)',
+    );
+  }
+  return said;
+}
+
+/** Piped text beside a prompt, marked so that a model takes it for data. No line of the text can end it early. */
+function asData(piped: string): string {
+  let tag = 'stdin';
+  for (let number = 2; piped.includes(`</${tag}>`); number += 1) tag = `stdin-${number}`;
+  return `<${tag}>\n${piped}\n</${tag}>`;
+}
+
+async function pipedText(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string | null> {
+  if (request.stdin === 'never' || (request.stdin === 'auto' && io.stdin.isTTY === true)) return null;
+  const isNeeded = request.stdin === 'always' || (request.prompt === null && request.session.kind === 'new');
+  return readStandardInput(io, isNeeded ? 'patient' : 'brief', say);
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { runCli } from '../../test-support/harness.ts';
+import { startProcess } from '../../test-support/process.ts';
+
+it('treadle serve prints a URL that works, and a token once; a signal ends it in peace', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const running = startProcess(['serve'], { cwd: folder, env: { TREADLE_HOME: join(folder, 'home') } });
+  let printed = '';
+  running.child.stdout.on('data', (text: string) => (printed += text));
+  await running.printed('Token, shown only now: ');
+  await running.printed('\n');
+  const url = /^(http:\/\/127\.0\.0\.1:\d+)$/m.exec(printed)?.[1] ?? '';
+  const token = /Token, shown only now: (\S+)/.exec(printed)?.[1] ?? '';
+  const ask = (path: string, method: string, body?: unknown) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'text/event-stream' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  expect((await fetch(`${url}/v1/sessions`)).status).toBe(401);
+  const { sessionId } = (await (await ask('/v1/sessions', 'POST', {})).json()) as { sessionId: string };
+  const run = await ask(`/v1/sessions/${sessionId}/runs`, 'POST', { input: 'What can you do?' });
+  expect(await run.text()).toContain('"type":"run_ended"');
+  running.child.kill('SIGTERM');
+  expect((await running.ended).code).toBe(143);
+}, 60_000);
+
+it('treadle serve refuses an address that others can reach without a token of your own', async () => {
+  const { code, stderr } = await runCli(['serve', '--host', '0.0.0.0']);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Give it a token of your own') });
+});
+
+it('treadle serve --log writes what happens as JSON to standard error, with levels and without what was said', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: 'a-token-of-my-own' };
+  const running = startProcess(['serve', '--log', '--telemetry'], { cwd: folder, env });
+  let printed = '';
+  running.child.stdout.on('data', (text: string) => (printed += text));
+  await running.printed('\n');
+  const post = (path: string, body: object) =>
+    fetch(`${printed.trim()}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${env.TREADLE_TOKEN}`,
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
+      body: JSON.stringify(body),
+    });
+  await post('/v1/sessions', { id: 's1' });
+  expect(await (await post('/v1/sessions/s1/runs', { input: 'What is a heron?' })).text()).toContain('run_ended');
+  const said = await (await post('/v1/sessions/s1/runs', { input: `What is ${env.TREADLE_TOKEN}?` })).text();
+  expect(said).toContain('What is [secret:TREADLE_TOKEN]?');
+  expect(said).not.toContain(env.TREADLE_TOKEN);
+  running.child.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  const records = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { level: string; event: string; sessionId?: string });
+  expect(records).toContainEqual(expect.objectContaining({ level: 'info', event: 'request', route: 'createSession' }));
+  expect(records).toContainEqual(
+    expect.objectContaining({ level: 'info', event: 'run_ended', sessionId: 's1', end: 'completed' }),
+  );
+  expect(stderr).not.toMatch(/heron|a-token-of-my-own/);
+}, 60_000);

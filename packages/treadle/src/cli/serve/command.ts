@@ -1,0 +1,104 @@
+import { defineAgent } from '@treadle/core';
+
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+
+import { chooseModel } from '../run/choose-model.ts';
+import { SERVE_OPTIONS } from '../commands.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
+import { realFolder } from '../sessions/folder-sessions.ts';
+import { helpText } from '../help.ts';
+import { defaultInstructions } from '../run/instructions.ts';
+import { parseOptions } from '../options.ts';
+import { keyGuard, type KeyGuard } from '../asking/keys.ts';
+import { homeFolder } from '../parts.ts';
+import { projectInstructionsOf } from '../run/project-instructions.ts';
+import { rightsFor } from '../run/command.ts';
+import { readRunRequest } from '../run/request.ts';
+import { openTerminal, readLines } from '../asking/terminal.ts';
+import { telemetry } from './telemetry.ts';
+import { UsageError } from '../usage-error.ts';
+import { version } from '../version.ts';
+
+/** `treadle serve`: an agent of a folder over HTTP, until a signal comes. Returns the exit code. */
+export async function serveCommand(context: CommandContext, args: readonly string[]): Promise<number> {
+  const { io, parts, out, err, interruptions } = context;
+  const options = parseOptions(args, SERVE_OPTIONS);
+  if (options.flag('help') || options.flag('version')) {
+    out.print(options.flag('help') ? helpText('serve') : `${version()}\n`);
+    return EXIT.done;
+  }
+  const [extra] = options.positionals;
+  if (extra !== undefined) throw new UsageError(`'${extra}' is too much: treadle serve takes no prompt.`);
+  const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');
+  const { serve } = await import('@treadle/server');
+  const { fileBlobs } = await import('@treadle/store');
+  const { withUserVariables } = await import('../../settings/combine.ts');
+  const env = await withUserVariables(io);
+  await io.hideEnvironment?.();
+  const guard = await keyGuard(env);
+  const note = (text: string): void => context.note(guard.text(text));
+  const { TREADLE_TOKEN: own } = env;
+  const agent = await agentOf({ ...context, note, guard }, folder, options.text('model'), env, options.flag('title'));
+  const journal = guard.journal(await parts.journal(io));
+  try {
+    const serving = await serve({
+      agents: [agent],
+      journal,
+      blobs: fileBlobs({ folder: join(homeFolder(io), 'blobs') }),
+      host: options.text('host') ?? '127.0.0.1',
+      port: options.count('port') ?? 0,
+      owner: `treadle serve, process ${process.pid} on ${hostname()}`,
+      ...(own ? { tokens: [{ name: 'owner', token: own }] } : {}),
+      ...(options.flag('telemetry') ? { onSession: await telemetry() } : {}),
+      log: (record) => {
+        const { level, event, error } = record;
+        if (options.flag('log')) err.print(`${guard.text(JSON.stringify(record))}\n`);
+        else if (level !== 'info') note(`${event}${error === undefined ? '' : `: ${String(error)}`}`);
+      },
+    });
+    out.print(`${serving.url}\n`);
+    if (serving.token !== null) out.print(`Token, shown only now: ${serving.token}\n`);
+    void serving.recovered.then(
+      (sessions) => sessions.length > 0 && note(`Sessions that were left unfinished go on: ${sessions.length}.`),
+      () => {},
+    );
+    const signal = await interruptions.first;
+    note('Stopping. What is under way has ten seconds; what is left goes on with the next start.');
+    await serving.close();
+    return SIGNAL_EXIT[signal];
+  } finally {
+    await journal.close();
+  }
+}
+
+/** The agent of a folder. What it may not do by itself, it asks the clients of the server. */
+async function agentOf(
+  context: CommandContext & { readonly guard: KeyGuard },
+  folder: string,
+  modelName: string | undefined,
+  env: Parameters<typeof chooseModel>[1],
+  title: boolean,
+): Promise<ReturnType<typeof defineAgent>> {
+  const { io, parts, out, note, guard } = context;
+  const choice = chooseModel(modelName, env);
+  const model = guard.model(await parts.model(choice.name, env));
+  const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
+  const rights = await rightsFor(context, readRunRequest(['--prompt', 'none', '--no-stdin']), folder, nobody);
+  const { canUseTool: _, ...permissions } = rights.permissions;
+  if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
+  return defineAgent({
+    // Its own sessions, and none of those that the command line runs in this folder.
+    id: `serve:${folder}`,
+    model,
+    instructions: defaultInstructions(folder),
+    projectInstructions: await projectInstructionsOf(folder, note),
+    tools: rights.toolsIn(folder),
+    permissions,
+    hooks: rights.hooks,
+    knownTools: rights.knownTools,
+    title,
+    context: { recall: true },
+  });
+}

@@ -1,0 +1,241 @@
+import { initialState, reduce, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
+
+import {
+  COST_OPTIONS,
+  LIST_OPTIONS,
+  REWIND_OPTIONS,
+  SESSIONS_COMMANDS,
+  SHOW_OPTIONS,
+  TASKS_OPTIONS,
+} from '../commands.ts';
+import { EXIT } from '../exit-codes.ts';
+import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
+import { helpText } from '../help.ts';
+import { MANAGE_COMMANDS, manageCommand } from './manage.ts';
+import { redoCommand } from './redo.ts';
+import { parseOptions } from '../options.ts';
+import { plainLine } from '../asking/plain-text.ts';
+import type { CommandContext } from '../context.ts';
+import { costLines, readCosts } from './cost.ts';
+import { rewindFromFlags, rewindLines } from './rewind.ts';
+import { formatTranscript, transcriptFormat } from './transcript.ts';
+import { sessionTasks } from './tasks.ts';
+import { styleFor } from '../style.ts';
+import { createTextOutput } from '../output/text-output.ts';
+import { suggestion, UsageError } from '../usage-error.ts';
+import { version } from '../version.ts';
+
+const PAGE = 20;
+
+/** `treadle sessions …`. Returns the exit code. */
+export async function sessionsCommand(context: CommandContext, args: readonly string[]): Promise<number> {
+  const [command, ...rest] = args;
+  if (command === 'list') return list(context, rest);
+  if (command === 'show') return show(context, rest);
+  if (command === 'cost') return showCost(context, rest);
+  if (command === 'tasks') return tasks(context, rest);
+  if (command === 'rewind') return rewind(context, rest);
+  if (command === 'rerun' || command === 'replay') return redoCommand(context, command, rest);
+  const manage =
+    command !== undefined && Object.hasOwn(MANAGE_COMMANDS, command) ? MANAGE_COMMANDS[command] : undefined;
+  if (manage) return manageCommand(context, manage, rest);
+  if (command === '--help' || command === '-h') {
+    context.out.print(helpText('sessions'));
+    return EXIT.done;
+  }
+  const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
+  const hint = command === undefined ? '' : suggestion(command, SESSIONS_COMMANDS, 'sessions ');
+  throw new UsageError(
+    `${given}.${hint} There are: ${SESSIONS_COMMANDS.map((name) => `sessions ${name}`).join(', ')}.`,
+  );
+}
+
+async function withJournal(context: CommandContext, use: (journal: Journal) => Promise<void>): Promise<number> {
+  const journal = await context.parts.journal(context.io);
+  try {
+    await context.interruptions.unless(use(journal));
+    return context.out.isClosed ? EXIT.closedPipe : EXIT.done;
+  } finally {
+    await journal.close();
+  }
+}
+
+async function list(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, LIST_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  refuseMore(options.positionals, 0, 'sessions list');
+  const limit = options.count('limit') ?? PAGE;
+  const [cwd, cursor] = [options.text('cwd'), options.text('cursor')];
+  if (cursor !== undefined && !/^\d+\.\d+$/.test(cursor)) {
+    throw new UsageError(`--cursor takes what an earlier sessions list named, and not '${cursor}'.`);
+  }
+  const [agent, tag] = [options.text('agent'), options.text('tag')];
+  if (agent !== undefined && cwd !== undefined)
+    throw new UsageError('Say either --agent or --cwd: a folder is an agent.');
+  const agentId = cwd === undefined ? agent : agentIdOf(await formerFolder(context.io.cwd, cwd));
+  return withJournal(context, async (journal) => {
+    const page = await journal.list({
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(agentId === undefined ? {} : { agentId }),
+      ...(tag === undefined ? {} : { tag }),
+    });
+    const { out, note } = context;
+    if (options.flag('json')) {
+      const rows = page.sessions.map((session) => ({ ...session, folder: folderOf(session) ?? null }));
+      out.print(`${JSON.stringify({ sessions: rows, cursor: page.cursor ?? null })}\n`);
+      return;
+    }
+    for (const session of page.sessions) out.print(`${row(session)}\n`);
+    if (page.sessions.length === 0) note('There are no sessions here.');
+    if (page.cursor !== undefined)
+      note(`There are more: ${nextPage(page.cursor, { limit: options.text('limit'), cwd, agent, tag })}`);
+  });
+}
+
+/** The command for the page after this one. */
+function nextPage(cursor: string, flags: Readonly<Record<string, string | undefined>>): string {
+  const kept = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, shellWord(value)],
+  );
+  return ['treadle sessions list', ...kept, '--cursor', cursor].join(' ');
+}
+
+/** A word as a shell takes it. */
+const shellWord = (word: string): string =>
+  /^[\w./~-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
+/** Tab-separated, so that other programs can cut it: id, last change, folder, title or first prompt. */
+function row(session: SessionSummary): string {
+  const { sessionId, updatedAt, firstPrompt = '', title = firstPrompt, damage } = session;
+  const folder = folderOf(session) ?? '-';
+  const shown = damage === undefined ? plainLine(title, 80) : `[damaged] ${plainLine(damage, 400)}`;
+  return [sessionId, minutes(updatedAt), plainLine(folder), shown].join('\t');
+}
+
+/** UTC to the minute, which sorts: `2026-03-01 09:30Z`. */
+const minutes = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+
+async function show(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, SHOW_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [sessionId] = options.positionals;
+  if (sessionId === undefined) throw new UsageError('treadle sessions show needs the id of a session.');
+  refuseMore(options.positionals, 1, 'sessions show ID');
+  const word = options.text('format');
+  if (word !== undefined && options.flag('json')) throw new UsageError('Say either --format or --json.');
+  if (word === undefined && options.flag('all')) throw new UsageError('--all goes with --format.');
+  const format = word === undefined ? undefined : transcriptFormat(word);
+  const print = options.flag('json') ? printJson : printTranscript;
+  return withJournal(context, async (journal) => {
+    const id = await sessionOf(journal, sessionId);
+    if (format === undefined) return print(context, journal, id);
+    context.out.print(await formatTranscript(journal.read(id, 1), format, options.flag('all')));
+  });
+}
+
+async function showCost(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, COST_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [given] = options.positionals;
+  if (given === undefined) throw new UsageError('treadle sessions cost needs the id of a session.');
+  refuseMore(options.positionals, 1, 'sessions cost ID');
+  return withJournal(context, async (journal) => {
+    const sessionId = await sessionOf(journal, given);
+    const table = await readCosts(journal.read(sessionId, 1));
+    context.out.print(options.flag('json') ? `${JSON.stringify({ sessionId, ...table })}\n` : costLines(table));
+  });
+}
+
+async function tasks(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, TASKS_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [given, task] = options.positionals;
+  if (given === undefined) throw new UsageError('treadle sessions tasks needs the id of a session.');
+  refuseMore(options.positionals, 2, 'sessions tasks ID TASK');
+  const stop = options.flag('stop');
+  if (stop && task === undefined) throw new UsageError('--stop ends one task. Name it: sessions tasks ID TASK --stop');
+  return withJournal(context, async (journal) => {
+    const sessionId = await sessionOf(journal, given);
+    await sessionTasks(context, journal, sessionId, { task, stop, json: options.flag('json') });
+  });
+}
+
+async function rewind(context: CommandContext, args: readonly string[]): Promise<number> {
+  const options = parseOptions(args, REWIND_OPTIONS);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const [given] = options.positionals;
+  if (given === undefined) throw new UsageError('treadle sessions rewind needs the id of a session.');
+  refuseMore(options.positionals, 1, 'sessions rewind ID');
+  const chosen = (['files', 'conversation', 'both'] as const).filter((name) => options.flag(name));
+  if (chosen.length > 1) throw new UsageError('Say one of --files, --conversation and --both.');
+  const to = options.count('to');
+  return withJournal(context, async (journal) => {
+    const sessionId = await sessionOf(journal, given);
+    const report = await rewindFromFlags(context.io, journal, sessionId, {
+      what: chosen[0] ?? 'both',
+      dryRun: options.flag('dry-run'),
+      ...(to === undefined ? {} : { to }),
+    });
+    context.out.print(options.flag('json') ? `${JSON.stringify(report)}\n` : rewindLines(report));
+  });
+}
+
+async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
+  const { io, out, note } = context;
+  const style = styleFor(out.isTTY, io.env);
+  const { askUserTool, builtInTools, planTool, todoTool } = await import('@treadle/tools');
+  // Their names for people don't depend on a folder, and the session's own may be gone.
+  const tools = [...builtInTools({ root: io.cwd }), todoTool(), planTool(), askUserTool()];
+  const labels = new Map(tools.map((tool) => [tool.name, tool.label]));
+  const label = (name: string): string => labels.get(name) ?? name;
+  const text = createTextOutput({ out, note, style, label, showPrompts: true });
+  let open: string | null = null;
+  for await (const event of journal.read(sessionId, 1)) {
+    text.take(event);
+    if (event.type === 'run_started') open = event.runId;
+    if (event.type === 'run_ended') {
+      open = null;
+      if (event.end !== 'completed') text.remark(`[${event.end}: ${plainLine(event.message ?? '', 300)}]`);
+    }
+    const clogged = out.flowing();
+    if (clogged) await clogged;
+    if (out.isClosed) return;
+  }
+  out.endLine();
+  if (open !== null) text.remark('[this run has not ended: it is being driven now, or was cut off]');
+}
+
+type RunFacts = Pick<Extract<DurableEvent, { type: 'run_ended' }>, 'runId' | 'turns' | 'usage' | 'cost'> & {
+  readonly end: string;
+};
+
+async function printJson({ out }: CommandContext, journal: Journal, sessionId: string): Promise<void> {
+  const state = initialState(sessionId);
+  const runs: RunFacts[] = [];
+  const facts = { folder: null as string | null, createdAt: 0, updatedAt: 0 };
+  for await (const event of journal.read(sessionId, 1)) {
+    reduce(state, event);
+    facts.updatedAt = event.at;
+    if (event.type === 'session_created') {
+      facts.createdAt = event.at;
+      facts.folder = (event.agentId === undefined ? undefined : folderOf({ agentId: event.agentId })) ?? null;
+    }
+    if (event.type === 'run_ended') {
+      const { runId, end, turns, usage, cost } = event;
+      runs.push({ runId, end, turns, usage, cost });
+    }
+  }
+  const openRunId = state.run?.runId ?? null;
+  out.print(`${JSON.stringify({ sessionId, ...facts, seq: state.seq, openRunId, runs, messages: state.view })}\n`);
+}
+
+function info({ out }: CommandContext, isHelp: boolean): number {
+  out.print(isHelp ? helpText('sessions') : `${version()}\n`);
+  return EXIT.done;
+}
+
+function refuseMore(positionals: readonly string[], most: number, usage: string): void {
+  const extra = positionals[most];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is too much: it is treadle ${usage}.`);
+}
