@@ -34,8 +34,8 @@ export {
   type BlobSweep,
   type BlobSweepReport,
   type PutBlobOptions,
-} from './features/files/blobs.ts';
-export type { BlobOptions } from './features/files/keeper.ts';
+} from './ports/blobs.ts';
+export type { BlobOptions } from './ports/blob-keeper.ts';
 export { memoryBlobs } from './features/files/memory.ts';
 export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './features/files/sweep.ts';
 export { changesFacts, checkTags, checkTitle, factsAfter, type SessionFacts } from './journal/session-facts.ts';
@@ -90,18 +90,18 @@ export type { FilterContext, FilterVerdict, InputFilter, NamedInputFilter } from
 export type { OutputMode, OutputOptions, StructuredOutput } from './features/output/structured.ts';
 export type { TurnContextOptions, TurnContextProvider, TurnFacts } from './features/turn-context/turn-context.ts';
 export { isNoCallReminder, type NoToolCallPolicy } from './features/output/no-call.ts';
-export { isTerminalToolName, type TerminalToolName } from './features/output/terminal-tools.ts';
+export { isTerminalToolName, type TerminalToolName } from './tools/terminal-tools.ts';
 export * from './agent/agent.ts';
 export * from './session/input.ts';
-export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './features/limits/limits.ts';
-export * from './features/budget/ledger.ts';
-export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './features/budget/budget.ts';
+export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './kernel/services/limits.ts';
+export * from './ports/ledger.ts';
+export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './kernel/services/money.ts';
 export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './features/limits/guard.ts';
 export type { BackgroundOptions, BackgroundSettings } from './features/background/background.ts';
 export { RUN_IN_BACKGROUND } from './features/background/background.ts';
-export { hasEnded } from './features/background/control.ts';
+export { hasEnded } from './tools/task-control.ts';
 export { inProcessTasks } from './features/background/in-process.ts';
-export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './features/background/control.ts';
+export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './tools/task-control.ts';
 export type {
   TaskFacts,
   TaskHandle,

@@ -1,16 +1,16 @@
 import { AGENT_KEYS } from './agent-keys.ts';
 import { checkContext, type ContextOptions, type ContextPolicy } from '../features/compaction/options.ts';
 import { recallTool } from '../features/compaction/recall.ts';
-import { DEFAULT_RESULT_TOKENS } from '../features/compaction/result-share.ts';
+import { DEFAULT_RESULT_TOKENS } from '../messages/result-share.ts';
 import type { ConfigSnapshot } from '../events/events.ts';
 import type { Hook } from '../features/hooks/hook.ts';
 import { checkMatchers } from '../features/hooks/check-matchers.ts';
 import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
 import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import { checkBudget, type Budget, type BudgetDefinition } from '../features/budget/budget.ts';
+import { checkBudget, type Budget, type BudgetDefinition } from '../kernel/services/money.ts';
 import { checkNoProgress, type NoProgress } from '../features/limits/guard.ts';
-import { checkLimits, CLOSING_INSTRUCTION, limitsAsData, type Limits } from '../features/limits/limits.ts';
+import { checkLimits, CLOSING_INSTRUCTION, limitsAsData, type Limits } from '../kernel/services/limits.ts';
 import type { Memory, MemoryOptions } from '../features/memory/memory.ts';
 import { memorySettings, type MemorySettings } from '../features/memory/settings.ts';
 import type {
@@ -30,7 +30,7 @@ import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions }
 import { checkFilters, type InputFilter, type NamedInputFilter } from '../features/guardrails/filters.ts';
 import { checkOutput, OUTPUT_TOOL, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
 import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
-import { isTerminalToolName, terminalTools } from '../features/output/terminal-tools.ts';
+import { isTerminalToolName, terminalTools } from '../tools/terminal-tools.ts';
 import {
   checkPermissions,
   type PermissionConfig,

@@ -1,4 +1,4 @@
-import type { BlobRef } from '../features/files/blobs.ts';
+import type { BlobRef } from '../ports/blobs.ts';
 
 /** A tool is about to change a file, and what it held can be brought back. */
 export interface FileCheckpointedEvent {

@@ -1,4 +1,4 @@
-import type { BlobRef } from '../features/files/blobs.ts';
+import type { BlobRef } from '../ports/blobs.ts';
 
 /**
  * Files that the provider's own tools made in a run were fetched from the provider and are kept as blobs, or could not be.

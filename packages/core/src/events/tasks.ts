@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
-import type { TaskEnd, TaskStatus } from '../features/background/control.ts';
+import type { TaskEnd, TaskStatus } from '../tools/task-control.ts';
 import type { ReplayPolicy } from '../tools/tool.ts';
 
 /** Input: a background task has ended. What it came to. */

@@ -4,7 +4,7 @@ import type { RunEnd } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
-import { isTerminalToolName } from '../features/output/terminal-tools.ts';
+import { isTerminalToolName } from '../tools/terminal-tools.ts';
 import { OUTPUT_TOOL } from '../features/output/structured.ts';
 import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';

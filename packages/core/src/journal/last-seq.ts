@@ -1,4 +1,4 @@
-import type { LogReader } from '../features/compaction/history.ts';
+import type { LogReader } from './history.ts';
 
 /** The number of the last event: found by looking, each time twice as far, then in between. */
 export async function lastSeq(log: LogReader): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
-import type { BlobKeeper } from '../features/files/keeper.ts';
+import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { LiveEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';

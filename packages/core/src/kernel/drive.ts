@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
-import type { BlobKeeper } from '../features/files/keeper.ts';
-import { readHandle } from '../features/compaction/history.ts';
+import type { BlobKeeper } from '../ports/blob-keeper.ts';
+import { readHandle } from '../journal/history.ts';
 import { EVENT_VERSION, type DurableEvent, type LiveEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Claim, Journal, Owner } from '../journal/journal.ts';

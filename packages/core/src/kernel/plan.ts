@@ -6,7 +6,7 @@ import { planBranches, startBranches } from '../features/branches/plan-branches.
 import { planIdleCompaction } from '../features/compaction/plan-compaction.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import { endOpenCalls, planCalls } from './plan/calls.ts';
-import { reachedLimit, sizeHit, type LimitHit } from '../features/limits/limits.ts';
+import { reachedLimit, sizeHit, type LimitHit } from './services/limits.ts';
 import { overspent, settleAtEnd } from '../features/budget/plan-budget.ts';
 import { limitMessage, ONLY_TIME } from '../features/limits/plan-limits.ts';
 import { planTasks, wakeUp } from '../features/background/plan-tasks.ts';

@@ -1,8 +1,8 @@
 import type { DurableEvent, QueueKind } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import { anchorOf } from '../features/compaction/measure.ts';
-import { cutResult } from '../features/compaction/result-share.ts';
+import { anchorOf } from '../messages/measure.ts';
+import { cutResult } from '../messages/result-share.ts';
 import { asHookDecision } from '../features/hooks/hook.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
 import { asPermissionDecision } from '../features/permissions/decision.ts';

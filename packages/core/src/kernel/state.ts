@@ -16,10 +16,10 @@ import type { Slot } from '../features/turn-context/turn-context.ts';
 import type { TaskTable } from '../features/background/task.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
-import { NO_ANCHOR, type ViewAnchor } from '../features/compaction/measure.ts';
+import { NO_ANCHOR, type ViewAnchor } from '../messages/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import { hasFinalText } from '../projections/run-result.ts';
-import type { RunLimits } from '../features/limits/run-limits-state.ts';
+import type { RunLimits } from './services/run-limits-state.ts';
 
 /** An input that nothing has consumed yet. */
 export interface InboxEntry {

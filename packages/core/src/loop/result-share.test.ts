@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
-import { estimateMessage, estimateMessages } from '../features/compaction/estimate.ts';
+import { estimateMessage, estimateMessages } from '../messages/estimate.ts';
 import { viewSizeFold } from '../projections/view-size.ts';
 import {
   createSession,

@@ -1,4 +1,4 @@
-import { isBlobId } from '../features/files/blobs.ts';
+import { isBlobId } from '../ports/blobs.ts';
 import { TreadleError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';

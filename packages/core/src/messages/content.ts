@@ -1,4 +1,4 @@
-import type { BlobRef } from '../features/files/blobs.ts';
+import type { BlobRef } from '../ports/blobs.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
 /** Plain text. */

@@ -1,4 +1,4 @@
-import { isTerminalToolName, terminalText } from '../features/output/terminal-tools.ts';
+import { isTerminalToolName, terminalText } from '../tools/terminal-tools.ts';
 import type { AssistantContent } from './content.ts';
 import { isConversation, type Message } from './message.ts';
 

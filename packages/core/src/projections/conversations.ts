@@ -1,4 +1,4 @@
-import type { LogReader } from '../features/compaction/history.ts';
+import type { LogReader } from '../journal/history.ts';
 import { lastSeq } from '../journal/last-seq.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { UserMessage } from '../messages/message.ts';

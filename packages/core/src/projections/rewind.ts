@@ -1,4 +1,4 @@
-import type { BlobRef } from '../features/files/blobs.ts';
+import type { BlobRef } from '../ports/blobs.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { UserMessage } from '../messages/message.ts';
 

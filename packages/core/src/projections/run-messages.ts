@@ -1,4 +1,4 @@
-import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../features/compaction/history.ts';
+import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 

@@ -1,6 +1,6 @@
-import { estimateMessage, estimateMessages } from '../features/compaction/estimate.ts';
-import { cutResult } from '../features/compaction/result-share.ts';
-import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../features/compaction/history.ts';
+import { estimateMessage, estimateMessages } from '../messages/estimate.ts';
+import { cutResult } from '../messages/result-share.ts';
+import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
 import type { DurableEvent } from '../events/events.ts';
 import { asHookDecision } from '../features/hooks/hook.ts';
 import { isJsonObject } from '../json.ts';

@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
-import type { Blobs } from '../features/files/blobs.ts';
-import type { BlobOptions } from '../features/files/keeper.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import type { BlobOptions } from '../ports/blob-keeper.ts';
 import type {
   ClientToolResult,
   Continuation,
@@ -12,7 +12,7 @@ import type {
 import type { PromptInput, UserInput } from './input.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
-import type { Limits } from '../features/limits/limits.ts';
+import type { Limits } from '../kernel/services/limits.ts';
 import type { Observer } from '../kernel/services/hub.ts';
 import type { Message } from '../messages/message.ts';
 import type { PermissionUpdate } from '../features/permissions/updates.ts';
@@ -22,7 +22,7 @@ import type { Run } from './run.ts';
 import type { ApprovalAnswer } from '../features/approvals/answers.ts';
 import type { CompactedEvent } from '../features/compaction/session.ts';
 import type { QueuedMessage } from './queue.ts';
-import type { TaskControl } from '../features/background/control.ts';
+import type { TaskControl } from '../tools/task-control.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 
 export interface SessionOptions {

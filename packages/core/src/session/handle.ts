@@ -15,7 +15,7 @@ import { pendingCalls, submitToolResults } from '../features/approvals/results.t
 import * as runs from './runs.ts';
 import { promptStream } from './stream.ts';
 import { abortTasks, closeTasks, tasksOf } from '../features/background/session.ts';
-import type { TaskControl } from '../features/background/control.ts';
+import type { TaskControl } from '../tools/task-control.ts';
 
 /** A session over its parts. */
 class SessionHandle implements Session {

@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
-import { blobKeeper } from '../features/files/keeper.ts';
-import { inputMovedOut } from '../features/files/move-out.ts';
+import { blobKeeper } from '../ports/blob-keeper.ts';
+import { inputMovedOut } from '../events/move-out.ts';
 import { TreadleError } from '../errors.ts';
 import type { SessionInput } from '../events/events.ts';
 import { isDeep, MAX_ENVELOPE_DEPTH, TOO_DEEP } from '../json.ts';

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
-import type { BlobKeeper } from '../features/files/keeper.ts';
+import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { PendingCall, SessionInput } from '../events/events.ts';
 import type { Journal, PostOutcome } from '../journal/journal.ts';
 import type { BranchPerformer } from '../kernel/drive.ts';

@@ -1,7 +1,7 @@
 import type { Continuation, InputMessage, SessionInput } from '../events/events.ts';
 import { TreadleError, type TreadleErrorCode } from '../errors.ts';
 import { checkMetadata, type JsonObject } from '../json.ts';
-import { checkLimits, limitChanges, type Limits, type LimitsData } from '../features/limits/limits.ts';
+import { checkLimits, limitChanges, type Limits, type LimitsData } from '../kernel/services/limits.ts';
 import { drive, type OpenInput } from '../kernel/drive.ts';
 import { endSession } from '../features/hooks/hook-observers.ts';
 import { agentOfRun } from '../kernel/perform/offered-tools.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.ts';
 import { errorText } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { BlobKeeper } from '../features/files/keeper.ts';
+import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import { isPlain, keptOutput } from './keep-output.ts';
 import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
 import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext } from './tool.ts';

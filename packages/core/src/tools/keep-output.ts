@@ -1,6 +1,6 @@
-import type { BlobRef } from '../features/files/blobs.ts';
-import type { BlobKeeper } from '../features/files/keeper.ts';
-import { movedOut } from '../features/files/move-out.ts';
+import type { BlobRef } from '../ports/blobs.ts';
+import type { BlobKeeper } from '../ports/blob-keeper.ts';
+import { movedOut } from '../events/move-out.ts';
 import { errorText } from '../errors.ts';
 import type { TextBlock } from '../messages/content.ts';
 import { capped, cutText, normalOutput, type KeptWhole, type NormalOutput } from './output.ts';

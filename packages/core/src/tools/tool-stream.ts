@@ -1,5 +1,5 @@
-import { joined, type BlobRef } from '../features/files/blobs.ts';
-import { DEFAULT_MOST_BYTES, type BlobKeeper } from '../features/files/keeper.ts';
+import { joined, type BlobRef } from '../ports/blobs.ts';
+import { DEFAULT_MOST_BYTES, type BlobKeeper } from '../ports/blob-keeper.ts';
 import { errorText } from '../errors.ts';
 import { normalOutput } from './output.ts';
 import type { ToolStream } from './tool.ts';

@@ -1,9 +1,9 @@
-import type { BlobContent, Blobs } from '../features/files/blobs.ts';
+import type { BlobContent, Blobs } from '../ports/blobs.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { ToolAccess } from './access.ts';
 import type { Message } from '../messages/message.ts';
-import type { TaskControl } from '../features/background/control.ts';
+import type { TaskControl } from './task-control.ts';
 
 /**
  * What may happen to a call that an earlier process started and didn't end. `safe`: it runs again, under the same

@@ -2,7 +2,7 @@ import { errorText, TreadleError } from '../../errors.ts';
 import type { LiveEvent } from '../../events/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { normalOutput } from '../../tools/output.ts';
-import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from './control.ts';
+import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from '../../tools/task-control.ts';
 import type {
   TaskFacts,
   TaskHandle,

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { BEGUN_AGAIN, deliveryId, deliveryOf, INTERRUPTED } from './delivery.ts';
-import { hasEnded } from './control.ts';
+import { hasEnded } from '../../tools/task-control.ts';
 import { openTasks, type TaskState, type TaskTable } from './task.ts';
 import type { InboxEntry } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';

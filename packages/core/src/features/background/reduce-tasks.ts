@@ -2,7 +2,7 @@ import type { DurableEvent } from '../../events/events.ts';
 import { isJsonObject } from '../../json.ts';
 import { FORKED } from './delivery.ts';
 import { TASK_OUTPUT, TASK_STOP } from './tools.ts';
-import { hasEnded, type TaskEnd } from './control.ts';
+import { hasEnded, type TaskEnd } from '../../tools/task-control.ts';
 import { openTasks, type TaskState, type TaskTable } from './task.ts';
 import type { RunState, SessionState } from '../../kernel/state.ts';
 

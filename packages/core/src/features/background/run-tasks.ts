@@ -1,7 +1,7 @@
 import type { DurableEventBody } from '../../events/events.ts';
 import { copyJson } from '../../json.ts';
 import { startedText, taskIdOf } from './delivery.ts';
-import { hasEnded } from './control.ts';
+import { hasEnded } from '../../tools/task-control.ts';
 import { openTasks, type TaskFacts, type TaskState, type TaskWatch } from './task.ts';
 import { checkArguments, executeTool, issuesText } from '../../tools/execute.ts';
 import { errorOutput, type NormalOutput } from '../../tools/output.ts';

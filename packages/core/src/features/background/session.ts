@@ -13,7 +13,7 @@ import {
 import { childSpentBy } from '../budget/session.ts';
 import { createTaskDesk, type TaskDesk } from './desk.ts';
 import { inProcessTasks } from './in-process.ts';
-import { hasEnded } from './control.ts';
+import { hasEnded } from '../../tools/task-control.ts';
 import { openTasks, type TaskOutput, type TaskState } from './task.ts';
 
 /** The desk of a session; made when it is first needed, for most sessions need none. */

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { FileBlock, ToolResultContent } from '../../messages/content.ts';
 import type { NormalOutput } from '../../tools/output.ts';
 import type { ReplayPolicy } from '../../tools/tool.ts';
-import type { TaskEnd, TaskStatus } from './control.ts';
+import type { TaskEnd, TaskStatus } from '../../tools/task-control.ts';
 
 /** What is to be done in the background, as data: another machine could do it too. */
 export interface TaskFacts {

@@ -1,7 +1,7 @@
 import { TreadleError } from '../../errors.ts';
 import { defineTool } from '../../tools/define.ts';
 import type { Tool, ToolContext, ToolResult } from '../../tools/tool.ts';
-import { hasEnded, type TaskControl, type TaskSnapshot } from './control.ts';
+import { hasEnded, type TaskControl, type TaskSnapshot } from '../../tools/task-control.ts';
 
 /** The tools with which a model looks after its background tasks. */
 export const TASK_OUTPUT = 'task_output';

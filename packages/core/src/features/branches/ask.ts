@@ -1,7 +1,7 @@
 import { errorText } from '../../errors.ts';
-import { estimateText } from '../compaction/estimate.ts';
-import { sizedStream } from '../limits/reply-size.ts';
-import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../budget/budget.ts';
+import { estimateText } from '../../messages/estimate.ts';
+import { sizedStream } from '../../kernel/services/reply-size.ts';
+import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../../kernel/services/money.ts';
 import type { Model } from '../../model/model.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import type { EvaluationContext } from './outcome.ts';

@@ -1,6 +1,6 @@
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { estimateText } from '../compaction/estimate.ts';
+import { estimateText } from '../../messages/estimate.ts';
 import { llmJudge, pairwiseJudge, type BranchOutcome, type EvaluationContext, type ModelRequest } from '../../index.ts';
 import { fitToBudget, shrunk } from './shrink.ts';
 

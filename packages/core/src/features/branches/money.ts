@@ -4,7 +4,7 @@ import type { BranchRef } from '../../events/branches.ts';
 import type { DurableEvent } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { asBudgetDecision } from '../budget/budget.ts';
+import { asBudgetDecision } from '../../kernel/services/money.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import { limitsOf } from '../limits/run-limits.ts';
 import { createPurse, drawingOn, type Purse } from '../subagents/purse.ts';

@@ -1,5 +1,5 @@
-import type { UnknownPrice } from '../budget/budget.ts';
-import type { Ledger } from '../budget/ledger.ts';
+import type { UnknownPrice } from '../../kernel/services/money.ts';
+import type { Ledger } from '../../ports/ledger.ts';
 import type { RunEnd } from '../../events/events.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Usage } from '../../model/usage.ts';

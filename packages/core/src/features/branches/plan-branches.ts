@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { BranchRef } from '../../events/branches.ts';
 import type { BranchesInput } from '../../events/inputs.ts';
-import { reachedLimit, type LimitHit } from '../limits/limits.ts';
+import { reachedLimit, type LimitHit } from '../../kernel/services/limits.ts';
 import { startRun } from '../../kernel/plan/runs.ts';
 import { limitsOf, usedBy } from '../limits/run-limits.ts';
 import type { InboxEntry, RunState, SessionState } from '../../kernel/state.ts';

@@ -1,4 +1,4 @@
-import { estimateText } from '../compaction/estimate.ts';
+import { estimateText } from '../../messages/estimate.ts';
 
 /** A text made smaller, by steps that take more and more of it. */
 const TIERS: readonly ((text: string, tokens: number) => string)[] = [keepEnd, firstSentences, hardCut];

@@ -1,5 +1,5 @@
-import { estimateFrame } from '../compaction/estimate.ts';
-import { measureView } from '../compaction/measure.ts';
+import { estimateFrame } from '../../messages/estimate.ts';
+import { measureView } from '../../messages/measure.ts';
 import { errorText } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import {
@@ -9,8 +9,8 @@ import {
   THINKING_TOKENS,
   type BudgetDecision,
   type CallPrice,
-} from './budget.ts';
-import { limitHit } from '../limits/limits.ts';
+} from '../../kernel/services/money.ts';
+import { limitHit } from '../../kernel/services/limits.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { limitsOf } from '../limits/run-limits.ts';
 import type { Question } from '../../kernel/services/question.ts';

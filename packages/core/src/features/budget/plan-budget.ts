@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { asBudgetDecision, type BudgetDecision } from './budget.ts';
-import { limitHit, type LimitHit } from '../limits/limits.ts';
+import { asBudgetDecision, type BudgetDecision } from '../../kernel/services/money.ts';
+import { limitHit, type LimitHit } from '../../kernel/services/limits.ts';
 import { limitMessage } from '../limits/plan-limits.ts';
 import { endRun } from '../../kernel/plan/runs.ts';
 import { turnEnded } from '../../kernel/plan/turn.ts';

@@ -1,14 +1,14 @@
 import type { Agent } from '../../agent/agent.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { asBudgetDecision } from './budget.ts';
+import { asBudgetDecision } from '../../kernel/services/money.ts';
 import { limitsOf } from '../limits/run-limits.ts';
 import type { SessionState } from '../../kernel/state.ts';
 import { spawnKey } from '../subagents/child-log.ts';
 import type { ChildCall } from '../subagents/child.ts';
 import { createPurse, type Purse } from '../subagents/purse.ts';
 import { taskIdOf } from '../background/delivery.ts';
-import { hasEnded } from '../background/control.ts';
+import { hasEnded } from '../../tools/task-control.ts';
 
 /** What sub-agents draw on: the money of the runs of a session. */
 export interface SessionMoney {

@@ -3,8 +3,8 @@ export type { CompactionPhase, CompactionStrategy, PhaseContext, SummaryOptions,
 export { CompactionError } from './phase.ts';
 export type { Unit } from './units.ts';
 export { compactView, type Compaction, type CompactionInput } from './compact.ts';
-export { estimateMessage, estimateMessages, estimateText } from './estimate.ts';
-export type { LogReader } from './history.ts';
+export { estimateMessage, estimateMessages, estimateText } from '../../messages/estimate.ts';
+export type { LogReader } from '../../journal/history.ts';
 export { recallTool } from './recall.ts';
 export * from './strategies.ts';
 export { blockOverlay, summarise, type OverlayOptions, type SummariseOptions } from './summarise.ts';
@@ -16,4 +16,4 @@ export {
   truncateResults,
   type KeptEnds,
 } from './transforms.ts';
-export type { TextLimits } from './cut.ts';
+export type { TextLimits } from '../../messages/cut.ts';

@@ -1,6 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
-import { estimateFrame } from './estimate.ts';
-import { measureView } from './measure.ts';
+import { estimateFrame } from '../../messages/estimate.ts';
+import { measureView } from '../../messages/measure.ts';
 import { contextBounds } from './options.ts';
 import type { CompactionTrigger } from '../../events/events.ts';
 import { asHookDecision } from '../hooks/hook.ts';

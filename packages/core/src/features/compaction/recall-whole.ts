@@ -1,6 +1,6 @@
-import type { Blobs } from '../files/blobs.ts';
+import type { Blobs } from '../../ports/blobs.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
-import { headOf } from './cut.ts';
+import { headOf } from '../../messages/cut.ts';
 
 /** Characters of a line that a search shows, and at which a line without an end is taken for several. */
 const LINE_LENGTH = 500;

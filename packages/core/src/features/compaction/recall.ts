@@ -2,7 +2,7 @@ import { TreadleError } from '../../errors.ts';
 import type { Message } from '../../messages/message.ts';
 import { defineTool } from '../../tools/define.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
-import { headOf } from './cut.ts';
+import { headOf } from '../../messages/cut.ts';
 import { RECALL } from './phase.ts';
 import { linesOfStream, pieceOfStream, wholeTexts } from './recall-whole.ts';
 

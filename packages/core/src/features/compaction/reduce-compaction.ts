@@ -1,5 +1,5 @@
-import { needsBlob } from '../files/move-out.ts';
-import { NO_ANCHOR } from './measure.ts';
+import { needsBlob } from '../../events/move-out.ts';
+import { NO_ANCHOR } from '../../messages/measure.ts';
 import type { DurableEvent } from '../../events/events.ts';
 import type { Message } from '../../messages/message.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';

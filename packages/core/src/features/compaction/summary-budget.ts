@@ -1,5 +1,5 @@
 import { errorText } from '../../errors.ts';
-import { callPrice } from '../budget/budget.ts';
+import { callPrice } from '../../kernel/services/money.ts';
 import type { Model } from '../../model/model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { PerformContext } from '../../kernel/context.ts';

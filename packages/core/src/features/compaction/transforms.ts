@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from '../../messages/message.ts';
-import { cutTexts, headOf, type TextLimits } from './cut.ts';
+import { cutTexts, headOf, type TextLimits } from '../../messages/cut.ts';
 import { messages, recallHint, replaceUnits, type CompactionPhase, type PhaseContext, type View } from './phase.ts';
 import type { Unit } from './units.ts';
 

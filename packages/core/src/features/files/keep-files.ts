@@ -1,6 +1,6 @@
 import { errorText } from '../../errors.ts';
 import type { GeneratedFile } from '../../events/generated-files.ts';
-import type { BlobKeeper } from './keeper.ts';
+import type { BlobKeeper } from '../../ports/blob-keeper.ts';
 import type { ModelFiles } from '../../model/files.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { SeenFile } from '../../kernel/state.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import { systemClock } from '../../ports/clock.ts';
-import { blobErrors, blobIdOf, joined, type BlobContent, type Blobs } from './blobs.ts';
+import { blobErrors, blobIdOf, joined, type BlobContent, type Blobs } from '../../ports/blobs.ts';
 
 /**
  * Blobs in this process's memory, for tests and for sessions that needn't outlive it.

@@ -1,7 +1,7 @@
 import type { DurableEvent } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Journal } from '../../journal/journal.ts';
-import type { Blobs, BlobSweepReport } from './blobs.ts';
+import type { Blobs, BlobSweepReport } from '../../ports/blobs.ts';
 
 const IDS = /sha256-[0-9a-f]{64}/g;
 

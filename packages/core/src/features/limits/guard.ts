@@ -1,7 +1,7 @@
 import { TreadleError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
-import { createDigest } from './digest.ts';
+import { createDigest } from '../../kernel/services/digest.ts';
 
 /** What a run does when it gets nowhere. */
 export type NoProgressPattern = 'repeated_calls' | 'repeated_error' | 'empty_answer' | 'cycle';

@@ -1,11 +1,11 @@
 import type { DurableEvent } from '../../events/events.ts';
-import { asBudgetDecision } from '../budget/budget.ts';
+import { asBudgetDecision } from '../../kernel/services/money.ts';
 import { newGuard, observeTurn, type ObservedCall } from './guard.ts';
-import { withLimits, type Limits, type Used } from './limits.ts';
+import { withLimits, type Limits, type Used } from '../../kernel/services/limits.ts';
 import type { AssistantMessage } from '../../messages/message.ts';
 import { totalTokens } from '../../model/model.ts';
 import { finalText } from '../../projections/run-result.ts';
-import type { RunLimits } from './run-limits-state.ts';
+import type { RunLimits } from '../../kernel/services/run-limits-state.ts';
 import type { RunState, TurnState } from '../../kernel/state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;

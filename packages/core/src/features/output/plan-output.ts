@@ -5,7 +5,7 @@ import { asCheckDecision } from '../guardrails/check.ts';
 import { asFilterDecision, filterKey } from '../guardrails/filters.ts';
 import { asOutputDecision } from './structured.ts';
 import { slotMessages } from '../turn-context/turn-context.ts';
-import { isTerminalToolName } from './terminal-tools.ts';
+import { isTerminalToolName } from '../../tools/terminal-tools.ts';
 import type { BetweenTurns, FinishGate } from '../../kernel/between-turns.ts';
 import { endingCall } from '../../kernel/final-answer.ts';
 import { endRun, rejectInput } from '../../kernel/plan/runs.ts';

@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
-import { estimateMessages } from '../compaction/estimate.ts';
+import { estimateMessages } from '../../messages/estimate.ts';
 import type { JsonValue } from '../../json.ts';
 import { chosenRoute, DEFAULT_MODEL, type Routing, type RoutingFacts } from './routing.ts';
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';

@@ -1,6 +1,6 @@
 import { errorText, TreadleError } from '../../errors.ts';
 import { EVENT_VERSION, type PendingCall, type SessionInput, type TreadleEvent } from '../../events/events.ts';
-import { limitChanges } from '../limits/limits.ts';
+import { limitChanges } from '../../kernel/services/limits.ts';
 import type { Watcher } from '../../kernel/services/hub.ts';
 import { policyOf } from '../permissions/policy.ts';
 import type { Rights } from '../permissions/permissions.ts';

@@ -1,9 +1,9 @@
-import { estimateText } from '../compaction/estimate.ts';
+import { estimateText } from '../../messages/estimate.ts';
 import { errorText } from '../../errors.ts';
 import { isJsonObject, parseJson, type JsonValue } from '../../json.ts';
-import type { Budget } from '../budget/budget.ts';
-import { callPrice } from '../budget/budget.ts';
-import { sizedStream } from '../limits/reply-size.ts';
+import type { Budget } from '../../kernel/services/money.ts';
+import { callPrice } from '../../kernel/services/money.ts';
+import { sizedStream } from '../../kernel/services/reply-size.ts';
 import type { Model, ModelError, ModelRequest } from '../../model/model.ts';
 import { decideRetry, type RetryPolicy } from '../../model/retry.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';

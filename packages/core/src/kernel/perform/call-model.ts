@@ -1,10 +1,10 @@
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import type { BlobKeeper } from '../../features/files/keeper.ts';
-import { eventsMovedOut } from '../../features/files/move-out.ts';
-import { promptTokens } from '../../features/compaction/measure.ts';
+import type { BlobKeeper } from '../../ports/blob-keeper.ts';
+import { eventsMovedOut } from '../../events/move-out.ts';
+import { promptTokens } from '../../messages/measure.ts';
 import { errorText } from '../../errors.ts';
-import type { SizeLimit } from '../../features/limits/limits.ts';
+import type { SizeLimit } from '../services/limits.ts';
 import type { AssistantContent } from '../../messages/content.ts';
 import type { AssistantMessage } from '../../messages/message.ts';
 import type { Model, ModelError, StopReason } from '../../model/model.ts';
@@ -12,12 +12,12 @@ import { isUsageValid, type ModelWarning } from '../../model/check-usage.ts';
 import { decideRetry } from '../../model/retry.ts';
 import { nextModel } from '../../features/routing/routing.ts';
 import { UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
-import { priceOf } from '../../features/budget/price.ts';
+import { priceOf } from '../../model/price.ts';
 import { runOf, type PerformContext } from '../context.ts';
 import { openMessage, type OpenMessage } from './open-message.ts';
 import type { Step } from '../step.ts';
 import { INTERRUPTED, readReply, type Call, type Ending, type Finish, type StreamFacts } from './read-reply.ts';
-import { warnOfBlob } from '../../features/files/request-blobs.ts';
+import { warnOfBlob } from '../services/request-blobs.ts';
 import { settleCall, type Spending } from './settle-call.ts';
 
 /** Calls the model once and records what came of it: a message, or a failed attempt. Never throws for the model. */

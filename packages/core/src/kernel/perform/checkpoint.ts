@@ -1,4 +1,4 @@
-import type { BlobKeeper } from '../../features/files/keeper.ts';
+import type { BlobKeeper } from '../../ports/blob-keeper.ts';
 import type { DurableEvent } from '../../events/events.ts';
 import type { FileIntent, ToolContext } from '../../tools/tool.ts';
 import type { PerformContext } from '../context.ts';

@@ -4,13 +4,13 @@ import { checkUsage } from '../../model/check-usage.ts';
 import { UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import { runOf, type PerformContext } from '../context.ts';
 import type { OpenMessage } from './open-message.ts';
-import { headOf } from '../../features/compaction/cut.ts';
-import { ReplySize, type SizeExcess } from '../../features/limits/reply-size.ts';
-import type { SizeLimit } from '../../features/limits/limits.ts';
+import { headOf } from '../../messages/cut.ts';
+import { ReplySize, type SizeExcess } from '../services/reply-size.ts';
+import type { SizeLimit } from '../services/limits.ts';
 import { limitsOf } from '../../features/limits/run-limits.ts';
 import { promptWarning } from '../services/prompt-size.ts';
 import { modelRequest } from './request.ts';
-import { requestWithBlobs } from '../../features/files/request-blobs.ts';
+import { requestWithBlobs } from '../services/request-blobs.ts';
 import { meterFor } from './settle-call.ts';
 import type { Step } from '../step.ts';
 

@@ -1,6 +1,6 @@
 import { DEFAULT_CONCURRENCY } from '../../agent/agent.ts';
 import { windowOf } from '../../features/compaction/options.ts';
-import { resultTokens } from '../../features/compaction/result-share.ts';
+import { resultTokens } from '../../messages/result-share.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { copyJson, type JsonObject } from '../../json.ts';

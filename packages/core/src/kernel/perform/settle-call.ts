@@ -1,7 +1,7 @@
-import { asBudgetDecision, callPrice, type UnknownPrice } from '../../features/budget/budget.ts';
+import { asBudgetDecision, callPrice, type UnknownPrice } from '../services/money.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { Model, ModelErrorKind, ModelEvent, Usage } from '../../model/model.ts';
-import { priceOf } from '../../features/budget/price.ts';
+import { priceOf } from '../../model/price.ts';
 import type { SessionState } from '../state.ts';
 
 /** What a call came to, as far as its money is concerned. */

@@ -1,6 +1,6 @@
 import type { Agent, ToolExecution } from '../../agent/agent.ts';
 import type { DurableEventBody, PendingCall } from '../../events/events.ts';
-import { limitHit } from '../../features/limits/limits.ts';
+import { limitHit } from '../services/limits.ts';
 import { argumentsProblem } from '../../tools/arguments.ts';
 import type { Step } from '../step.ts';
 import { expireCalls, expiryOf, isPending, pendingCall, takeAnswers } from '../../features/approvals/plan-answers.ts';

@@ -1,11 +1,11 @@
 import type { Agent } from '../../agent/agent.ts';
-import { estimateMessage } from '../../features/compaction/estimate.ts';
+import { estimateMessage } from '../../messages/estimate.ts';
 import { windowOf } from '../../features/compaction/options.ts';
-import { fairShare, resultTokens } from '../../features/compaction/result-share.ts';
+import { fairShare, resultTokens } from '../../messages/result-share.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody, TurnTrigger } from '../../events/events.ts';
 import { asHookDecision } from '../../features/hooks/hook.ts';
-import type { LimitHit } from '../../features/limits/limits.ts';
+import type { LimitHit } from '../services/limits.ts';
 import { UNKNOWN_USAGE, type StopReason } from '../../model/model.ts';
 import { withWarnings } from '../../features/guardrails/filters.ts';
 import { noCallReminder } from '../../features/output/no-call.ts';

@@ -1,5 +1,5 @@
-import { estimateText } from '../../features/compaction/estimate.ts';
-import { promptTokens } from '../../features/compaction/measure.ts';
+import { estimateText } from '../../messages/estimate.ts';
+import { promptTokens } from '../../messages/measure.ts';
 import type { Message } from '../../messages/message.ts';
 import type { ModelWarning } from '../../model/check-usage.ts';
 import type { Usage } from '../../model/usage.ts';

@@ -14,7 +14,7 @@ import {
   type Journal,
   type Snapshots,
 } from '../../index.ts';
-import { createDigest } from '../../features/limits/digest.ts';
+import { createDigest } from './digest.ts';
 import { corpusLog, corpusNames, foldLog } from '../../test-support/corpus.ts';
 import { anyLog, logsOfAllKinds } from '../../test-support/logs.ts';
 import { decodeState, encodeState, STATE_VERSION } from './snapshot.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_USAGE, type Message } from '../../index.ts';
-import { assistant, user } from '../../test-support/views.ts';
+import { UNKNOWN_USAGE, type Message } from '../index.ts';
+import { assistant, user } from '../test-support/views.ts';
 import { estimateMessage } from './estimate.ts';
 import { anchorOf, measureView, NO_ANCHOR, promptTokens } from './measure.ts';
 

@@ -1,6 +1,6 @@
 import { ledgerContract } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { DurableEvent, DurableEventBody } from '../../events/events.ts';
+import type { DurableEvent, DurableEventBody } from '../events/events.ts';
 import { ledgerEntries, memoryLedger } from './ledger.ts';
 
 describe('memoryLedger keeps the contract of ledgers', () => {

@@ -1,4 +1,4 @@
-import type { ToolResultContent } from '../../messages/content.ts';
+import type { ToolResultContent } from './content.ts';
 
 const isHighHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLowHalf = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;

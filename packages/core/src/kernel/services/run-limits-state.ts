@@ -1,5 +1,5 @@
 import type { RunEnd } from '../../events/events.ts';
-import type { GuardState } from './guard.ts';
+import type { GuardState } from '../../features/limits/guard.ts';
 import type { LimitName, LimitsData, SizeLimit } from './limits.ts';
 
 /** Money that is set aside for the open call. */

@@ -1,5 +1,5 @@
-import type { AssistantMessage, Message } from '../../messages/message.ts';
-import type { Usage } from '../../model/usage.ts';
+import type { AssistantMessage, Message } from './message.ts';
+import type { Usage } from '../model/usage.ts';
 import { estimateMessage } from './estimate.ts';
 
 /**

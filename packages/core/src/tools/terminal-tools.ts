@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../json.ts';
-import { defineTool } from '../../tools/define.ts';
-import type { Tool } from '../../tools/tool.ts';
+import type { JsonObject } from '../json.ts';
+import { defineTool } from './define.ts';
+import type { Tool } from './tool.ts';
 
 /** The tools that end a run in words of the model's own. Their names are theirs alone. */
 export type TerminalToolName = 'task_completion' | 'ask_question' | 'converse';

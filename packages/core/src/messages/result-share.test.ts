@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ToolResultContent, ToolResultMessage } from '../../index.ts';
+import type { ToolResultContent, ToolResultMessage } from '../index.ts';
 import { estimateMessage } from './estimate.ts';
 import { cutResult, fairShare, resultTokens } from './result-share.ts';
 

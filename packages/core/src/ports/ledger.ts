@@ -1,6 +1,6 @@
-import type { DurableEvent } from '../../events/events.ts';
-import { TreadleError } from '../../errors.ts';
-import { isJsonObject } from '../../json.ts';
+import type { DurableEvent } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
 
 /** What a ledger says to a reservation. */
 export type ReserveOutcome =

@@ -1,8 +1,8 @@
-import type { FileBlock, ImageBlock, TextBlock, ToolResultContent } from '../../messages/content.ts';
-import type { ToolResultMessage } from '../../messages/message.ts';
+import type { FileBlock, ImageBlock, TextBlock, ToolResultContent } from './content.ts';
+import type { ToolResultMessage } from './message.ts';
 import { cutCharacters } from './cut.ts';
 import { estimateMessage, estimateText, utf8Length } from './estimate.ts';
-import { RECALL, recallHint } from './phase.ts';
+import { RECALL, recallHint } from '../features/compaction/phase.ts';
 
 /** Tokens that one result brings into the view at most, unless the agent says otherwise. */
 export const DEFAULT_RESULT_TOKENS = 50_000;

@@ -1,7 +1,7 @@
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Model, ThinkingLevel } from '../../model/model.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from '../../ports/ledger.ts';
 
 /** US dollars per million tokens, for a model whose price nobody knows. */
 export interface AssumedPrice {

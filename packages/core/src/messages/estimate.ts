@@ -1,6 +1,6 @@
-import type { ContentBlock, ImageBlock, FileBlock } from '../../messages/content.ts';
-import type { Message } from '../../messages/message.ts';
-import type { ProviderToolDefinition, ToolDefinition } from '../../model/model.ts';
+import type { ContentBlock, ImageBlock, FileBlock } from './content.ts';
+import type { Message } from './message.ts';
+import type { ProviderToolDefinition, ToolDefinition } from '../model/model.ts';
 
 // What a message weighs, before a provider has counted it: four bytes of text to a token, and rules of thumb for the
 // rest. It errs on the side of too much, and what providers report replaces it as soon as there is a report.

@@ -1,5 +1,5 @@
-import type { DurableEvent } from '../../events/events.ts';
-import type { Message, ToolResultMessage } from '../../messages/message.ts';
+import type { DurableEvent } from '../events/events.ts';
+import type { Message, ToolResultMessage } from '../messages/message.ts';
 
 /** Reads a session's log. */
 export interface LogReader {

@@ -1,9 +1,9 @@
-import type { DurableEventBody, InputMessage, SessionInput } from '../../events/events.ts';
-import type { ContentBlock, FileBlock, ImageBlock } from '../../messages/content.ts';
-import type { Message } from '../../messages/message.ts';
-import { joined } from './blobs.ts';
-import { base64Bytes, base64Of } from './base64.ts';
-import type { BlobKeeper } from './keeper.ts';
+import type { DurableEventBody, InputMessage, SessionInput } from './events.ts';
+import type { ContentBlock, FileBlock, ImageBlock } from '../messages/content.ts';
+import type { Message } from '../messages/message.ts';
+import { joined } from '../ports/blobs.ts';
+import { base64Bytes, base64Of } from '../features/files/base64.ts';
+import type { BlobKeeper } from '../ports/blob-keeper.ts';
 
 type Large = (ImageBlock | FileBlock) & { readonly data: string };
 

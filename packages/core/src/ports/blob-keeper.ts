@@ -1,5 +1,5 @@
-import { TreadleError } from '../../errors.ts';
-import type { ModelMessage } from '../../messages/message.ts';
+import { TreadleError } from '../errors.ts';
+import type { ModelMessage } from '../messages/message.ts';
 import type { Blobs } from './blobs.ts';
 
 /** How a session uses its blobs. */

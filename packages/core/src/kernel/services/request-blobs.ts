@@ -1,9 +1,9 @@
-import { readBlob } from './blobs.ts';
-import { needsBlob, withBlobs } from './move-out.ts';
+import { readBlob } from '../../ports/blobs.ts';
+import { needsBlob, withBlobs } from '../../events/move-out.ts';
 import { errorText } from '../../errors.ts';
 import type { ModelMessage } from '../../messages/message.ts';
 import type { ModelRequest } from '../../model/model.ts';
-import type { PerformContext } from '../../kernel/context.ts';
+import type { PerformContext } from '../context.ts';
 
 /** A request with its images and files in it. What can't be read is left out, and said. */
 export async function requestWithBlobs(context: PerformContext, request: ModelRequest): Promise<ModelRequest> {

@@ -1,5 +1,5 @@
-import type { Model } from '../../model/model.ts';
-import type { Usage } from '../../model/usage.ts';
+import type { Model } from './model.ts';
+import type { Usage } from './usage.ts';
 
 /** A price function that throws has no price to give. */
 export function priceOf(model: Model, usage: Usage): number | null {

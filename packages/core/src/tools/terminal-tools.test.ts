@@ -7,7 +7,7 @@ import {
   isDurable,
   type AgentDefinition,
   type DurableEvent,
-} from '../../index.ts';
+} from '../index.ts';
 
 const noop = defineTool({ name: 'noop', description: 'Does nothing.', execute: () => 'done nothing' });
 

@@ -1,4 +1,4 @@
-import type { ToolResultContent } from '../../messages/content.ts';
+import type { ToolResultContent } from '../messages/content.ts';
 
 /** How far a background task is. The last three are ends. */
 export type TaskStatus = 'pending' | 'running' | TaskEnd;

@@ -1,4 +1,4 @@
-import { TreadleError } from '../../errors.ts';
+import { TreadleError } from '../errors.ts';
 
 /** A blob by its content: `sha256-` and 64 hexadecimal digits. The same bytes have the same id everywhere. */
 export interface BlobRef {
