@@ -59,20 +59,17 @@ export type { StandardSchema, StandardResult, StandardIssue } from './tools/stan
 export { compileSchema, validateJson, type SchemaCheck } from './json-schema/validate.ts';
 export type { PermissionOptions, PermissionSettings, PermissionConfig } from './features/permissions/permissions.ts';
 export { DEFAULT_CALLBACK_TIMEOUT_MS } from './features/permissions/permissions.ts';
-export { PERMISSION_MODES, isStricter, type PermissionMode } from './features/permissions/mode.ts';
-export type { RuleBehavior, RuleInput, RuleSource, RuleWithExamples } from './features/permissions/rule.ts';
+export { PERMISSION_MODES, isStricter } from './features/permissions/mode.ts';
+export { type PermissionMode } from './events/permission-updates.ts';
+export type { RuleInput, RuleSource, RuleWithExamples } from './features/permissions/rule.ts';
+export type { RuleBehavior } from './events/permission-updates.ts';
 export { loadRule as checkRule } from './features/permissions/load.ts';
 export type { CanUseTool, PermissionQuestion, PermissionResult } from './features/permissions/callback.ts';
 export type { PermissionDecision } from './features/permissions/decision.ts';
 export type { DecidedBy } from './features/permissions/evaluate.ts';
 export { isProtected } from './features/permissions/evaluate.ts';
-export {
-  applyUpdate,
-  type FileUpdate,
-  type PermissionUpdate,
-  type SessionPermissions,
-  type UpdateDestination,
-} from './features/permissions/updates.ts';
+export { applyUpdate, type FileUpdate, type SessionPermissions } from './features/permissions/updates.ts';
+export { type PermissionUpdate, type UpdateDestination } from './events/permission-updates.ts';
 export * from './ports/http.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatcher.ts';
@@ -93,10 +90,12 @@ export { isNoCallReminder, type NoToolCallPolicy } from './features/output/no-ca
 export { isTerminalToolName, type TerminalToolName } from './tools/terminal-tools.ts';
 export * from './agent/agent.ts';
 export * from './session/input.ts';
-export { DEFAULT_LIMITS, type LimitName, type Limits, type LimitsData } from './kernel/services/limits.ts';
+export { DEFAULT_LIMITS } from './kernel/services/limits.ts';
+export { type LimitName, type Limits, type LimitsData } from './events/limits.ts';
 export * from './ports/ledger.ts';
 export type { AssumedPrice, Budget, BudgetDefinition, UnknownPrice } from './kernel/services/money.ts';
-export { DEFAULT_NO_PROGRESS, type NoProgress, type NoProgressPattern } from './features/limits/guard.ts';
+export { DEFAULT_NO_PROGRESS, type NoProgress } from './features/limits/guard.ts';
+export { type NoProgressPattern } from './events/limits.ts';
 export type { BackgroundOptions, BackgroundSettings } from './features/background/background.ts';
 export { RUN_IN_BACKGROUND } from './features/background/background.ts';
 export { hasEnded } from './tools/task-control.ts';
@@ -164,7 +163,7 @@ export type { CompactedEvent } from './features/compaction/session.ts';
 export type { ApprovalAnswer } from './features/approvals/answers.ts';
 export type { QueuedMessage } from './session/queue.ts';
 export * from './features/approvals/pending.ts';
-export { resultsProblem, type ResultsProblem } from './features/approvals/plan-answers.ts';
+export { resultsProblem, type ResultsProblem } from './features/approvals/plan.ts';
 export { openState, type OpenedState } from './kernel/services/snapshot-keeper.ts';
 export { initialState, type SessionState } from './kernel/state.ts';
 export { reduce } from './kernel/reduce.ts';

@@ -16,5 +16,5 @@ export function jsonText(value: unknown): string | undefined {
     if (values > MOST_VALUES || characters > MOST_CHARACTERS) throw new RangeError('The value is too large for JSON.');
     return item;
   };
-  return JSON.stringify(value, counted) as string | undefined;
+  return JSON.stringify(value, counted);
 }

@@ -10,7 +10,8 @@ import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { checkBudget, type Budget, type BudgetDefinition } from '../kernel/services/money.ts';
 import { checkNoProgress, type NoProgress } from '../features/limits/guard.ts';
-import { checkLimits, CLOSING_INSTRUCTION, limitsAsData, type Limits } from '../kernel/services/limits.ts';
+import { checkLimits, CLOSING_INSTRUCTION, limitsAsData } from '../kernel/services/limits.ts';
+import type { Limits } from '../events/limits.ts';
 import type { Memory, MemoryOptions } from '../features/memory/memory.ts';
 import { memorySettings, type MemorySettings } from '../features/memory/settings.ts';
 import type {

@@ -3,8 +3,8 @@ import type { TitleOrigin } from './about-sessions.ts';
 import type { JsonObject } from '../json.ts';
 import type { ToolResultContent, UserContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
-import type { PermissionUpdate } from '../features/permissions/updates.ts';
-import type { LimitsData } from '../kernel/services/limits.ts';
+import type { PermissionUpdate } from './permission-updates.ts';
+import type { LimitsData } from './limits.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 
 /** How a run relates to what was before it in its session. */

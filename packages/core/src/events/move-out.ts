@@ -2,7 +2,7 @@ import type { DurableEventBody, InputMessage, SessionInput } from './events.ts';
 import type { ContentBlock, FileBlock, ImageBlock } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import { joined } from '../ports/blobs.ts';
-import { base64Bytes, base64Of } from '../features/files/base64.ts';
+import { base64Bytes, base64Of } from '../messages/base64.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
 
 type Large = (ImageBlock | FileBlock) & { readonly data: string };

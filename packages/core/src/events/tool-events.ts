@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
-import type { PermissionUpdate } from '../features/permissions/updates.ts';
+import type { PermissionUpdate } from './permission-updates.ts';
 import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
 import type { ApprovalExtras } from './inputs.ts';
 import type { InRun, InTurn } from './places.ts';

@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
 import type { DurableEventBody, RunEnd } from '../events/events.ts';
+import type { Question } from './services/question.ts';
 import type { RunState, SessionState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -18,3 +19,17 @@ export type FinishGate =
   | { readonly type: 'first'; readonly step: Step }
   | { readonly type: 'go_on'; readonly messages: readonly DurableEventBody[] }
   | { readonly type: 'end'; readonly end: RunEnd; readonly message: string };
+
+export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+
+export const ask = (question: Question): FinishGate => ({
+  type: 'first',
+  step: { type: 'decide', questions: [question] },
+});
+
+export function tell({ run, now }: BetweenTurns, what: 'output' | 'check', text: string): FinishGate {
+  const { runId } = run;
+  const id = `${runId}.${what}.${run.turns}`;
+  const message = { role: 'user', id, at: now, origin: 'check', content: [{ type: 'text', text }] } as const;
+  return { type: 'go_on', messages: [{ type: 'message_added', at: now, runId, inView: true, message }] };
+}

@@ -3,29 +3,24 @@ import { TreadleError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { anchorOf } from '../messages/measure.ts';
 import { cutResult } from '../messages/result-share.ts';
-import { asHookDecision } from '../features/hooks/hook.ts';
+import { asHookDecision } from './services/hook-decision.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
 import { asPermissionDecision } from '../features/permissions/decision.ts';
 import { applyUpdate } from '../features/permissions/updates.ts';
 import { partsOfRunId } from './plan/runs.ts';
-import { routingKey } from '../features/routing/plan-routing.ts';
-import { branchesEnded } from '../features/branches/reduce-branches.ts';
-import {
-  addToView,
-  compacted,
-  compactionFailed,
-  handOver,
-  replaceView,
-  spend,
-} from '../features/compaction/reduce-compaction.ts';
-import { filesGenerated, noteFiles } from '../features/files/reduce-files.ts';
+import { routingKey } from '../features/routing/plan.ts';
+import { branchesEnded } from '../features/branches/fold.ts';
+import { compacted, compactionFailed, handOver, spend } from '../features/compaction/fold.ts';
+import { addToView, replaceView } from './reduce/view.ts';
+import { filesGenerated, noteFiles } from '../features/files/fold.ts';
 import { forked } from './reduce/fork.ts';
-import * as tasks from '../features/background/reduce-tasks.ts';
+import * as tasks from '../features/background/fold.ts';
 import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce/calls.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce/open.ts';
 import { noteReads } from '../features/files/reduce-reads.ts';
-import { countMisfit, countRefusal, noteSlot } from '../features/output/reduce-output.ts';
-import { entitle } from '../features/titles/reduce-title.ts';
+import { countMisfit, countRefusal } from '../features/output/fold.ts';
+import { noteSlot } from '../features/turn-context/fold.ts';
+import { entitle } from '../features/titles/fold.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce/version.ts';
 import {
   foldFinishedTurn,
@@ -33,7 +28,7 @@ import {
   foldReservation,
   foldSettlement,
   newRunLimits,
-} from '../features/limits/run-limits.ts';
+} from '../features/limits/fold.ts';
 import { turnOutcome, waitingRuns, type RunState, type SessionState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;

@@ -19,7 +19,7 @@ import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
 import { NO_ANCHOR, type ViewAnchor } from '../messages/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import { hasFinalText } from '../projections/run-result.ts';
-import type { RunLimits } from './services/run-limits-state.ts';
+import type { RunLimits } from '../features/limits/state.ts';
 
 /** An input that nothing has consumed yet. */
 export interface InboxEntry {

@@ -1,8 +1,7 @@
 import type { FileBlock, ImageBlock, TextBlock, ToolResultContent } from './content.ts';
-import type { ToolResultMessage } from './message.ts';
 import { cutCharacters } from './cut.ts';
 import { estimateMessage, estimateText, utf8Length } from './estimate.ts';
-import { RECALL, recallHint } from '../features/compaction/phase.ts';
+import type { ToolResultMessage } from './message.ts';
 
 /** Tokens that one result brings into the view at most, unless the agent says otherwise. */
 export const DEFAULT_RESULT_TOKENS = 50_000;
@@ -12,6 +11,7 @@ const ASSUMED_WINDOW = 4 * DEFAULT_RESULT_TOKENS;
 
 /** What of the window one result may take, and all results of a turn together. */
 const SHARE_OF_ONE = 1 / 4;
+
 const SHARE_OF_ALL = 1 / 2;
 
 /** A result keeps so many tokens however many there are: a note says where the rest is. */
@@ -103,3 +103,10 @@ function fitted(text: string, most: number, note: (removed: string) => string): 
   }
   return note(`all ${text.length} characters`);
 }
+
+/** The name of the tool that reads removed text back. */
+export const RECALL = 'recall';
+
+/** How to get at what a handle names, in words. */
+export const recallHint = (recallName: string | null, handle: string): string =>
+  recallName === null ? `kept as ${handle}` : `read it with ${recallName}(${JSON.stringify({ handle })})`;

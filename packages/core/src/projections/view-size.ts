@@ -2,7 +2,7 @@ import { estimateMessage, estimateMessages } from '../messages/estimate.ts';
 import { cutResult } from '../messages/result-share.ts';
 import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
 import type { DurableEvent } from '../events/events.ts';
-import { asHookDecision } from '../features/hooks/hook.ts';
+import { asHookDecision } from '../kernel/services/hook-decision.ts';
 import { isJsonObject } from '../json.ts';
 import type { Message } from '../messages/message.ts';
 

@@ -12,10 +12,10 @@ import type {
 import type { PromptInput, UserInput } from './input.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
-import type { Limits } from '../kernel/services/limits.ts';
+import type { Limits } from '../events/limits.ts';
 import type { Observer } from '../kernel/services/hub.ts';
 import type { Message } from '../messages/message.ts';
-import type { PermissionUpdate } from '../features/permissions/updates.ts';
+import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Run } from './run.ts';

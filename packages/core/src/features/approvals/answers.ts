@@ -1,8 +1,8 @@
 import type { ApprovalExtras, SessionInput } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import { asJson, isJsonObject } from '../../json.ts';
-import { isTooLate, tooLate } from './plan-answers.ts';
-import { isAsked } from '../permissions/plan-permission.ts';
+import { tooLate } from './plan.ts';
+import { isTooLate, isAsked } from '../../kernel/services/pending.ts';
 import { checkUpdates } from '../permissions/updates.ts';
 import type { Run } from '../../session/run.ts';
 import { postTo } from './results.ts';

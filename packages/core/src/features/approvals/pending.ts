@@ -1,7 +1,6 @@
 import type { PendingCall } from '../../events/events.ts';
-import { isPending, pendingCall } from './plan-answers.ts';
+import { isPending, pendingCall, isAsked } from '../../kernel/services/pending.ts';
 import { waitsForOthers } from '../../kernel/plan/calls.ts';
-import { isAsked } from '../permissions/plan-permission.ts';
 import { waitingRuns, type SessionState } from '../../kernel/state.ts';
 
 /** `idle`: no run is open. `paused`: the run waits for a client's results or a person's answers. */

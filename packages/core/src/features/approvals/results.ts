@@ -1,8 +1,8 @@
 import type { ClientToolResult, PendingCall, SessionInput } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { PostOutcome } from '../../journal/journal.ts';
-import { isPending, isTooLate, pendingCall, resultsProblem, type ResultsProblem } from './plan-answers.ts';
-import { isAsked } from '../permissions/plan-permission.ts';
+import { resultsProblem, type ResultsProblem } from './plan.ts';
+import { isPending, isTooLate, pendingCall, isAsked } from '../../kernel/services/pending.ts';
 import type { Run } from '../../session/run.ts';
 import { normalOutput } from '../../tools/output.ts';
 import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from '../../session/runs.ts';

@@ -1,5 +1,5 @@
 import type { SessionInput } from '../../events/events.ts';
-import { wakeUp } from './plan-tasks.ts';
+import { wakeUp } from './plan.ts';
 import {
   CLOSED_INPUT,
   driveHere,

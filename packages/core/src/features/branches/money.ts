@@ -6,7 +6,7 @@ import { TreadleError } from '../../errors.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { asBudgetDecision } from '../../kernel/services/money.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
-import { limitsOf } from '../limits/run-limits.ts';
+import { limitsOf } from '../../kernel/services/run-limits.ts';
 import { createPurse, drawingOn, type Purse } from '../subagents/purse.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/agent.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { asBudgetDecision } from '../../kernel/services/money.ts';
-import { limitsOf } from '../limits/run-limits.ts';
+import { limitsOf } from '../../kernel/services/run-limits.ts';
 import type { SessionState } from '../../kernel/state.ts';
 import { spawnKey } from '../subagents/child-log.ts';
 import type { ChildCall } from '../subagents/child.ts';

@@ -64,15 +64,9 @@ export class CompactionError extends Error {
 /** The names of removed messages, for whoever wants to read them: `first..last`, or one id. */
 const handleOf = (from: string, to: string): string => (from === to ? from : `${from}..${to}`);
 
-/** The name of the tool that reads removed text back. */
-export const RECALL = 'recall';
-
-/** How to get at what a handle names, in words. */
-export const recallHint = (recallName: string | null, handle: string): string =>
-  recallName === null ? `kept as ${handle}` : `read it with ${recallName}(${JSON.stringify({ handle })})`;
-
 const firstId = (message: Message | undefined): string =>
   message?.role === 'user' && message.removed ? message.removed.from : (message?.id ?? '');
+
 const lastId = (message: Message | undefined): string =>
   message?.role === 'user' && message.removed ? message.removed.to : (message?.id ?? '');
 

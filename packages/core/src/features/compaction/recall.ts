@@ -3,7 +3,7 @@ import type { Message } from '../../messages/message.ts';
 import { defineTool } from '../../tools/define.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
 import { headOf } from '../../messages/cut.ts';
-import { RECALL } from './phase.ts';
+import { RECALL } from '../../messages/result-share.ts';
 import { linesOfStream, pieceOfStream, wholeTexts } from './recall-whole.ts';
 
 /** Characters one call returns unless it asks for another number, and at most. */

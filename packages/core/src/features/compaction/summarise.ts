@@ -2,12 +2,12 @@ import type { Message } from '../../messages/message.ts';
 import {
   CompactionError,
   messages,
-  recallHint,
   replaceUnits,
   type CompactionPhase,
   type PhaseContext,
   type View,
 } from './phase.ts';
+import { recallHint } from '../../messages/result-share.ts';
 import { dropOldest, middleUnits, removeResults, truncateResults } from './transforms.ts';
 import { isSummary, type Unit } from './units.ts';
 

@@ -1,6 +1,7 @@
 import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from '../../messages/message.ts';
 import { cutTexts, headOf, type TextLimits } from '../../messages/cut.ts';
-import { messages, recallHint, replaceUnits, type CompactionPhase, type PhaseContext, type View } from './phase.ts';
+import { messages, replaceUnits, type CompactionPhase, type PhaseContext, type View } from './phase.ts';
+import { recallHint } from '../../messages/result-share.ts';
 import type { Unit } from './units.ts';
 
 // The pure steps of a compaction. Each takes a view and returns a smaller one, or the same one when it has nothing to do.

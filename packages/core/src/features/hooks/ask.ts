@@ -4,7 +4,8 @@ import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';
 import { contentBlocks, normalOutput } from '../../tools/output.ts';
-import type { Hook, HookDecision, HookEvent, HookInput } from './hook.ts';
+import type { Hook, HookEvent, HookInput } from './hook.ts';
+import type { HookDecision } from '../../kernel/services/hook-decision.ts';
 import type { HookRegistry } from './registry.ts';
 
 /** What asking hooks needs. */

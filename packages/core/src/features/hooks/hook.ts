@@ -1,6 +1,6 @@
 import { TreadleError } from '../../errors.ts';
-import type { RunEnd, InputMessage } from '../../events/events.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { InputMessage, RunEnd } from '../../events/events.ts';
+import type { JsonObject } from '../../json.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
 import type { ModelError, Usage } from '../../model/model.ts';
@@ -226,18 +226,3 @@ function matcherOf(name: string, matcher: string | undefined): RegExp | null {
     throw new TreadleError('invalid_definition', `${name}: the matcher "${matcher}" is not a regular expression.`);
   }
 }
-
-/** What the hooks of one event came to: what the log keeps. */
-export interface HookDecision {
-  readonly decision: 'proceed' | 'deny' | 'ask';
-  readonly reason?: string;
-  readonly input?: JsonObject;
-  readonly output?: readonly ToolResultContent[];
-  readonly context?: string;
-  readonly endRun?: string;
-  /** What went wrong with hooks on the way. */
-  readonly problems?: readonly string[];
-}
-
-/** A decision as the log gives it back. */
-export const asHookDecision = (answer: JsonValue): HookDecision => answer as unknown as HookDecision;

@@ -1,7 +1,7 @@
 import { askHooks, tellHooks } from './ask.ts';
 import type { HookCallUpdate } from './hook.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { hookEnvironment } from './decide-hook.ts';
+import { hookEnvironment } from './decide.ts';
 
 /** Hooks around the partial results of one call. They decide what watchers see, and nothing else. */
 export interface UpdateHooks {

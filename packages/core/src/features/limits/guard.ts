@@ -1,10 +1,8 @@
 import { TreadleError } from '../../errors.ts';
+import type { NoProgressPattern } from '../../events/limits.ts';
 import type { JsonObject } from '../../json.ts';
-import type { ToolResultContent } from '../../messages/content.ts';
 import { createDigest } from '../../kernel/services/digest.ts';
-
-/** What a run does when it gets nowhere. */
-export type NoProgressPattern = 'repeated_calls' | 'repeated_error' | 'empty_answer' | 'cycle';
+import type { ToolResultContent } from '../../messages/content.ts';
 
 /** When a run counts as getting nowhere. `Infinity` switches a pattern off. */
 export interface NoProgress {

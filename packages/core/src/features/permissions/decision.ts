@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { DecidedBy } from './evaluate.ts';
-import type { PermissionUpdate } from './updates.ts';
+import type { PermissionUpdate } from '../../events/permission-updates.ts';
 
 /** What was decided about a call, as the log has it: the `decision` of a `decision_made` of kind `permission`. */
 export interface PermissionDecision {

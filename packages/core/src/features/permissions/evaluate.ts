@@ -1,9 +1,9 @@
 import type { ToolAccess } from '../../tools/access.ts';
 import { isInside, namesOf } from './glob.ts';
 import { allowing, restrains, type Subject } from './match.ts';
-import type { PermissionMode } from './mode.ts';
+import type { PermissionMode, RuleBehavior } from '../../events/permission-updates.ts';
 import type { Rights } from './permissions.ts';
-import type { PermissionRule, RuleBehavior } from './rule.ts';
+import type { PermissionRule } from './rule.ts';
 import type { Policy } from './policy.ts';
 
 /** A call to be decided on. */

@@ -4,8 +4,9 @@ import type { Tool } from '../../tools/tool.ts';
 import type { CanUseTool } from './callback.ts';
 import { loadRule } from './load.ts';
 import { namesTool, restrainsTool } from './match.ts';
-import { PERMISSION_MODES, type PermissionMode } from './mode.ts';
-import type { PermissionRule, RuleBehavior, RuleInput, RuleSource } from './rule.ts';
+import { PERMISSION_MODES } from './mode.ts';
+import type { PermissionMode, RuleBehavior } from '../../events/permission-updates.ts';
+import type { PermissionRule, RuleInput, RuleSource } from './rule.ts';
 import type { FileUpdate } from './updates.ts';
 
 /** Rules of one source, and how strict it is. */

@@ -2,9 +2,6 @@ import { TreadleError } from '../../errors.ts';
 import { toolsMeant } from '../../names/tool-names.ts';
 import { splitWords } from './words.ts';
 
-/** What a rule does with the calls it is about. */
-export type RuleBehavior = 'allow' | 'ask' | 'deny';
-
 /**
  * A rule with examples, which are checked when it is loaded: a rule that doesn't mean what its author thought is refused.
  *
@@ -63,6 +60,7 @@ export function refusedRule(text: unknown, problem: string): TreadleError {
 }
 
 const TOOL = /^[A-Za-z0-9_-]{1,128}$/;
+
 /** Longer rules are no rules that a person wrote. */
 const MAX_LENGTH = 4096;
 

@@ -1,7 +1,7 @@
 import type { ToolAccess } from '../../tools/access.ts';
 import { isInside } from './glob.ts';
 import { readRule } from './rule.ts';
-import type { PermissionUpdate } from './updates.ts';
+import type { PermissionUpdate } from '../../events/permission-updates.ts';
 import { joinWords } from './words.ts';
 
 /**

@@ -1,28 +1,14 @@
 import { TreadleError } from '../../errors.ts';
+import type {
+  PermissionUpdate,
+  UpdateDestination,
+  PermissionMode,
+  RuleBehavior,
+} from '../../events/permission-updates.ts';
 import { isJsonObject } from '../../json.ts';
 import { toolNameProblem } from '../../names/tool-names.ts';
-import { PERMISSION_MODES, type PermissionMode } from './mode.ts';
-import { readRule, refusedRule, type RuleBehavior } from './rule.ts';
-
-/** Where an update is kept. `session`: in the session's log, for as long as the session is. */
-export type UpdateDestination = 'userSettings' | 'projectSettings' | 'localSettings' | 'session';
-
-/** A change of permissions while a session lives. Rules are written as texts. */
-export type PermissionUpdate =
-  | {
-      /** `replaceRules` replaces the rules of that behaviour and destination. */
-      readonly type: 'addRules' | 'replaceRules' | 'removeRules';
-      readonly rules: readonly string[];
-      readonly behavior: RuleBehavior;
-      readonly destination: UpdateDestination;
-    }
-  | { readonly type: 'setMode'; readonly mode: PermissionMode; readonly destination: UpdateDestination }
-  | {
-      readonly type: 'addDirectories' | 'removeDirectories';
-      /** Absolute paths. */
-      readonly directories: readonly string[];
-      readonly destination: UpdateDestination;
-    };
+import { PERMISSION_MODES } from './mode.ts';
+import { readRule, refusedRule } from './rule.ts';
 
 /** An update that a settings file is to keep. */
 export type FileUpdate = PermissionUpdate & { readonly destination: Exclude<UpdateDestination, 'session'> };
@@ -118,6 +104,7 @@ const wrong = (problem: string): TreadleError =>
   new TreadleError('invalid_definition', `The permission updates can't be used: ${problem}.`);
 
 const DESTINATIONS: readonly UpdateDestination[] = ['userSettings', 'projectSettings', 'localSettings', 'session'];
+
 const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
 
 function checkUpdate(update: unknown, allowBypass: boolean, tools: readonly string[] | undefined): PermissionUpdate {

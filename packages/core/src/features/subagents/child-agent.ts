@@ -1,13 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import { askHooks } from '../hooks/ask.ts';
-import {
-  defineHook,
-  type Hook,
-  type HookAnswer,
-  type HookContext,
-  type HookDecision,
-  type HookEvent,
-} from '../hooks/hook.ts';
+import { defineHook, type Hook, type HookAnswer, type HookContext, type HookEvent } from '../hooks/hook.ts';
+import type { HookDecision } from '../../kernel/services/hook-decision.ts';
 import { hookRegistry, type HookRegistry } from '../hooks/registry.ts';
 import type { Rights } from '../permissions/permissions.ts';
 import type { Clock } from '../../ports/clock.ts';

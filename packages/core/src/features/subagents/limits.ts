@@ -1,5 +1,5 @@
 import { TreadleError } from '../../errors.ts';
-import type { Limits } from '../../kernel/services/limits.ts';
+import type { Limits } from '../../events/limits.ts';
 
 /** How many sub-agents an agent may have, and how deep. */
 export interface SubAgentLimits {

@@ -4,7 +4,7 @@ import type { BlobKeeper } from '../../ports/blob-keeper.ts';
 import { eventsMovedOut } from '../../events/move-out.ts';
 import { promptTokens } from '../../messages/measure.ts';
 import { errorText } from '../../errors.ts';
-import type { SizeLimit } from '../services/limits.ts';
+import type { SizeLimit } from '../../events/limits.ts';
 import type { AssistantContent } from '../../messages/content.ts';
 import type { AssistantMessage } from '../../messages/message.ts';
 import type { Model, ModelError, StopReason } from '../../model/model.ts';
@@ -18,7 +18,7 @@ import { openMessage, type OpenMessage } from './open-message.ts';
 import type { Step } from '../step.ts';
 import { INTERRUPTED, readReply, type Call, type Ending, type Finish, type StreamFacts } from './read-reply.ts';
 import { warnOfBlob } from '../services/request-blobs.ts';
-import { settleCall, type Spending } from './settle-call.ts';
+import { settleCall, type Spending } from '../../features/budget/settle-call.ts';
 
 /** Calls the model once and records what came of it: a message, or a failed attempt. Never throws for the model. */
 export async function callModel(context: PerformContext, step: Extract<Step, { type: 'call_model' }>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
-import { RECALL } from '../../features/compaction/phase.ts';
+import { RECALL } from '../../messages/result-share.ts';
 import { recallTool } from '../../features/compaction/recall.ts';
 import type { ToolDefinition } from '../../model/model.ts';
 import { toolsUnder } from '../../features/permissions/permissions.ts';

@@ -6,12 +6,12 @@ import { runOf, type PerformContext } from '../context.ts';
 import type { OpenMessage } from './open-message.ts';
 import { headOf } from '../../messages/cut.ts';
 import { ReplySize, type SizeExcess } from '../services/reply-size.ts';
-import type { SizeLimit } from '../services/limits.ts';
-import { limitsOf } from '../../features/limits/run-limits.ts';
+import type { SizeLimit } from '../../events/limits.ts';
+import { limitsOf } from '../services/run-limits.ts';
 import { promptWarning } from '../services/prompt-size.ts';
 import { modelRequest } from './request.ts';
 import { requestWithBlobs } from '../services/request-blobs.ts';
-import { meterFor } from './settle-call.ts';
+import { meterFor } from '../../features/budget/settle-call.ts';
 import type { Step } from '../step.ts';
 
 export type Finish = Extract<ModelEvent, { type: 'finish' }>;

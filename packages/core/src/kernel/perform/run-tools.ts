@@ -13,7 +13,7 @@ import { checkpointer } from './checkpoint.ts';
 import { mayRecall } from './offered-tools.ts';
 import { decide } from '../services/decide.ts';
 import { afterQuestions } from '../plan/gates.ts';
-import { isConfined } from '../../features/permissions/plan-permission.ts';
+import { isConfined } from '../../features/permissions/plan.ts';
 import { callKey } from './call-key.ts';
 import {
   CHILD_GRACE_MS,
@@ -26,7 +26,7 @@ import type { Step } from '../step.ts';
 import { updateHooks } from '../../features/hooks/update-hooks.ts';
 import { wantsBackground } from '../../features/background/background.ts';
 import { lastRead } from '../../features/files/reduce-reads.ts';
-import { startPending, toBackground } from '../../features/background/run-tasks.ts';
+import { startPending, toBackground } from '../../features/background/perform.ts';
 import type { CallState, SessionState } from '../state.ts';
 
 interface ToolJob {

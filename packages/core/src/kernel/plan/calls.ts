@@ -3,13 +3,14 @@ import type { DurableEventBody, PendingCall } from '../../events/events.ts';
 import { limitHit } from '../services/limits.ts';
 import { argumentsProblem } from '../../tools/arguments.ts';
 import type { Step } from '../step.ts';
-import { expireCalls, expiryOf, isPending, pendingCall, takeAnswers } from '../../features/approvals/plan-answers.ts';
+import { expireCalls, takeAnswers } from '../../features/approvals/plan.ts';
+import { expiryOf, isPending, pendingCall, isAsked } from '../services/pending.ts';
 import { afterHooks, gateCalls } from './gates.ts';
-import { isOverdue, isWaiting, refuseChildren } from '../../features/subagents/plan-children.ts';
-import { isAsked, notHeldBack, refusal } from '../../features/permissions/plan-permission.ts';
+import { isOverdue, isWaiting, refuseChildren } from '../../features/subagents/plan.ts';
+import { notHeldBack, refusal } from '../../features/permissions/plan.ts';
 import { rejectCall, type Rejection } from '../perform/reject-call.ts';
 import { skipCalls } from '../services/queues.ts';
-import { limitsOf } from '../../features/limits/run-limits.ts';
+import { limitsOf } from '../services/run-limits.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../state.ts';
 
 /** What happens next with the calls of a turn; null when all have ended. */

@@ -1,7 +1,8 @@
-import { asHookDecision } from '../../features/hooks/hook.ts';
+import { asHookDecision } from '../services/hook-decision.ts';
 import type { BetweenTurns, FinishGate } from '../between-turns.ts';
-import { timeIsUp } from '../../features/limits/plan-limits.ts';
-import { checkGate, outputGate } from '../../features/output/plan-output.ts';
+import { timeIsUp } from '../../features/limits/plan.ts';
+import { outputGate } from '../../features/output/plan.ts';
+import { checkGate } from '../../features/guardrails/plan.ts';
 
 /** Each has its say before a run ends well; null when it has nothing against the end. In this order. */
 const FINISH_GATES: readonly ((between: BetweenTurns) => FinishGate | null)[] = [

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { asHookDecision } from '../../features/hooks/hook.ts';
-import { permissionGate } from '../../features/permissions/plan-permission.ts';
+import { asHookDecision } from '../services/hook-decision.ts';
+import { permissionGate } from '../../features/permissions/plan.ts';
 import { rejectCall } from '../perform/reject-call.ts';
 import type { CallGate } from '../perform/call-gate.ts';
 import type { Question } from '../services/question.ts';

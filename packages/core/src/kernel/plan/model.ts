@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { budgetOf, gateBudget, isMoneyLimited, settleOpen, settleStray } from '../../features/budget/plan-budget.ts';
-import { gateCompaction } from '../../features/compaction/plan-compaction.ts';
+import { budgetOf, gateBudget, isMoneyLimited, settleOpen, settleStray } from '../../features/budget/plan.ts';
+import { gateCompaction } from '../../features/compaction/plan.ts';
 import { endRun } from './runs.ts';
 import { triggerOf, turnEnded } from './turn.ts';
 import type { RunState, SessionState, TurnState } from '../state.ts';

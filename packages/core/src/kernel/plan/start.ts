@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { RunEnd } from '../../events/events.ts';
-import { asHookDecision, type HookDecision } from '../../features/hooks/hook.ts';
-import { askAboutInput, filterRefusal } from '../../features/output/plan-output.ts';
+import { asHookDecision, type HookDecision } from '../services/hook-decision.ts';
+import { askAboutInput, filterRefusal } from '../../features/guardrails/plan.ts';
 import { endRun, rejectInput, type StartedRun } from './runs.ts';
 import type { Question } from '../services/question.ts';
 import { memoryKey } from '../services/run-context.ts';

@@ -4,7 +4,7 @@ import { windowOf } from '../../features/compaction/options.ts';
 import { fairShare, resultTokens } from '../../messages/result-share.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody, TurnTrigger } from '../../events/events.ts';
-import { asHookDecision } from '../../features/hooks/hook.ts';
+import { asHookDecision } from '../services/hook-decision.ts';
 import type { LimitHit } from '../services/limits.ts';
 import { UNKNOWN_USAGE, type StopReason } from '../../model/model.ts';
 import { withWarnings } from '../../features/guardrails/filters.ts';
@@ -12,7 +12,7 @@ import { noCallReminder } from '../../features/output/no-call.ts';
 import type { BetweenTurns } from '../between-turns.ts';
 import { endingCall } from '../final-answer.ts';
 import { afterClosing, gateFinish } from './finish.ts';
-import { planHandoff } from '../../features/handoff/plan-handoff.ts';
+import { planHandoff } from '../../features/handoff/plan.ts';
 import {
   closingMessage,
   continueCutReply,
@@ -21,12 +21,14 @@ import {
   noProgress,
   timeIsUp,
   warnings,
-} from '../../features/limits/plan-limits.ts';
+} from '../../features/limits/plan.ts';
 import { mayRecall } from '../perform/offered-tools.ts';
 import { deliver } from '../services/queues.ts';
 import { deliverNotes, endRun, promptMessages, type NewRun } from './runs.ts';
-import { askTurnContext, gateDelivery, outputOf, outputSpent, turnContext } from '../../features/output/plan-output.ts';
-import { askRouting, routedModel } from '../../features/routing/plan-routing.ts';
+import { outputOf, outputSpent } from '../../features/output/plan.ts';
+import { askTurnContext, turnContext } from '../../features/turn-context/plan.ts';
+import { gateDelivery } from '../../features/guardrails/plan.ts';
+import { askRouting, routedModel } from '../../features/routing/plan.ts';
 import { runContext } from '../services/run-context.ts';
 import type { RunState, TurnOutcome, TurnState } from '../state.ts';
 import type { Step } from '../step.ts';

@@ -1,7 +1,7 @@
 import type { DurableEvent } from '../../events/events.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 import { callOf, consume, openRun, openTurn } from './open.ts';
-import { foldFinishedTurn } from '../../features/limits/run-limits.ts';
+import { foldFinishedTurn } from '../../features/limits/fold.ts';
 import type { SessionState } from '../state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;

@@ -1,13 +1,15 @@
 import type { DurableEventBody } from '../../events/events.ts';
 import type { JsonValue } from '../../json.ts';
 import type { PerformContext } from '../context.ts';
-import { reserveBudget } from '../../features/budget/decide-budget.ts';
-import { decideHandoff } from '../../features/handoff/decide-handoff.ts';
-import { askHook } from '../../features/hooks/decide-hook.ts';
-import { askMemory, updateMemory } from '../../features/memory/decide-memory.ts';
-import { askPermission } from '../../features/permissions/decide-permission.ts';
-import { decideRouting } from '../../features/routing/decide-routing.ts';
-import { decideAnswer, decideInput, decideOutput, decideTurnContext } from '../../features/output/decide-output.ts';
+import { reserveBudget } from '../../features/budget/decide.ts';
+import { decideHandoff } from '../../features/handoff/decide.ts';
+import { askHook } from '../../features/hooks/decide.ts';
+import { askMemory, updateMemory } from '../../features/memory/decide.ts';
+import { askPermission } from '../../features/permissions/decide.ts';
+import { decideRouting } from '../../features/routing/decide.ts';
+import { decideOutput } from '../../features/output/decide.ts';
+import { decideTurnContext } from '../../features/turn-context/decide.ts';
+import { decideAnswer, decideInput } from '../../features/guardrails/decide.ts';
 import { untilInterrupted } from '../perform/interrupt.ts';
 import { KIND_OF, type Question } from './question.ts';
 

@@ -1,31 +1,6 @@
 import { TreadleError } from '../../errors.ts';
+import type { LimitName, Limits, LimitsData, SizeLimit, UseLimit } from '../../events/limits.ts';
 import type { JsonObject } from '../../json.ts';
-
-/** Hard caps of a run. `Infinity` switches one off. Each but `maxCallsPerTurn` ends the run with a reason of its own. */
-export interface Limits {
-  /** Model calls; attempts at the same turn count once. Default 50. */
-  readonly maxTurns: number;
-  /** Turns in which the model called tools. Default: none. */
-  readonly maxToolTurns: number;
-  /** Tool calls that were started. A model that has used them up may still answer. Default: none. */
-  readonly maxToolCalls: number;
-  /** Tool calls of one reply. The others are answered as not executed, and the run goes on. Default 128. */
-  readonly maxCallsPerTurn: number;
-  /** Tokens in and out, cached ones included. Default 1,000,000. */
-  readonly maxTotalTokens: number;
-  /** Milliseconds of driven time; time spent paused or without a process doesn't count. Default 600,000. */
-  readonly maxDurationMs: number;
-  /** US dollars. The worst case is set aside before each call, so that no call begins that could cost more. Default: none. */
-  readonly maxCost: number;
-  /** Characters of one reply: its text, its thinking and its arguments. Default 16,000,000. */
-  readonly maxReplyLength: number;
-  /** Characters of one block of thinking. Default 16,000,000. */
-  readonly maxThinkingLength: number;
-  /** Characters of the arguments of one tool call. Default 8,000,000. */
-  readonly maxArgumentsLength: number;
-  /** The fraction of a limit at which the model is told that it comes near, once for each. Default 0.8. */
-  readonly warnAt: number;
-}
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   maxTurns: 50,
@@ -44,14 +19,6 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
 /** The instruction for the one call after a limit, when the agent doesn't have its own. */
 export const CLOSING_INSTRUCTION =
   'You can call no more tools. Say what you have found out and done, what is still open, and what you would do next.';
-
-/** A limit of what a run uses up, by what it counts. */
-export type UseLimit = 'turns' | 'tool_turns' | 'tool_calls' | 'tokens' | 'time' | 'cost';
-
-/** A limit of the size of one reply, by what it measures. */
-export type SizeLimit = 'reply' | 'thinking' | 'arguments';
-
-export type LimitName = UseLimit | SizeLimit;
 
 /** A limit that was reached: how the run ends, and why in words. */
 export interface LimitHit {
@@ -165,9 +132,6 @@ export function checkLimits(limits: Partial<Limits> | undefined): Limits {
 export function limitsAsData(limits: Limits): JsonObject {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => Number.isFinite(value)));
 }
-
-/** Limits of one run as they stand in the log: null is off. */
-export type LimitsData = { readonly [Name in keyof Limits]?: number | null };
 
 /** Some limits as JSON data that keeps what is off. */
 export function limitChanges(limits: Partial<Limits>): LimitsData {

@@ -1,5 +1,6 @@
 import type { CompactionTrigger, DecisionKind } from '../../events/events.ts';
 import type { HookEvent, HookInput } from '../../features/hooks/hook.ts';
+import type { JsonValue } from '../../json.ts';
 
 /** What every question has: where its answer is kept. */
 interface Asked {
@@ -89,3 +90,8 @@ export const KIND_OF: Readonly<Record<Question['type'], DecisionKind>> = {
   handoff: 'routing',
   routing: 'routing',
 };
+
+export type QuestionOf<Type extends Question['type']> = Extract<Question, { readonly type: Type }>;
+
+/** Decisions are plain data; an interface just doesn't say so. */
+export const asDecision = (decision: object): JsonValue => decision as unknown as JsonValue;

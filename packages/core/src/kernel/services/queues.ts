@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody, QueueKind } from '../../events/events.ts';
 import { callKey } from '../perform/call-key.ts';
-import { taskResults } from '../../features/background/plan-tasks.ts';
+import { taskResults } from '../../features/background/plan.ts';
 import { inputMessage, rejectInput } from '../plan/runs.ts';
 import type { InboxEntry, RunState, SessionState, TurnState } from '../state.ts';
 import type { Step } from '../step.ts';

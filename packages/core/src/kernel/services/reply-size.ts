@@ -1,7 +1,8 @@
 import { charactersIn } from '../../json.ts';
 import type { Model, ModelBlock, ModelEvent, ModelRequest } from '../../model/model.ts';
 import { checkUsage } from '../../model/check-usage.ts';
-import { DEFAULT_LIMITS, type Limits, type SizeLimit } from './limits.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import type { Limits, SizeLimit } from '../../events/limits.ts';
 
 /** What one block counts besides its characters: a reply of empty blocks must end too. */
 const PER_BLOCK = 512;

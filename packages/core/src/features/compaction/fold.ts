@@ -1,10 +1,8 @@
-import { needsBlob } from '../../events/move-out.ts';
-import { NO_ANCHOR } from '../../messages/measure.ts';
 import type { DurableEvent } from '../../events/events.ts';
-import type { Message } from '../../messages/message.ts';
+import type { RunState, SessionState } from '../../kernel/state.ts';
+import { NO_ANCHOR } from '../../messages/measure.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 import { forgetReads } from '../files/reduce-reads.ts';
-import type { RunState, SessionState } from '../../kernel/state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
@@ -12,23 +10,6 @@ type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: 
 export function spend(run: RunState, usage: Usage, cost: number | null): void {
   run.usage = addUsage(run.usage, usage);
   run.cost = run.cost === null || cost === null ? null : run.cost + cost;
-}
-
-/** A message joins the view. */
-export function addToView(state: SessionState, message: Message): void {
-  state.view.push(message);
-  if (needsBlob(message)) state.needsBlobs = true;
-}
-
-/** A new conversation takes the place of the old one: nothing that was known of that one holds. */
-export function replaceView(state: SessionState, messages: readonly Message[]): void {
-  state.view = [...messages];
-  if (messages.some(needsBlob)) state.needsBlobs = true;
-  state.container = null;
-  state.anchor = NO_ANCHOR;
-  state.slots.clear();
-  state.reads.clear();
-  state.compactedTo = null;
 }
 
 /** Another agent drives from here on, and sees what it is to be shown. */

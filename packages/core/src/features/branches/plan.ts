@@ -3,7 +3,7 @@ import type { BranchRef } from '../../events/branches.ts';
 import type { BranchesInput } from '../../events/inputs.ts';
 import { reachedLimit, type LimitHit } from '../../kernel/services/limits.ts';
 import { startRun } from '../../kernel/plan/runs.ts';
-import { limitsOf, usedBy } from '../limits/run-limits.ts';
+import { limitsOf, usedBy } from '../../kernel/services/run-limits.ts';
 import type { InboxEntry, RunState, SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 

@@ -1,9 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import type { Message } from '../../messages/message.ts';
-import { slotOf, type Slot } from '../turn-context/turn-context.ts';
-import { OUTPUT_TOOL } from './structured.ts';
 import type { Rejection } from '../../kernel/perform/reject-call.ts';
 import type { RunState } from '../../kernel/state.ts';
+import { OUTPUT_TOOL } from './structured.ts';
 
 /** Counts answers that a check, or their schema, refused. */
 export function countRefusal(run: RunState | null, key: string, decision: JsonValue): void {
@@ -23,11 +21,4 @@ const MISFITS: ReadonlySet<Rejection> = new Set([
 /** Counts values that came as arguments of the output tool and didn't fit. */
 export function countMisfit(run: RunState | null, toolName: string, reason: Rejection): void {
   if (run !== null && toolName === OUTPUT_TOOL && MISFITS.has(reason)) run.outputsFailed += 1;
-}
-
-/** Notes what a slot says now, so that it isn't said twice. */
-export function noteSlot(slots: Map<Slot, string>, message: Message): void {
-  const slot = slotOf(message);
-  const block = slot === null || message.role !== 'user' ? undefined : message.content[0];
-  if (slot !== null && block?.type === 'text') slots.set(slot, block.text);
 }

@@ -3,7 +3,7 @@ import { estimateFrame } from '../../messages/estimate.ts';
 import { measureView } from '../../messages/measure.ts';
 import { contextBounds } from './options.ts';
 import type { CompactionTrigger } from '../../events/events.ts';
-import { asHookDecision } from '../hooks/hook.ts';
+import { asHookDecision } from '../../kernel/services/hook-decision.ts';
 import type { Model } from '../../model/model.ts';
 import { endRun, rejectInput } from '../../kernel/plan/runs.ts';
 import { turnEnded } from '../../kernel/plan/turn.ts';

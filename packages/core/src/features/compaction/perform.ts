@@ -1,13 +1,13 @@
 import { compactView, type Compaction } from './compact.ts';
 import { estimateFrame } from '../../messages/estimate.ts';
 import { checkContext, contextBounds, type ContextBounds } from './options.ts';
-import { RECALL } from './phase.ts';
+import { RECALL } from '../../messages/result-share.ts';
 import type { DurableEventBody, ViewPart } from '../../events/events.ts';
 import type { Message } from '../../messages/message.ts';
 import { tellMemory } from './compaction-memory.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { untilInterrupted } from '../../kernel/perform/interrupt.ts';
-import { modelOf, viewTokens } from './plan-compaction.ts';
+import { modelOf, viewTokens } from './plan.ts';
 import type { Step } from '../../kernel/step.ts';
 import { writeSummary, type Spending } from './summarise-step.ts';
 

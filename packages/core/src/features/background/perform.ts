@@ -8,10 +8,10 @@ import { errorOutput, type NormalOutput } from '../../tools/output.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { callKey } from '../../kernel/perform/call-key.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { isConfined } from '../permissions/plan-permission.ts';
+import { isConfined } from '../permissions/plan.ts';
 import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from '../subagents/run-children.ts';
 import { mayRecall } from '../../kernel/perform/offered-tools.ts';
-import { interrupted, planTasks, updated } from './plan-tasks.ts';
+import { interrupted, planTasks, updated } from './plan.ts';
 import { lastRead } from '../files/reduce-reads.ts';
 import type { CallState, SessionState } from '../../kernel/state.ts';
 

@@ -1,5 +1,5 @@
 import type { BranchesEnded } from '../../events/branches.ts';
-import { spend } from '../compaction/reduce-compaction.ts';
+import { spend } from '../compaction/fold.ts';
 import type { RunState } from '../../kernel/state.ts';
 
 /** The run has used what its branches have, and what choosing took. */

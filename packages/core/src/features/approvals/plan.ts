@@ -1,27 +1,10 @@
-import type { ClientToolResult, DurableEventBody, PendingCall } from '../../events/events.ts';
 import type { TreadleErrorCode } from '../../errors.ts';
-import type { ToolResultContent } from '../../messages/content.ts';
-import { isAsked } from '../permissions/plan-permission.ts';
-import { rejectInput } from '../../kernel/plan/runs.ts';
+import type { ClientToolResult, DurableEventBody } from '../../events/events.ts';
 import { rejectCall } from '../../kernel/perform/reject-call.ts';
+import { rejectInput } from '../../kernel/plan/runs.ts';
+import { isAsked, isPending, isTooLate } from '../../kernel/services/pending.ts';
 import type { CallState, InboxEntry, RunState, SessionState, TurnState } from '../../kernel/state.ts';
-
-/** True for a client's call that has no result yet. */
-export const isPending = (call: CallState): boolean => call.status === 'started' && call.runs === 'client';
-
-/** Whether an answer that is given at this time comes too late. */
-export const isTooLate = ({ expiresAt }: Pick<CallState, 'expiresAt'>, at: number): boolean =>
-  expiresAt !== null && at >= expiresAt;
-
-/** What a client, or a person, is told of a call that waits for them. A question is about the arguments it was asked with. */
-export function pendingCall(call: CallState): PendingCall {
-  const { callId, name: toolName, arguments: args, approvalId, askedArguments } = call;
-  if (!isAsked(call) || approvalId === null) return { callId, toolName, arguments: args, ...expiryOf(call) };
-  return { callId, toolName, arguments: askedArguments ?? args, approvalId, ...expiryOf(call) };
-}
-
-export const expiryOf = ({ expiresAt }: CallState): Pick<PendingCall, 'expiresAt'> =>
-  expiresAt === null ? {} : { expiresAt };
+import type { ToolResultContent } from '../../messages/content.ts';
 
 /** Results of client tools and answers of people: each is recorded, or rejected with the reason. When it was posted counts. */
 export function takeAnswers(state: SessionState, run: RunState, turn: TurnState, now: number): DurableEventBody[] {

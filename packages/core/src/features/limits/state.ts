@@ -1,6 +1,6 @@
 import type { RunEnd } from '../../events/events.ts';
-import type { GuardState } from '../../features/limits/guard.ts';
-import type { LimitName, LimitsData, SizeLimit } from './limits.ts';
+import type { GuardState } from './guard.ts';
+import type { LimitName, LimitsData, SizeLimit } from '../../events/limits.ts';
 
 /** Money that is set aside for the open call. */
 export interface Reservation {

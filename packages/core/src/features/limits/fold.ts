@@ -1,12 +1,11 @@
 import type { DurableEvent } from '../../events/events.ts';
 import { asBudgetDecision } from '../../kernel/services/money.ts';
-import { newGuard, observeTurn, type ObservedCall } from './guard.ts';
-import { withLimits, type Limits, type Used } from '../../kernel/services/limits.ts';
-import type { AssistantMessage } from '../../messages/message.ts';
-import { totalTokens } from '../../model/model.ts';
-import { finalText } from '../../projections/run-result.ts';
-import type { RunLimits } from '../../kernel/services/run-limits-state.ts';
+import type { RunLimits } from './state.ts';
+import { isForSummary } from '../../kernel/services/run-limits.ts';
 import type { RunState, TurnState } from '../../kernel/state.ts';
+import type { AssistantMessage } from '../../messages/message.ts';
+import { finalText } from '../../projections/run-result.ts';
+import { newGuard, type ObservedCall, observeTurn } from './guard.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
@@ -25,25 +24,6 @@ export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLim
   continued: 0,
   answered: '',
   guard: config.noProgress === false ? null : newGuard(),
-});
-
-/** The limits a run is under. */
-export const limitsOf = (run: RunState, agent: { readonly limits: Limits }): Limits =>
-  withLimits(agent.limits, run.limits.own);
-
-/** Milliseconds of driven time, up to `now` while a drive is at work. */
-export function activeTime(run: RunState, now: number): number {
-  return run.activeMs + (run.paused ? 0 : Math.max(0, now - run.lastAt));
-}
-
-/** What a run has used of each limit. */
-export const usedBy = (run: RunState, now: number): Used => ({
-  turns: run.turns,
-  tool_turns: run.limits.toolTurns,
-  tool_calls: run.limits.toolCalls,
-  tokens: totalTokens(run.usage),
-  time: activeTime(run, now),
-  cost: run.limits.spent,
 });
 
 /** A message was added to the run: what the runtime had told the model, or a person's, who starts the count anew. */
@@ -96,11 +76,6 @@ const UNFINISHED: ReadonlySet<string> = new Set(['length', 'pause', 'refusal', '
 const isEmpty = ({ content, stopReason }: AssistantMessage): boolean =>
   !UNFINISHED.has(stopReason) &&
   content.every((block) => block.type === 'thinking' || (block.type === 'text' && block.text.trim() === ''));
-
-/** The id under which money is set aside for a summary: another for each, and the same for the process that writes it anew. */
-export const summaryKey = (of: string, number: number): string => `${of}/summary/${number}`;
-
-export const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
 
 /** Money was set aside for the open call, or for a summary that is written before it. */
 export function foldReservation(run: RunState, { key, decision }: EventOf<'decision_made'>): void {

@@ -2,10 +2,10 @@ import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { asBudgetDecision, type BudgetDecision } from '../../kernel/services/money.ts';
 import { limitHit, type LimitHit } from '../../kernel/services/limits.ts';
-import { limitMessage } from '../limits/plan-limits.ts';
+import { limitMessage } from '../limits/plan.ts';
 import { endRun } from '../../kernel/plan/runs.ts';
 import { turnEnded } from '../../kernel/plan/turn.ts';
-import { isForSummary, limitsOf } from '../limits/run-limits.ts';
+import { isForSummary, limitsOf } from '../../kernel/services/run-limits.ts';
 import type { RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 

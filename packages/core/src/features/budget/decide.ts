@@ -12,7 +12,7 @@ import {
 } from '../../kernel/services/money.ts';
 import { limitHit } from '../../kernel/services/limits.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { limitsOf } from '../limits/run-limits.ts';
+import { limitsOf } from '../../kernel/services/run-limits.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import type { RunState } from '../../kernel/state.ts';
 

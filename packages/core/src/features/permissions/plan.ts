@@ -1,12 +1,13 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { asHookDecision } from '../hooks/hook.ts';
-import { asPermissionDecision, type PermissionDecision } from './decision.ts';
-import { policyOf } from './policy.ts';
 import type { CallGate } from '../../kernel/perform/call-gate.ts';
 import { rejectCall } from '../../kernel/perform/reject-call.ts';
+import { asHookDecision } from '../../kernel/services/hook-decision.ts';
+import { isAsked } from '../../kernel/services/pending.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
+import { asPermissionDecision, type PermissionDecision } from './decision.ts';
+import { policyOf } from './policy.ts';
 
 const keyOf = (callId: string): string => `permission:${callId}`;
 
@@ -71,9 +72,6 @@ function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): s
     "Don't look for a way around. Go on without it, or say what you would have done."
   );
 }
-
-/** True while a person is asked about a call. */
-export const isAsked = ({ approvalId, decision }: CallState): boolean => approvalId !== null && decision === null;
 
 /** The calls that may be looked at now: those after a sequential call that waits for a person wait with it. */
 export function notHeldBack(calls: readonly CallState[], agent: Agent): readonly CallState[] {

@@ -1,8 +1,8 @@
-import { asBudgetDecision, callPrice, type UnknownPrice } from '../services/money.ts';
+import { asBudgetDecision, callPrice, type UnknownPrice } from '../../kernel/services/money.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { Model, ModelErrorKind, ModelEvent, Usage } from '../../model/model.ts';
 import { priceOf } from '../../model/price.ts';
-import type { SessionState } from '../state.ts';
+import type { SessionState } from '../../kernel/state.ts';
 
 /** What a call came to, as far as its money is concerned. */
 export type Spending =

@@ -1,8 +1,9 @@
 import type { DurableEventBody, Notice } from '../../events/events.ts';
 import { findNoProgress, steeringText } from './guard.ts';
-import { limitHit, limitWarnings, reachedLimit, type LimitHit, type LimitName, type UseLimit } from '../../kernel/services/limits.ts';
+import { limitHit, limitWarnings, reachedLimit, type LimitHit } from '../../kernel/services/limits.ts';
+import type { LimitName, UseLimit } from '../../events/limits.ts';
 import type { BetweenTurns } from '../../kernel/between-turns.ts';
-import { limitsOf, usedBy } from './run-limits.ts';
+import { limitsOf, usedBy } from '../../kernel/services/run-limits.ts';
 import type { RunState } from '../../kernel/state.ts';
 
 /**

@@ -7,11 +7,12 @@ import { evaluate, type CallSubject, type DecidedBy, type Verdict } from './eval
 import { policyOf } from './policy.ts';
 import { subjectOf } from './subject.ts';
 import { suggestUpdates } from './suggest.ts';
-import { isFileUpdate, type PermissionUpdate } from './updates.ts';
+import { isFileUpdate } from './updates.ts';
+import type { PermissionUpdate } from '../../events/permission-updates.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { hookEnvironment } from '../hooks/decide-hook.ts';
-import { hookReason } from './plan-permission.ts';
+import { hookEnvironment } from '../hooks/decide.ts';
+import { hookReason } from './plan.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import type { CallState } from '../../kernel/state.ts';
 

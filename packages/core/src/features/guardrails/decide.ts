@@ -1,0 +1,33 @@
+import type { JsonValue } from '../../json.ts';
+import type { PerformContext } from '../../kernel/context.ts';
+import { answerOf } from '../../kernel/final-answer.ts';
+import { asDecision, type QuestionOf } from '../../kernel/services/question.ts';
+import { askAnswerCheck } from './check.ts';
+import { askFilters, textOfInput } from './filters.ts';
+
+/** Asks the input filters about an input. */
+export async function decideInput(
+  { agent, state, clock }: PerformContext,
+  { inputSeq }: QuestionOf<'filter'>,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const input = state.inbox.find(({ seq }) => seq === inputSeq)?.input;
+  if (!agent.inputFilters || !input) return { verdict: 'pass' };
+  if (input.type !== 'prompt' && input.type !== 'steering' && input.type !== 'follow_up') return { verdict: 'pass' };
+  const text = textOfInput(input.type === 'prompt' ? input.messages : [input.message]);
+  const facts = { sessionId: state.sessionId, origin: input.type, messages: state.view, signal };
+  return asDecision(await askFilters(agent.inputFilters, text, facts, clock));
+}
+
+/** Asks the user's check about the answer. */
+export async function decideAnswer(
+  { agent, state, clock }: PerformContext,
+  { runId = '' }: QuestionOf<'output' | 'check'>,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  if (!agent.finalAnswerCheck) return { ok: true };
+  const { text, terminal } = answerOf(state, agent);
+  const failures = state.run?.checksFailed ?? 0;
+  const facts = { sessionId: state.sessionId, runId, terminalTool: terminal, failures, messages: state.view, signal };
+  return asDecision(await askAnswerCheck(agent.finalAnswerCheck, text, facts, clock));
+}

@@ -1,0 +1,24 @@
+import type { JsonValue } from '../../json.ts';
+import type { PerformContext } from '../../kernel/context.ts';
+import { answerOf } from '../../kernel/final-answer.ts';
+import { asDecision, type QuestionOf } from '../../kernel/services/question.ts';
+import { timedCall } from '../../timed-call.ts';
+import { askOutput, OUTPUT_TOOL, type OutputDecision } from './structured.ts';
+
+/** A schema that can't tell by then can't tell. */
+const SCHEMA_TIMEOUT_MS = 60_000;
+
+/** Holds the answer against the schema. */
+export async function decideOutput(
+  { agent, state, clock }: PerformContext,
+  _question: QuestionOf<'output' | 'check'>,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const { output } = agent;
+  if (!output) return { ok: true, value: null };
+  const { text, terminal } = answerOf(state, agent);
+  const given = terminal?.name === OUTPUT_TOOL ? { value: output.unwrap(terminal.arguments) } : { text };
+  const call = (): Promise<OutputDecision> => askOutput(output, given);
+  const outcome = await timedCall({ name: 'Checking the answer', timeoutMs: SCHEMA_TIMEOUT_MS, clock, signal, call });
+  return asDecision(outcome.ok ? (outcome.value as OutputDecision) : { ok: false, message: outcome.problem });
+}

@@ -1,0 +1,28 @@
+import type { Limits } from '../../events/limits.ts';
+import { totalTokens } from '../../model/model.ts';
+import type { RunState } from '../state.ts';
+import { type Used, withLimits } from './limits.ts';
+
+/** The limits a run is under. */
+export const limitsOf = (run: RunState, agent: { readonly limits: Limits }): Limits =>
+  withLimits(agent.limits, run.limits.own);
+
+/** Milliseconds of driven time, up to `now` while a drive is at work. */
+export function activeTime(run: RunState, now: number): number {
+  return run.activeMs + (run.paused ? 0 : Math.max(0, now - run.lastAt));
+}
+
+/** What a run has used of each limit. */
+export const usedBy = (run: RunState, now: number): Used => ({
+  turns: run.turns,
+  tool_turns: run.limits.toolTurns,
+  tool_calls: run.limits.toolCalls,
+  tokens: totalTokens(run.usage),
+  time: activeTime(run, now),
+  cost: run.limits.spent,
+});
+
+/** The id under which money is set aside for a summary: another for each, and the same for the process that writes it anew. */
+export const summaryKey = (of: string, number: number): string => `${of}/summary/${number}`;
+
+export const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
