@@ -2,8 +2,8 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { crashMatrix, everythingScenario, type CrashCourse } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { memoryJournal, type DurableEvent } from './index.ts';
-import { reduce } from './kernel/reduce.ts';
-import { initialState, type SessionState } from './kernel/state.ts';
+import { reduce, initialState } from './kernel/reduce.ts';
+import type { SessionState } from './kernel/state.ts';
 
 const everything = everythingScenario(() => {
   const journal = memoryJournal();

@@ -29,9 +29,9 @@ import { refuseUnknownKeys } from '../names/known-keys.ts';
 import { checkNoToolCall, type NoToolCallPolicy } from '../features/output/no-call.ts';
 import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from '../features/guardrails/check.ts';
 import { checkFilters, type InputFilter, type NamedInputFilter } from '../features/guardrails/filters.ts';
-import { checkOutput, OUTPUT_TOOL, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
+import { checkOutput, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
+import { OUTPUT_TOOL, isTerminalToolName, terminalTools } from '../tools/terminal-tools.ts';
 import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
-import { isTerminalToolName, terminalTools } from '../tools/terminal-tools.ts';
 import {
   checkPermissions,
   type PermissionConfig,

@@ -1,37 +1,17 @@
-import type { DurableEvent, QueueKind } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
-import { isJsonObject } from '../json.ts';
-import { anchorOf } from '../messages/measure.ts';
+import type { DurableEvent, QueueKind, SessionInput } from '../events/events.ts';
+import { anchorOf, NO_ANCHOR } from '../messages/measure.ts';
 import { cutResult } from '../messages/result-share.ts';
-import { asHookDecision } from './services/hook-decision.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
-import { asPermissionDecision } from '../features/permissions/decision.ts';
-import { applyUpdate } from '../features/permissions/updates.ts';
+import type { EventOf } from './fold.ts';
+import { FOLDS, newRunSlices, newSessionSlices } from './folds.ts';
 import { partsOfRunId } from './plan/runs.ts';
-import { routingKey } from '../features/routing/plan.ts';
-import { branchesEnded } from '../features/branches/fold.ts';
-import { compacted, compactionFailed, handOver, spend } from '../features/compaction/fold.ts';
-import { addToView, replaceView } from './reduce/view.ts';
-import { filesGenerated, noteFiles } from '../features/files/fold.ts';
-import { forked } from './reduce/fork.ts';
-import * as tasks from '../features/background/fold.ts';
 import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce/calls.ts';
+import { forked } from './reduce/fork.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce/open.ts';
-import { noteReads } from '../features/files/reduce-reads.ts';
-import { countMisfit, countRefusal } from '../features/output/fold.ts';
-import { noteSlot } from '../features/turn-context/fold.ts';
-import { entitle } from '../features/titles/fold.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce/version.ts';
-import {
-  foldFinishedTurn,
-  foldMessage,
-  foldReservation,
-  foldSettlement,
-  newRunLimits,
-} from '../features/limits/fold.ts';
-import { turnOutcome, waitingRuns, type RunState, type SessionState } from './state.ts';
-
-type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
+import { addToView, replaceView, spend } from './reduce/view.ts';
+import { type RunState, type SessionState, turnOutcome, waitingRuns } from './state.ts';
 
 /**
  * Folds one event into the state, in place: no I/O, no clock, no randomness. The same events give the same state in any
@@ -48,7 +28,9 @@ export function reduce(state: SessionState, event: DurableEvent): SessionState {
     );
   }
   countTime(state, event);
+  for (const { before } of FOLDS) before?.(state, event);
   fold(state, event);
+  for (const { after } of FOLDS) after?.(state, event);
   // Last, so that what can't be folded in is refused again the next time, and not passed over.
   state.seq = event.seq;
   return state;
@@ -69,8 +51,6 @@ function fold(state: SessionState, event: DurableEvent): void {
   switch (event.type) {
     case 'session_created':
       writtenBy(state, event.eventVersion);
-      entitle(state, event);
-      if (event.fork && state.tasks) tasks.tasksForked(state.tasks, event);
       // A fork of a sub-agent's session is nobody's sub-agent.
       state.spawnedBy = event.spawnedBy ?? null;
       return forked(state);
@@ -78,12 +58,10 @@ function fold(state: SessionState, event: DurableEvent): void {
       if (event.eventVersion !== undefined) writtenBy(state, event.eventVersion);
       state.epoch = event.epoch;
       if (state.run) state.run.paused = false;
-      forgetOtherDrives(state);
       return;
     case 'input_received':
       return inputReceived(state, event);
     case 'input_rejected':
-      if (state.tasks) tasks.wakingRefused(state.tasks, event.inputSeq);
       return consume(state, event.inputSeq);
     case 'run_started':
       return runStarted(state, event);
@@ -95,13 +73,11 @@ function fold(state: SessionState, event: DurableEvent): void {
       return attemptFailed(state, event);
     case 'tool_call_rejected':
       if (event.reason === 'no_call') return;
-      countMisfit(state.run, event.toolName, event.reason);
       return endCall(state, event, event.content, true);
     case 'tool_started':
       return toolStarted(state, event);
     case 'tool_ended':
       if (event.inputSeq !== undefined) consume(state, event.inputSeq);
-      if (state.tasks) tasks.taskRead(state.tasks, event);
       return endCall(state, event, event.content, event.isError);
     case 'tool_paused':
       callOf(state, event).paused = { pending: event.pending, woken: false };
@@ -113,63 +89,49 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'run_paused':
       openRun(state, event).paused = true;
       return;
-    case 'compacted':
-      return compacted(state, event);
-    case 'compaction_failed':
-      return compactionFailed(state, event);
     case 'turn_ended':
       return turnEnded(state, event);
     case 'decision_made':
-      return decisionMade(state, event);
-    case 'budget_settled':
-      state.settled = { key: event.key, cost: event.cost, basis: event.basis };
-      return foldSettlement(openRun(state, event), event);
+      state.decisions.set(event.key, { answer: event.decision, turnIndex: event.turnIndex });
+      return;
     case 'run_ended':
       return runEnded(state, event);
     case 'message_discarded':
       // Nobody said what the call had cost until then; a failed attempt says it itself.
       if (event.reason === 'interrupted') openRun(state, event).cost = null;
       return;
-    // Facts for readers of the log: nothing the loop decides depends on them.
+    // Features fold these, or they are facts for readers of the log.
+    case 'budget_settled':
+    case 'compacted':
+    case 'compaction_failed':
     case 'file_checkpointed':
     case 'files_rewound':
-      return;
     case 'files_generated':
-      return filesGenerated(state, event);
     case 'branches_started':
-      openRun(state, event).branches = { all: event.branches };
-      return;
     case 'branches_ended':
-      return branchesEnded(openRun(state, event), event);
     case 'task_updated':
-      return tasks.taskUpdated(state, event);
+      return;
     default:
       return unknownEvent(event);
   }
 }
 
-/** What was asked at the start of an earlier drive is of no use to this one: a run that waits may see any number of them. */
-function forgetOtherDrives({ decisions }: SessionState): void {
-  for (const key of decisions.keys()) if (key.startsWith('session_start:')) decisions.delete(key);
-}
+/** Inputs that wait for nobody: they take effect at once, or are for lists of sessions. */
+const TAKEN_AT_ONCE: ReadonlySet<SessionInput['type']> = new Set([
+  'permission_updates',
+  'rename',
+  'tag',
+  'stop_task',
+  'task_ended',
+]);
 
-function inputReceived(state: SessionState, event: EventOf<'input_received'>): void {
-  const { seq, at, input } = event;
+function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
   refuseUnknownInput(seq, input);
+  if (TAKEN_AT_ONCE.has(input.type)) return;
   if (input.type === 'cancel') return cancel(state, input.inputSeq, { reason: input.reason ?? null });
-  if (input.type === 'permission_updates') {
-    for (const update of input.updates) state.permissions = applyUpdate(state.permissions, update);
-    return;
-  }
-  if (input.type === 'rename') return entitle(state, event);
-  // Tags are for lists of sessions.
-  if (input.type === 'tag') return;
   if (input.type === 'child_updated') return wakeCalls(state, input.sessionId);
   if (input.type === 'clear_queue') return clearQueue(state, input.kind);
-  if (input.type === 'stop_task') return tasks.stopTask(state.tasks, input);
-  if (input.type === 'task_ended') return tasks.taskEnded(state, { seq, at, input });
   if (input.type === 'import' && state.run === null) {
-    if (state.tasks) tasks.forgetResults(state.tasks);
     replaceView(state, input.messages);
     // What was queued for the old conversation goes with it; a prompt that waits is answered all the same.
     state.inbox = state.inbox.filter((entry) => entry.input.type === 'prompt' || entry.input.type === 'continue');
@@ -193,7 +155,6 @@ function clearQueue(state: SessionState, kind: QueueKind | undefined): void {
 /** What is not there yet can't be cancelled: a later prompt must not be hit. */
 function cancel(state: SessionState, target: number | undefined, cancelled: { readonly reason: string | null }): void {
   const { run } = state;
-  if (state.tasks) tasks.cancelTasks(state.tasks, target, cancelled.reason);
   if (run && (target === undefined || target === run.inputSeq)) run.cancel = cancelled;
   for (const entry of waitingRuns(state)) {
     if (target === undefined || target === entry.seq) entry.cancelled = cancelled;
@@ -205,7 +166,6 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
   const { input } = state.inbox.find(({ seq }) => seq === event.inputSeq) ?? {};
   if (input?.type !== 'prompt' || input.messages.length === 0) consume(state, event.inputSeq);
   state.ordinals.set(event.configSegment, event.ordinal);
-  if (state.tasks) tasks.tasksWoke(state.tasks);
   state.run = {
     runId: event.runId,
     continuation: event.continuation,
@@ -221,18 +181,14 @@ function runStarted(state: SessionState, event: EventOf<'run_started'>): void {
     children: 0,
     usage: UNKNOWN_USAGE,
     cost: 0,
-    limits: newRunLimits(event),
     lastMessage: null,
     turn: null,
     last: null,
     cancel: null,
     stop: null,
-    tooLong: null,
-    stopsRefused: 0,
-    checksFailed: 0,
-    outputsFailed: 0,
     paused: false,
     isForked: false,
+    ...newRunSlices(event),
   };
   if (event.clientTools !== undefined) state.run.clientTools = event.clientTools;
 }
@@ -257,7 +213,6 @@ function turnStarted(state: SessionState, event: EventOf<'turn_started'>): void 
     overflowed: run.turn?.overflowed ?? false,
     ended: 0,
   };
-  if (event.closing) run.limits.closing = event.closing;
 }
 
 function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): void {
@@ -265,8 +220,6 @@ function attemptFailed(state: SessionState, event: EventOf<'attempt_failed'>): v
   const run = openRun(state, event);
   const turn = openTurn(state, event);
   turn.failure = { error, retry: retry ? { at: at + retry.delayMs, modelIndex: retry.modelIndex } : null };
-  const { index: turnIndex, modelIndex } = turn;
-  if (state.decisions.has(routingKey(turnIndex))) run.lastFailure = { turnIndex, modelIndex, kind: error.kind };
   if (usage) spend(run, usage, event.cost ?? null);
 }
 
@@ -276,22 +229,14 @@ function messageAdded(state: SessionState, event: EventOf<'message_added'>): voi
   if (event.inputSeq === run.inputSeq) promptMessageAdded(state, run);
   else if (event.inputSeq !== undefined) consume(state, event.inputSeq);
   if (event.inView) addToView(state, message);
-  if (state.tasks && event.notice?.type === 'task') tasks.taskDelivered(state.tasks, event.notice.taskId);
-  noteSlot(state.slots, message);
-  if (message.role === 'user' && message.origin === 'hook' && state.notes.length > 0) {
-    state.notes = state.notes.filter(({ id }) => id !== message.id);
-  }
-  foldMessage(run, event);
   if (message.role !== 'assistant') return;
   run.lastMessage = message;
-  noteFiles(run, message);
   if (event.fromBranch === undefined) spend(run, message.usage, message.cost);
   if (event.inView) state.anchor = anchorOf(message, state.view.length - 1) ?? state.anchor;
   if (message.containerId !== undefined) state.container = { provider: message.provider, id: message.containerId };
   if (run.turn === null) return;
   run.turn.message = message;
   if (event.inView) run.turn.calls = callsOf(message);
-  if (run.turn.calls.length === 0 && message.stopReason !== 'error') foldFinishedTurn(run, run.turn, message);
 }
 
 function promptMessageAdded(state: SessionState, run: RunState): void {
@@ -300,54 +245,13 @@ function promptMessageAdded(state: SessionState, run: RunState): void {
   if (input?.type === 'prompt' && run.promptAdded >= input.messages.length) consume(state, run.inputSeq);
 }
 
-/** The answer is kept, and what a hook said takes effect: on its call, on what the model is told, on the run. */
-function decisionMade(state: SessionState, event: EventOf<'decision_made'>): void {
-  const { seq, kind, key, turnIndex, callId, decision } = event;
-  state.decisions.set(key, { answer: decision, turnIndex });
-  if (kind === 'permission') return permissionDecided(state, event);
-  if (kind === 'check') countRefusal(state.run, key, decision);
-  if (kind === 'budget' && state.run?.turn) {
-    foldReservation(state.run, event);
-    // The call is this drive's to make, whoever began the turn.
-    state.run.turn.epoch = state.epoch;
-  }
-  if (kind !== 'hook' || !isJsonObject(decision)) return;
-  const said = asHookDecision(decision);
-  // What a hook adds to a compaction is for whoever writes the summary.
-  if (said.context !== undefined && !key.startsWith('before_compaction:'))
-    state.notes.push({ id: `hook_${seq}`, text: said.context, key });
-  const { run } = state;
-  if (run === null || run.runId !== event.runId) return;
-  if (said.endRun !== undefined) run.stop = { reason: said.endRun };
-  const call = callId === undefined ? undefined : run.turn?.calls.find((each) => each.callId === callId);
-  if (call && said.input) call.arguments = said.input;
-  if (call?.result && said.output) call.result = { ...call.result, content: said.output };
-  if (key.startsWith('stop:') && said.decision === 'deny') run.stopsRefused += 1;
-}
-
-/** What was decided takes effect: on the call, on what the session may do, on the run. */
-function permissionDecided(state: SessionState, { runId, callId, decision }: EventOf<'decision_made'>): void {
-  const said = asPermissionDecision(decision);
-  for (const update of said.updates ?? []) state.permissions = applyUpdate(state.permissions, update);
-  const { run } = state;
-  if (run === null || run.runId !== runId) return;
-  const call = run.turn?.calls.find((each) => each.callId === callId);
-  if (call && said.arguments) call.arguments = said.arguments;
-  if (said.interrupt === true) run.stop = { reason: said.reason };
-}
-
-function runEnded(state: SessionState, { runId, inputSeq, handoff }: EventOf<'run_ended'>): void {
-  if (handoff) handOver(state, handoff);
+function runEnded(state: SessionState, { runId, inputSeq }: EventOf<'run_ended'>): void {
   if (inputSeq === undefined) {
     state.lastRunId = runId;
-    if (state.tasks && state.run) tasks.runEnded(state.tasks, state.run);
     state.run = null;
-    state.notes = [];
   } else {
-    // It never started: its input is used up, its number is taken, and what hooks had to add to it is of no use.
+    // It never started: its input is used up, and its number is taken.
     consume(state, inputSeq);
-    const about = [`user_prompt_submit:${inputSeq}`, `before_run:${inputSeq}`];
-    state.notes = state.notes.filter(({ key }) => !about.includes(key));
     const { configSegment, ordinal } = partsOfRunId(state.sessionId, runId);
     state.ordinals.set(configSegment, ordinal);
   }
@@ -366,7 +270,6 @@ function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
     if (result.content.some((block) => block.type === 'text' && block.whole)) state.wasCut = true;
   }
   if (cut) state.wasCut = true;
-  noteReads(state.reads, turn);
   if (state.decisions.size > 0) forgetTurn(state.decisions, event.turnIndex);
   run.last = turnOutcome(turn);
   run.turn = null;
@@ -374,4 +277,25 @@ function turnEnded(state: SessionState, event: EventOf<'turn_ended'>): void {
 
 function forgetTurn(decisions: SessionState['decisions'], ended: number): void {
   for (const [key, { turnIndex }] of decisions) if (turnIndex === ended) decisions.delete(key);
+}
+
+/** The state before any event. */
+export function initialState(sessionId: string): SessionState {
+  return {
+    sessionId,
+    ...newSessionSlices(),
+    seq: 0,
+    eventVersion: 0,
+    epoch: 0,
+    view: [],
+    anchor: NO_ANCHOR,
+    inbox: [],
+    run: null,
+    ordinals: new Map(),
+    decisions: new Map(),
+    lastRunId: null,
+    drivenBy: null,
+    spawnedBy: null,
+    container: null,
+  };
 }

@@ -1,25 +1,13 @@
-import type { GeneratedFile } from '../events/generated-files.ts';
-import type { BranchRef } from '../events/branches.ts';
-import type {
-  ApprovalExtras,
-  Continuation,
-  DurableEvent,
-  PendingCall,
-  SessionInput,
-  SpawnedBy,
-} from '../events/events.ts';
+import type { ApprovalExtras, Continuation, PendingCall, SessionInput, SpawnedBy } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
+import type { ViewAnchor } from '../messages/measure.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
-import type { SessionPermissions } from '../features/permissions/updates.ts';
-import type { Slot } from '../features/turn-context/turn-context.ts';
-import type { TaskTable } from '../features/background/task.ts';
-import type { OfferedTool } from '../tools/offered-tool.ts';
-import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
-import { NO_ANCHOR, type ViewAnchor } from '../messages/measure.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import { hasFinalText } from '../projections/run-result.ts';
-import type { RunLimits } from '../features/limits/state.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
+import type { RunSlices, SessionSlices } from './folds.ts';
 
 /** An input that nothing has consumed yet. */
 export interface InboxEntry {
@@ -116,16 +104,8 @@ export interface SucceededCall {
   readonly arguments: JsonObject;
 }
 
-/** A file that a result of the open run has named, and that no `files_generated` has told of since. */
-export interface SeenFile {
-  readonly fileId: string;
-  readonly provider: string;
-  readonly firstTurn: number;
-  lastTurn: number;
-}
-
 /** The open run. */
-export interface RunState {
+export interface RunState extends RunSlices {
   readonly runId: string;
   readonly continuation: Continuation;
   readonly startedBy: 'user' | 'subAgent';
@@ -143,17 +123,11 @@ export interface RunState {
   lastAt: number;
   /** Which of the agent's models the next turn asks: the last one that was tried. */
   modelIndex: number;
-  /** Present where somebody chooses models and a call failed: the newest. */
-  lastFailure?: { readonly turnIndex: number; readonly modelIndex: number; readonly kind: ModelError['kind'] };
   /** Model calls begun, attempts at the same turn counted once. */
   turns: number;
-  /** What limits, the budget and the guard keep of it. */
-  limits: RunLimits;
   usage: Usage;
   /** Null once any part of it is unknown. */
   cost: number | null;
-  /** Present while there are files that its results of provider tools name, and no `files_generated` has told of them. */
-  seenFiles?: SeenFile[];
   /** Calls that started sub-agents. */
   children: number;
   /** The model's last message, whatever came of it. */
@@ -164,18 +138,6 @@ export interface RunState {
   cancel: { readonly reason: string | null } | null;
   /** Set when a decision was to end it: why. */
   stop: { readonly reason: string } | null;
-  /** Set when the view had to become smaller and couldn't: why. */
-  tooLong: string | null;
-  /** How often a stop hook has kept it going. */
-  stopsRefused: number;
-  /** Answers that failed the check, and values that didn't fit their schema. */
-  checksFailed: number;
-  outputsFailed: number;
-  /** Present when branches do its work: which, and which of them was selected. */
-  branches?: {
-    readonly all: readonly BranchRef[];
-    selected?: { readonly selectedIndex: number; readonly sessionId: string };
-  };
   /** True between `run_paused` and the next drive. */
   paused: boolean;
   /** True when the session was forked amid it: it goes on in the parent, and here it is about to be closed. */
@@ -183,10 +145,8 @@ export interface RunState {
 }
 
 /** What a drive knows of its session, folded from the log. One owner at a time; `reduce` changes it in place. */
-export interface SessionState {
+export interface SessionState extends SessionSlices {
   readonly sessionId: string;
-  /** What it is called; null while nobody has said so. */
-  title: string | null;
   /** The last event folded in; 0 for none. */
   seq: number;
   /** The version of the newest events in the log. */
@@ -200,46 +160,20 @@ export interface SessionState {
   wasCut?: true;
   /** How much of the view has been counted by a provider. */
   anchor: ViewAnchor;
-  /** Tokens of the view after its last compaction; null when it hasn't been compacted. */
-  compactedTo: number | null;
   inbox: InboxEntry[];
   run: RunState | null;
   /** How many runs each configuration has had. */
   readonly ordinals: Map<string, number>;
   /** What was decided, by key: a turn's until it ends, the others until their run ends. */
   readonly decisions: Map<string, Decision>;
-  /** What the view says newest of what providers say before turns. */
-  readonly slots: Map<Slot, string>;
-  /** What the model knows of files, by path: as long as the result that told it is in the view. */
-  readonly reads: Map<string, KnownFile>;
-  /** What hooks want the model to know and it hasn't been told, oldest first. */
-  notes: { readonly id: string; readonly text: string; /** Of the decision that has it. */ readonly key: string }[];
-  /** What this session has changed of the agent's permissions; null for nothing. */
-  permissions: SessionPermissions | null;
-  /** The last call that money was set aside for. */
-  settled: SettledCall | null;
   lastRunId: string | null;
-  /** Null until something has run in the background. */
-  tasks: TaskTable | null;
   /** The agent that drives the session since one handed it over; null for the one it was opened with. */
   drivenBy: string | null;
   /** What started the session, when it is a sub-agent's. */
   spawnedBy: SpawnedBy | null;
   /** The provider's container of the newest reply that had one. */
   container: { readonly provider: string; readonly id: string } | null;
-  /** Present once files of the provider's are kept as blobs: these, the oldest first. */
-  keptFiles?: readonly Pick<GeneratedFile, 'fileId' | 'provider' | 'name' | 'mediaType' | 'blob'>[];
 }
-
-/** The content of a file that the model knows, and the call it knows it from. */
-export interface KnownFile {
-  readonly hash: string;
-  readonly callId: string;
-  readonly written: boolean;
-}
-
-/** What a call came to that money was set aside for. */
-export type SettledCall = Pick<Extract<DurableEvent, { type: 'budget_settled' }>, 'key' | 'cost' | 'basis'>;
 
 /** An answer in the log. */
 export interface Decision {
@@ -252,34 +186,6 @@ const STARTS_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch']
 /** What waits in the inbox to become a run, oldest first. */
 export const waitingRuns = ({ inbox, run }: SessionState): InboxEntry[] =>
   inbox.filter(({ seq, input }) => STARTS_RUN.has(input.type) && seq !== run?.inputSeq);
-
-/** The state before any event. */
-export function initialState(sessionId: string): SessionState {
-  return {
-    sessionId,
-    title: null,
-    seq: 0,
-    eventVersion: 0,
-    epoch: 0,
-    view: [],
-    anchor: NO_ANCHOR,
-    compactedTo: null,
-    inbox: [],
-    run: null,
-    ordinals: new Map(),
-    decisions: new Map(),
-    slots: new Map(),
-    reads: new Map(),
-    notes: [],
-    permissions: null,
-    settled: null,
-    lastRunId: null,
-    tasks: null,
-    drivenBy: null,
-    spawnedBy: null,
-    container: null,
-  };
-}
 
 /** How a turn comes out, once all its calls have ended. */
 export function turnOutcome({ calls, message }: TurnState): TurnOutcome {

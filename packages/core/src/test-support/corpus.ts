@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { countingIds, crashMatrix, everythingScenario, logOf, scriptedModel } from '@treadle/testing';
-import { reduce } from '../kernel/reduce.ts';
-import { initialState, type RunState, type SessionState } from '../kernel/state.ts';
+import { reduce, initialState } from '../kernel/reduce.ts';
+import type { RunState, SessionState } from '../kernel/state.ts';
 import {
   createSession,
   defineAgent,

@@ -79,3 +79,6 @@ export function terminalText(name: string, args: JsonObject): string | null {
   const lines = Array.isArray(suggestions) ? suggestions.map((suggestion) => `\n- ${String(suggestion)}`) : [];
   return said('question') + lines.join('');
 }
+
+/** The tool by which a model gives its value. The name is reserved. */
+export const OUTPUT_TOOL = 'structured_output';

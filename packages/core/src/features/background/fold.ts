@@ -1,4 +1,4 @@
-import type { DurableEvent } from '../../events/events.ts';
+import type { EventOf, Fold } from '../../kernel/fold.ts';
 import { isJsonObject } from '../../json.ts';
 import { FORKED } from './delivery.ts';
 import { TASK_OUTPUT, TASK_STOP } from './tools.ts';
@@ -6,11 +6,36 @@ import { hasEnded, type TaskEnd } from '../../tools/task-control.ts';
 import { openTasks, type TaskState, type TaskTable } from './task.ts';
 import type { RunState, SessionState } from '../../kernel/state.ts';
 
-type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 type Ended = Extract<EventOf<'input_received'>['input'], { type: 'task_ended' }>;
 
+export const tasksFold: Fold = {
+  before(state, event) {
+    if (event.type === 'run_ended' && event.inputSeq === undefined && state.tasks && state.run)
+      runEnded(state.tasks, state.run);
+  },
+  after(state, event) {
+    if (event.type === 'task_updated') return taskUpdated(state, event);
+    if (event.type === 'input_received') return inputReceived(state, event);
+    const { tasks } = state;
+    if (tasks === null) return;
+    if (event.type === 'session_created') tasksForked(tasks, event);
+    else if (event.type === 'input_rejected') wakingRefused(tasks, event.inputSeq);
+    else if (event.type === 'run_started') tasksWoke(tasks);
+    else if (event.type === 'tool_ended') taskRead(tasks, event);
+    else if (event.type === 'message_added' && event.notice?.type === 'task') taskDelivered(tasks, event.notice.taskId);
+  },
+};
+
+function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {
+  if (input.type === 'stop_task') stopTask(state.tasks, input);
+  else if (input.type === 'task_ended') taskEnded(state, { seq, at, input });
+  else if (state.tasks === null) return;
+  else if (input.type === 'cancel') cancelTasks(state.tasks, input.inputSeq, input.reason ?? null);
+  else if (input.type === 'import' && state.run === null) forgetResults(state.tasks);
+}
+
 /** A task begins, or the loop has noted what became of it. */
-export function taskUpdated(state: SessionState, event: EventOf<'task_updated'>): void {
+function taskUpdated(state: SessionState, event: EventOf<'task_updated'>): void {
   const { taskId, status, at, seq, message = null } = event;
   if (event.task) return begin(state, event, event.task);
   const task = state.tasks?.all.get(taskId);
@@ -57,7 +82,7 @@ function begin(
 }
 
 /** The first end counts: a runner that was given up may still say something. */
-export function taskEnded(
+function taskEnded(
   { tasks, run }: Pick<SessionState, 'tasks' | 'run'>,
   { seq, at, input }: { readonly seq: number; readonly at: number; readonly input: Ended },
 ): void {
@@ -72,7 +97,7 @@ export function taskEnded(
 }
 
 /** A run ends, and what it has begun goes on: with what is left of its money. */
-export function runEnded(tasks: TaskTable, { runId, limits: { spent, own } }: RunState): void {
+function runEnded(tasks: TaskTable, { runId, limits: { spent, own } }: RunState): void {
   const maxCost = own?.maxCost;
   for (const task of openTasks(tasks)) {
     if (task.runId !== runId || hasEnded(task.status) || (spent === 0 && maxCost === undefined)) continue;
@@ -98,7 +123,7 @@ function end(
 }
 
 /** Whoever cancels ends what was begun: all of it, or what one run began. */
-export function cancelTasks(tasks: TaskTable, runInputSeq: number | undefined, reason: string | null): void {
+function cancelTasks(tasks: TaskTable, runInputSeq: number | undefined, reason: string | null): void {
   for (const task of openTasks(tasks)) {
     if (runInputSeq !== undefined && runInputSeq !== task.runInputSeq) continue;
     if (hasEnded(task.status)) task.woke = true;
@@ -107,7 +132,7 @@ export function cancelTasks(tasks: TaskTable, runInputSeq: number | undefined, r
 }
 
 /** One task is to end. What has ended stays as it is. */
-export function stopTask(
+function stopTask(
   tasks: TaskTable | null,
   { taskId, reason = 'It was stopped.' }: { readonly taskId: string; readonly reason?: string },
 ): void {
@@ -116,22 +141,22 @@ export function stopTask(
 }
 
 /** A run begins: what has ended by then wakes nobody any more. */
-export function tasksWoke(tasks: TaskTable): void {
+function tasksWoke(tasks: TaskTable): void {
   for (const task of openTasks(tasks)) if (hasEnded(task.status)) task.woke = true;
 }
 
 /** A run that a task would have started was refused: it isn't tried again. */
-export function wakingRefused(tasks: TaskTable, inputSeq: number): void {
+function wakingRefused(tasks: TaskTable, inputSeq: number): void {
   if (openTasks(tasks).some(({ endedSeq }) => endedSeq === inputSeq)) tasksWoke(tasks);
 }
 
 /** The conversation they belong to is gone. */
-export function forgetResults(tasks: TaskTable): void {
+function forgetResults(tasks: TaskTable): void {
   for (const { taskId, status } of openTasks(tasks)) if (hasEnded(status)) taskDelivered(tasks, taskId);
 }
 
 /** The model has been told of its end. */
-export function taskDelivered(tasks: TaskTable, taskId: string): void {
+function taskDelivered(tasks: TaskTable, taskId: string): void {
   const task = tasks.all.get(taskId);
   if (!task) return;
   task.delivered = true;
@@ -140,7 +165,7 @@ export function taskDelivered(tasks: TaskTable, taskId: string): void {
 }
 
 /** A result that shows a task's end is how the model is told of it. */
-export function taskRead(tasks: TaskTable, { toolName, details }: EventOf<'tool_ended'>): void {
+function taskRead(tasks: TaskTable, { toolName, details }: EventOf<'tool_ended'>): void {
   if (toolName !== TASK_OUTPUT && toolName !== TASK_STOP) return;
   if (!isJsonObject(details) || details['taskEnd'] !== true) return;
   const { taskId } = details;
@@ -148,7 +173,7 @@ export function taskRead(tasks: TaskTable, { toolName, details }: EventOf<'tool_
 }
 
 /** The work belongs to the other session. */
-export function tasksForked(tasks: TaskTable, { seq, at }: EventOf<'session_created'>): void {
+function tasksForked(tasks: TaskTable, { seq, at }: EventOf<'session_created'>): void {
   for (const task of openTasks(tasks)) {
     if (!hasEnded(task.status)) end(task, { status: 'failed', at, seq, message: FORKED, content: [] });
   }

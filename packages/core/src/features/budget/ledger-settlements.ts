@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import { errorText } from '../../errors.ts';
 import type { DurableEvent } from '../../events/events.ts';
-import type { SettledCall } from '../../kernel/state.ts';
+import type { SettledCall } from '../../kernel/folds.ts';
 
 /** Tells the ledger what calls came to, once the log says so. */
 export interface LedgerSettlements {

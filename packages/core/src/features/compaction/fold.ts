@@ -1,39 +1,20 @@
-import type { DurableEvent } from '../../events/events.ts';
 import type { RunState, SessionState } from '../../kernel/state.ts';
-import { NO_ANCHOR } from '../../messages/measure.ts';
-import { addUsage, type Usage } from '../../model/usage.ts';
-import { forgetReads } from '../files/reduce-reads.ts';
+import type { EventOf, Fold } from '../../kernel/fold.ts';
+import { spend } from '../../kernel/reduce/view.ts';
 
-type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
-
-/** Counts what a run has used. Its cost is unknown once any part of it is. */
-export function spend(run: RunState, usage: Usage, cost: number | null): void {
-  run.usage = addUsage(run.usage, usage);
-  run.cost = run.cost === null || cost === null ? null : run.cost + cost;
-}
-
-/** Another agent drives from here on, and sees what it is to be shown. */
-export function handOver(state: SessionState, { agentId, view }: NonNullable<EventOf<'run_ended'>['handoff']>): void {
-  state.drivenBy = agentId;
-  state.container = null;
-  state.anchor = NO_ANCHOR;
-  if (view === undefined) return;
-  const { view: before } = state;
-  state.view = view.flatMap((part) =>
-    part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
-  );
-  forgetReads(state, before, view);
-  state.slots.clear();
-  state.compactedTo = null;
-}
+export const compactionFold: Fold = {
+  after(state, event) {
+    if (event.type === 'compacted') compacted(state, event);
+    else if (event.type === 'compaction_failed') compactionFailed(state, event);
+  },
+};
 
 /** The view is put together anew: what is kept of it keeps its identity, and with it what is known of each message. */
-export function compacted(state: SessionState, event: EventOf<'compacted'>): void {
+function compacted(state: SessionState, event: EventOf<'compacted'>): void {
   const { view: before } = state;
   state.view = event.view.flatMap((part) =>
     part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
   );
-  forgetReads(state, before, event.view);
   state.anchor = { count: state.view.length, tokens: event.tokensAfter };
   // It may be gone from the view: it is said again.
   state.slots.clear();
@@ -47,7 +28,7 @@ export function compacted(state: SessionState, event: EventOf<'compacted'>): voi
   if (turn.failure) turn.failure = { ...turn.failure, retry: { at: event.at, modelIndex: turn.modelIndex } };
 }
 
-export function compactionFailed(state: SessionState, event: EventOf<'compaction_failed'>): void {
+function compactionFailed(state: SessionState, event: EventOf<'compaction_failed'>): void {
   const turn = settle(state, event);
   if (turn) turn.compacted = true;
   // A run goes on without what somebody merely wished for.

@@ -3,7 +3,7 @@ import type { GeneratedFile } from '../../events/generated-files.ts';
 import type { BlobKeeper } from '../../ports/blob-keeper.ts';
 import type { ModelFiles } from '../../model/files.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
-import type { SeenFile } from '../../kernel/state.ts';
+import type { SeenFile } from '../../kernel/folds.ts';
 import type { Step } from '../../kernel/step.ts';
 
 /** Milliseconds that the files of a run may take to fetch, all of them together. */

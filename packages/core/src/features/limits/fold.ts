@@ -1,13 +1,9 @@
-import type { DurableEvent } from '../../events/events.ts';
-import { asBudgetDecision } from '../../kernel/services/money.ts';
+import type { EventOf, Fold } from '../../kernel/fold.ts';
 import type { RunLimits } from './state.ts';
-import { isForSummary } from '../../kernel/services/run-limits.ts';
 import type { RunState, TurnState } from '../../kernel/state.ts';
 import type { AssistantMessage } from '../../messages/message.ts';
 import { finalText } from '../../projections/run-result.ts';
 import { newGuard, type ObservedCall, observeTurn } from './guard.ts';
-
-type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
 export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLimits => ({
   own: limits ?? null,
@@ -26,8 +22,40 @@ export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLim
   guard: config.noProgress === false ? null : newGuard(),
 });
 
+export const limitsFold: Fold = {
+  after({ run }, event) {
+    if (run === null) return;
+    const { limits, turn } = run;
+    switch (event.type) {
+      case 'turn_started':
+        if (event.closing) limits.closing = event.closing;
+        return;
+      case 'message_added':
+        foldMessage(run, event);
+        if (event.message.role !== 'assistant' || !turn) return;
+        if (turn.calls.length === 0 && event.message.stopReason !== 'error') foldFinishedTurn(run, turn, event.message);
+        return;
+      case 'tool_started':
+        if (event.attempt === 1 && !event.skipped) limits.toolCalls += 1;
+        return;
+      case 'tool_call_rejected':
+        if (event.reason === 'limit') limits.callsUsedUp = true;
+        if (event.reason !== 'no_call') callEnded(run);
+        return;
+      case 'tool_ended':
+        return callEnded(run);
+      default:
+    }
+  },
+};
+
+function callEnded(run: RunState): void {
+  const { turn } = run;
+  if (turn?.message && turn.ended === turn.calls.length) foldFinishedTurn(run, turn, turn.message);
+}
+
 /** A message was added to the run: what the runtime had told the model, or a person's, who starts the count anew. */
-export function foldMessage(run: RunState, { message, notice, inView, stoppedAt }: EventOf<'message_added'>): void {
+function foldMessage(run: RunState, { message, notice, inView, stoppedAt }: EventOf<'message_added'>): void {
   const { limits } = run;
   if (stoppedAt !== undefined) limits.stoppedAt = stoppedAt;
   if (message.role === 'user') {
@@ -56,7 +84,7 @@ function forgetAnswer(limits: RunLimits): void {
 }
 
 /** The reply is there and all its calls have ended: the guard looks at it. */
-export function foldFinishedTurn(run: RunState, turn: TurnState, message: AssistantMessage): void {
+function foldFinishedTurn(run: RunState, turn: TurnState, message: AssistantMessage): void {
   const { guard } = run.limits;
   if (!guard || message.stopReason === 'aborted') return;
   let calls: ObservedCall[] | null = null;
@@ -76,16 +104,3 @@ const UNFINISHED: ReadonlySet<string> = new Set(['length', 'pause', 'refusal', '
 const isEmpty = ({ content, stopReason }: AssistantMessage): boolean =>
   !UNFINISHED.has(stopReason) &&
   content.every((block) => block.type === 'thinking' || (block.type === 'text' && block.text.trim() === ''));
-
-/** Money was set aside for the open call, or for a summary that is written before it. */
-export function foldReservation(run: RunState, { key, decision }: EventOf<'decision_made'>): void {
-  if (isForSummary(key)) run.limits.summaries += 1;
-  const decided = asBudgetDecision(decision);
-  if (decided.granted) run.limits.reservation = { key, reserved: decided.reserved };
-}
-
-export function foldSettlement(run: RunState, { cost, basis }: EventOf<'budget_settled'>): void {
-  run.limits.reservation = null;
-  run.limits.spent += cost;
-  if (basis === 'streamed') run.limits.overspent = true;
-}

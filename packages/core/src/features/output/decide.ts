@@ -3,7 +3,8 @@ import type { PerformContext } from '../../kernel/context.ts';
 import { answerOf } from '../../kernel/final-answer.ts';
 import { asDecision, type QuestionOf } from '../../kernel/services/question.ts';
 import { timedCall } from '../../timed-call.ts';
-import { askOutput, OUTPUT_TOOL, type OutputDecision } from './structured.ts';
+import { askOutput, type OutputDecision } from './structured.ts';
+import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
 
 /** A schema that can't tell by then can't tell. */
 const SCHEMA_TIMEOUT_MS = 60_000;

@@ -1,14 +1,7 @@
-import { isJsonObject, type JsonValue } from '../../json.ts';
+import { isJsonObject } from '../../json.ts';
+import type { Fold } from '../../kernel/fold.ts';
 import type { Rejection } from '../../kernel/perform/reject-call.ts';
-import type { RunState } from '../../kernel/state.ts';
-import { OUTPUT_TOOL } from './structured.ts';
-
-/** Counts answers that a check, or their schema, refused. */
-export function countRefusal(run: RunState | null, key: string, decision: JsonValue): void {
-  if (run === null || !isJsonObject(decision) || decision['ok'] === true) return;
-  if (key.startsWith('check:')) run.checksFailed += 1;
-  else if (key.startsWith('output:')) run.outputsFailed += 1;
-}
+import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
 
 const MISFITS: ReadonlySet<Rejection> = new Set([
   'invalid_arguments',
@@ -18,7 +11,15 @@ const MISFITS: ReadonlySet<Rejection> = new Set([
   'too_deep',
 ]);
 
-/** Counts values that came as arguments of the output tool and didn't fit. */
-export function countMisfit(run: RunState | null, toolName: string, reason: Rejection): void {
-  if (run !== null && toolName === OUTPUT_TOOL && MISFITS.has(reason)) run.outputsFailed += 1;
-}
+/** Counts values that didn't fit their schema: answers, and arguments of the output tool. */
+export const outputFold: Fold = {
+  after({ run }, event) {
+    if (run === null) return;
+    if (event.type === 'tool_call_rejected') {
+      if (event.toolName === OUTPUT_TOOL && event.reason !== 'no_call' && MISFITS.has(event.reason))
+        run.outputsFailed += 1;
+    } else if (event.type === 'decision_made' && event.kind === 'check' && event.key.startsWith('output:')) {
+      if (isJsonObject(event.decision) && event.decision['ok'] !== true) run.outputsFailed += 1;
+    }
+  },
+};

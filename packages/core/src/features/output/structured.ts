@@ -1,10 +1,11 @@
 import { errorText, TreadleError } from '../../errors.ts';
-import { asJson, isJsonObject, parseJson, type JsonObject, type JsonSchema, type JsonValue } from '../../json.ts';
+import { compileSchema } from '../../json-schema/validate.ts';
+import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, parseJson } from '../../json.ts';
 import type { Model, ResponseFormat } from '../../model/model.ts';
 import { jsonCheck, standardCheck } from '../../tools/define.ts';
 import { isStandardSchema, type StandardSchema } from '../../tools/standard-schema.ts';
+import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
 import type { ArgumentsIssue, ArgumentsOutcome, Tool } from '../../tools/tool.ts';
-import { compileSchema } from '../../json-schema/validate.ts';
 
 /** How a model is held to a schema: by its provider, by the arguments of a tool, or by its instructions. */
 export type OutputMode = 'native' | 'tool' | 'prompted';
@@ -24,9 +25,6 @@ export interface OutputOptions {
   /** Tells the model what the value is. */
   readonly description?: string;
 }
-
-/** The tool by which a model gives its value. The name is reserved. */
-export const OUTPUT_TOOL = 'structured_output';
 
 /** Structured output, ready for use: what it adds to an agent, and how a value is checked. */
 export interface StructuredOutput {

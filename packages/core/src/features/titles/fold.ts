@@ -1,11 +1,11 @@
-import type { DurableEvent } from '../../events/events.ts';
+import type { Fold } from '../../kernel/fold.ts';
 import { factsAfter } from '../../journal/session-facts.ts';
-import type { SessionState } from '../../kernel/state.ts';
 
 /** The rules of lists: what nobody gave replaces no title, and a fork begins without one. */
-export function entitle(
-  state: SessionState,
-  event: Extract<DurableEvent, { type: 'session_created' | 'input_received' }>,
-): void {
-  state.title = factsAfter(state.title === null ? {} : { title: state.title }, event).title ?? null;
-}
+export const titlesFold: Fold = {
+  after(state, event) {
+    const isAbout =
+      event.type === 'session_created' || (event.type === 'input_received' && event.input.type === 'rename');
+    if (isAbout) state.title = factsAfter(state.title === null ? {} : { title: state.title }, event).title ?? null;
+  },
+};

@@ -1,10 +1,7 @@
-import type { DurableEvent } from '../../events/events.ts';
+import type { EventOf } from '../fold.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 import { callOf, consume, openRun, openTurn } from './open.ts';
-import { foldFinishedTurn } from '../../features/limits/fold.ts';
 import type { SessionState } from '../state.ts';
-
-type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
 /** The call runs, here or at the client. */
 export function toolStarted(state: SessionState, event: EventOf<'tool_started'>): void {
@@ -14,7 +11,6 @@ export function toolStarted(state: SessionState, event: EventOf<'tool_started'>)
   // A skipped call was never tried.
   if (event.skipped) call.overruled = true;
   else call.attempt = event.attempt;
-  if (event.attempt === 1 && !event.skipped) openRun(state, event).limits.toolCalls += 1;
   if (event.childSessionId !== undefined) {
     call.childSessionId = event.childSessionId;
     if (event.attempt === 1) openRun(state, event).children += 1;
@@ -35,16 +31,13 @@ export function endCall(
   content: readonly ToolResultContent[],
   isError: boolean,
 ): void {
-  const run = openRun(state, event);
   const turn = openTurn(state, event);
   const call = callOf(state, event);
   if (call.status !== 'ended') turn.ended += 1;
   call.status = 'ended';
   if (event.type === 'tool_ended' && event.reads) call.reads = event.reads;
   call.paused = null;
-  if (event.type === 'tool_ended' && event.childSpent !== undefined) run.limits.spent += event.childSpent;
   if (event.type === 'tool_call_rejected' && OVERRULED.has(event.reason)) call.overruled = true;
-  if (event.type === 'tool_call_rejected' && event.reason === 'limit') run.limits.callsUsedUp = true;
   call.result = {
     role: 'tool',
     id: `result_${event.callId}`,
@@ -54,7 +47,6 @@ export function endCall(
     content,
     isError,
   };
-  if (turn.ended === turn.calls.length && turn.message) foldFinishedTurn(run, turn, turn.message);
 }
 
 const OVERRULED: ReadonlySet<string> = new Set(['cancelled', 'limit', 'too_many_calls']);

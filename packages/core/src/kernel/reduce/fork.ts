@@ -9,13 +9,7 @@ export function forked(state: SessionState): void {
   const { run } = state;
   state.inbox = run ? state.inbox.filter(({ seq }) => seq === run.inputSeq) : [];
   state.epoch = 0;
-  // Both are the parent's to tell its ledger of.
-  state.settled = null;
-  if (!run) {
-    state.notes = [];
-    return;
-  }
-  run.limits.reservation = null;
+  if (!run) return;
   run.paused = false;
   run.isForked = true;
   run.cancel = { reason: 'The session was forked here. The run goes on in the one it was forked from.' };

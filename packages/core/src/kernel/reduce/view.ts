@@ -1,7 +1,8 @@
 import { needsBlob } from '../../events/move-out.ts';
 import { NO_ANCHOR } from '../../messages/measure.ts';
 import type { Message } from '../../messages/message.ts';
-import type { SessionState } from '../state.ts';
+import { addUsage, type Usage } from '../../model/usage.ts';
+import type { RunState, SessionState } from '../state.ts';
 
 /** A message joins the view. */
 export function addToView(state: SessionState, message: Message): void {
@@ -18,4 +19,10 @@ export function replaceView(state: SessionState, messages: readonly Message[]): 
   state.slots.clear();
   state.reads.clear();
   state.compactedTo = null;
+}
+
+/** Counts what a run has used. Its cost is unknown once any part of it is. */
+export function spend(run: RunState, usage: Usage, cost: number | null): void {
+  run.usage = addUsage(run.usage, usage);
+  run.cost = run.cost === null || cost === null ? null : run.cost + cost;
 }

@@ -1,8 +1,8 @@
 import type { DurableEvent } from '../../events/events.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { reduce } from '../reduce.ts';
+import { reduce, initialState } from '../reduce.ts';
 import { decodeState, encodeState } from './snapshot.ts';
-import { initialState, type SessionState } from '../state.ts';
+import type { SessionState } from '../state.ts';
 
 /** Events after which a snapshot is due: folding them takes a few milliseconds. */
 const SNAPSHOT_EVERY = 500;

@@ -136,13 +136,13 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 7,
+      version: 8,
       digests: {
-        'v1-conversation': 'g5zkj0.gkooy6',
-        'v1-everything': '1dh7jgv.99rlkt',
-        'v1-in-doubt': '4cz3vh.10uj9gg',
-        'v1-killed': '1snzrxo.1m7y8th',
-        'v1-paused': '8k50dp.1mmxcok',
+        'v1-conversation': '13wcxnu.1tkw6ju',
+        'v1-everything': '1tjvo1l.xsdwr3',
+        'v1-in-doubt': '1wf11vf.1w6mqoc',
+        'v1-killed': 't2zakm.b5oihj',
+        'v1-paused': 'b6ii0j.vpfsyd',
       },
     });
   });

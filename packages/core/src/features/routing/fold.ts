@@ -1,0 +1,11 @@
+import type { Fold } from '../../kernel/fold.ts';
+import { routingKey } from './plan.ts';
+
+/** Notes the newest failure, where somebody chooses models. */
+export const routingFold: Fold = {
+  after({ run, decisions }, event) {
+    if (event.type !== 'attempt_failed' || !run?.turn) return;
+    const { index: turnIndex, modelIndex } = run.turn;
+    if (decisions.has(routingKey(turnIndex))) run.lastFailure = { turnIndex, modelIndex, kind: event.error.kind };
+  },
+};
