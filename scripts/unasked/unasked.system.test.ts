@@ -211,15 +211,18 @@ describe('through the command line', () => {
       isCommand: (_program, [, flag, text = '']) => flag === '-c' && commands.has(text),
     });
     const told = JSON.stringify(provider.requests.map(({ body }) => body));
-    return { ...watched, told };
+    return { ...watched, told, requests: provider.requests.length };
   }
 
   test.concurrent.each(modes)('the same hold in mode %s', async (mode) => {
     const texts = causes.flatMap(([, [first = '']]) => first);
     for (const bubblewrap of ['working', 'missing'] as const) {
       const watched = await treadle(bubblewrap, mode, texts);
+      // The model made its calls, and was told what came of them.
+      expect(watched.requests).toBe(2);
       expect(harmful(watched)).toEqual([]);
       if (bubblewrap === 'missing') expect(watched.commands).toBe(0);
+      else expect(watched.commands).toBeGreaterThan(0);
       expect({ tells: watched.told.includes(place.secret) || watched.told.includes(place.shared) }).toEqual({
         tells: false,
       });

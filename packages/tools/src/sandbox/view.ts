@@ -66,7 +66,7 @@ export function namesIn(file: '/etc/passwd' | '/etc/group'): Uint8Array {
 /** Variables that only change how a program writes what it prints. */
 const keptVariables = /^(?:PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|COLUMNS|LS_COLORS)$/;
 
-/** Settings that keep git from starting other programs, from writing, and from looking into submodules. */
+/** Settings that keep git from starting other programs, and from looking into submodules that say nothing of `ignore`. */
 const gitSettings: Readonly<Record<string, string>> = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
