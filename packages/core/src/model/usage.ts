@@ -24,6 +24,9 @@ export const UNKNOWN_USAGE: Usage = Object.freeze({
   reasoning: null,
 });
 
+/** Whether a ledger may rely on it. A price function may take an unknown count for none. */
+export const isCounted = ({ input, output }: Usage): boolean => input !== null && output !== null;
+
 const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
 /** The sum of two usages; an unknown count doesn't erase a known one. */

@@ -1,4 +1,12 @@
-import { createSession, defineAgent, memoryLedger, type JsonObject, type Model, type UserContent } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  memoryLedger,
+  UNKNOWN_USAGE,
+  type JsonObject,
+  type Model,
+  type UserContent,
+} from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { resolveModel } from '../deployments.ts';
@@ -75,6 +83,29 @@ describe('a server that reports', () => {
     expect(spent).toBeLessThan(0.2);
   });
 });
+
+it.each([null, { input: -5, output: 2 }])(
+  'a reply that fails once it began, with usage %j, is settled at what was set aside',
+  async (given) => {
+    const usage = given && { ...UNKNOWN_USAGE, ...given };
+    const model: Model = {
+      provider: 'p',
+      id: 'm',
+      cost: ({ input, output }) => ((input ?? 0) + (output ?? 0)) * 0.001,
+      async *stream() {
+        yield { type: 'start' };
+        yield { type: 'text_delta', index: 0, text: 'Hel' };
+        yield { type: 'error', error: { kind: 'other', message: 'No.', retryable: false }, ...(usage && { usage }) };
+      },
+    };
+    const ledger = memoryLedger(100);
+    const session = await createSession(defineAgent({ model, maxTokens: 100, budget: { ledger } }));
+    expect((await session.prompt('Go.').result).end).toBe('model_error');
+    const { spent, reserved } = await ledger.balance();
+    expect(reserved).toBe(0);
+    expect(spent).toBeGreaterThan(0.1);
+  },
+);
 
 describe('a prompt that the server counts', () => {
   const words = 'All work and no play makes Jack a dull boy. '.repeat(4600).slice(0, 200_000);

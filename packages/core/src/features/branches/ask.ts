@@ -3,7 +3,7 @@ import { estimateText } from '../../messages/estimate.ts';
 import { sizedStream } from '../../kernel/services/reply-size.ts';
 import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../../kernel/services/money.ts';
 import type { Model } from '../../model/model.ts';
-import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
+import { addUsage, isCounted, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import type { EvaluationContext } from './outcome.ts';
 import { timedCall } from '../../timed-call.ts';
 
@@ -114,9 +114,10 @@ async function setAside(
   return { maxTokens, settle: (cost) => ledger.settle(id, cost ?? amount) };
 }
 
+/** Returns what a ledger is told: null when nobody knows. */
 function spend(spent: Spent, model: Model, usage: Usage): number | null {
   const cost = model.cost?.(usage) ?? null;
   spent.usage = addUsage(spent.usage, usage);
   spent.cost = spent.cost === null || cost === null ? null : spent.cost + cost;
-  return cost;
+  return isCounted(usage) ? cost : null;
 }

@@ -1,6 +1,7 @@
 import { asBudgetDecision, callPrice, type UnknownPrice } from '../../kernel/services/money.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { Model, ModelErrorKind, ModelEvent, Usage } from '../../model/model.ts';
+import { isCounted } from '../../model/usage.ts';
 import { priceOf } from '../../model/price.ts';
 import type { SessionState } from '../../kernel/state.ts';
 
@@ -53,6 +54,7 @@ export function settleCall(
 
 /** What a usage cost, by the model's price or the assumed one; null when nobody knows. */
 export function costOf(model: Model, unknownPrice: UnknownPrice, usage: Usage): number | null {
+  if (!isCounted(usage)) return null;
   const known = priceOf(model, usage);
   if (known !== null) return Math.max(0, known);
   if (unknownPrice === 'allow') return 0;
