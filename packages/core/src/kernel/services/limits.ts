@@ -20,6 +20,9 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
 export const CLOSING_INSTRUCTION =
   'You can call no more tools. Say what you have found out and done, what is still open, and what you would do next.';
 
+/** The limits of one reply. */
+export type ReplyLimits = Pick<Limits, 'maxReplyLength' | 'maxThinkingLength' | 'maxArgumentsLength'>;
+
 /** A limit that was reached: how the run ends, and why in words. */
 export interface LimitHit {
   readonly limit: LimitName;
@@ -54,7 +57,7 @@ const LIMITS: Readonly<
 const LIMIT_NAMES = Object.keys(LIMITS) as readonly UseLimit[];
 
 const SIZE_LIMITS: Readonly<
-  Record<SizeLimit, { readonly most: keyof Limits; readonly end: LimitHit['end']; readonly what: string }>
+  Record<SizeLimit, { readonly most: keyof ReplyLimits; readonly end: LimitHit['end']; readonly what: string }>
 > = {
   reply: { most: 'maxReplyLength', end: 'reply_limit', what: 'a reply' },
   thinking: { most: 'maxThinkingLength', end: 'thinking_limit', what: 'a block of thinking' },
@@ -62,7 +65,7 @@ const SIZE_LIMITS: Readonly<
 };
 
 /** How a run ends whose reply was stopped for its size. */
-export function sizeHit(limit: SizeLimit, limits: Limits): LimitHit {
+export function sizeHit(limit: SizeLimit, limits: ReplyLimits): LimitHit {
   const { most, end, what } = SIZE_LIMITS[limit];
   return { limit, end, message: `${limit} limit reached (${what} may have ${limits[most]} characters)` };
 }

@@ -1,8 +1,8 @@
 import { charactersIn } from '../../json.ts';
 import type { Model, ModelBlock, ModelEvent, ModelRequest } from '../../model/model.ts';
 import { checkUsage } from '../../model/check-usage.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
-import type { Limits, SizeLimit } from '../../events/limits.ts';
+import { DEFAULT_LIMITS, sizeHit, type ReplyLimits } from './limits.ts';
+import type { SizeLimit } from '../../events/limits.ts';
 
 /** What one block counts besides its characters: a reply of empty blocks must end too. */
 const PER_BLOCK = 512;
@@ -15,9 +15,6 @@ export interface SizeExcess {
   readonly limit: SizeLimit;
   readonly keep: number;
 }
-
-/** The limits of one reply. */
-export type ReplyLimits = Pick<Limits, 'maxReplyLength' | 'maxThinkingLength' | 'maxArgumentsLength'>;
 
 /** Measures a reply while it is streamed. Work per delta is constant. */
 export class ReplySize {
@@ -120,9 +117,10 @@ export async function* sizedStream(
 ): AsyncGenerator<ModelEvent> {
   const size = new ReplySize(limits);
   for await (const event of model.stream(request, signal)) {
-    if (size.take(event)) {
-      const message = `The reply was stopped: it may have ${limits.maxReplyLength} characters.`;
-      yield { type: 'error', error: { kind: 'other', code: 'reply_limit', message, retryable: false } };
+    const excess = size.take(event);
+    if (excess) {
+      const { end, message } = sizeHit(excess.limit, limits);
+      yield { type: 'error', error: { kind: 'other', code: end, message, retryable: false } };
       return;
     }
     yield event.type === 'finish' ? { ...event, usage: checkUsage(event.usage).usage } : event;
