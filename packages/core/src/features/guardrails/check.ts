@@ -1,3 +1,4 @@
+import { plainData } from '../../tools/plain-data.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Message } from '../../messages/message.ts';
@@ -65,7 +66,7 @@ export async function askAnswerCheck(
   const call = (signal: AbortSignal): unknown => check(text, { ...context, signal });
   const outcome = await timedCall({ name: 'The check of the answer', timeoutMs, clock, signal: context.signal, call });
   if (!outcome.ok) return { ok: false, message: outcome.problem, broken: true };
-  const said: unknown = outcome.value;
+  const said: unknown = plainData(outcome.value).value;
   if (isJsonObject(said)) {
     if (said['ok'] === true) return { ok: true };
     const { message } = said;

@@ -1,3 +1,4 @@
+import { plainData } from '../../tools/plain-data.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
@@ -77,7 +78,9 @@ export async function askFilters(
   for (const { name, filter, timeoutMs } of filters) {
     const call = (signal: AbortSignal): unknown => filter(text, { ...context, signal });
     const outcome = await timedCall({ name, timeoutMs, clock, signal: context.signal, call });
-    const said = outcome.ok ? verdictOf(outcome.value, name) : { verdict: 'reject' as const, reason: outcome.problem };
+    const said = outcome.ok
+      ? verdictOf(plainData(outcome.value).value, name)
+      : { verdict: 'reject' as const, reason: outcome.problem };
     if (said.verdict === 'reject') return said;
     if (said.verdict === 'warn') warnings.push(said.message);
   }

@@ -1,3 +1,4 @@
+import { plainData } from '../../tools/plain-data.ts';
 import type { Agent } from '../../agent/agent.ts';
 import { estimateMessages } from '../../messages/estimate.ts';
 import type { JsonValue } from '../../json.ts';
@@ -23,7 +24,7 @@ export async function decideRouting(
   if (!routing) return { model: null };
   const facts = factsOf(context, routing, turnIndex, signal);
   const outcome = await choiceOf(context, routing, facts);
-  const checked = outcome.ok ? checkChoice(agent, routing, outcome.value, facts) : outcome;
+  const checked = outcome.ok ? checkChoice(agent, routing, plainData(outcome.value).value, facts) : outcome;
   if (!checked.ok) {
     const message = `The model stays ${facts.current}: ${checked.problem}`;
     emit({ type: 'warning', afterSeq: state.seq, runId, code: 'routing_failed', message });
