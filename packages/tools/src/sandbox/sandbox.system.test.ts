@@ -147,6 +147,17 @@ describe('a sandboxed command', () => {
     }
   });
 
+  test("makes, asks for and reads none of the kernel's keys", async () => {
+    const { run } = await place();
+    const [add, request, control] = process.arch === 'arm64' ? [217, 218, 219] : [248, 249, 250];
+    // -4 is the keyring of the user; 10 looks for a key there.
+    const calls = [`${add}, $t, $d, $d, 1, -4`, `${request}, $t, $d, 0, -4`, `${control}, 10, -4, $t, $d, 0`];
+    const tries = calls.map((one) => `print syscall(${one}), " $!\n";`).join(' ');
+    const { text } = await run(`LC_ALL=C perl -e 'my ($t, $d) = ("user", "treadle-was-here"); ${tries}'`);
+    expect(text.split('\n').filter((line) => line === '-1 Operation not permitted')).toHaveLength(3);
+    expect(await readFile('/proc/keys', 'utf8').catch(() => '')).not.toContain('treadle-was-here');
+  });
+
   test('that can not be sandboxed is refused', async () => {
     const { root, bash } = await place();
     await call(bash, { command: 'ln -s a .mcp.json' });

@@ -10,6 +10,8 @@ interface Calls {
   readonly opens: readonly (readonly [call: number, flags: number, mode: number])[];
   /** Calls whose modes are in memory, where a filter can't read them: openat2, io_uring_setup. */
   readonly hidden: readonly number[];
+  /** Calls on the kernel's keyrings, which no namespace divides: add_key, request_key, keyctl. */
+  readonly keys: readonly number[];
   readonly socket: number;
 }
 
@@ -32,6 +34,7 @@ const calls: Readonly<Record<string, Calls>> = {
       [257, 2, 3],
     ],
     hidden: [437, 425],
+    keys: [248, 249, 250],
     socket: 41,
   },
   arm64: {
@@ -46,6 +49,7 @@ const calls: Readonly<Record<string, Calls>> = {
     // openat
     opens: [[56, 2, 3]],
     hidden: [437, 425],
+    keys: [217, 218, 219],
     socket: 198,
   },
 };
@@ -62,8 +66,8 @@ const allowed = 0x7fff_0000;
 const failsWith = (error: number): number => 0x0005_0000 | error;
 
 /**
- * A seccomp program: no set-user-id or set-group-id bit is given to a file, and with `sockets: false` no socket is made.
- * Undefined on processors that it isn't written for.
+ * A seccomp program: no set-user-id or set-group-id bit is given to a file, no key of the user is read or made, and with
+ * `sockets: false` no socket is made. Undefined on processors that it isn't written for.
  */
 export function systemCallFilter({ sockets }: { readonly sockets: boolean }): Uint8Array | undefined {
   const known = endianness() === 'LE' ? calls[arch()] : undefined;
@@ -78,6 +82,7 @@ export function systemCallFilter({ sockets }: { readonly sockets: boolean }): Ui
     load(0),
     ...ifAtLeast(secondSpelling, [give(failsWith(enosys))]),
     ...known.hidden.flatMap((call) => ifEqual(call, [give(failsWith(enosys))])),
+    ...known.keys.flatMap((call) => ifEqual(call, [give(failsWith(eperm))])),
     ...(sockets ? [] : ifEqual(known.socket, [give(failsWith(eperm))])),
     ...known.modes.flatMap(([call, mode]) => ifEqual(call, [...refuseBits(mode), give(allowed)])),
     ...known.opens.flatMap(([call, flags, mode]) =>
