@@ -66,6 +66,8 @@ export interface CommandAccess {
    * and ask rules are matched against each of them.
    */
   readonly named: readonly (readonly string[])[];
+  /** True when the call may run commands that could not be named, as in `bash -c '$X'`: deny and ask rules then ask. */
+  readonly uncertain?: boolean;
 }
 
 /** One simple command. */

@@ -49,7 +49,7 @@ function restrainsCommands(specifier: Exclude<Specifier, { kind: 'domain' }>, co
     return 'yes';
   }
   // Whatever could be named isn't it, and not everything could be named.
-  return commands.plain === null ? 'maybe' : 'no';
+  return commands.plain === null || commands.uncertain === true ? 'maybe' : 'no';
 }
 
 function restrainsPaths(pattern: string, paths: readonly PathAccess[], folder: string | undefined): Matching {

@@ -54,7 +54,7 @@ const mostFolders = 16;
  * ```
  */
 export async function commandAccess(text: string, place: CommandPlace): Promise<CommandFacts> {
-  const { plain, named, reason = '' } = await analyseCommand(text);
+  const { plain, named, uncertain, reason = '' } = await analyseCommand(text);
   if (plain === null) return { commands: { text, plain, named }, readOnly: false, view: [], paths: [], reason };
   const found: PlainCommand[] = [];
   const paths: PathAccess[] = [];
@@ -71,7 +71,7 @@ export async function commandAccess(text: string, place: CommandPlace): Promise<
   }
   const [first] = reasons;
   return {
-    commands: { text, plain: found, named },
+    commands: { text, plain: found, named, ...(uncertain && { uncertain }) },
     readOnly: first === undefined,
     view: [...view].filter((path) => relativeToRoots(path, [place.root]) === undefined),
     paths,

@@ -152,6 +152,13 @@ describe('named commands', () => {
     [`trap 'rm a' EXIT`],
     [`su -c 'rm a' x`],
     [`env -S 'rm a'`],
+    ['env -Srm a'],
+    [`env -iS'rm a'`],
+    ['env --split-string=rm a'],
+    [`env -S rm a`],
+    [`timeout 5 env -S'env -Srm a'`],
+    [`script -qc'rm a' log`],
+    [`su x --command='rm a'`],
     ['sh <<E\nrm a\nE'],
     ['cat <<E | sh\nrm a\nE'],
     [`sh <<< 'rm a'`],
@@ -164,6 +171,16 @@ describe('named commands', () => {
 
   test('words that are only known when they run are given as they are written', async () => {
     expect(await named('$X -rf "$Y"')).toEqual(['$X -rf "$Y"']);
+  });
+
+  test('a text for a shell inside that is more than plain words makes the analysis uncertain', async () => {
+    for (const text of [`bash -c '$X a'`, `env -S '\${X}rm a'`, `eval 'r*m a'`]) {
+      expect(await analyseCommand(text)).toMatchObject({ plain: [expect.anything()], uncertain: true });
+    }
+    expect(await analyseCommand(String.raw`env -S 'rm\_a'`)).toMatchObject({ plain: null });
+    for (const text of [`bash -c 'ls a'`, `find . -name 'a b*'`, `grep '$X a' b`]) {
+      expect((await analyseCommand(text)).uncertain).toBeUndefined();
+    }
   });
 
   test('a text that is only written somewhere is no command', async () => {

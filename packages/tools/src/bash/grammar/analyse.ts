@@ -17,6 +17,8 @@ export interface CommandAnalysis {
    * run are given as they are written.
    */
   readonly named: readonly (readonly string[])[];
+  /** True when a text that a shell is handed inside is more than plain words, so that it may run what could not be named. */
+  readonly uncertain?: true;
   /** Why the text is not plain words. */
   readonly reason?: string;
 }
@@ -50,10 +52,14 @@ export async function analyseCommand(text: string): Promise<CommandAnalysis> {
     const commands = [...named, ...inner.named];
     if (text.includes('\\\n')) commands.push(...((await look(text.replaceAll('\\\n', '')))?.named ?? []));
     if (!complete || !inner.complete) {
-      return { plain: null, named: [...commands, ...namedRoughly(text)], reason: 'it holds too many commands' };
+      return {
+        plain: null,
+        named: [...commands, ...namedRoughly(text)],
+        reason: 'it may hold commands that can not be named',
+      };
     }
     if (plain.commands === null) return { plain: null, named: commands, reason: plain.reason };
-    return { plain: plain.commands, named: commands };
+    return { plain: plain.commands, named: commands, ...(!inner.plain && { uncertain: true }) };
   } catch (error) {
     return unreadable(text, `it could not be parsed (${errorText(error)})`);
   }
@@ -85,11 +91,12 @@ async function look(text: string): Promise<Look | undefined> {
 /** The commands in texts that shells are handed, and in the texts that those hand on. */
 async function lookInto(
   texts: readonly string[],
-): Promise<{ named: readonly (readonly string[])[]; complete: boolean }> {
+): Promise<{ named: readonly (readonly string[])[]; complete: boolean; plain: boolean }> {
   const named: (readonly string[])[] = [];
   const seen = new Set<string>();
   const pending = [...texts];
   let complete = true;
+  let plain = true;
   for (let text = pending.shift(); text !== undefined; text = pending.shift()) {
     if (seen.has(text)) continue;
     seen.add(text);
@@ -102,6 +109,7 @@ async function lookInto(
     named.push(...inner.named);
     pending.push(...inner.scripts);
     complete &&= inner.complete;
+    plain &&= inner.plain.commands !== null;
   }
-  return { named, complete };
+  return { named, complete, plain };
 }

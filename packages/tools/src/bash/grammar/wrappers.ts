@@ -27,6 +27,16 @@ export interface Inner {
   readonly complete: boolean;
 }
 
+/** The short flag after which these programs take a command as one text, which may be joined to it: `env -Srm`. */
+const textFlags: Readonly<Record<string, string>> = {
+  env: 'S',
+  su: 'c',
+  runuser: 'c',
+  script: 'c',
+  flock: 'c',
+  npx: 'c',
+};
+
 /** Words of a wrapper that are tried as the beginning of the command it runs. */
 const mostTries = 64;
 
@@ -56,12 +66,39 @@ export function innerCommands(words: readonly string[]): Inner {
   for (let index = 0; index < rest.length && starts.length <= mostTries; index += 1) {
     if (mayBegin(rest, index)) starts.push(index);
   }
+  const handed = handedTexts(program, rest);
   return {
-    commands: starts.slice(0, mostTries).map((start) => untilEnd(rest, start)),
-    // What is a sentence may be a script: `su -c 'rm x'`, `env -S 'rm x'`, `watch 'rm x'`, `ssh host 'rm x'`.
-    scripts: rest.filter((word) => /\s/.test(word)).map((word) => word.replace(/^(?:--?[\w-]+=?)/, '')),
-    complete: starts.length <= mostTries,
+    commands: [...starts.slice(0, mostTries).map((start) => untilEnd(rest, start)), ...handed.commands],
+    // What is a sentence may be a script: `su -c 'rm x'`, `watch 'rm x'`, `ssh host 'rm x'`. `find` is handed words only.
+    scripts: [...(program === 'find' ? [] : rest.filter((word) => /\s/.test(word))), ...handed.texts],
+    complete: starts.length <= mostTries && handed.complete,
   };
+}
+
+/** The texts that a wrapper is handed in flags, and what they run together with the words after them. */
+function handedTexts(
+  program: string,
+  words: readonly string[],
+): {
+  readonly texts: readonly string[];
+  readonly commands: readonly (readonly string[])[];
+  readonly complete: boolean;
+} {
+  const short = Object.hasOwn(textFlags, program) ? textFlags[program] : undefined;
+  if (short === undefined) return { texts: [], commands: [], complete: true };
+  const texts: string[] = [];
+  const commands: (readonly string[])[] = [];
+  const before = new RegExp(`^-\\w*${short}$`);
+  const joined = new RegExp(`^(?:--[\\w-]+=|-\\w*?${short})([^]+)$`);
+  for (const [index, word] of words.slice(0, mostTries).entries()) {
+    const text = joined.exec(word)?.[1] ?? (/\s/.test(word) || before.test(words[index - 1] ?? '') ? word : undefined);
+    if (text === undefined) continue;
+    texts.push(text);
+    commands.push([...text.split(/\s+/).filter((part) => part !== ''), ...words.slice(index + 1)]);
+  }
+  // `env` reads escapes of its own in such a text.
+  const complete = words.length <= mostTries && !(program === 'env' && texts.some((text) => text.includes('\\')));
+  return { texts, commands, complete };
 }
 
 function mayBegin(words: readonly string[], index: number): boolean {
