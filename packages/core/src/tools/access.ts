@@ -74,6 +74,9 @@ export interface CommandAccess {
 export interface PlainCommand {
   /** The words after quotes were taken off; the first is the program. */
   readonly words: readonly string[];
-  /** True when the command touches nothing but its own input and output, such as `echo done`: it needs no rule. */
+  /**
+   * True when the command touches nothing but its own input and output, and its output isn't the input of one that does
+   * more, such as `echo done`: it needs no rule.
+   */
   readonly harmless?: boolean;
 }

@@ -330,7 +330,7 @@ describe('what a command needs to see beside the working folder', () => {
 });
 
 describe('beside a command that a rule allows', () => {
-  test.each(['echo done', 'cd src', 'head -20', 'grep -c x', 'sort -u', 'printf %s a', "sed -n '1,3p'"])(
+  test.each(['echo done', 'cd .', 'head -20', 'grep -c x', 'sort -u', 'printf %s a', "sed -n '1,3p'"])(
     '%s needs no rule',
     async (text) => {
       const { facts } = await repository();
@@ -347,9 +347,23 @@ describe('beside a command that a rule allows', () => {
     'git status',
     'test -f a.txt',
     'cd ..',
-  ])('%s needs one of its own, for it reads files', async (text) => {
+    'cd src',
+  ])('%s needs one of its own, for it reads files or moves to other ones', async (text) => {
     const { facts } = await repository();
     expect((await facts(text)).commands.plain).toEqual([{ words: text.split(' ') }]);
+  });
+});
+
+describe('what goes into a command that a rule allows', () => {
+  test.each<[command: string, harmless: (true | undefined)[]]>([
+    ['echo "drop table a" | sqlite3 db', [undefined, undefined]],
+    ['echo a | tr a b | sqlite3 db', [undefined, undefined, undefined]],
+    ['echo a; sqlite3 db | tail -5 | sort', [true, undefined, true, true]],
+    ['echo a || sqlite3 db', [true, undefined]],
+    ['cd src && ./test.sh', [undefined, undefined]],
+  ])('needs a rule of its own: %s', async (text, harmless) => {
+    const { facts } = await repository();
+    expect((await facts(text)).commands.plain?.map((command) => command.harmless)).toEqual(harmless);
   });
 });
 

@@ -54,21 +54,26 @@ const mostFolders = 16;
  * ```
  */
 export async function commandAccess(text: string, place: CommandPlace): Promise<CommandFacts> {
-  const { plain, named, uncertain, reason = '' } = await analyseCommand(text);
+  const { plain, piped, named, uncertain, reason = '' } = await analyseCommand(text);
   if (plain === null) return { commands: { text, plain, named }, readOnly: false, view: [], paths: [], reason };
-  const found: PlainCommand[] = [];
+  const harmless: boolean[] = [];
   const paths: PathAccess[] = [];
   const view = new Set<string>();
   const reasons: string[] = [];
   let folders: readonly string[] = [place.root];
   for (const words of plain) {
     const one = await judge(words, folders, place);
-    found.push({ words, ...(one.isHarmless && { harmless: true }) });
+    harmless.push(one.isHarmless);
     paths.push(...one.paths);
     for (const path of one.view) view.add(path);
     if (one.reason !== undefined) reasons.push(one.reason);
     folders = one.folders;
   }
+  // What goes into a program may say what the program does.
+  for (let at = harmless.length - 2; at >= 0; at -= 1) {
+    if (piped?.[at] === true && harmless[at + 1] !== true) harmless[at] = false;
+  }
+  const found = plain.map((words, at): PlainCommand => ({ words, ...(harmless[at] === true && { harmless: true }) }));
   const [first] = reasons;
   return {
     commands: { text, plain: found, named, ...(uncertain && { uncertain }) },
@@ -144,7 +149,9 @@ async function changeFolder(
     all.add(path);
   }
   if (all.size > mostFolders) return asks('it changes the folder too often');
-  return { reason: undefined, isHarmless: true, paths: [], view: [], folders: [...all] };
+  // Elsewhere, the words of a rule may mean another program.
+  const isHarmless = [...all].every((folder) => folder === root);
+  return { reason: undefined, isHarmless, paths: [], view: [], folders: [...all] };
 }
 
 /** Programs that look at the folder they are in, and at what is below it, when they are told nothing else. */

@@ -26,7 +26,7 @@ describe('plain words', () => {
     ['echo a2>/dev/null', [['echo', 'a2']]],
     ["echo 'ü' größe.txt", [['echo', 'ü', 'größe.txt']]],
   ])('%j', async (text, plain) => {
-    expect(await analyseCommand(text)).toEqual({ plain, named: expect.any(Array) });
+    expect(await analyseCommand(text)).toEqual({ plain, piped: expect.any(Array), named: expect.any(Array) });
   });
 });
 
@@ -296,7 +296,7 @@ describe('compared with bash itself', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = `show ${pieces.join('')}`;
-        const ours = plainWords(text);
+        const ours = plainWords(text)?.commands;
         // Without their streams, or with several commands, there is nothing to compare.
         if (ours?.length !== 1 || text.includes('>')) return;
         expect({ text, words: ours }).toEqual({ text, words: [['show', ...(wordsInBash(text)[0] ?? [])]] });

@@ -11,6 +11,8 @@ export interface CommandAnalysis {
    * line ends. Null when there is more to it, or when that can't be told.
    */
   readonly plain: readonly (readonly string[])[] | null;
+  /** Of each command of `plain`, whether its output goes into the next one. */
+  readonly piped?: readonly boolean[];
   /**
    * Every command that could be named, however deep and however many: also inside substitutions, subshells, loops and
    * functions, and what wrappers and shells are handed. Rather too many than too few. Words that are only known when they
@@ -59,7 +61,7 @@ export async function analyseCommand(text: string): Promise<CommandAnalysis> {
       };
     }
     if (plain.commands === null) return { plain: null, named: commands, reason: plain.reason };
-    return { plain: plain.commands, named: commands, ...(!inner.plain && { uncertain: true }) };
+    return { plain: plain.commands, piped: plain.piped, named: commands, ...(!inner.plain && { uncertain: true }) };
   } catch (error) {
     return unreadable(text, `it could not be parsed (${errorText(error)})`);
   }

@@ -1,3 +1,9 @@
+/** The words of each command, and whether its output goes into the next one. */
+export interface PlainText {
+  readonly commands: readonly (readonly string[])[];
+  readonly piped: readonly boolean[];
+}
+
 /**
  * Reads text that is nothing but plain words joined by `&&`, `||`, `;`, `|` and line ends: the words of each command, with
  * quotes taken off, or undefined when anything else occurs.
@@ -5,10 +11,11 @@
  * It knows far less of bash than the grammar does, on purpose. A command counts as plain only when both read the same words,
  * so that a text which one of them misunderstands is not taken for harmless.
  */
-export function plainWords(text: string): string[][] | undefined {
+export function plainWords(text: string): PlainText | undefined {
   // A line that is continued in the middle of a word joins the halves; between words it is only white space.
   if (/(?:[^ \t]|\\[ \t])\\\n/.test(text) || text.startsWith('\\\n')) return undefined;
   const commands: string[][] = [];
+  const piped: boolean[] = [];
   let words: string[] = [];
   let needsCommand = false;
   let rest = text;
@@ -41,11 +48,12 @@ export function plainWords(text: string): string[][] | undefined {
       continue;
     }
     commands.push(words);
+    piped.push(operator === '|');
     words = [];
     needsCommand = operator !== ';' && operator !== '\n';
   }
   if (words.length > 0) commands.push(words);
-  return needsCommand || commands.length === 0 ? undefined : commands;
+  return needsCommand || commands.length === 0 ? undefined : { commands, piped };
 }
 
 const operators = ['&&', '||', ';', '|', '\n'];

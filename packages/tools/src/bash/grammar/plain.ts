@@ -1,9 +1,9 @@
 import type { Node } from 'web-tree-sitter';
 import { plainWords } from './lexer.ts';
+import type { PlainText } from './lexer.ts';
 import { literal } from './words.ts';
 
-export type Plain =
-  { readonly commands: readonly (readonly string[])[] } | { readonly commands: null; readonly reason: string };
+export type Plain = PlainText | { readonly commands: null; readonly reason: string };
 
 /** Why a node keeps a text from being plain words, in words for a person. */
 const reasons: Readonly<Record<string, string>> = {
@@ -78,9 +78,9 @@ export function plainOf(root: Node, text: string): Plain {
   }
   const lexed = plainWords(text);
   if (lexed === undefined) return complex('a word expands, or output goes into a file');
-  if (JSON.stringify(lexed) !== JSON.stringify(commands)) return complex('its words can be read in two ways');
+  if (JSON.stringify(lexed.commands) !== JSON.stringify(commands)) return complex('its words can be read in two ways');
   const keyword = commands.find(([program]) => reserved.has(program ?? ''));
-  return keyword === undefined ? { commands } : complex(`${keyword[0]} begins something else than a command`);
+  return keyword === undefined ? lexed : complex(`${keyword[0]} begins something else than a command`);
 }
 
 /** The words of a command, or the reason that they can't be told. */
