@@ -3,7 +3,7 @@ import { link, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { deletions } from '../../test-support/deletions.ts';
 import { workspace } from '../../test-support/workspace.ts';
 import { commandAccess } from './command-access.ts';
@@ -288,6 +288,18 @@ describe('git is asked for where the repository may run something', () => {
   });
 });
 
+test('a repository above the working folder that belongs to another user is asked about', async () => {
+  const { root } = await workspace({ '.git/config': settings, 'sub/a.txt': '' });
+  vi.spyOn(process, 'getuid').mockReturnValue(12_345);
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const reason = async (folder: string): Promise<string | undefined> =>
+    (await commandAccess('git status', { root: folder, environment })).reason;
+  expect(await reason(join(root, 'sub'))).toBe(`the repository ${root} belongs to another user`);
+  expect(await reason(root)).toBeUndefined();
+});
+
 describe('what a command needs to see beside the working folder', () => {
   const git = async (...args: string[]): Promise<void> => {
     await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args]);
@@ -378,6 +390,14 @@ describe('paths are followed as the kernel follows them', () => {
     expect((await facts('cat in/../../../outside/secret.txt')).readOnly).toBe(false);
     expect((await facts('cat in/../a.txt')).paths).toMatchObject([{ path: join(place.root, 'deep/a.txt') }]);
     expect((await facts('cd in && cat ../a.txt')).readOnly).toBe(false);
+  });
+
+  test('a pipe is asked for: its writer may be anybody', async () => {
+    const { root } = await workspace();
+    await promisify(execFile)('mkfifo', [join(root, 'pipe')]);
+    expect((await commandAccess('head -c 1 pipe', { root, environment })).reason).toBe(
+      `${join(root, 'pipe')} is a device, socket or pipe`,
+    );
   });
 
   test('a file with several names, and a folder where only files are safe, are asked for', async () => {

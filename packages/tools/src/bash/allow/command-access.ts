@@ -112,7 +112,7 @@ async function judge(words: readonly string[], folders: readonly string[], place
     const needs = [
       ...(await programsOf(match, words, place)),
       ...(await problemsOf(match, paths, place.root)),
-      ...(await gitOf(words, folders)),
+      ...(await gitOf(words, folders, place.root)),
     ];
     const problem = needs.find((need) => typeof need !== 'string');
     if (problem !== undefined) return asks(problem.reason, paths);
@@ -188,6 +188,8 @@ async function problemsOf({ rule }: RuleMatch, paths: readonly PathAccess[], roo
     if (relativeToRoots(path, [root]) === undefined) return [{ reason: `${path} is outside the working folder` }];
     const stats = await stat(path).catch(unlessMissing);
     if (stats === undefined) continue;
+    // Somebody outside may be at its other end.
+    if (!stats.isFile() && !stats.isDirectory()) return [{ reason: `${path} is a device, socket or pipe` }];
     // Its other names may be outside.
     if (stats.isFile() && stats.nlink > 1) return [{ reason: `${path} has several hard links` }];
     if (rule.filesOnly === true && stats.isDirectory()) return [{ reason: `${path} is a folder` }];
@@ -201,9 +203,9 @@ function unlessMissing(error: unknown): undefined {
 }
 
 /** What git reads in each of the folders that the command may run in. */
-async function gitOf([program]: readonly string[], folders: readonly string[]): Promise<readonly Need[]> {
+async function gitOf([program]: readonly string[], folders: readonly string[], root: string): Promise<readonly Need[]> {
   if (program !== 'git') return [];
-  const places = await Promise.all(folders.map(gitPlace));
+  const places = await Promise.all(folders.map((folder) => gitPlace(folder, root)));
   return places.flatMap((place): readonly Need[] => ('reason' in place ? [place] : place.folders));
 }
 

@@ -1,6 +1,7 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import process from 'node:process';
 import { relativeToRoots } from '../../root/components.ts';
 import { errnoOf } from '../../root/problem.ts';
 import { realPath } from '../../root/real-path.ts';
@@ -12,14 +13,17 @@ export type GitPlace = { readonly folders: readonly string[] } | { readonly reas
 /**
  * The folders that git reads when it runs in `folder`: the root of the work tree, the git directory and, for a linked work
  * tree, the directory that it shares with the others. Each pointer between them must be confirmed from the other side, so
- * that a `.git` file from an archive can't lead to another repository of the user.
+ * that a `.git` file from an archive can't lead to another repository of the user. A repository above `root`, the working
+ * folder, shows files beside it, so it must be the user's own: in `/tmp`, anybody can make one.
  */
-export async function gitPlace(folder: string): Promise<GitPlace> {
+export async function gitPlace(folder: string, root: string): Promise<GitPlace> {
   const found = await findRepository(folder);
   if (typeof found === 'string') return { reason: found };
   const { top, git, common } = found;
   if (isAtOrAbove(top, await realPath(homedir())))
     return { reason: `the repository is ${top}, which holds more than a project` };
+  if (relativeToRoots(top, [root]) === undefined && (await lstat(git)).uid !== process.getuid?.())
+    return { reason: `the repository ${top} belongs to another user` };
   for (const file of new Set([join(common, 'config'), join(common, 'config.worktree'), join(git, 'config.worktree')])) {
     const text = await settingsText(file);
     if (text === null) continue;
