@@ -3,7 +3,7 @@ import type { BetweenTurns } from '../../kernel/between-turns.ts';
 import type { Step } from '../../kernel/step.ts';
 import { slotMessages } from './turn-context.ts';
 
-export const contextKey = (turnIndex: number): string => `turn_context:${turnIndex}`;
+const contextKey = (turnIndex: number): string => `turn_context:${turnIndex}`;
 
 /** Asks for what is to be known before the next turn; null when it was asked, or nobody is to be. */
 export function askTurnContext({ state, run, agent }: BetweenTurns): Step | null {
