@@ -1,13 +1,13 @@
+import type { TaskDesk, ChildRunner } from './features.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { LiveEvent } from '../events/events.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { TaskDesk } from '../features/background/desk.ts';
-import type { ChildRunner } from '../features/subagents/child.ts';
 import type { Interrupt } from './perform/interrupt.ts';
 import type { DriveLog } from './log.ts';
+import type { modelRequest } from './perform/request.ts';
 import type { OpenMessage } from './perform/open-message.ts';
 import type { RunState, SessionState } from './state.ts';
 import type { ToolProgress } from './perform/tool-progress.ts';
@@ -39,6 +39,8 @@ export interface PerformContext {
   readonly toolProgress: ToolProgress;
   /** The session's blobs; null where it keeps none. */
   readonly blobs: BlobKeeper | null;
+  /** What a model is sent of the view. */
+  readonly modelRequest: typeof modelRequest;
   /** See `ToolContext`. */
   readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }

@@ -7,16 +7,21 @@ import type { Claim, Journal, Owner } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { TaskDesk } from '../features/background/desk.ts';
 import { noteInput } from './perform/checkpoint.ts';
 import { callModel } from './perform/call-model.ts';
-import { compact } from '../features/compaction/perform.ts';
 import type { PerformContext } from './context.ts';
-import { filesDue, keepFiles } from '../features/files/perform.ts';
 import { decide } from './services/decide.ts';
-import { hookObservers } from '../features/hooks/hook-observers.ts';
+import {
+  DRIVE_QUESTIONS,
+  hookObservers,
+  ledgerSettlements,
+  PERFORMERS,
+  REVIVALS,
+  type ChildRunner,
+  type LedgerSettlements,
+  type TaskDesk,
+} from './features.ts';
 import { createInterrupt, type Interrupt } from './perform/interrupt.ts';
-import { ledgerSettlements, type LedgerSettlements } from '../features/budget/ledger-settlements.ts';
 import { openLog, type DriveLog } from './log.ts';
 import type { OpenMessage } from './perform/open-message.ts';
 import { agentOfRun } from './perform/offered-tools.ts';
@@ -25,11 +30,8 @@ import type { SessionSource } from './services/question.ts';
 import type { SnapshotKeeper } from './services/snapshot-keeper.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './services/run-limits.ts';
-import { stopChildren } from '../features/subagents/run-children.ts';
+import { modelRequest } from './perform/request.ts';
 import { runTools } from './perform/run-tools.ts';
-import { reviveTasks, startTasks, stopTasks } from '../features/background/perform.ts';
-import { waitsForTasks } from '../features/background/plan.ts';
-import type { ChildRunner } from '../features/subagents/child.ts';
 import type { SessionState } from './state.ts';
 import { createToolProgress } from './perform/tool-progress.ts';
 
@@ -123,11 +125,10 @@ export async function drive(options: DriveOptions): Promise<void> {
     const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
     await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
     const context = contextOf(options, log, interrupt, settlements);
-    if (state.tasks !== null) await reviveTasks(context);
-    if (options.opened !== null && options.agent.hooks?.has('session_start', options.opened)) {
-      const key = `session_start:${claim.epoch}`;
-      await decide(context, [{ type: 'hook', event: 'session_start', key, source: options.opened }]);
-    }
+    for (const revive of REVIVALS) await revive(context);
+    const { opened } = options;
+    const questions = opened === null ? [] : DRIVE_QUESTIONS.flatMap((ask) => ask(options.agent, opened, claim.epoch));
+    if (questions.length > 0) await decide(context, questions);
     await options.begin();
     options.input.onClose(() => log.wake());
     await log.catchUp();
@@ -165,6 +166,7 @@ function contextOf(
     observed,
     setOpenMessage,
     tasks,
+    modelRequest,
     readHistory,
     ledgerHeard,
     children: options.children,
@@ -175,7 +177,7 @@ function contextOf(
 
 async function work(options: DriveOptions, context: PerformContext): Promise<void> {
   const { state, input } = options;
-  const { log, interrupt } = context;
+  const { interrupt } = context;
   let stopDeadline = (): void => {};
   let timedRun: string | undefined;
   try {
@@ -186,7 +188,11 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       // The open run's client may offer tools of its own.
       const agent = agentOfRun(options.agent, state);
       context.agent = agent;
-      const step = plan(state, agent, timeOf(options, interrupt));
+      const step = plan(state, agent, timeOf(options, interrupt), {
+        isInputOpen: input.isOpen,
+        isInterrupted: interrupt.fired() !== null,
+        keepsBlobs: options.blobs !== null,
+      });
       if (step.type === 'idle') return;
       // What was to be cut short is over, and whatever comes next has its own time.
       if (state.run === null) interrupt.reset();
@@ -195,27 +201,44 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
         timedRun = state.run?.runId;
         stopDeadline = timedRun === undefined ? () => {} : armDeadline(options, interrupt);
       }
-      if (step.type === 'record') {
-        // A run that would end well waits while its prompt is still arriving, and for what it has in the background.
-        const due = filesDue(context, step);
-        const isHeld = input.isOpen || (state.tasks !== null && waitsForTasks(state.tasks, agent));
-        if (isHeld && interrupt.fired() === null && endsWell(step)) await waitUntil(context, null);
-        else if (due.length > 0) await keepFiles(context, due);
-        else await log.tryRecord(step.events);
-      } else if (step.type === 'wait') await waitUntil(context, step.until);
-      else if (step.type === 'decide') await decide(context, step.questions);
-      else if (step.type === 'call_model') await callAndKeep(context, step, options.keeper);
-      else if (step.type === 'compact') await compact(context, step);
-      else if (step.type === 'run_branches' || step.type === 'adopt_branch')
-        await performBranches(options, context, step);
-      else if (step.type === 'start_tasks') await startTasks(context, step.tasks);
-      else if (step.type === 'stop_tasks') await stopTasks(context, step.tasks);
-      else if (step.type === 'stop_children') await stopChildren(context, step);
-      else await runTools(context, step);
+      await perform(options, context, step);
     }
   } finally {
     stopDeadline();
     context.toolProgress.close();
+  }
+}
+
+/** The only effects there are. */
+function perform(
+  options: DriveOptions,
+  context: PerformContext,
+  step: Exclude<Step, { type: 'idle' }>,
+): Promise<unknown> {
+  switch (step.type) {
+    case 'record':
+      return context.log.tryRecord(step.events);
+    case 'wait':
+      return waitUntil(context, step.until);
+    case 'decide':
+      return decide(context, step.questions);
+    case 'call_model':
+      return callAndKeep(context, step, options.keeper);
+    case 'run_tools':
+      return runTools(context, step);
+    case 'run_branches':
+    case 'adopt_branch':
+      return performBranches(options, context, step);
+    case 'compact':
+      return PERFORMERS.compact(context, step);
+    case 'keep_files':
+      return PERFORMERS.keep_files(context, step);
+    case 'start_tasks':
+      return PERFORMERS.start_tasks(context, step);
+    case 'stop_tasks':
+      return PERFORMERS.stop_tasks(context, step);
+    case 'stop_children':
+      return PERFORMERS.stop_children(context, step);
   }
 }
 
@@ -254,9 +277,6 @@ function isCancelled(state: SessionState, { input }: Extract<DurableEvent, { typ
 
 const lostClaim = ({ sessionId }: SessionState): TreadleError =>
   new TreadleError('fenced', `Session ${sessionId} was taken over by another drive, or its journal failed.`);
-
-const endsWell = (step: Extract<Step, { type: 'record' }>): boolean =>
-  step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
 
 /** Waits on the clock, or for ever with null; an interrupt or news in the log end it early, and the plan decides anew. */
 function waitUntil({ clock, interrupt, log }: PerformContext, until: number | null): Promise<void> {

@@ -2,7 +2,7 @@ import type { BranchRef } from '../events/branches.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { GeneratedFile } from '../events/generated-files.ts';
 import { tasksFold } from '../features/background/fold.ts';
-import type { TaskTable } from '../features/background/task.ts';
+import type { TaskState, TaskTable } from '../features/background/task.ts';
 import { branchesFold } from '../features/branches/fold.ts';
 import { budgetFold } from '../features/budget/fold.ts';
 import { compactionFold } from '../features/compaction/fold.ts';
@@ -21,6 +21,8 @@ import { turnContextFold } from '../features/turn-context/fold.ts';
 import type { Slot } from '../features/turn-context/turn-context.ts';
 import type { ModelError } from '../model/model.ts';
 import type { EventOf, Fold } from './fold.ts';
+
+export type { SessionPermissions, TaskState };
 
 /**
  * Who folds events besides the kernel, in this order. Files are looked after before a feature replaces the view that they

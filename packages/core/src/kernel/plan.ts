@@ -1,35 +1,73 @@
 import type { Agent } from '../agent/agent.ts';
 import type { DurableEventBody, RunEnd } from '../events/events.ts';
 import type { StopReason } from '../model/model.ts';
-import { noCallRejected } from '../features/output/no-call.ts';
-import { planBranches, startBranches } from '../features/branches/plan.ts';
-import { planIdleCompaction } from '../features/compaction/plan.ts';
 import type { BetweenTurns } from './between-turns.ts';
+import {
+  ALWAYS,
+  AMENDMENTS,
+  ASKS_ABOUT_TURNS,
+  BEFORE_END,
+  decorated,
+  END_OF_TURN,
+  HOLDS,
+  holdsInputBack,
+  IDLE_INPUTS,
+  INSTEAD_OF_TURNS,
+  NOTES,
+  RESULTS,
+  RUN_CONTEXT,
+  START_GATES,
+  STOPPING,
+  STOPS,
+  WAKES,
+} from './features.ts';
+import { first, gather } from './moments.ts';
 import { endOpenCalls, planCalls } from './plan/calls.ts';
-import { reachedLimit, sizeHit, type LimitHit } from './services/limits.ts';
-import { overspent, settleAtEnd } from '../features/budget/plan.ts';
-import { limitMessage, ONLY_TIME } from '../features/limits/plan.ts';
-import { planTasks, wakeUp } from '../features/background/plan.ts';
-import { stopOpenChildren } from '../features/subagents/plan.ts';
 import { planModelCall } from './plan/model.ts';
-import { deliverNotes, endRun, promptMessages, rejectInput, startRun } from './plan/runs.ts';
+import { planTurn } from './plan/turn.ts';
+import type { LimitHit } from './services/limits.ts';
 import { deliver, reportUndelivered } from './services/queues.ts';
-import { limitsOf, usedBy } from './services/run-limits.ts';
-import { gateRun, refuseRun } from './plan/start.ts';
-import { runContext } from './services/run-context.ts';
-import { lacksCall, planTurn, turnEnded, turnStarted } from './plan/turn.ts';
+import { endRun, limitMessage, promptMessages, rejectInput, startRun } from './services/run-events.ts';
+import { timeIsUp } from './services/run-limits.ts';
+import { refuseRun } from './services/start.ts';
+import { turnEnded, turnStarted } from './services/turn-events.ts';
 import { turnOutcome, type InboxEntry, type RunState, type SessionState, type TurnState } from './state.ts';
-import type { Step } from './step.ts';
+import { record, type Step } from './step.ts';
+
+/** What a plan needs to know besides the log. */
+export interface Surroundings {
+  /** Input is still arriving: a run that would end well waits for it. */
+  readonly isInputOpen: boolean;
+  /** Somebody cuts the run short: nothing is waited for. */
+  readonly isInterrupted: boolean;
+  /** Whether the session keeps blobs. */
+  readonly keepsBlobs: boolean;
+}
+
+const ALONE: Surroundings = { isInputOpen: false, isInterrupted: false, keepsBlobs: false };
 
 /**
- * Says what happens next in a session. Pure: the same state, agent and time give the same step.
+ * Says what happens next in a session. Pure: the same state, agent, time and surroundings give the same step.
  *
  * @param now Milliseconds since 1970, the time the events it plans are stamped with.
  */
-export function plan(state: SessionState, agent: Agent, now: number): Step {
-  const tasks = state.tasks === null ? null : planTasks(state.tasks, agent, now);
-  return tasks ?? reportUndelivered(state, settleAtEnd(state, planStep(state, agent, now), now), now);
+export function plan(state: SessionState, agent: Agent, now: number, around: Surroundings = ALONE): Step {
+  const urgent = first(ALWAYS, state, agent, now);
+  if (urgent) return urgent;
+  let step = planStep(state, agent, now);
+  for (const amend of AMENDMENTS) step = amend(state, step, now);
+  step = reportUndelivered(state, step, now);
+  if (!endsRun(step)) return step;
+  const isHeld = around.isInputOpen || HOLDS.some((holds) => holds(state, agent));
+  if (isHeld && !around.isInterrupted && endsWell(step)) return { type: 'wait', until: null };
+  return first(BEFORE_END, state, agent, around.keepsBlobs) ?? step;
 }
+
+const endsRun = (step: Step): boolean =>
+  step.type === 'record' && step.events.some((event) => event.type === 'run_ended');
+
+const endsWell = (step: Step): boolean =>
+  step.type === 'record' && step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
 
 function planStep(state: SessionState, agent: Agent, now: number): Step {
   const { run } = state;
@@ -38,36 +76,29 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
   // The prompt joins the history with the first turn; a run that has none to come needs it now.
   if (turn !== null || run.turns > 0 || run.cancel || run.stop) {
     const missing = promptMessages(state, run, now);
-    if (missing.length > 0) return record(missing);
+    if (missing.length > 0) return record(decorated(state, missing));
   }
   const misplaced = rejectMisplaced(state, run, now);
   if (misplaced.length > 0) return { type: 'record', events: misplaced };
   if (run.cancel) return stop({ state, run, agent, now }, 'aborted', run.cancel.reason ?? CANCELLED);
-  const tooMuch = overspent(run, agent);
-  if (tooMuch) return stop({ state, run, agent, now }, tooMuch.end, tooMuch.message, tooMuch);
-  const tooLong = run.limits.stoppedAt && sizeHit(run.limits.stoppedAt, limitsOf(run, agent));
-  if (tooLong) return stop({ state, run, agent, now }, tooLong.end, tooLong.message, tooLong);
+  const over = first(STOPS, run, agent);
+  if (over) return stop({ state, run, agent, now }, over.end, over.message, over);
   if (run.stop) return stop({ state, run, agent, now }, 'stopped', run.stop.reason);
-  if (run.branches) {
-    const next = planBranches(run, agent, now);
-    return 'limit' in next ? stop({ state, run, agent, now }, next.end, next.message, next) : next;
-  }
+  const instead = first(INSTEAD_OF_TURNS, run, agent, now);
+  if (instead)
+    return 'limit' in instead ? stop({ state, run, agent, now }, instead.end, instead.message, instead) : instead;
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
-  const hit = reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
+  const hit = timeIsUp({ run, agent, now });
   if (hit) return stop({ state, run, agent, now }, hit.end, hit.message, hit);
   if (turn.message === null || turn.failure) return planModelCall(state, run, turn, agent, now);
   return planCalls(state, run, turn, agent, now) ?? endTurn(state, run, turn, agent, now);
 }
 
-const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
-
 /** The turn ends and, where nobody has to be asked first, the next thing begins in the same append. */
 function endTurn(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
   const last = turnOutcome(turn);
   const next = planTurn({ state, run, agent, now, last });
-  const events: DurableEventBody[] = [];
-  if (agent.noToolCall !== null && turn.message && lacksCall(last))
-    events.push(noCallRejected(run.runId, turn.index, turn.message.id, now));
+  const events = gather(END_OF_TURN, run, turn, agent, now);
   events.push(turnEnded(run, turn, agent, now));
   if (next.type === 'record') for (const event of next.events) events.push(event);
   return record(events);
@@ -79,11 +110,11 @@ export const nextInput = ({ inbox }: SessionState): InboxEntry | undefined =>
 
 function planIdle(state: SessionState, agent: Agent, now: number): Step {
   const asked = nextInput(state);
-  const entry = asked ?? wakeUp(state.tasks, agent);
+  const entry = asked ?? first(WAKES, state, agent);
   if (!entry) return { type: 'idle' };
   const { input, cancelled } = entry;
-  if (input.type === 'compact') return planIdleCompaction(state, agent, entry, now);
-  if (input.type === 'branch' && !cancelled) return startBranches(state, agent, entry, input, now);
+  const other = first(IDLE_INPUTS, state, agent, entry, now);
+  if (other) return other;
   if (input.type !== 'prompt' && input.type !== 'continue') {
     return record([rejectInput(entry, now, 'There is no run this belongs to.')]);
   }
@@ -98,21 +129,28 @@ function planIdle(state: SessionState, agent: Agent, now: number): Step {
     // Cancelled before it began: what was said is kept, and the run is over.
     const message = cancelled.reason ?? CANCELLED;
     // What no filter has seen must not reach a model by way of the history.
-    if (agent.inputFilters) return refuseRun({ state, agent, entry, started, now }, message, 'aborted');
-    return record([started.event, ...started.messages, endRun(run, now, 'aborted', 'aborted', { message })]);
+    if (holdsInputBack(agent)) return refuseRun({ state, agent, entry, started, now }, message, 'aborted');
+    return record([
+      started.event,
+      ...decorated(state, started.messages),
+      endRun(run, now, 'aborted', 'aborted', { message }),
+    ]);
   }
-  const gate = gateRun({ state, agent, entry, started, now });
+  const gate = first(START_GATES, { state, agent, entry, started, now });
   if (gate) return gate;
-  const context = runContext(state, agent, { runId: run.runId, inputSeq: entry.seq }, now);
+  const context = gather(RUN_CONTEXT, state, agent, { runId: run.runId, inputSeq: entry.seq }, now);
   // Who has a say about turns is asked once the run has begun.
-  if (agent.hooks?.has('before_turn') || agent.turnContext || agent.routing || (agent.inputFilters && steered(state)))
-    return record([started.event, ...context]);
-  const steering = deliver(state, agent, 'steering', run.runId, now);
-  const notes = deliverNotes(state, run.runId, now);
-  return record([started.event, ...context, turnStarted(run, 0, now), ...started.messages, ...steering, ...notes]);
+  if (ASKS_ABOUT_TURNS.some((asks) => asks(state, agent))) return record([started.event, ...context]);
+  return record([
+    started.event,
+    ...context,
+    turnStarted(run, 0, now),
+    ...decorated(state, started.messages),
+    ...gather(RESULTS, state, run.runId, now),
+    ...deliver(state, agent, 'steering', run.runId, now),
+    ...gather(NOTES, state, run.runId, now),
+  ]);
 }
-
-const steered = ({ inbox }: SessionState): boolean => inbox.some(({ input }) => input.type === 'steering');
 
 const CANCELLED = 'The run was cancelled.';
 
@@ -139,8 +177,8 @@ function stop(
   limit?: LimitHit,
 ): Step {
   const { turn } = run;
-  const children = turn && stopOpenChildren(state, turn, message);
-  if (children) return children;
+  const ends = turn && first(STOPPING, state, turn, message);
+  if (ends) return ends;
   const lastStop: StopReason | null = turn?.message?.stopReason ?? run.last?.stopReason ?? null;
   return record([
     ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, agent, now)] : []),

@@ -5,7 +5,7 @@ import { cutResult } from '../messages/result-share.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
 import type { EventOf } from './fold.ts';
 import { FOLDS, newRunSlices, newSessionSlices } from './folds.ts';
-import { partsOfRunId } from './plan/runs.ts';
+import { partsOfRunId } from './services/run-events.ts';
 import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce/calls.ts';
 import { forked } from './reduce/fork.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce/open.ts';

@@ -1,9 +1,9 @@
 import type { CompactionTrigger, DurableEventBody } from '../events/events.ts';
 import type { Question } from './services/question.ts';
-import type { TaskState } from '../features/background/task.ts';
+import type { SeenFile, TaskState } from './folds.ts';
 import type { CallState } from './state.ts';
 
-/** What happens next. Only `call_model`, `compact`, `run_tools`, `stop_children` and `decide` have effects outside the log. */
+/** What happens next. `record` and `wait` have no effects outside the log. */
 export type Step =
   /** Write these events: all or none, and only if no input came in meanwhile. */
   | { readonly type: 'record'; readonly events: readonly DurableEventBody[] }
@@ -16,8 +16,10 @@ export type Step =
       /** What there is money for, when that is limited. */
       readonly money?: { readonly maxTokens: number; readonly stopAfter?: number };
     }
-  /** Wait until this time, in milliseconds since 1970, unless the run is interrupted. */
-  | { readonly type: 'wait'; readonly until: number }
+  /** Wait until this time, in milliseconds since 1970, or with null until something comes in, unless the run is interrupted. */
+  | { readonly type: 'wait'; readonly until: number | null }
+  /** Fetch files that the provider made, before the run ends. */
+  | { readonly type: 'keep_files'; readonly files: readonly SeenFile[] }
   /** Ask these, all at once; the answers go into the log, and none of them is asked again. */
   | { readonly type: 'decide'; readonly questions: readonly Question[] }
   /** Make the view smaller. */
@@ -48,3 +50,6 @@ export type Step =
   | { readonly type: 'adopt_branch'; readonly sessionId: string; readonly selectedIndex: number }
   /** Nothing to do until someone posts an input: the drive lets go. */
   | { readonly type: 'idle' };
+
+/** Writes these events. */
+export const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });

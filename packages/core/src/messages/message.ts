@@ -97,3 +97,5 @@ const ADDED: ReadonlySet<UserMessageOrigin> = new Set(['reminder', 'hook', 'chec
 
 /** True for what is shown as the conversation; false for what the runtime tells a model beside it. */
 export const isConversation = (message: Message): boolean => message.role !== 'user' || !ADDED.has(message.origin);
+
+export const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';

@@ -104,7 +104,7 @@ export const openCalls = ({ state: { run } }: SessionParts): readonly CallState[
 
 /** Whether there is something to resume: an open run, or a prompt that nobody has answered. */
 export const hasWork = ({ state, agent }: SessionParts): boolean =>
-  (state.run !== null && !state.run.isForked) || waitingRuns(state).length > 0 || wakeUp(state.tasks, agent) !== null;
+  (state.run !== null && !state.run.isForked) || waitingRuns(state).length > 0 || wakeUp(state, agent) !== null;
 
 /** Goes on with the open run, or with the oldest prompt whose process died before its run began. */
 export function resume(parts: SessionParts): Run {
@@ -135,7 +135,7 @@ export async function tidyUp(parts: SessionParts): Promise<void> {
 export async function goOnWith({ state, agent }: SessionParts, control: RunControl): Promise<void> {
   const { run } = state;
   if (!run) {
-    const next = waitingRuns(state)[0] ?? wakeUp(state.tasks, agent);
+    const next = waitingRuns(state)[0] ?? wakeUp(state, agent);
     if (!next) throw nothingOpen();
     control.bind(next.seq);
     return;

@@ -10,7 +10,7 @@ import { callKey } from '../../kernel/perform/call-key.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { isConfined } from '../permissions/plan.ts';
 import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from '../subagents/run-children.ts';
-import { mayRecall } from '../../kernel/perform/offered-tools.ts';
+import { mayRecall } from '../../kernel/services/context-window.ts';
 import { interrupted, planTasks, updated } from './plan.ts';
 import { lastRead } from '../files/reduce-reads.ts';
 import type { CallState, SessionState } from '../../kernel/state.ts';
@@ -53,7 +53,7 @@ export function toBackground(
 /** Begins what waits, as far as there is room for it. */
 export async function startPending(context: PerformContext): Promise<void> {
   const { state, agent, clock } = context;
-  const step = state.tasks && planTasks(state.tasks, agent, clock.now());
+  const step = planTasks(state, agent, clock.now());
   if (step?.type === 'start_tasks') await startTasks(context, step.tasks);
 }
 

@@ -2,12 +2,13 @@ import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { BEGUN_AGAIN, deliveryId, deliveryOf, INTERRUPTED } from './delivery.ts';
 import { hasEnded } from '../../tools/task-control.ts';
-import { openTasks, type TaskState, type TaskTable } from './task.ts';
-import type { InboxEntry } from '../../kernel/state.ts';
+import { openTasks, type TaskState } from './task.ts';
+import type { InboxEntry, SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 
 /** What happens next with background tasks; null when nothing does. Looks only at those that something is to come of. */
-export function planTasks(tasks: TaskTable, agent: Agent, now: number): Step | null {
+export function planTasks({ tasks }: SessionState, agent: Agent, now: number): Step | null {
+  if (tasks === null) return null;
   const news: DurableEventBody[] = [];
   const stopping: TaskState[] = [];
   const waiting: TaskState[] = [];
@@ -49,7 +50,8 @@ export function interrupted(task: TaskState, mayBeginAgain: boolean, now: number
 const isUntold = (task: TaskState): boolean => hasEnded(task.status) && !task.delivered;
 
 /** What tasks came to, for the model's next call: each once. */
-export function taskResults(tasks: TaskTable, runId: string, at: number): DurableEventBody[] {
+export function taskResults({ tasks }: SessionState, runId: string, at: number): DurableEventBody[] {
+  if (tasks === null) return [];
   return openTasks(tasks)
     .filter(isUntold)
     .flatMap((task): DurableEventBody[] => {
@@ -61,11 +63,11 @@ export function taskResults(tasks: TaskTable, runId: string, at: number): Durabl
 }
 
 /** Whether a run that would end waits. */
-export const waitsForTasks = (tasks: TaskTable, { background }: Agent): boolean =>
-  background?.atEnd === 'wait' && openTasks(tasks).some(({ status }) => !hasEnded(status));
+export const waitsForTasks = ({ tasks }: SessionState, { background }: Agent): boolean =>
+  tasks !== null && background?.atEnd === 'wait' && openTasks(tasks).some(({ status }) => !hasEnded(status));
 
 /** What starts a run of its own accord: a task that has ended and that nobody was told of. */
-export function wakeUp(tasks: TaskTable | null, { background }: Agent): InboxEntry | null {
+export function wakeUp({ tasks }: SessionState, { background }: Agent): InboxEntry | null {
   if (tasks === null || background?.wake !== true) return null;
   for (const task of openTasks(tasks)) {
     if (!isUntold(task) || task.woke || task.status === 'killed') continue;

@@ -61,7 +61,7 @@ async function takeNote(parts: SessionParts, taskId: string): Promise<void> {
     if (parts.active || hasWork(parts) || task()?.reported !== false) return;
     await driveHere(parts, () => Promise.resolve(), CLOSED_INPUT);
   });
-  if (parts.active || parts.closed || state.run !== null || wakeUp(state.tasks, agent) === null) return;
+  if (parts.active || parts.closed || state.run !== null || wakeUp(state, agent) === null) return;
   start(parts, (control) => goOnWith(parts, control));
 }
 

@@ -1,4 +1,5 @@
 import { TreadleError } from '../../errors.ts';
+import { windowOf } from '../../kernel/services/context-window.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Model } from '../../model/model.ts';
 import type { CompactionStrategy } from './phase.ts';
@@ -87,10 +88,6 @@ export interface ContextBounds {
   /** Tokens a compaction aims at. */
   readonly target: number;
 }
-
-/** Tokens that a request to a model and its reply may have together; null when nobody knows. */
-export const windowOf = (policy: ContextPolicy | null, model: Pick<Model, 'contextWindow'>): number | null =>
-  policy?.window ?? model.contextWindow ?? null;
 
 /** The bounds for a model; null when no window is known. */
 export function contextBounds(policy: ContextPolicy, model: Pick<Model, 'contextWindow'>): ContextBounds | null {

@@ -5,8 +5,8 @@ import { contextBounds } from './options.ts';
 import type { CompactionTrigger } from '../../events/events.ts';
 import { asHookDecision } from '../../kernel/services/hook-decision.ts';
 import type { Model } from '../../model/model.ts';
-import { endRun, rejectInput } from '../../kernel/plan/runs.ts';
-import { turnEnded } from '../../kernel/plan/turn.ts';
+import { endRun, rejectInput } from '../../kernel/services/run-events.ts';
+import { turnEnded } from '../../kernel/services/turn-events.ts';
 import type { InboxEntry, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 
@@ -38,8 +38,8 @@ export function gateCompaction(
 }
 
 /** Somebody wants the view smaller while no run is open. */
-export const planIdleCompaction = (state: SessionState, agent: Agent, entry: InboxEntry, now: number): Step =>
-  onWish(state, agent, entry, now);
+export const planIdleCompaction = (state: SessionState, agent: Agent, entry: InboxEntry, now: number): Step | null =>
+  entry.input.type === 'compact' ? onWish(state, agent, entry, now) : null;
 
 function onWish(state: SessionState, agent: Agent, entry: InboxEntry, now: number, turn?: TurnState): Step {
   const asked = askFirst(state, agent, 'manual', { entry, ...(turn ? { turn } : {}) });

@@ -5,13 +5,12 @@ import type { ContextPolicy } from './options.ts';
 import { errorText } from '../../errors.ts';
 import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS } from '../../kernel/services/money.ts';
 import { sizedStream } from '../../kernel/services/reply-size.ts';
-import type { ModelMessage, UserMessage } from '../../messages/message.ts';
+import { type ModelMessage, type UserMessage, isForModel } from '../../messages/message.ts';
 import type { Model, ModelError, ModelEvent, ModelRequest } from '../../model/model.ts';
 import { decideRetry } from '../../model/retry.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { priceOf } from '../../model/price.ts';
-import { isForModel, modelRequest } from '../../kernel/perform/request.ts';
 import { requestWithBlobs } from '../../kernel/services/request-blobs.ts';
 import { payForSummary } from './summary-budget.ts';
 
@@ -148,7 +147,7 @@ async function ask(
 }
 
 function summaryRequestOf(
-  { state, agent, clock, ids }: PerformContext,
+  { state, agent, clock, ids, modelRequest }: PerformContext,
   { model, instructions }: Summariser,
   messages: View,
   options: SummaryOptions,

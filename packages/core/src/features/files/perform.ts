@@ -11,19 +11,14 @@ const FETCHING_TIMEOUT_MS = 5 * 60_000;
 /** Characters of an error that the log keeps. */
 const LONGEST_ERROR = 500;
 
-/** The files to fetch before this step is recorded: none, unless it ends a run that has seen some. */
-export function filesDue({ state, blobs, agent }: PerformContext, step: Step): readonly SeenFile[] {
-  const seen = state.run?.seenFiles;
-  if (!seen || blobs === null || step.type !== 'record') return [];
-  if (!step.events.some(({ type }) => type === 'run_ended')) return [];
-  return seen.filter(({ provider }) => agent.models.some((model) => model.provider === provider && model.files));
-}
-
 /**
  * Fetches files from their provider, keeps them as blobs and records what came of each. What fails is in the event; the
  * run ends as it would have. When the process dies before the event is written they are fetched again, and kept once.
  */
-export async function keepFiles(context: PerformContext, due: readonly SeenFile[]): Promise<void> {
+export async function keepFiles(
+  context: PerformContext,
+  { files: due }: Extract<Step, { type: 'keep_files' }>,
+): Promise<void> {
   const { clock, interrupt, log, state, blobs } = context;
   if (blobs === null) return;
   const { runId } = runOf(state);

@@ -1,8 +1,9 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kernel/between-turns.ts';
-import { endRun, rejectInput } from '../../kernel/plan/runs.ts';
 import type { Question } from '../../kernel/services/question.ts';
+import { endRun, rejectInput } from '../../kernel/services/run-events.ts';
+import { refuseRun, type Start } from '../../kernel/services/start.ts';
 import type { SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 import { asCheckDecision } from './check.ts';
@@ -26,7 +27,7 @@ export function checkGate(between: BetweenTurns): FinishGate | null {
 }
 
 /** Asks about an input that no filter has seen; null when it was asked about, or nobody is to be. */
-export function askAboutInput(
+function askAboutInput(
   state: SessionState,
   agent: Agent,
   inputSeqs: readonly number[],
@@ -40,7 +41,7 @@ export function askAboutInput(
 }
 
 /** Why the filters refuse an input; null when they don't. */
-export function filterRefusal(state: SessionState, inputSeq: number): string | null {
+function filterRefusal(state: SessionState, inputSeq: number): string | null {
   const known = state.decisions.get(filterKey(inputSeq));
   const said = known && asFilterDecision(known.answer);
   return said?.verdict === 'reject' ? said.reason : null;
@@ -68,4 +69,12 @@ export function gateDelivery(
   const rejected = refused.map(({ entry, reason }) => rejectInput(entry, now, reason, run.runId));
   const end = endRun(run, now, 'rejected', last?.stopReason ?? null, { message: worst.reason });
   return { type: 'record', events: [...prompt, ...rejected, end] };
+}
+
+export function filterGate(start: Start): Step | null {
+  const { state, agent, entry, started } = start;
+  if (!agent.inputFilters || entry.input.type !== 'prompt') return null;
+  const first = askAboutInput(state, agent, [entry.seq], started.run.runId);
+  const reason = first ? null : filterRefusal(state, entry.seq);
+  return reason === null ? first : refuseRun(start, reason);
 }

@@ -1,10 +1,13 @@
+import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody, Notice } from '../../events/events.ts';
-import { findNoProgress, steeringText } from './guard.ts';
-import { limitHit, limitWarnings, reachedLimit, type LimitHit } from '../../kernel/services/limits.ts';
 import type { LimitName, UseLimit } from '../../events/limits.ts';
 import type { BetweenTurns } from '../../kernel/between-turns.ts';
+import { limitHit, type LimitHit, limitWarnings, reachedLimit, sizeHit } from '../../kernel/services/limits.ts';
+import { rejectCall } from '../../kernel/services/reject-call.ts';
+import { limitMessage, notice } from '../../kernel/services/run-events.ts';
 import { limitsOf, usedBy } from '../../kernel/services/run-limits.ts';
-import type { RunState } from '../../kernel/state.ts';
+import type { CallState, RunState, TurnState } from '../../kernel/state.ts';
+import { findNoProgress, steeringText } from './guard.ts';
 
 /**
  * The limit that keeps a run from its next turn, if any. Only time counts inside a turn: a turn that began is finished.
@@ -17,32 +20,9 @@ export function limitBefore({ run, agent, now, last }: BetweenTurns): LimitHit |
   return reachedLimit(used, limits, last?.hadCalls === true ? BETWEEN_CALLS : BETWEEN_TURNS);
 }
 
-/** Whether the run's time is up: then nobody is asked about its end, for nobody would be given the time to answer. */
-export const timeIsUp = ({ run, agent, now }: BetweenTurns): LimitHit | null =>
-  reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
-
-/** The one limit that is looked at inside a turn. */
-export const ONLY_TIME: readonly UseLimit[] = ['time'];
 const BETWEEN_TURNS: readonly UseLimit[] = ['time', 'turns', 'tokens'];
+
 const BETWEEN_CALLS: readonly UseLimit[] = ['time', 'turns', 'tool_turns', 'tokens'];
-
-/** What the history says about a run that was stopped. */
-export function limitMessage(run: RunState, at: number, { limit, message }: LimitHit, more = ''): DurableEventBody {
-  return notice(run, at, 'limit', 'limit', { type: 'limit', limit }, `[Agent stopped: ${message}]${more}`);
-}
-
-/** A message of the runtime's own, said once. */
-function notice(
-  run: RunState,
-  at: number,
-  name: string,
-  origin: 'limit' | 'reminder',
-  about: Notice,
-  text: string,
-): DurableEventBody {
-  const message = { role: 'user', id: `${run.runId}.${name}`, at, origin, content: [{ type: 'text', text }] } as const;
-  return { type: 'message_added', at, runId: run.runId, inView: true, notice: about, message };
-}
 
 /** What the model is told of limits that come near: with its next turn, each once. */
 export function warnings({ run, agent, now }: BetweenTurns): readonly DurableEventBody[] {
@@ -77,7 +57,12 @@ export type Stuck =
   | { readonly type: 'steer'; readonly message: DurableEventBody }
   | { readonly type: 'stop'; readonly message: DurableEventBody; readonly why: string };
 
-export function noProgress({ run, agent, now, last }: BetweenTurns): Stuck | null {
+/**
+ * Whether the run gets anywhere. Where calls are wanted, and the model was reminded of them, a reply of thoughts is a slip
+ * and not empty: all the text of a prompted model may be thoughts.
+ */
+export function noProgress({ run, agent, now, last }: BetweenTurns, isReminded: boolean): Stuck | null {
+  if (isReminded && hasThoughts(run)) return null;
   const { guard } = run.limits;
   if (!guard || !agent.noProgress || last === null) return null;
   const finding = findNoProgress(guard, agent.noProgress);
@@ -94,3 +79,27 @@ export function noProgress({ run, agent, now, last }: BetweenTurns): Stuck | nul
   const about: Notice = { type: 'no_progress', pattern, stopped: true };
   return { type: 'stop', message: notice(run, now, 'limit', 'limit', about, `[Agent stopped: ${why}]`), why };
 }
+
+/** Calls that the run's limits leave no room for, or that come after its end, are answered without having run. */
+export function refuseCalls(run: RunState, turn: TurnState, agent: Agent, now: number): DurableEventBody[] {
+  const { closing, toolCalls } = run.limits;
+  const { maxToolCalls } = limitsOf(run, agent);
+  if (closing === null && toolCalls < maxToolCalls) return [];
+  const words = closing?.message ?? limitHit('tool_calls', toolCalls, maxToolCalls).message;
+  return turn.calls
+    .filter(({ status }) => status === 'requested')
+    .map((call) => rejectCall(run, turn, call, now, 'limit', `Not executed: ${words}`));
+}
+
+/** As many of the calls as the run may still start. One in doubt was counted when it first did. */
+export function withinLimit(calls: readonly CallState[], run: RunState, agent: Agent): readonly CallState[] {
+  let left = limitsOf(run, agent).maxToolCalls - run.limits.toolCalls;
+  return left >= calls.length ? calls : calls.filter(({ attempt }) => attempt > 0 || left-- > 0);
+}
+
+/** The run whose newest reply was stopped for its size. */
+export const stoppedForSize = (run: RunState, agent: Agent): LimitHit | null =>
+  run.limits.stoppedAt === null ? null : sizeHit(run.limits.stoppedAt, limitsOf(run, agent));
+
+const hasThoughts = ({ lastMessage }: RunState): boolean =>
+  lastMessage?.content.some((block) => block.type === 'thinking' && block.text.trim() !== '') === true;

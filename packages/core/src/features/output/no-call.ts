@@ -1,5 +1,8 @@
 import type { DurableEventBody } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
+import type { Agent } from '../../agent/agent.ts';
+import { lacksCall } from '../../kernel/services/turn-events.ts';
+import { turnOutcome, type RunState, type TurnState } from '../../kernel/state.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Tool } from '../../tools/tool.ts';
 
@@ -41,7 +44,12 @@ export const isNoCallReminder = (message: Message): boolean =>
   message.role === 'user' && message.origin === 'reminder' && ID.test(message.id);
 
 /** What is recorded of a reply that should have called a tool, while its turn is open. */
-export function noCallRejected(runId: string, turnIndex: number, messageId: string, at: number): DurableEventBody {
+export function noCallRejected(run: RunState, turn: TurnState, agent: Agent, at: number): DurableEventBody[] {
+  if (agent.noToolCall === null || !turn.message || !lacksCall(turnOutcome(turn))) return [];
+  return [rejected(run.runId, turn.index, turn.message.id, at)];
+}
+
+function rejected(runId: string, turnIndex: number, messageId: string, at: number): DurableEventBody {
   return {
     type: 'tool_call_rejected',
     at,

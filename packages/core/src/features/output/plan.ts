@@ -1,7 +1,10 @@
+import type { DurableEventBody } from '../../events/events.ts';
 import type { JsonValue } from '../../json.ts';
 import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kernel/between-turns.ts';
 import { endingCall } from '../../kernel/final-answer.ts';
+import { lacksCall } from '../../kernel/services/turn-events.ts';
 import { isTerminalToolName } from '../../tools/terminal-tools.ts';
+import { noCallReminder } from './no-call.ts';
 import { asOutputDecision } from './structured.ts';
 
 /** Whether the answer fits the schema: each turn's is held against it once. */
@@ -36,4 +39,10 @@ export function outputOf({ state, run, agent }: BetweenTurns): { readonly output
   const known = agent.output ? state.decisions.get(outputKey(run.turns)) : undefined;
   const said = known && asOutputDecision(known.answer);
   return said?.ok === true ? { output: said.value } : {};
+}
+
+/** With a policy that wants calls, a reply without one isn't an answer. */
+export function remindOfCalls({ run, agent, now, last }: BetweenTurns): readonly DurableEventBody[] {
+  if (agent.noToolCall === null || !last || !lacksCall(last)) return [];
+  return [noCallReminder(run.runId, run.turns, now, agent.noToolCall)];
 }

@@ -1,9 +1,9 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import type { CallGate } from '../../kernel/perform/call-gate.ts';
-import { rejectCall } from '../../kernel/perform/reject-call.ts';
+import type { CallGate } from '../../kernel/services/call-gate.ts';
 import { asHookDecision } from '../../kernel/services/hook-decision.ts';
 import { isAsked } from '../../kernel/services/pending.ts';
+import { rejectCall } from '../../kernel/services/reject-call.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 import { asPermissionDecision, type PermissionDecision } from './decision.ts';
@@ -58,12 +58,6 @@ export function refusal(
   return rejectCall(run, turn, call, now, 'denied', deniedWords(call, decision));
 }
 
-/** Whether a call was allowed only because its tool confines it: see `ToolAccess.confined`. */
-export function isConfined({ decisions }: SessionState, callId: string): boolean {
-  const known = decisions.get(keyOf(callId));
-  return known !== undefined && asPermissionDecision(known.answer).confined === true;
-}
-
 /** People's own words are enough; what a rule or a mode says needs a frame. */
 function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): string {
   const said = by.type === 'person' || by.type === 'callback' ? reason : `${reason}.`;
@@ -79,4 +73,10 @@ export function notHeldBack(calls: readonly CallState[], agent: Agent): readonly
     (call) => call.status === 'requested' && isAsked(call) && agent.tools.get(call.name)?.execution === 'sequential',
   );
   return waiting === -1 ? calls : calls.slice(0, waiting);
+}
+
+/** Whether a call was allowed only because its tool confines it: see `ToolAccess.confined`. */
+export function isConfined({ decisions }: SessionState, callId: string): boolean {
+  const known = decisions.get(keyOf(callId));
+  return known !== undefined && asPermissionDecision(known.answer).confined === true;
 }

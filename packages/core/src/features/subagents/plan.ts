@@ -1,16 +1,9 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { depthBelow } from './limits.ts';
-import { rejectCall } from '../../kernel/perform/reject-call.ts';
-import type { CallState, PausedCall, RunState, SessionState, TurnState } from '../../kernel/state.ts';
+import { rejectCall } from '../../kernel/services/reject-call.ts';
+import type { RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
-
-/** True while a call's sub-agent waits for somebody, and nothing is known to have changed. */
-export const isWaiting = ({ status, paused }: CallState): boolean => status === 'started' && paused?.woken === false;
-
-/** Whether something that a sub-agent waits for had its time: it goes on then, and refuses what nobody has answered. */
-export const isOverdue = ({ pending }: PausedCall, now: number): boolean =>
-  pending.some(({ expiresAt = Infinity }) => now >= expiresAt);
+import { depthBelow } from './limits.ts';
 
 /** Calls that would start a sub-agent where there may be none, or no more. */
 export function refuseChildren(run: RunState, turn: TurnState, agent: Agent, now: number): DurableEventBody[] {

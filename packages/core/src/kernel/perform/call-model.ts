@@ -1,3 +1,4 @@
+import { nextModel, settleCall, type Spending } from '../features.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { BlobKeeper } from '../../ports/blob-keeper.ts';
@@ -10,7 +11,6 @@ import type { AssistantMessage } from '../../messages/message.ts';
 import type { Model, ModelError, StopReason } from '../../model/model.ts';
 import { isUsageValid, type ModelWarning } from '../../model/check-usage.ts';
 import { decideRetry } from '../../model/retry.ts';
-import { nextModel } from '../../features/routing/routing.ts';
 import { UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import { priceOf } from '../../model/price.ts';
 import { runOf, type PerformContext } from '../context.ts';
@@ -18,7 +18,6 @@ import { openMessage, type OpenMessage } from './open-message.ts';
 import type { Step } from '../step.ts';
 import { INTERRUPTED, readReply, type Call, type Ending, type Finish, type StreamFacts } from './read-reply.ts';
 import { warnOfBlob } from '../services/request-blobs.ts';
-import { settleCall, type Spending } from '../../features/budget/settle-call.ts';
 
 /** Calls the model once and records what came of it: a message, or a failed attempt. Never throws for the model. */
 export async function callModel(context: PerformContext, step: Extract<Step, { type: 'call_model' }>): Promise<void> {

@@ -1,11 +1,11 @@
+import { recallTool, toolsUnder } from '../features.ts';
 import type { Agent } from '../../agent/agent.ts';
 import { RECALL } from '../../messages/result-share.ts';
-import { recallTool } from '../../features/compaction/recall.ts';
 import type { ToolDefinition } from '../../model/model.ts';
-import { toolsUnder } from '../../features/permissions/permissions.ts';
 import { clientTool } from '../../tools/check-offered.ts';
 import type { OfferedTool } from '../../tools/offered-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
+import { mayRecall } from '../services/context-window.ts';
 import type { SessionState } from '../state.ts';
 
 const namesOf = (tools: readonly Tool[], known: ReadonlySet<string>): ReadonlySet<string> =>
@@ -16,9 +16,6 @@ const made = new WeakMap<readonly OfferedTool[], { readonly of: Agent; readonly 
 
 /** Agents with `recall`, by those without. */
 const recalling = new WeakMap<Agent, Agent>();
-
-/** Whether the agent's model may have the tool that reads back what was cut out. */
-export const mayRecall = ({ context }: Agent): boolean => context?.recall ?? true;
 
 /**
  * The agent as the open run has it: with `recall` once something was cut out of a result, and with the tools that the

@@ -1,3 +1,4 @@
+import { meterFor } from '../features.ts';
 import { errorText } from '../../errors.ts';
 import type { Model, ModelError, ModelEvent, ModelEventIterator, ModelRequest } from '../../model/model.ts';
 import { checkUsage } from '../../model/check-usage.ts';
@@ -11,7 +12,6 @@ import { limitsOf } from '../services/run-limits.ts';
 import { promptWarning } from '../services/prompt-size.ts';
 import { modelRequest } from './request.ts';
 import { requestWithBlobs } from '../services/request-blobs.ts';
-import { meterFor } from '../../features/budget/settle-call.ts';
 import type { Step } from '../step.ts';
 
 export type Finish = Extract<ModelEvent, { type: 'finish' }>;

@@ -1,12 +1,10 @@
-import { toolDefinitions, type Agent } from '../../agent/agent.ts';
+import { type Agent, toolDefinitions } from '../../agent/agent.ts';
 import type { Draft } from '../../draft.ts';
-import type { Message, ModelMessage } from '../../messages/message.ts';
+import { isForModel } from '../../messages/message.ts';
 import type { Model, ModelRequest, ToolDefinition } from '../../model/model.ts';
-import { policyOf } from '../../features/permissions/policy.ts';
-import type { SessionPermissions } from '../../features/permissions/updates.ts';
+import { policyOf } from '../features.ts';
+import type { SessionPermissions } from '../folds.ts';
 import type { SessionState } from '../state.ts';
-
-export const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';
 
 /** Lists made so far, so that a wire still serialises each once. */
 const offered = new WeakMap<SessionPermissions, { readonly agent: Agent; readonly tools: readonly ToolDefinition[] }>();

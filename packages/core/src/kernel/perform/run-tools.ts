@@ -1,5 +1,19 @@
+import {
+  afterQuestions,
+  isConfined,
+  CHILD_GRACE_MS,
+  childExecution,
+  childFacts,
+  childOf,
+  pausedEvent,
+  updateHooks,
+  wantsBackground,
+  lastRead,
+  startPending,
+  toBackground,
+} from '../features.ts';
 import { DEFAULT_CONCURRENCY } from '../../agent/agent.ts';
-import { windowOf } from '../../features/compaction/options.ts';
+import { windowOf, mayRecall } from '../services/context-window.ts';
 import { resultTokens } from '../../messages/result-share.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
@@ -10,23 +24,9 @@ import type { NormalOutput } from '../../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 import { runOf, type PerformContext } from '../context.ts';
 import { checkpointer } from './checkpoint.ts';
-import { mayRecall } from './offered-tools.ts';
 import { decide } from '../services/decide.ts';
-import { afterQuestions } from '../plan/gates.ts';
-import { isConfined } from '../../features/permissions/plan.ts';
 import { callKey } from './call-key.ts';
-import {
-  CHILD_GRACE_MS,
-  childExecution,
-  childFacts,
-  childOf,
-  pausedEvent,
-} from '../../features/subagents/run-children.ts';
 import type { Step } from '../step.ts';
-import { updateHooks } from '../../features/hooks/update-hooks.ts';
-import { wantsBackground } from '../../features/background/background.ts';
-import { lastRead } from '../../features/files/reduce-reads.ts';
-import { startPending, toBackground } from '../../features/background/perform.ts';
 import type { CallState, SessionState } from '../state.ts';
 
 interface ToolJob {

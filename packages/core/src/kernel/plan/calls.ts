@@ -1,44 +1,58 @@
 import type { Agent, ToolExecution } from '../../agent/agent.ts';
 import type { DurableEventBody, PendingCall } from '../../events/events.ts';
-import { limitHit } from '../services/limits.ts';
+import { isOverdue, isWaiting, expiryOf, isAsked, isPending, pendingCall } from '../services/pending.ts';
 import { argumentsProblem } from '../../tools/arguments.ts';
-import type { Step } from '../step.ts';
-import { expireCalls, takeAnswers } from '../../features/approvals/plan.ts';
-import { expiryOf, isPending, pendingCall, isAsked } from '../services/pending.ts';
-import { afterHooks, gateCalls } from './gates.ts';
-import { isOverdue, isWaiting, refuseChildren } from '../../features/subagents/plan.ts';
-import { notHeldBack, refusal } from '../../features/permissions/plan.ts';
-import { rejectCall, type Rejection } from '../perform/reject-call.ts';
+import { rejectCall, type Rejection } from '../services/reject-call.ts';
 import { skipCalls } from '../services/queues.ts';
 import { limitsOf } from '../services/run-limits.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../state.ts';
+import {
+  ANSWERS,
+  callOrder,
+  decidedAgainst,
+  ENDED_CALLS,
+  EXPIRED_CALLS,
+  REFUSED_CALLS,
+  TOOL_GATES,
+} from '../features.ts';
+import { first, gather } from '../moments.ts';
+import type { Step } from '../step.ts';
 
 /** What happens next with the calls of a turn; null when all have ended. */
 export function planCalls(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step | null {
-  const answers = takeAnswers(state, run, turn, now);
+  const answers = gather(ANSWERS, state, run, turn, now);
   if (answers.length > 0) return { type: 'record', events: answers };
-  if (turn.ended === turn.calls.length) return afterHooks(state, run, turn, agent);
-  const expired = expireCalls(run, turn, now);
+  if (turn.ended === turn.calls.length) return first(ENDED_CALLS, state, run, turn, agent);
+  const expired = gather(EXPIRED_CALLS, run, turn, now);
   if (expired.length > 0) return { type: 'record', events: expired };
   const rejected = rejections(state, run, turn, agent, now);
   if (rejected.length > 0) return { type: 'record', events: rejected };
   const skipped = skipCalls(state, run, turn, agent, now);
   if (skipped.length > 0) return { type: 'record', events: skipped };
-  const tooMany = refuseCalls(run, turn, agent, now);
-  if (tooMany.length > 0) return { type: 'record', events: tooMany };
-  const tooDeep = refuseChildren(run, turn, agent, now);
-  if (tooDeep.length > 0) return { type: 'record', events: tooDeep };
+  const refused = refusals(run, turn, agent, now);
+  if (refused.length > 0) return { type: 'record', events: refused };
   const runnable: CallState[] = [];
-  for (const call of notHeldBack(turn.calls, agent)) if (mayRun(state, agent, call, now)) runnable.push(call);
+  for (const call of callOrder.notHeldBack(turn.calls, agent)) if (mayRun(state, agent, call, now)) runnable.push(call);
   if (runnable.length > 0) {
-    const calls = withinLimit(nextGroup(runnable, agent), run, agent);
-    return gateCalls({ state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls };
+    const calls = callOrder.withinLimit(nextGroup(runnable, agent), run, agent);
+    return (
+      first(TOOL_GATES, { state, run, turn, agent, now }, calls) ?? { type: 'run_tools', turnIndex: turn.index, calls }
+    );
   }
-  const untold = afterHooks(state, run, turn, agent);
+  const untold = first(ENDED_CALLS, state, run, turn, agent);
   if (untold) return untold;
   const open = turn.calls.filter(({ status }) => status !== 'ended');
   if (run.paused) return { type: 'idle' };
   return { type: 'record', events: pause(state, run, turn, agent, open, now) };
+}
+
+/** The first who refuses calls is enough: what is left of them is looked at in the next step. */
+function refusals(run: RunState, turn: TurnState, agent: Agent, now: number): readonly DurableEventBody[] {
+  for (const refuse of REFUSED_CALLS) {
+    const refused = refuse(run, turn, agent, now);
+    if (refused.length > 0) return refused;
+  }
+  return NOTHING;
 }
 
 /** True when all that is left of a turn is for a client or a person to answer: its run is paused, or about to be. */
@@ -123,23 +137,6 @@ function mayRun(state: SessionState, agent: Agent, call: CallState, now: number)
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
 
-/** Calls that the run's limits leave no room for, or that come after its end, are answered without having run. */
-function refuseCalls(run: RunState, turn: TurnState, agent: Agent, now: number): DurableEventBody[] {
-  const { closing, toolCalls } = run.limits;
-  const { maxToolCalls } = limitsOf(run, agent);
-  if (closing === null && toolCalls < maxToolCalls) return [];
-  const words = closing?.message ?? limitHit('tool_calls', toolCalls, maxToolCalls).message;
-  return turn.calls
-    .filter(({ status }) => status === 'requested')
-    .map((call) => rejectCall(run, turn, call, now, 'limit', `Not executed: ${words}`));
-}
-
-/** As many of the calls as the run may still start. One in doubt was counted when it first did. */
-function withinLimit(calls: readonly CallState[], run: RunState, agent: Agent): readonly CallState[] {
-  let left = limitsOf(run, agent).maxToolCalls - run.limits.toolCalls;
-  return left >= calls.length ? calls : calls.filter(({ attempt }) => attempt > 0 || left-- > 0);
-}
-
 /** The calls that start now: in call order, as many as the mode allows, a sequential tool always alone. */
 function nextGroup(runnable: readonly CallState[], agent: Agent): CallState[] {
   const most = groupSize(agent.toolExecution);
@@ -206,7 +203,8 @@ export function endOpenCalls(
       if (call.isForked) return rejectCall(run, turn, call, now, 'in_doubt', FORKED);
       if (inDoubt(state, call)) return rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT);
       return (
-        refusal(state, run, turn, call, now) ?? rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`)
+        decidedAgainst(state, run, turn, call, now) ??
+        rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`)
       );
     });
 }

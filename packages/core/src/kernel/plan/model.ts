@@ -1,13 +1,11 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { budgetOf, gateBudget, isMoneyLimited, settleOpen, settleStray } from '../../features/budget/plan.ts';
-import { gateCompaction } from '../../features/compaction/plan.ts';
-import { endRun } from './runs.ts';
-import { triggerOf, turnEnded } from './turn.ts';
+import { CALL_GATES, money, VIEW_GATES } from '../features.ts';
+import { first } from '../moments.ts';
+import { endRun } from '../services/run-events.ts';
+import { triggerOf, turnEnded } from '../services/turn-events.ts';
 import type { RunState, SessionState, TurnState } from '../state.ts';
-import type { Step } from '../step.ts';
-
-const record = (events: readonly DurableEventBody[]): Step => ({ type: 'record', events });
+import { record, type Step } from '../step.ts';
 
 /** What happens next with a turn whose reply isn't there: the call, another attempt at it, or giving up. */
 export function planModelCall(state: SessionState, run: RunState, turn: TurnState, agent: Agent, now: number): Step {
@@ -26,13 +24,13 @@ export function planModelCall(state: SessionState, run: RunState, turn: TurnStat
   if (!failure && run.tooLong === null && turn.epoch !== state.epoch && mayHaveBeenMade(run, agent)) {
     return record([
       { type: 'message_discarded', at: now, runId, turnIndex, attempt, reason: 'interrupted' },
-      ...settleOpen(state, run, now),
+      ...money.settleOpen(state, run, now),
       again(modelIndex),
     ]);
   }
-  const stray = settleStray(state, run, turn, now);
+  const stray = money.settleStray(state, run, turn, now);
   if (stray.length > 0) return record(stray);
-  const compaction = gateCompaction(state, run, turn, agent, now);
+  const compaction = first(VIEW_GATES, state, run, turn, agent, now);
   if (compaction) return compaction;
   if (failure) {
     const { error, retry } = failure;
@@ -43,13 +41,13 @@ export function planModelCall(state: SessionState, run: RunState, turn: TurnStat
       ]);
     return now < retry.at ? { type: 'wait', until: retry.at } : record([again(retry.modelIndex)]);
   }
-  const budget = gateBudget(state, run, turn, agent, now);
+  const budget = first(CALL_GATES, state, run, turn, agent, now);
   if (budget) return budget;
-  const money = run.limits.reservation ? budgetOf(state, run, turn) : null;
+  const granted = run.limits.reservation ? money.of(state, run, turn) : null;
   const call = { type: 'call_model', turnIndex, attempt, modelIndex, modelAttempt } as const;
-  return money?.granted === true ? { ...call, money } : call;
+  return granted?.granted === true ? { ...call, money: granted } : call;
 }
 
 /** Where money is limited no call is made before it is set aside: without a reservation nobody has asked. */
 const mayHaveBeenMade = (run: RunState, agent: Agent): boolean =>
-  run.limits.reservation !== null || !isMoneyLimited(run, agent);
+  run.limits.reservation !== null || !money.isLimited(run, agent);

@@ -1,5 +1,5 @@
 import type { PendingCall } from '../../events/events.ts';
-import type { CallState } from '../state.ts';
+import type { CallState, PausedCall } from '../state.ts';
 
 /** True while a person is asked about a call. */
 export const isAsked = ({ approvalId, decision }: CallState): boolean => approvalId !== null && decision === null;
@@ -20,3 +20,10 @@ export function pendingCall(call: CallState): PendingCall {
 
 export const expiryOf = ({ expiresAt }: CallState): Pick<PendingCall, 'expiresAt'> =>
   expiresAt === null ? {} : { expiresAt };
+
+/** True while a call's sub-agent waits for somebody, and nothing is known to have changed. */
+export const isWaiting = ({ status, paused }: CallState): boolean => status === 'started' && paused?.woken === false;
+
+/** Whether something that a sub-agent waits for had its time: it goes on then, and refuses what nobody has answered. */
+export const isOverdue = ({ pending }: PausedCall, now: number): boolean =>
+  pending.some(({ expiresAt = Infinity }) => now >= expiresAt);

@@ -1,5 +1,5 @@
 import type { CompactionTrigger, DecisionKind } from '../../events/events.ts';
-import type { HookEvent, HookInput } from '../../features/hooks/hook.ts';
+import type { HookEvent, HookInput } from '../features.ts';
 import type { JsonValue } from '../../json.ts';
 
 /** What every question has: where its answer is kept. */

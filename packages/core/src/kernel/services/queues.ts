@@ -1,17 +1,13 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody, QueueKind } from '../../events/events.ts';
 import { callKey } from '../perform/call-key.ts';
-import { taskResults } from '../../features/background/plan.ts';
-import { inputMessage, rejectInput } from '../plan/runs.ts';
+import { inputMessage, rejectInput } from './run-events.ts';
 import type { InboxEntry, RunState, SessionState, TurnState } from '../state.ts';
 import type { Step } from '../step.ts';
 
 const isQueued = ({ input }: InboxEntry): boolean => input.type === 'steering' || input.type === 'follow_up';
 
-/**
- * What is delivered now: before a model call all that background tasks came to, and from the queue the oldest message, or
- * all of them, as the agent has it.
- */
+/** What the queue delivers now: the oldest message, or all of them, as the agent has it. */
 export function deliver(
   state: SessionState,
   agent: Agent,
@@ -19,11 +15,6 @@ export function deliver(
   runId: string,
   now: number,
 ): DurableEventBody[] {
-  const queued = fromQueue(state, agent, kind, runId, now);
-  return kind === 'steering' && state.tasks !== null ? [...taskResults(state.tasks, runId, now), ...queued] : queued;
-}
-
-function fromQueue(state: SessionState, agent: Agent, kind: QueueKind, runId: string, now: number): DurableEventBody[] {
   // Most of the time nobody has said anything.
   if (state.inbox.length === 0) return [];
   const mode = kind === 'steering' ? agent.steeringMode : agent.followUpMode;

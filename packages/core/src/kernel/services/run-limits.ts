@@ -1,7 +1,8 @@
-import type { Limits } from '../../events/limits.ts';
+import type { Limits, UseLimit } from '../../events/limits.ts';
 import { totalTokens } from '../../model/model.ts';
+import type { BetweenTurns } from '../between-turns.ts';
 import type { RunState } from '../state.ts';
-import { type Used, withLimits } from './limits.ts';
+import { type LimitHit, reachedLimit, type Used, withLimits } from './limits.ts';
 
 /** The limits a run is under. */
 export const limitsOf = (run: RunState, agent: { readonly limits: Limits }): Limits =>
@@ -26,3 +27,10 @@ export const usedBy = (run: RunState, now: number): Used => ({
 export const summaryKey = (of: string, number: number): string => `${of}/summary/${number}`;
 
 export const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
+
+/** Whether the run's time is up: then nobody is asked about its end, for nobody would be given the time to answer. */
+export const timeIsUp = ({ run, agent, now }: Pick<BetweenTurns, 'run' | 'agent' | 'now'>): LimitHit | null =>
+  reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);
+
+/** The one limit that is looked at inside a turn. */
+const ONLY_TIME: readonly UseLimit[] = ['time'];
