@@ -10,7 +10,7 @@ import {
   openState,
   type Journal,
 } from './index.ts';
-import { encodeState } from './kernel/services/snapshot.ts';
+import { encodeState } from './kernel/snapshot/snapshot.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks.', readOnly: true, execute: () => 'nothing' });
 const ask = defineTool({ name: 'ask', description: 'Asks the client.', runs: 'client' });

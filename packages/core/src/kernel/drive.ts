@@ -7,7 +7,6 @@ import type { Claim, Journal, Owner } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
-import { noteInput } from './perform/checkpoint.ts';
 import { callModel } from './perform/call-model.ts';
 import type { PerformContext } from './context.ts';
 import { decide } from './services/decide.ts';
@@ -15,6 +14,7 @@ import {
   DRIVE_QUESTIONS,
   hookObservers,
   ledgerSettlements,
+  noteInput,
   PERFORMERS,
   REVIVALS,
   type ChildRunner,
@@ -27,7 +27,7 @@ import type { OpenMessage } from './perform/open-message.ts';
 import { agentOfRun } from './perform/offered-tools.ts';
 import { nextInput, plan } from './plan.ts';
 import type { SessionSource } from './services/question.ts';
-import type { SnapshotKeeper } from './services/snapshot-keeper.ts';
+import type { SnapshotKeeper } from './snapshot/keeper.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './services/run-limits.ts';
 import { modelRequest } from './perform/request.ts';

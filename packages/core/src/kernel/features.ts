@@ -59,11 +59,11 @@ import { decideTurnContext } from '../features/turn-context/decide.ts';
 import { askTurnContext, turnContext } from '../features/turn-context/plan.ts';
 import type { BetweenTurns, FinishGate } from './between-turns.ts';
 import type { PerformContext } from './context.ts';
-import type { CallGate } from './services/call-gate.ts';
+import type { CallGate } from './plan/call-gate.ts';
 import type { LimitHit } from './services/limits.ts';
 import type { Question, SessionSource } from './services/question.ts';
-import { instructionsOf } from './services/run-context.ts';
-import type { Start } from './services/start.ts';
+import { instructionsOf } from '../features/turn-context/instructions.ts';
+import type { Start } from './plan/start.ts';
 import type { CallState, InboxEntry, RunState, SessionState, SucceededCall, TurnState } from './state.ts';
 import type { Step } from './step.ts';
 
@@ -314,6 +314,7 @@ export { nextModel } from '../features/routing/routing.ts';
 /** What features do to tool calls: where they run, who hears of them, and what they may know. */
 export { wantsBackground } from '../features/background/background.ts';
 export { startPending, toBackground } from '../features/background/perform.ts';
+export { checkpointer, noteInput } from '../features/files/checkpoint.ts';
 export { lastRead } from '../features/files/reduce-reads.ts';
 export { afterQuestions } from '../features/hooks/plan.ts';
 export { updateHooks } from '../features/hooks/update-hooks.ts';

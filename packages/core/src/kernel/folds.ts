@@ -1,6 +1,7 @@
 import type { BranchRef } from '../events/branches.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { GeneratedFile } from '../events/generated-files.ts';
+import { approvalsFold } from '../features/approvals/fold.ts';
 import { tasksFold } from '../features/background/fold.ts';
 import type { TaskState, TaskTable } from '../features/background/task.ts';
 import { branchesFold } from '../features/branches/fold.ts';
@@ -32,6 +33,7 @@ export const FOLDS: readonly Fold[] = [
   filesFold,
   compactionFold,
   handoffFold,
+  approvalsFold,
   hooksFold,
   permissionsFold,
   limitsFold,

@@ -27,10 +27,10 @@ import { planModelCall } from './plan/model.ts';
 import { planTurn } from './plan/turn.ts';
 import type { LimitHit } from './services/limits.ts';
 import { deliver, reportUndelivered } from './services/queues.ts';
-import { endRun, limitMessage, promptMessages, rejectInput, startRun } from './services/run-events.ts';
+import { endRun, limitMessage, promptMessages, rejectInput, startRun } from './plan/run-events.ts';
 import { timeIsUp } from './services/run-limits.ts';
-import { refuseRun } from './services/start.ts';
-import { turnEnded, turnStarted } from './services/turn-events.ts';
+import { refuseRun } from './plan/start.ts';
+import { turnEnded, turnStarted } from './plan/turn-events.ts';
 import { turnOutcome, type InboxEntry, type RunState, type SessionState, type TurnState } from './state.ts';
 import { record, type Step } from './step.ts';
 

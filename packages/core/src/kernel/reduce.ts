@@ -5,8 +5,8 @@ import { cutResult } from '../messages/result-share.ts';
 import { UNKNOWN_USAGE } from '../model/model.ts';
 import type { EventOf } from './fold.ts';
 import { FOLDS, newRunSlices, newSessionSlices } from './folds.ts';
-import { partsOfRunId } from './services/run-events.ts';
-import { approvalAnswered, approvalRequested, endCall, toolStarted } from './reduce/calls.ts';
+import { partsOfRunId } from './plan/run-events.ts';
+import { endCall, toolStarted } from './reduce/calls.ts';
 import { forked } from './reduce/fork.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce/open.ts';
 import { refuseUnknownInput, unknownEvent, writtenBy } from './reduce/version.ts';
@@ -82,10 +82,6 @@ function fold(state: SessionState, event: DurableEvent): void {
     case 'tool_paused':
       callOf(state, event).paused = { pending: event.pending, woken: false };
       return;
-    case 'approval_requested':
-      return approvalRequested(state, event);
-    case 'approval_answered':
-      return approvalAnswered(state, event);
     case 'run_paused':
       openRun(state, event).paused = true;
       return;
@@ -101,6 +97,8 @@ function fold(state: SessionState, event: DurableEvent): void {
       if (event.reason === 'interrupted') openRun(state, event).cost = null;
       return;
     // Features fold these, or they are facts for readers of the log.
+    case 'approval_requested':
+    case 'approval_answered':
     case 'budget_settled':
     case 'compacted':
     case 'compaction_failed':

@@ -13,7 +13,7 @@ import type { PromptInput, UserInput } from './input.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
 import type { Limits } from '../events/limits.ts';
-import type { Observer } from '../kernel/services/hub.ts';
+import type { Observer } from '../kernel/watching/hub.ts';
 import type { Message } from '../messages/message.ts';
 import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { Clock } from '../ports/clock.ts';

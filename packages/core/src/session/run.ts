@@ -3,7 +3,7 @@ import type { DurableEvent, RunEnd, TreadleEvent } from '../events/events.ts';
 import { isDurable } from '../events/events.ts';
 import { runIdOf } from '../events/run-of.ts';
 import { TreadleError } from '../errors.ts';
-import type { Follower } from '../kernel/services/hub.ts';
+import type { Follower } from '../kernel/watching/hub.ts';
 import { runResultFold, type RunResult, type RunResultFold } from '../projections/run-result.ts';
 import { RunReader } from './run-reader.ts';
 

@@ -1,7 +1,7 @@
 import type { Continuation, InputMessage, SessionInput } from '../events/events.ts';
 import { TreadleError, type TreadleErrorCode } from '../errors.ts';
 import { checkMetadata, type JsonObject } from '../json.ts';
-import { checkLimits, limitChanges } from '../kernel/services/limits.ts';
+import { checkLimits, limitChanges } from '../features/limits/options.ts';
 import type { Limits, LimitsData } from '../events/limits.ts';
 import { drive, type OpenInput } from '../kernel/drive.ts';
 import { endSession } from '../features/hooks/hook-observers.ts';

@@ -9,7 +9,7 @@ import { randomIds } from '../ports/ids.ts';
 import type { CreateSessionOptions, Session, SessionOptions } from './api.ts';
 import { sessionOf } from './handle.ts';
 import { loadParts, partsFrom } from './load.ts';
-import { openState } from '../kernel/services/snapshot-keeper.ts';
+import { openState } from '../kernel/snapshot/keeper.ts';
 
 export * from './api.ts';
 

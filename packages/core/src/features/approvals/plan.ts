@@ -1,7 +1,7 @@
 import type { TreadleErrorCode } from '../../errors.ts';
 import type { ClientToolResult, DurableEventBody } from '../../events/events.ts';
-import { rejectCall } from '../../kernel/services/reject-call.ts';
-import { rejectInput } from '../../kernel/services/run-events.ts';
+import { rejectCall } from '../../kernel/plan/reject-call.ts';
+import { rejectInput } from '../../kernel/plan/run-events.ts';
 import { isAsked, isPending, isTooLate } from '../../kernel/services/pending.ts';
 import type { CallState, InboxEntry, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { ToolResultContent } from '../../messages/content.ts';

@@ -14,7 +14,7 @@ import {
   type Journal,
   type Tool,
 } from '../../index.ts';
-import { decodeState, encodeState } from '../../kernel/services/snapshot.ts';
+import { decodeState, encodeState } from '../../kernel/snapshot/snapshot.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 
 /** A tool whose calls end when the test says so. */

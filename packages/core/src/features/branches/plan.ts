@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { BranchRef } from '../../events/branches.ts';
 import { reachedLimit, type LimitHit } from '../../kernel/services/limits.ts';
-import { startRun } from '../../kernel/services/run-events.ts';
+import { startRun } from '../../kernel/plan/run-events.ts';
 import { limitsOf, usedBy } from '../../kernel/services/run-limits.ts';
 import type { InboxEntry, RunState, SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';

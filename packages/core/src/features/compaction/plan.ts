@@ -5,8 +5,8 @@ import { contextBounds } from './options.ts';
 import type { CompactionTrigger } from '../../events/events.ts';
 import { asHookDecision } from '../../kernel/services/hook-decision.ts';
 import type { Model } from '../../model/model.ts';
-import { endRun, rejectInput } from '../../kernel/services/run-events.ts';
-import { turnEnded } from '../../kernel/services/turn-events.ts';
+import { endRun, rejectInput } from '../../kernel/plan/run-events.ts';
+import { turnEnded } from '../../kernel/plan/turn-events.ts';
 import type { InboxEntry, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 

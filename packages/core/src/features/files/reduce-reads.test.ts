@@ -12,7 +12,7 @@ import {
   type Message,
 } from '../../index.ts';
 import { foldLog } from '../../test-support/corpus.ts';
-import { decodeState, encodeState } from '../../kernel/services/snapshot.ts';
+import { decodeState, encodeState } from '../../kernel/snapshot/snapshot.ts';
 
 /** A tool that says it read or wrote something, and one that asks what is known of it. */
 function tools() {

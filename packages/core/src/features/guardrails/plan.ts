@@ -2,8 +2,8 @@ import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kernel/between-turns.ts';
 import type { Question } from '../../kernel/services/question.ts';
-import { endRun, rejectInput } from '../../kernel/services/run-events.ts';
-import { refuseRun, type Start } from '../../kernel/services/start.ts';
+import { endRun, rejectInput } from '../../kernel/plan/run-events.ts';
+import { refuseRun, type Start } from '../../kernel/plan/start.ts';
 import type { SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 import { asCheckDecision } from './check.ts';
@@ -27,12 +27,7 @@ export function checkGate(between: BetweenTurns): FinishGate | null {
 }
 
 /** Asks about an input that no filter has seen; null when it was asked about, or nobody is to be. */
-function askAboutInput(
-  state: SessionState,
-  agent: Agent,
-  inputSeqs: readonly number[],
-  runId: string,
-): Step | null {
+function askAboutInput(state: SessionState, agent: Agent, inputSeqs: readonly number[], runId: string): Step | null {
   if (!agent.inputFilters) return null;
   const questions = inputSeqs
     .map((inputSeq): Question => ({ type: 'filter', key: filterKey(inputSeq), runId, inputSeq }))

@@ -3,7 +3,7 @@ import type { DurableEvent } from '../../events/events.ts';
 import { tellHooks, type HookEnvironment } from './ask.ts';
 import type { HookInput } from './hook.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Hub } from '../../kernel/services/hub.ts';
+import type { Hub } from '../../kernel/watching/hub.ts';
 import type { SessionState } from '../../kernel/state.ts';
 
 /** Tells hooks of what has happened, as it happens. */

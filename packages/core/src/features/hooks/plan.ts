@@ -1,15 +1,15 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { BetweenTurns, FinishGate } from '../../kernel/between-turns.ts';
-import type { CallGate } from '../../kernel/services/call-gate.ts';
+import type { CallGate } from '../../kernel/plan/call-gate.ts';
 import { asHookDecision, type HookDecision } from '../../kernel/services/hook-decision.ts';
 import type { Question, SessionSource } from '../../kernel/services/question.ts';
-import { rejectCall } from '../../kernel/services/reject-call.ts';
-import { endRun } from '../../kernel/services/run-events.ts';
+import { rejectCall } from '../../kernel/plan/reject-call.ts';
+import { endRun } from '../../kernel/plan/run-events.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import { record, type Step } from '../../kernel/step.ts';
-import type { Start } from '../../kernel/services/start.ts';
-import { refuseRun } from '../../kernel/services/start.ts';
+import type { Start } from '../../kernel/plan/start.ts';
+import { refuseRun } from '../../kernel/plan/start.ts';
 
 /** What hooks want the model to know, as messages: before its next call. */
 export function deliverNotes({ notes }: SessionState, runId: string, at: number): readonly DurableEventBody[] {

@@ -1,7 +1,7 @@
 import { TreadleError } from '../../errors.ts';
 import type { NoProgressPattern } from '../../events/limits.ts';
 import type { JsonObject } from '../../json.ts';
-import { createDigest } from '../../kernel/services/digest.ts';
+import { createDigest } from '../../digest.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 
 /** When a run counts as getting nowhere. `Infinity` switches a pattern off. */

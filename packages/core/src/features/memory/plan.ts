@@ -5,7 +5,7 @@ import type { SessionState } from '../../kernel/state.ts';
 import { memoryContent } from './ask.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { BetweenTurns, FinishGate } from '../../kernel/between-turns.ts';
-import type { Start } from '../../kernel/services/start.ts';
+import type { Start } from '../../kernel/plan/start.ts';
 import type { Step } from '../../kernel/step.ts';
 import type { UserContent } from '../../messages/content.ts';
 import { timeIsUp } from '../../kernel/services/run-limits.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../json.ts';
 import type { Fold } from '../../kernel/fold.ts';
-import type { Rejection } from '../../kernel/services/reject-call.ts';
+import type { Rejection } from '../../kernel/plan/reject-call.ts';
 import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
 
 const MISFITS: ReadonlySet<Rejection> = new Set([

@@ -1,7 +1,7 @@
 import type { DurableEventBody } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Agent } from '../../agent/agent.ts';
-import { lacksCall } from '../../kernel/services/turn-events.ts';
+import { lacksCall } from '../../kernel/plan/turn-events.ts';
 import { turnOutcome, type RunState, type TurnState } from '../../kernel/state.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Tool } from '../../tools/tool.ts';

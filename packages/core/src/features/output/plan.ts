@@ -2,7 +2,7 @@ import type { DurableEventBody } from '../../events/events.ts';
 import type { JsonValue } from '../../json.ts';
 import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kernel/between-turns.ts';
 import { endingCall } from '../../kernel/final-answer.ts';
-import { lacksCall } from '../../kernel/services/turn-events.ts';
+import { lacksCall } from '../../kernel/plan/turn-events.ts';
 import { isTerminalToolName } from '../../tools/terminal-tools.ts';
 import { noCallReminder } from './no-call.ts';
 import { asOutputDecision } from './structured.ts';

@@ -1,9 +1,9 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import type { CallGate } from '../../kernel/services/call-gate.ts';
+import type { CallGate } from '../../kernel/plan/call-gate.ts';
 import { asHookDecision } from '../../kernel/services/hook-decision.ts';
 import { isAsked } from '../../kernel/services/pending.ts';
-import { rejectCall } from '../../kernel/services/reject-call.ts';
+import { rejectCall } from '../../kernel/plan/reject-call.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 import { asPermissionDecision, type PermissionDecision } from './decision.ts';

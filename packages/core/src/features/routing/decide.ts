@@ -6,7 +6,7 @@ import { chosenRoute, DEFAULT_MODEL, type Routing, type RoutingFacts } from './r
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import { viewTokens } from '../compaction/plan.ts';
-import { promptMessages } from '../../kernel/services/run-events.ts';
+import { promptMessages } from '../../kernel/plan/run-events.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import type { RunState } from '../../kernel/state.ts';
 

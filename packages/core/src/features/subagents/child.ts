@@ -1,5 +1,5 @@
 import type { PendingCall } from '../../events/events.ts';
-import { createDigest } from '../../kernel/services/digest.ts';
+import { createDigest } from '../../digest.ts';
 import type { RunResult } from '../../projections/run-result.ts';
 import type { ToolResult } from '../../tools/tool.ts';
 import type { ChildRun } from './child-log.ts';

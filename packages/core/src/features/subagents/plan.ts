@@ -1,6 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import { rejectCall } from '../../kernel/services/reject-call.ts';
+import { rejectCall } from '../../kernel/plan/reject-call.ts';
 import type { RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 import { depthBelow } from './limits.ts';

@@ -1,7 +1,7 @@
 import { errorText, TreadleError } from '../../errors.ts';
 import { EVENT_VERSION, type PendingCall, type SessionInput, type TreadleEvent } from '../../events/events.ts';
-import { limitChanges } from '../../kernel/services/limits.ts';
-import type { Watcher } from '../../kernel/services/hub.ts';
+import { limitChanges } from '../limits/options.ts';
+import type { Watcher } from '../../kernel/watching/hub.ts';
 import { policyOf } from '../permissions/policy.ts';
 import type { Rights } from '../permissions/permissions.ts';
 import type { RunResult } from '../../projections/run-result.ts';

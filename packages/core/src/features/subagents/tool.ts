@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import { TreadleError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { checkLimits } from '../../kernel/services/limits.ts';
+import { checkLimits } from '../limits/options.ts';
 import type { Limits } from '../../events/limits.ts';
 import { loadRule } from '../permissions/load.ts';
 import type { PermissionRule, RuleInput } from '../permissions/rule.ts';

@@ -2,7 +2,7 @@ import { logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { createSession, defineAgent, defineTool, memoryJournal, openSession, type OfferedTool } from '../../index.ts';
 import { initialState, reduce } from '../reduce.ts';
-import { decodeState, encodeState } from '../services/snapshot.ts';
+import { decodeState, encodeState } from '../snapshot/snapshot.ts';
 
 const colour: OfferedTool = {
   name: 'set_colour',

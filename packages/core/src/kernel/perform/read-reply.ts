@@ -9,7 +9,7 @@ import { headOf } from '../../messages/cut.ts';
 import { ReplySize, type SizeExcess } from '../services/reply-size.ts';
 import type { SizeLimit } from '../../events/limits.ts';
 import { limitsOf } from '../services/run-limits.ts';
-import { promptWarning } from '../services/prompt-size.ts';
+import { promptWarning } from '../../messages/prompt-size.ts';
 import { modelRequest } from './request.ts';
 import { requestWithBlobs } from '../services/request-blobs.ts';
 import type { Step } from '../step.ts';

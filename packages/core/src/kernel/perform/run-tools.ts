@@ -2,6 +2,7 @@ import {
   afterQuestions,
   isConfined,
   CHILD_GRACE_MS,
+  checkpointer,
   childExecution,
   childFacts,
   childOf,
@@ -23,7 +24,6 @@ import { checkArguments, executeTool, issuesText, type Execution } from '../../t
 import type { NormalOutput } from '../../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 import { runOf, type PerformContext } from '../context.ts';
-import { checkpointer } from './checkpoint.ts';
 import { decide } from '../services/decide.ts';
 import { callKey } from './call-key.ts';
 import type { Step } from '../step.ts';

@@ -2,7 +2,7 @@ import type { Agent, ToolExecution } from '../../agent/agent.ts';
 import type { DurableEventBody, PendingCall } from '../../events/events.ts';
 import { isOverdue, isWaiting, expiryOf, isAsked, isPending, pendingCall } from '../services/pending.ts';
 import { argumentsProblem } from '../../tools/arguments.ts';
-import { rejectCall, type Rejection } from '../services/reject-call.ts';
+import { rejectCall, type Rejection } from './reject-call.ts';
 import { skipCalls } from '../services/queues.ts';
 import { limitsOf } from '../services/run-limits.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../state.ts';

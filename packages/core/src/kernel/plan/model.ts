@@ -2,8 +2,8 @@ import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { CALL_GATES, money, VIEW_GATES } from '../features.ts';
 import { first } from '../moments.ts';
-import { endRun } from '../services/run-events.ts';
-import { triggerOf, turnEnded } from '../services/turn-events.ts';
+import { endRun } from './run-events.ts';
+import { triggerOf, turnEnded } from './turn-events.ts';
 import type { RunState, SessionState, TurnState } from '../state.ts';
 import { record, type Step } from '../step.ts';
 

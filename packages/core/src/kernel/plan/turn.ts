@@ -23,9 +23,9 @@ import {
 import { endingCall } from '../final-answer.ts';
 import { first, gather } from '../moments.ts';
 import { deliver } from '../services/queues.ts';
-import { endRun, limitMessage, promptMessages } from '../services/run-events.ts';
+import { endRun, limitMessage, promptMessages } from './run-events.ts';
 import { timeIsUp } from '../services/run-limits.ts';
-import { turnStarted } from '../services/turn-events.ts';
+import { turnStarted } from './turn-events.ts';
 import type { RunState } from '../state.ts';
 import { record, type Step } from '../step.ts';
 

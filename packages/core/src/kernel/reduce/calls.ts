@@ -1,6 +1,6 @@
 import type { EventOf } from '../fold.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
-import { callOf, consume, openRun, openTurn } from './open.ts';
+import { callOf, openRun, openTurn } from './open.ts';
 import type { SessionState } from '../state.ts';
 
 /** The call runs, here or at the client. */
@@ -50,29 +50,3 @@ export function endCall(
 }
 
 const OVERRULED: ReadonlySet<string> = new Set(['cancelled', 'limit', 'too_many_calls']);
-
-/** Somebody is asked whether it may run. */
-export function approvalRequested(state: SessionState, event: EventOf<'approval_requested'>): void {
-  const call = callOf(state, event);
-  call.approvalId = event.approvalId;
-  call.askedArguments = event.arguments;
-  call.asked += 1;
-  call.expiresAt = event.expiresAt ?? null;
-  call.decision = null;
-  call.answer = null;
-}
-
-/** They have answered. */
-export function approvalAnswered(state: SessionState, event: EventOf<'approval_answered'>): void {
-  consume(state, event.inputSeq);
-  const call = state.run?.turn?.calls.find(({ approvalId }) => approvalId === event.approvalId);
-  if (!call) return;
-  call.decision = event.decision;
-  call.decisionMessage = event.message ?? null;
-  const { updatedInput, updatedPermissions, interrupt } = event;
-  call.answer = {
-    ...(updatedInput === undefined ? {} : { updatedInput }),
-    ...(updatedPermissions === undefined ? {} : { updatedPermissions }),
-    ...(interrupt === undefined ? {} : { interrupt }),
-  };
-}

@@ -1,4 +1,3 @@
-import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Model, ThinkingLevel } from '../../model/model.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -12,41 +11,10 @@ export interface AssumedPrice {
 /** What becomes of a call whose price is unknown while money is limited: no call, a call that counts nothing, or a guess. */
 export type UnknownPrice = 'refuse' | 'allow' | AssumedPrice;
 
-/** How an agent's money is looked after. How much it is says `limits.maxCost`, for each run, or a shared ledger. */
-export interface BudgetDefinition {
-  /** A purse that any number of runs draw on, those of other agents and sessions too. Default: none. */
-  readonly ledger?: Ledger;
-  /** Default `refuse`. */
-  readonly unknownPrice?: UnknownPrice;
-  /**
-   * Near the edge a call is given fewer output tokens, so that it can be paid for; with fewer than these it is not made.
-   * Default 256.
-   */
-  readonly minOutputTokens?: number;
-}
-
 export interface Budget {
   readonly ledger: Ledger | null;
   readonly unknownPrice: UnknownPrice;
   readonly minOutputTokens: number;
-}
-
-/** @throws TreadleError `invalid_definition`. */
-export function checkBudget({ ledger, unknownPrice = 'refuse', minOutputTokens = 256 }: BudgetDefinition = {}): Budget {
-  const isKnownWord = unknownPrice === 'refuse' || unknownPrice === 'allow';
-  if (!isKnownWord && !(unknownPrice.input >= 0 && unknownPrice.output >= 0)) {
-    throw new TreadleError(
-      'invalid_definition',
-      "budget.unknownPrice must be 'refuse', 'allow' or prices `{ input, output }` in US dollars per million tokens.",
-    );
-  }
-  if (!Number.isSafeInteger(minOutputTokens) || minOutputTokens < 1) {
-    throw new TreadleError(
-      'invalid_definition',
-      `budget.minOutputTokens must be a whole number of at least 1, and it is ${minOutputTokens}.`,
-    );
-  }
-  return Object.freeze({ ledger: ledger ?? null, unknownPrice, minOutputTokens });
 }
 
 /** The most a call of so many tokens can cost, in US dollars; null when nobody knows. */

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody, QueueKind } from '../../events/events.ts';
 import { callKey } from '../perform/call-key.ts';
-import { inputMessage, rejectInput } from './run-events.ts';
+import { inputMessage, rejectInput } from '../plan/run-events.ts';
 import type { InboxEntry, RunState, SessionState, TurnState } from '../state.ts';
 import type { Step } from '../step.ts';
 

@@ -14,11 +14,11 @@ import {
   type Journal,
   type Snapshots,
 } from '../../index.ts';
-import { createDigest } from './digest.ts';
+import { createDigest } from '../../digest.ts';
 import { corpusLog, corpusNames, foldLog } from '../../test-support/corpus.ts';
 import { anyLog, logsOfAllKinds } from '../../test-support/logs.ts';
 import { decodeState, encodeState, STATE_VERSION } from './snapshot.ts';
-import { openState } from './snapshot-keeper.ts';
+import { openState } from './keeper.ts';
 
 /** The snapshot of a log's first `count` events. */
 function snapshotOf(log: readonly DurableEvent[], count: number) {

@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/agent.ts';
 import type { Continuation, DurableEventBody, InputMessage, Notice, RunEnd } from '../../events/events.ts';
 import { type ModelError, type StopReason, UNKNOWN_USAGE } from '../../model/model.ts';
 import type { InboxEntry, RunState, SessionState } from '../state.ts';
-import type { LimitHit } from './limits.ts';
+import type { LimitHit } from '../services/limits.ts';
 
 /** What planning needs to know of a run, whether it is in the log yet or about to be. */
 export type NewRun = Pick<RunState, 'runId' | 'continuation' | 'startedBy' | 'modelIndex' | 'usage' | 'cost' | 'turns'>;

@@ -5,8 +5,8 @@ import { estimateMessage } from '../../messages/estimate.ts';
 import { fairShare, resultTokens } from '../../messages/result-share.ts';
 import { UNKNOWN_USAGE } from '../../model/model.ts';
 import type { RunState, TurnOutcome, TurnState } from '../state.ts';
-import { mayRecall, windowOf } from './context-window.ts';
-import type { LimitHit } from './limits.ts';
+import { mayRecall, windowOf } from '../services/context-window.ts';
+import type { LimitHit } from '../services/limits.ts';
 import type { NewRun } from './run-events.ts';
 
 export function turnEnded(run: RunState, turn: TurnState, agent: Agent, at: number): DurableEventBody {

@@ -1,8 +1,8 @@
-import { estimateText } from '../../messages/estimate.ts';
-import { promptTokens } from '../../messages/measure.ts';
-import type { Message } from '../../messages/message.ts';
-import type { ModelWarning } from '../../model/check-usage.ts';
-import type { Usage } from '../../model/usage.ts';
+import { estimateText } from './estimate.ts';
+import { promptTokens } from './measure.ts';
+import type { Message } from './message.ts';
+import type { ModelWarning } from '../model/check-usage.ts';
+import type { Usage } from '../model/usage.ts';
 
 /**
  * Bytes of text to a token. Measured with the tokenizers o200k and cl100k: prose, code, JSON and logs have 2 to 5, wide

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 
 /** A digest of values, to tell whether two are the same without keeping them. Not for secrets or against attackers. */
 export interface Digest {

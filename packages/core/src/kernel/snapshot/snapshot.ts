@@ -1,7 +1,7 @@
 import { EVENT_VERSION, type DurableEvent } from '../../events/events.ts';
 import type { Snapshot } from '../../journal/journal.ts';
 import { MAX_ENVELOPE_DEPTH, parseJson } from '../../json.ts';
-import { createDigest } from './digest.ts';
+import { createDigest } from '../../digest.ts';
 import type { SessionState } from '../state.ts';
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../json.ts';
+import type { JsonValue } from './json.ts';
 import { createDigest } from './digest.ts';
 
 function digestOf(value: JsonValue): string {

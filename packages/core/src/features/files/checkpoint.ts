@@ -1,7 +1,7 @@
 import type { BlobKeeper } from '../../ports/blob-keeper.ts';
 import type { DurableEvent } from '../../events/events.ts';
 import type { FileIntent, ToolContext } from '../../tools/tool.ts';
-import type { PerformContext } from '../context.ts';
+import type { PerformContext } from '../../kernel/context.ts';
 
 interface CallPlace {
   readonly runId: string;
