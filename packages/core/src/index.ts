@@ -61,7 +61,8 @@ export type { PermissionOptions, PermissionSettings, PermissionConfig } from './
 export { DEFAULT_CALLBACK_TIMEOUT_MS } from './features/permissions/permissions.ts';
 export { PERMISSION_MODES, isStricter } from './features/permissions/mode.ts';
 export { type PermissionMode } from './events/permission-updates.ts';
-export type { RuleInput, RuleSource, RuleWithExamples } from './features/permissions/rule.ts';
+export type { RuleInput, RuleWithExamples } from './features/permissions/rule.ts';
+export type { RuleSource } from './events/permission-updates.ts';
 export type { RuleBehavior } from './events/permission-updates.ts';
 export { loadRule as checkRule } from './features/permissions/load.ts';
 export type { CanUseTool, PermissionQuestion, PermissionResult } from './features/permissions/callback.ts';
@@ -93,7 +94,8 @@ export * from './session/input.ts';
 export { DEFAULT_LIMITS } from './kernel/services/limits.ts';
 export { type LimitName, type Limits, type LimitsData } from './events/limits.ts';
 export * from './ports/ledger.ts';
-export type { AssumedPrice, Budget, UnknownPrice } from './kernel/services/money.ts';
+export type { Budget } from './kernel/services/money.ts';
+export type { AssumedPrice, UnknownPrice } from './model/price.ts';
 export type { BudgetDefinition } from './features/budget/options.ts';
 export { DEFAULT_NO_PROGRESS, type NoProgress } from './features/limits/guard.ts';
 export { type NoProgressPattern } from './events/limits.ts';
@@ -130,13 +132,8 @@ export * from './tools/user-questions.ts';
 export type { TitleOptions, TitleSettings } from './features/titles/options.ts';
 export { type Run } from './session/run.ts';
 export { handoffTool, type HandoffOptions } from './features/handoff/handoff.ts';
-export { agentTool, agentsTool } from './features/subagents/tool.ts';
-export type {
-  AgentToolOptions,
-  SubAgentDefinition,
-  SubAgentDefinitions,
-  SubAgentOptions,
-} from './features/subagents/tool.ts';
+export { agentTool, agentsTool } from './agent/agent-tool.ts';
+export type { AgentToolOptions, SubAgentDefinition, SubAgentDefinitions, SubAgentOptions } from './agent/agent-tool.ts';
 export type { AgentSubAgents, SubAgentLimits } from './features/subagents/limits.ts';
 export * from './session/session.ts';
 export { promoteBranch, runBranches, type BranchesRun } from './features/branches/run-branches.ts';
@@ -161,7 +158,7 @@ export { replaySession, type ReplayMiss, type ReplayOptions, type ReplayReport }
 export type { ReplayDifference } from './history/recorded.ts';
 export type { SearchOptions, SessionHit } from './history/search.ts';
 export type { CompactedEvent } from './features/compaction/session.ts';
-export type { ApprovalAnswer } from './features/approvals/answers.ts';
+export type { ApprovalAnswer } from './session/answers.ts';
 export type { QueuedMessage } from './session/queue.ts';
 export * from './features/approvals/pending.ts';
 export { resultsProblem, type ResultsProblem } from './features/approvals/plan.ts';

@@ -8,7 +8,7 @@ import { checkMatchers } from '../features/hooks/check-matchers.ts';
 import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
 import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import { type Budget } from '../kernel/services/money.ts';
+import type { Budget } from '../kernel/services/money.ts';
 import { checkBudget, type BudgetDefinition } from '../features/budget/options.ts';
 import { checkNoProgress, type NoProgress } from '../features/limits/guard.ts';
 import { checkLimits, CLOSING_INSTRUCTION, limitsAsData } from '../features/limits/options.ts';

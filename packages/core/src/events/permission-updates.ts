@@ -33,3 +33,6 @@ export type PermissionMode =
 
 /** What a rule does with the calls it is about. */
 export type RuleBehavior = 'allow' | 'ask' | 'deny';
+
+/** Where rules, modes and folders come from. `agent` is the definition in code; `session` what was said while it ran. */
+export type RuleSource = 'agent' | 'cliArg' | 'userSettings' | 'projectSettings' | 'localSettings' | 'session';

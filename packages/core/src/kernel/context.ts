@@ -1,4 +1,4 @@
-import type { TaskDesk, ChildRunner } from './features.ts';
+import type { ChildRunner, SERVICES, TaskDesk } from './features.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { LiveEvent } from '../events/events.ts';
@@ -41,6 +41,8 @@ export interface PerformContext {
   readonly blobs: BlobKeeper | null;
   /** What a model is sent of the view. */
   readonly modelRequest: typeof modelRequest;
+  /** What features do for each other. */
+  readonly services: typeof SERVICES;
   /** See `ToolContext`. */
   readonly readHistory: (handle: string) => Promise<readonly Message[]>;
 }

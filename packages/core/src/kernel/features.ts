@@ -24,7 +24,9 @@ import { withWarnings } from '../features/guardrails/filters.ts';
 import { checkGate, filterGate, gateDelivery } from '../features/guardrails/plan.ts';
 import { decideHandoff } from '../features/handoff/decide.ts';
 import { planHandoff } from '../features/handoff/plan.ts';
-import { askHook } from '../features/hooks/decide.ts';
+import { askHooks } from '../features/hooks/ask.ts';
+import { askHook, hookEnvironment } from '../features/hooks/decide.ts';
+import { lastRead } from '../features/files/reduce-reads.ts';
 import {
   afterHooks,
   callHooks,
@@ -45,6 +47,7 @@ import {
   withinLimit,
 } from '../features/limits/plan.ts';
 import { askMemory, updateMemory } from '../features/memory/decide.ts';
+import { tellMemory } from '../features/memory/compaction.ts';
 import { afterClosing, memoryGate, memoryUpdate, remembered } from '../features/memory/plan.ts';
 import { decideOutput } from '../features/output/decide.ts';
 import { noCallRejected } from '../features/output/no-call.ts';
@@ -54,7 +57,13 @@ import { notHeldBack, permissionGate, refusal } from '../features/permissions/pl
 import { decideRouting } from '../features/routing/decide.ts';
 import { askRouting, routedModel } from '../features/routing/plan.ts';
 import { refuseChildren, stopOpenChildren } from '../features/subagents/plan.ts';
-import { stopChildren } from '../features/subagents/run-children.ts';
+import {
+  CHILD_GRACE_MS,
+  childExecution,
+  childIn,
+  inBackground,
+  stopChildren,
+} from '../features/subagents/run-children.ts';
 import { decideTurnContext } from '../features/turn-context/decide.ts';
 import { askTurnContext, turnContext } from '../features/turn-context/plan.ts';
 import type { BetweenTurns, FinishGate } from './between-turns.ts';
@@ -315,7 +324,7 @@ export { nextModel } from '../features/routing/routing.ts';
 export { wantsBackground } from '../features/background/background.ts';
 export { startPending, toBackground } from '../features/background/perform.ts';
 export { checkpointer, noteInput } from '../features/files/checkpoint.ts';
-export { lastRead } from '../features/files/reduce-reads.ts';
+export { lastRead };
 export { afterQuestions } from '../features/hooks/plan.ts';
 export { updateHooks } from '../features/hooks/update-hooks.ts';
 export { isConfined } from '../features/permissions/plan.ts';
@@ -326,6 +335,15 @@ export {
   childOf,
   pausedEvent,
 } from '../features/subagents/run-children.ts';
+
+/** What features do for each other, by way of the context. */
+export const SERVICES = {
+  askHooks,
+  hookEnvironment,
+  lastRead,
+  tellMemory,
+  children: { childIn, childExecution, inBackground, graceMs: CHILD_GRACE_MS },
+} as const;
 
 /** Which tools the model is offered. */
 export { recallTool } from '../features/compaction/recall.ts';

@@ -19,7 +19,7 @@ import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Run } from './run.ts';
-import type { ApprovalAnswer } from '../features/approvals/answers.ts';
+import type { ApprovalAnswer } from './answers.ts';
 import type { CompactedEvent } from '../features/compaction/session.ts';
 import type { QueuedMessage } from './queue.ts';
 import type { TaskControl } from '../tools/task-control.ts';

@@ -6,7 +6,7 @@ import { checkMessages } from '../messages/check.ts';
 import { conversationOf } from '../messages/conversation.ts';
 import type { Message } from '../messages/message.ts';
 import type { Run } from './run.ts';
-import { answerApproval } from '../features/approvals/answers.ts';
+import { answerApproval } from './answers.ts';
 import type { Session } from './api.ts';
 import { compactSession } from '../features/compaction/session.ts';
 import { canGoOn } from '../features/approvals/expiry.ts';

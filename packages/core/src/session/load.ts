@@ -12,7 +12,7 @@ import type { SessionState } from '../kernel/state.ts';
 import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';
 import type { SessionOptions } from './api.ts';
-import { childRunner, tellParent } from '../features/subagents/session.ts';
+import { childRunner, tellParent } from './children.ts';
 import { createExpiry, firstExpiry } from '../features/approvals/expiry.ts';
 import type { Expiry, SessionParts } from './parts.ts';
 import * as runs from './runs.ts';

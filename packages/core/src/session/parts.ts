@@ -10,7 +10,7 @@ import type { SessionState } from '../kernel/state.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { RunControl } from './run.ts';
-import type { SessionMoney } from '../features/budget/session.ts';
+import type { SessionMoney } from './money.ts';
 import type { ChildRunner } from '../features/subagents/child.ts';
 import type { TaskDesk } from '../features/background/desk.ts';
 import type { Titler } from '../features/titles/titler.ts';

@@ -17,7 +17,7 @@ import { evaluate, type CallSubject, type Verdict } from '../features/permission
 import { loadRule } from '../features/permissions/load.ts';
 import { policyOf } from '../features/permissions/policy.ts';
 import { systemClock } from '../ports/clock.ts';
-import { childAgent } from '../features/subagents/child-agent.ts';
+import { childAgent } from '../agent/child-agent.ts';
 
 const PATHS = ['src/a.ts', 'src/b.ts', 'notes/c.md', '/etc/hosts'];
 

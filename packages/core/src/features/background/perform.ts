@@ -8,11 +8,8 @@ import { errorOutput, type NormalOutput } from '../../tools/output.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { callKey } from '../../kernel/perform/call-key.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { isConfined } from '../permissions/plan.ts';
-import { CHILD_GRACE_MS, childExecution, childIn, inBackground } from '../subagents/run-children.ts';
 import { mayRecall } from '../../kernel/services/context-window.ts';
 import { interrupted, planTasks, updated } from './plan.ts';
-import { lastRead } from '../files/reduce-reads.ts';
 import type { CallState, SessionState } from '../../kernel/state.ts';
 
 /** The call's result, and the task that is to be begun: in the log before anything is. */
@@ -22,6 +19,7 @@ export function toBackground(
   call: CallState,
   tool: Tool,
   at: number,
+  isConfined: boolean,
 ): readonly DurableEventBody[] {
   const { callId, name: toolName } = call;
   const taskId = taskIdOf(callId);
@@ -31,7 +29,7 @@ export function toBackground(
     toolName,
     arguments: call.arguments,
     idempotencyKey: callKey(state, call),
-    ...(isConfined(state, callId) && { confined: true }),
+    ...(isConfined && { confined: true }),
   };
   return [
     { type: 'task_updated', at, taskId, status: 'pending', runId, task: { ...task, replay: tool.replay } },
@@ -86,18 +84,19 @@ const factsOf = ({ sessionId }: SessionState, task: TaskState): TaskFacts => {
 
 async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWatch): Promise<NormalOutput> {
   const { agent, clock, tasks, blobs } = context;
+  const { children } = context.services;
   const tool = agent.tools.get(facts.toolName);
   if (!tool) return errorOutput(`There is no tool ${facts.toolName} any more.`);
   const checked = await checkArguments(tool, copyJson(facts.arguments));
   if (!checked.ok) return errorOutput(issuesText(tool, checked.issues));
   const { taskId, sessionId, runId, callId, toolName, idempotencyKey } = facts;
-  const session = childIn(sessionId, callId, tool, checked.value);
+  const session = children.childIn(sessionId, callId, tool, checked.value);
   const child =
     session === null
       ? null
-      : childExecution(context, tool, { turnIndex: 0, childSessionId: session, isBackground: true });
+      : children.childExecution(context, tool, { turnIndex: 0, childSessionId: session, isBackground: true });
   return executeTool({
-    tool: child ? { ...tool, execute: inBackground(child) } : tool,
+    tool: child ? { ...tool, execute: children.inBackground(child) } : tool,
     args: checked.value,
     facts: {
       taskId,
@@ -108,14 +107,14 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
       idempotencyKey,
       ...(facts.confined === true && { confined: true }),
       readHistory: context.readHistory,
-      lastRead: (path) => lastRead(context.state, path),
+      lastRead: (path) => context.services.lastRead(context.state, path),
       ...(tasks === null ? {} : { tasks: tasks.control }),
       ...(blobs ? { blobs: blobs.store } : {}),
     },
     keeper: blobs,
     canRecall: mayRecall(agent),
     timeoutMs: agent.background?.timeoutMs,
-    ...(child ? { graceMs: CHILD_GRACE_MS } : {}),
+    ...(child ? { graceMs: children.graceMs } : {}),
     maxLength: agent.maxToolResultLength,
     clock,
     interrupt: { on: (stop) => watch.onStop(stop) },

@@ -10,7 +10,7 @@ import {
   start,
   type SessionParts,
 } from '../../session/runs.ts';
-import { childSpentBy } from '../budget/session.ts';
+import { childSpentBy } from '../../session/money.ts';
 import { createTaskDesk, type TaskDesk } from './desk.ts';
 import { inProcessTasks } from './in-process.ts';
 import { hasEnded } from '../../tools/task-control.ts';

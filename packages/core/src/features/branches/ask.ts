@@ -1,7 +1,7 @@
 import { errorText } from '../../errors.ts';
 import { estimateText } from '../../messages/estimate.ts';
 import { sizedStream } from '../../kernel/services/reply-size.ts';
-import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../../kernel/services/money.ts';
+import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../../model/price.ts';
 import type { Model } from '../../model/model.ts';
 import { addUsage, isCounted, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import type { EvaluationContext } from './outcome.ts';

@@ -7,7 +7,7 @@ import type { Journal } from '../../journal/journal.ts';
 import { asBudgetDecision } from '../../kernel/services/money.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import { limitsOf } from '../../kernel/services/run-limits.ts';
-import { createPurse, drawingOn, type Purse } from '../subagents/purse.ts';
+import { createPurse, drawingOn, type Purse } from '../../ports/purse.ts';
 
 /**
  * The money of a run that branches do, for all of them and the judge together: what the run may cost, and the ledger of the

@@ -1,4 +1,4 @@
-import type { UnknownPrice } from '../../kernel/services/money.ts';
+import type { UnknownPrice } from '../../model/price.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { RunEnd } from '../../events/events.ts';
 import type { Message } from '../../messages/message.ts';

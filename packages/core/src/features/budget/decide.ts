@@ -2,14 +2,14 @@ import { estimateFrame } from '../../messages/estimate.ts';
 import { measureView } from '../../messages/measure.ts';
 import { errorText } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
+import type { BudgetDecision } from '../../kernel/services/money.ts';
 import {
   affordableOutput,
   ASSUMED_OUTPUT_TOKENS,
   callPrice,
   THINKING_TOKENS,
-  type BudgetDecision,
   type CallPrice,
-} from '../../kernel/services/money.ts';
+} from '../../model/price.ts';
 import { limitHit } from '../../kernel/services/limits.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { limitsOf } from '../../kernel/services/run-limits.ts';

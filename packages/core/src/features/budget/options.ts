@@ -1,5 +1,6 @@
 import { TreadleError } from '../../errors.ts';
-import type { Budget, UnknownPrice } from '../../kernel/services/money.ts';
+import type { Budget } from '../../kernel/services/money.ts';
+import type { UnknownPrice } from '../../model/price.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 
 /** How an agent's money is looked after. How much it is says `limits.maxCost`, for each run, or a shared ledger. */

@@ -1,9 +1,8 @@
-import { asBudgetDecision, callPrice, type UnknownPrice } from '../../kernel/services/money.ts';
 import type { DurableEventBody } from '../../events/events.ts';
-import type { Model, ModelErrorKind, ModelEvent, Usage } from '../../model/model.ts';
-import { isCounted } from '../../model/usage.ts';
-import { priceOf } from '../../model/price.ts';
+import { asBudgetDecision } from '../../kernel/services/money.ts';
 import type { SessionState } from '../../kernel/state.ts';
+import type { Model, ModelErrorKind, ModelEvent, Usage } from '../../model/model.ts';
+import { callPrice, costOf, type UnknownPrice } from '../../model/price.ts';
 
 /** What a call came to, as far as its money is concerned. */
 export type Spending =
@@ -50,17 +49,6 @@ export function settleCall(
     return [{ ...place, cost: reserved + Math.max(0, beyond), basis: 'streamed' }];
   }
   return [{ ...place, cost: reserved, basis: 'worst_case' }];
-}
-
-/** What a usage cost, by the model's price or the assumed one; null when nobody knows. */
-export function costOf(model: Model, unknownPrice: UnknownPrice, usage: Usage): number | null {
-  if (!isCounted(usage)) return null;
-  const known = priceOf(model, usage);
-  if (known !== null) return Math.max(0, known);
-  if (unknownPrice === 'allow') return 0;
-  if (unknownPrice === 'refuse' || usage.input === null || usage.output === null) return null;
-  const prompt = usage.input + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
-  return callPrice(model, unknownPrice)(prompt, usage.output);
 }
 
 /** Counts what is streamed; null when that is nobody's business. Constant work per delta. */

@@ -4,10 +4,10 @@ import { checkContext, contextBounds, type ContextBounds } from './options.ts';
 import { RECALL } from '../../messages/result-share.ts';
 import type { DurableEventBody, ViewPart } from '../../events/events.ts';
 import type { Message } from '../../messages/message.ts';
-import { tellMemory } from './compaction-memory.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { untilInterrupted } from '../../kernel/perform/interrupt.ts';
-import { modelOf, viewTokens } from './plan.ts';
+import { modelOf } from './plan.ts';
+import { viewTokens } from '../../kernel/services/context-window.ts';
 import type { Step } from '../../kernel/step.ts';
 import { writeSummary, type Spending } from './summarise-step.ts';
 
@@ -34,7 +34,7 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   const { view } = state;
   const length = view.length;
   const spending: Spending = { usage: null, cost: 0, isOver: false, last: null };
-  await tellMemory(context, 'beforeCompaction');
+  await context.services.tellMemory(context, 'beforeCompaction');
   const compacting = compactView(inputOf(context, step, spending));
   // A phase may be anybody's, and must not hold up the end of a run.
   const made = state.run === null ? await compacting : await untilInterrupted(interrupt, compacting, null);
@@ -50,7 +50,7 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   // With no run open somebody may replace the conversation meanwhile; then this one's summary is of no use.
   const isSame = (): boolean => state.view === view && view.length === length;
   while (!written && isSame()) written = await log.tryRecord([event]);
-  if (written && event.type === 'compacted') await tellMemory(context, 'afterCompaction');
+  if (written && event.type === 'compacted') await context.services.tellMemory(context, 'afterCompaction');
 }
 
 function inputOf(context: PerformContext, step: CompactStep, spending: Spending): Parameters<typeof compactView>[0] {

@@ -1,21 +1,16 @@
 import type { Agent } from '../../agent/agent.ts';
-import { estimateFrame } from '../../messages/estimate.ts';
-import { measureView } from '../../messages/measure.ts';
-import { contextBounds } from './options.ts';
 import type { CompactionTrigger } from '../../events/events.ts';
-import { asHookDecision } from '../../kernel/services/hook-decision.ts';
-import type { Model } from '../../model/model.ts';
 import { endRun, rejectInput } from '../../kernel/plan/run-events.ts';
 import { turnEnded } from '../../kernel/plan/turn-events.ts';
+import { viewTokens } from '../../kernel/services/context-window.ts';
+import { asHookDecision } from '../../kernel/services/hook-decision.ts';
 import type { InboxEntry, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
+import type { Model } from '../../model/model.ts';
+import { contextBounds } from './options.ts';
 
 /** A view that couldn't be brought below the threshold is due again when it has grown by this share of the window. */
 const LEAST_GROWTH = 0.05;
-
-/** Tokens the next request would have. */
-export const viewTokens = (state: SessionState, agent: Agent): number =>
-  measureView(state.view, state.anchor, estimateFrame(agent));
 
 /**
  * What must happen to the view before this turn's model is called; null when nothing must. No tool is in flight here, and
@@ -60,6 +55,7 @@ function planOverflow(state: SessionState, run: RunState, turn: TurnState, agent
 }
 
 const NO_POLICY = 'The agent has no `context`, so nothing was removed to make it fit.';
+
 const STILL_TOO_LONG = 'The request is too long, even after a compaction.';
 
 function endTooLong(run: RunState, turn: TurnState, agent: Agent, now: number, message: string): Step {

@@ -3,14 +3,13 @@ import { CompactionError, type SummaryOptions, type View } from './phase.ts';
 import { checkSummary, summaryRequest } from './summarise.ts';
 import type { ContextPolicy } from './options.ts';
 import { errorText } from '../../errors.ts';
-import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS } from '../../kernel/services/money.ts';
+import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS, priceOf } from '../../model/price.ts';
 import { sizedStream } from '../../kernel/services/reply-size.ts';
 import { type ModelMessage, type UserMessage, isForModel } from '../../messages/message.ts';
 import type { Model, ModelError, ModelEvent, ModelRequest } from '../../model/model.ts';
 import { decideRetry } from '../../model/retry.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { priceOf } from '../../model/price.ts';
 import { requestWithBlobs } from '../../kernel/services/request-blobs.ts';
 import { payForSummary } from './summary-budget.ts';
 

@@ -1,10 +1,9 @@
 import { errorText } from '../../errors.ts';
-import { callPrice } from '../../kernel/services/money.ts';
+import { callPrice, costOf } from '../../model/price.ts';
 import type { Model } from '../../model/model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { limitsOf, summaryKey } from '../../kernel/services/run-limits.ts';
-import { costOf } from '../budget/settle-call.ts';
 
 /** Money that is set aside for one call of a summary's model. */
 export interface SummaryMoney {

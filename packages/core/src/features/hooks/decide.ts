@@ -5,7 +5,7 @@ import type { UserContent } from '../../messages/content.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { answerOf } from '../../kernel/final-answer.ts';
 import type { Question } from '../../kernel/services/question.ts';
-import { viewTokens } from '../compaction/plan.ts';
+import { viewTokens } from '../../kernel/services/context-window.ts';
 import { nextRunId } from '../../kernel/plan/run-events.ts';
 
 type HookQuestion = Extract<Question, { type: 'hook' }>;

@@ -1,5 +1,4 @@
 import { errorText } from '../../errors.ts';
-import { askHooks } from '../hooks/ask.ts';
 import { copyJson, type JsonObject, type JsonValue } from '../../json.ts';
 import { askCallback, type CanUseTool, type PermissionAnswer } from './callback.ts';
 import type { PermissionDecision } from './decision.ts';
@@ -11,7 +10,6 @@ import { isFileUpdate } from './updates.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { hookEnvironment } from '../hooks/decide.ts';
 import { hookReason } from './plan.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import type { CallState } from '../../kernel/state.ts';
@@ -85,10 +83,10 @@ async function askRequestHooks(one: Case, reason: string): Promise<PermissionDec
   if (!agent.hooks?.has('permission_request', call.name)) return null;
   const { callId, name: toolName, arguments: args } = call;
   const common = { sessionId: state.sessionId, agentId: agent.id, runId };
-  const said = await askHooks(
+  const said = await context.services.askHooks(
     agent.hooks,
     { event: 'permission_request', ...common, turnIndex, toolName, callId, arguments: args, reason },
-    hookEnvironment(context, signal, runId),
+    context.services.hookEnvironment(context, signal, runId),
   );
   if (said.endRun !== undefined) return { ...no({ type: 'hook' }, said.endRun), interrupt: true };
   return said.decision === 'deny' ? no({ type: 'hook' }, said.reason ?? 'A hook said no') : null;
@@ -219,10 +217,12 @@ async function keep({ context, signal, runId }: Case, updates: readonly Permissi
       if (!saveUpdate) throw new Error('this agent keeps no settings files');
       await saveUpdate(update, signal);
     } catch (thrown) {
-      hookEnvironment(context, signal, runId).warn(
-        'permission_not_saved',
-        `The permission was not saved in ${update.destination}, and holds for this session only: ${errorText(thrown)}.`,
-      );
+      context.services
+        .hookEnvironment(context, signal, runId)
+        .warn(
+          'permission_not_saved',
+          `The permission was not saved in ${update.destination}, and holds for this session only: ${errorText(thrown)}.`,
+        );
     }
   }
 }

@@ -3,7 +3,7 @@ import { isInside, namesOf } from './glob.ts';
 import { allowing, restrains, type Subject } from './match.ts';
 import type { PermissionMode, RuleBehavior } from '../../events/permission-updates.ts';
 import type { Rights } from './permissions.ts';
-import type { PermissionRule } from './rule.ts';
+import type { PermissionRule } from '../../tools/permission-rule.ts';
 import type { Policy } from './policy.ts';
 
 /** A call to be decided on. */

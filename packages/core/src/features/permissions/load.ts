@@ -1,8 +1,9 @@
 import { toolNameProblem } from '../../names/tool-names.ts';
 import type { ToolAccess } from '../../tools/access.ts';
 import { allowing, restrains, type Subject } from './match.ts';
-import { readRule, refusedRule, type PermissionRule, type RuleInput, type RuleSource } from './rule.ts';
-import type { RuleBehavior } from '../../events/permission-updates.ts';
+import { readRule, refusedRule, type RuleInput } from './rule.ts';
+import type { PermissionRule } from '../../tools/permission-rule.ts';
+import type { RuleSource, RuleBehavior } from '../../events/permission-updates.ts';
 import { splitWords } from './words.ts';
 
 /**

@@ -1,6 +1,7 @@
 import type { CommandAccess, PathAccess, ToolAccess } from '../../tools/access.ts';
 import { absolutePattern, coversTree, matchesPath, matchesPathOrParent, mayMatchBelow } from './glob.ts';
-import { normalHost, type PermissionRule, type Specifier, type ToolPattern } from './rule.ts';
+import { normalHost } from './rule.ts';
+import type { PermissionRule, Specifier, ToolPattern } from '../../tools/permission-rule.ts';
 
 /** A call as rules see it. */
 export interface Subject {

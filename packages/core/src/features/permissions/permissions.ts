@@ -5,8 +5,9 @@ import type { CanUseTool } from './callback.ts';
 import { loadRule } from './load.ts';
 import { namesTool, restrainsTool } from './match.ts';
 import { PERMISSION_MODES } from './mode.ts';
-import type { PermissionMode, RuleBehavior } from '../../events/permission-updates.ts';
-import type { PermissionRule, RuleInput, RuleSource } from './rule.ts';
+import type { PermissionMode, RuleBehavior, RuleSource } from '../../events/permission-updates.ts';
+import type { RuleInput } from './rule.ts';
+import type { PermissionRule } from '../../tools/permission-rule.ts';
 import type { FileUpdate } from './updates.ts';
 
 /** Rules of one source, and how strict it is. */

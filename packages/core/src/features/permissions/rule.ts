@@ -1,5 +1,7 @@
 import { TreadleError } from '../../errors.ts';
+import type { RuleSource } from '../../events/permission-updates.ts';
 import { toolsMeant } from '../../names/tool-names.ts';
+import type { PermissionRule, Specifier, ToolPattern } from '../../tools/permission-rule.ts';
 import { splitWords } from './words.ts';
 
 /**
@@ -18,33 +20,6 @@ export interface RuleWithExamples {
 
 /** A rule as it is written: `bash`, `bash(git status:*)`, `read_file(src/**)`, `fetch(domain:example.com)`, `mcp__github__*`. */
 export type RuleInput = string | RuleWithExamples;
-
-/** A rule that was read. */
-export interface PermissionRule {
-  /** As it was written, for people and logs. */
-  readonly text: string;
-  readonly tool: ToolPattern;
-  readonly specifier: Specifier | null;
-  /** Where it comes from. */
-  readonly source: RuleSource;
-}
-
-/** Where rules, modes and folders come from. `agent` is the definition in code; `session` what was said while it ran. */
-export type RuleSource = 'agent' | 'cliArg' | 'userSettings' | 'projectSettings' | 'localSettings' | 'session';
-
-export interface ToolPattern {
-  readonly kind: 'name' | 'prefix';
-  readonly text: string;
-  /** The built-in tools that a name of Claude Code's means: the tool itself, then those that are restrained with it. */
-  readonly means: readonly string[];
-}
-
-/** What a rule's parentheses say. */
-export type Specifier =
-  /** The words of a command: its first ones, or all of them. The same text is a path where a tool touches paths. */
-  | { readonly kind: 'words'; readonly words: readonly string[]; readonly prefix: true }
-  | { readonly kind: 'text'; readonly text: string; readonly words: readonly string[] | null }
-  | { readonly kind: 'domain'; readonly host: string };
 
 const FORM = 'Write tool, tool(command words:*), tool(exact command), tool(path/**) or tool(domain:example.com).';
 

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../json.ts';
 import { chosenRoute, DEFAULT_MODEL, type Routing, type RoutingFacts } from './routing.ts';
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
-import { viewTokens } from '../compaction/plan.ts';
+import { viewTokens } from '../../kernel/services/context-window.ts';
 import { promptMessages } from '../../kernel/plan/run-events.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import type { RunState } from '../../kernel/state.ts';

@@ -3,7 +3,7 @@ import { createDigest } from '../../digest.ts';
 import type { RunResult } from '../../projections/run-result.ts';
 import type { ToolResult } from '../../tools/tool.ts';
 import type { ChildRun } from './child-log.ts';
-import type { Delegation } from './tool.ts';
+import type { Delegation } from './delegation.ts';
 
 /** A call whose sub-agent is to run, or to be stopped. */
 export interface ChildCall {

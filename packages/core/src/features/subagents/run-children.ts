@@ -1,7 +1,7 @@
 import { errorText } from '../../errors.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { childSessionId, type ChildCall, type ChildOutcome } from './child.ts';
-import { delegationOf } from './tool.ts';
+import { delegationOf } from './delegation.ts';
 import { normalOutput } from '../../tools/output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';

@@ -2,7 +2,7 @@ import { estimateText } from '../../messages/estimate.ts';
 import { errorText } from '../../errors.ts';
 import { isJsonObject, parseJson, type JsonValue } from '../../json.ts';
 import type { Budget } from '../../kernel/services/money.ts';
-import { callPrice } from '../../kernel/services/money.ts';
+import { callPrice } from '../../model/price.ts';
 import { sizedStream } from '../../kernel/services/reply-size.ts';
 import type { Model, ModelError, ModelRequest } from '../../model/model.ts';
 import { decideRetry, type RetryPolicy } from '../../model/retry.ts';

@@ -1,8 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import { errorText } from '../../errors.ts';
 import type { SessionInput, TitleOrigin } from '../../events/events.ts';
-import { costOf } from '../budget/settle-call.ts';
-import { priceOf } from '../../model/price.ts';
+import { costOf, priceOf } from '../../model/price.ts';
 import type { AssistantContent, UserContent } from '../../messages/content.ts';
 import type { AssistantMessage, UserMessage } from '../../messages/message.ts';
 import { fallbackTitle } from '../../projections/title.ts';

@@ -20,10 +20,10 @@ export function instructionsOf(
     : [contextMessage(runId, at, 'instructions', [{ type: 'text', text: instructions }])];
 }
 
-export const REPLACED = "The project's instructions have changed. These stand in the place of the ones above.\n\n";
+const REPLACED = "The project's instructions have changed. These stand in the place of the ones above.\n\n";
 
 /** The instructions, where the newest ones in the view say something else. */
-export function projectInstructions({ view }: SessionState, agent: Agent): string | null {
+function projectInstructions({ view }: SessionState, agent: Agent): string | null {
   const text = agent.projectInstructions;
   if (text === null) return null;
   const newest = view.findLast(isInstructions);
@@ -33,5 +33,5 @@ export function projectInstructions({ view }: SessionState, agent: Agent): strin
   return said === text || said === REPLACED + text ? null : REPLACED + text;
 }
 
-export const isInstructions = (message: Message): message is UserMessage =>
+const isInstructions = (message: Message): message is UserMessage =>
   message.role === 'user' && message.origin === 'instructions';

@@ -181,7 +181,7 @@ function startEvents(
 ): readonly DurableEventBody[] {
   const started = startedEvent(state, place, job, at);
   return wantsBackground(agent.background, job.call)
-    ? [started, ...toBackground(state, place, job.call, job.tool, at)]
+    ? [started, ...toBackground(state, place, job.call, job.tool, at, isConfined(state, job.call.callId))]
     : [started];
 }
 

@@ -1,6 +1,9 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { ContextPolicy } from '../../features/compaction/options.ts';
+import { estimateFrame } from '../../messages/estimate.ts';
+import { measureView } from '../../messages/measure.ts';
 import type { Model } from '../../model/model.ts';
+import type { SessionState } from '../state.ts';
 
 /** Tokens that a request to a model and its reply may have together; null when nobody knows. */
 export const windowOf = (policy: ContextPolicy | null, model: Pick<Model, 'contextWindow'>): number | null =>
@@ -8,3 +11,7 @@ export const windowOf = (policy: ContextPolicy | null, model: Pick<Model, 'conte
 
 /** Whether the agent's model may have the tool that reads back what was cut out. */
 export const mayRecall = ({ context }: Agent): boolean => context?.recall ?? true;
+
+/** Tokens the next request would have. */
+export const viewTokens = (state: SessionState, agent: Agent): number =>
+  measureView(state.view, state.anchor, estimateFrame(agent));

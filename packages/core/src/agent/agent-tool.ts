@@ -1,12 +1,13 @@
-import type { Agent } from '../../agent/agent.ts';
-import { TreadleError } from '../../errors.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { checkLimits } from '../limits/options.ts';
-import type { Limits } from '../../events/limits.ts';
-import { loadRule } from '../permissions/load.ts';
-import type { PermissionRule, RuleInput } from '../permissions/rule.ts';
-import { defineTool } from '../../tools/define.ts';
-import type { Tool } from '../../tools/tool.ts';
+import type { Agent } from './agent.ts';
+import { TreadleError } from '../errors.ts';
+import type { Limits } from '../events/limits.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { defineTool } from '../tools/define.ts';
+import type { Tool } from '../tools/tool.ts';
+import { checkLimits } from '../features/limits/options.ts';
+import { loadRule } from '../features/permissions/load.ts';
+import type { RuleInput } from '../features/permissions/rule.ts';
+import type { Delegation } from '../features/subagents/delegation.ts';
 
 /** How an agent is used as a sub-agent. */
 export interface SubAgentOptions {
@@ -33,24 +34,15 @@ export interface AgentToolOptions extends SubAgentOptions {
   readonly description: string;
 }
 
-/** What a call of an agent's tool asks for. */
-export interface Delegation {
-  readonly agentType: string;
-  readonly agent: Agent;
-  readonly prompt: string;
-  /** The session of an earlier sub-agent to go on with; null for a new one. */
-  readonly resume: string | null;
-  readonly limits: Partial<Limits>;
-  readonly grants: readonly PermissionRule[];
-}
-
 const PROMPT = {
   type: 'string',
   minLength: 1,
   description:
     'The task. The agent knows nothing of this conversation: say all it needs to know, and what it is to report.',
 } as const;
+
 const DESCRIPTION = { type: 'string', description: 'The task in three to five words, for people.' } as const;
+
 const RESUME = {
   type: 'string',
   description: 'The session of an agent you have called before, to go on with it: it knows what was said there.',
@@ -163,10 +155,6 @@ function delegating(tool: Tool, agents: readonly Agent[], choose: (args: JsonObj
   const toolsBehind = new Set(agents.flatMap(({ permissions }) => [...permissions.known]));
   return Object.freeze({ ...rest, toolsBehind, delegates: (args: unknown): object => choose(args as JsonObject) });
 }
-
-/** What a call of the tool asks for; null for other tools. */
-export const delegationOf = ({ delegates }: Tool, args: unknown): Delegation | null =>
-  delegates ? (delegates(args) as Delegation) : null;
 
 function said(args: JsonObject): Pick<Delegation, 'prompt' | 'resume'> {
   const { prompt, resume } = args;

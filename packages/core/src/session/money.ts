@@ -1,14 +1,14 @@
-import type { Agent } from '../../agent/agent.ts';
-import { TreadleError } from '../../errors.ts';
-import type { Journal } from '../../journal/journal.ts';
-import { asBudgetDecision } from '../../kernel/services/money.ts';
-import { limitsOf } from '../../kernel/services/run-limits.ts';
-import type { SessionState } from '../../kernel/state.ts';
-import { spawnKey } from '../subagents/child-log.ts';
-import type { ChildCall } from '../subagents/child.ts';
-import { createPurse, type Purse } from '../subagents/purse.ts';
-import { taskIdOf } from '../background/delivery.ts';
-import { hasEnded } from '../../tools/task-control.ts';
+import type { Agent } from '../agent/agent.ts';
+import { TreadleError } from '../errors.ts';
+import type { Journal } from '../journal/journal.ts';
+import { asBudgetDecision } from '../kernel/services/money.ts';
+import { limitsOf } from '../kernel/services/run-limits.ts';
+import type { SessionState } from '../kernel/state.ts';
+import { spawnKey } from '../features/subagents/child-log.ts';
+import type { ChildCall } from '../features/subagents/child.ts';
+import { createPurse, type Purse } from '../ports/purse.ts';
+import { taskIdOf } from '../features/background/delivery.ts';
+import { hasEnded } from '../tools/task-control.ts';
 
 /** What sub-agents draw on: the money of the runs of a session. */
 export interface SessionMoney {

@@ -1,12 +1,12 @@
-import type { ApprovalExtras, SessionInput } from '../../events/events.ts';
-import { TreadleError } from '../../errors.ts';
-import { asJson, isJsonObject } from '../../json.ts';
-import { tooLate } from './plan.ts';
-import { isTooLate, isAsked } from '../../kernel/services/pending.ts';
-import { checkUpdates } from '../permissions/updates.ts';
-import type { Run } from '../../session/run.ts';
-import { postTo } from './results.ts';
-import { goOnWith, openCalls, refresh, start, type SessionParts } from '../../session/runs.ts';
+import type { ApprovalExtras, SessionInput } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
+import { asJson, isJsonObject } from '../json.ts';
+import { tooLate } from '../features/approvals/plan.ts';
+import { isTooLate, isAsked } from '../kernel/services/pending.ts';
+import { checkUpdates } from '../features/permissions/updates.ts';
+import type { Run } from './run.ts';
+import { postTo } from '../features/approvals/results.ts';
+import { goOnWith, openCalls, refresh, start, type SessionParts } from './runs.ts';
 
 /** What a person says to a question, besides yes or no. */
 export interface ApprovalAnswer extends ApprovalExtras {

@@ -1,4 +1,4 @@
-import type { Ledger, ReserveOutcome } from '../../ports/ledger.ts';
+import type { Ledger, ReserveOutcome } from './ledger.ts';
 
 /** What is left of a run's own money, for its sub-agents to share. */
 export interface Purse {

@@ -1,13 +1,13 @@
-import type { Agent } from '../../agent/agent.ts';
-import { askHooks } from '../hooks/ask.ts';
-import { defineHook, type Hook, type HookAnswer, type HookContext, type HookEvent } from '../hooks/hook.ts';
-import type { HookDecision } from '../../kernel/services/hook-decision.ts';
-import { hookRegistry, type HookRegistry } from '../hooks/registry.ts';
-import type { Rights } from '../permissions/permissions.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { depthOfChild } from './limits.ts';
-import { drawingOn, type Purse } from './purse.ts';
-import type { Delegation } from './tool.ts';
+import type { Agent } from './agent.ts';
+import { askHooks } from '../features/hooks/ask.ts';
+import { defineHook, type Hook, type HookAnswer, type HookContext, type HookEvent } from '../features/hooks/hook.ts';
+import type { HookDecision } from '../kernel/services/hook-decision.ts';
+import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
+import type { Rights } from '../features/permissions/permissions.ts';
+import type { Clock } from '../ports/clock.ts';
+import { depthOfChild } from '../features/subagents/limits.ts';
+import { drawingOn, type Purse } from '../ports/purse.ts';
+import type { Delegation } from '../features/subagents/delegation.ts';
 
 /** Who starts a sub-agent. */
 export interface ParentAgent {

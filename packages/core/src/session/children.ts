@@ -1,17 +1,17 @@
-import { errorText, TreadleError } from '../../errors.ts';
-import { EVENT_VERSION, type PendingCall, type SessionInput, type TreadleEvent } from '../../events/events.ts';
-import { limitChanges } from '../limits/options.ts';
-import type { Watcher } from '../../kernel/watching/hub.ts';
-import { policyOf } from '../permissions/policy.ts';
-import type { Rights } from '../permissions/permissions.ts';
-import type { RunResult } from '../../projections/run-result.ts';
-import { sessionMoney, type SessionMoney } from '../budget/session.ts';
-import { hasWork, refresh, resume, type SessionParts } from '../../session/runs.ts';
-import { childAgent, type ParentAgent } from './child-agent.ts';
-import { readChildRun, spawnKey, spawnOf, type ChildRun } from './child-log.ts';
-import { childOutput, type ChildCall, type ChildOutcome, type ChildRunner } from './child.ts';
-import { SUB_AGENT_LIMITS } from './limits.ts';
-import type { Delegation } from './tool.ts';
+import { errorText, TreadleError } from '../errors.ts';
+import { EVENT_VERSION, type PendingCall, type SessionInput, type TreadleEvent } from '../events/events.ts';
+import { limitChanges } from '../features/limits/options.ts';
+import type { Watcher } from '../kernel/watching/hub.ts';
+import { policyOf } from '../features/permissions/policy.ts';
+import type { Rights } from '../features/permissions/permissions.ts';
+import type { RunResult } from '../projections/run-result.ts';
+import { sessionMoney, type SessionMoney } from './money.ts';
+import { hasWork, refresh, resume, type SessionParts } from './runs.ts';
+import { childAgent, type ParentAgent } from '../agent/child-agent.ts';
+import { readChildRun, spawnKey, spawnOf, type ChildRun } from '../features/subagents/child-log.ts';
+import { childOutput, type ChildCall, type ChildOutcome, type ChildRunner } from '../features/subagents/child.ts';
+import { SUB_AGENT_LIMITS } from '../features/subagents/limits.ts';
+import type { Delegation } from '../features/subagents/delegation.ts';
 
 /** Opens a session as the sub-agent of another: its events go to whoever watches that one. */
 export type OpenChild = (agent: SessionParts['agent'], sessionId: string, watcher: Watcher) => Promise<SessionParts>;

@@ -1,4 +1,4 @@
-import { tellOfCompaction } from '../memory/ask.ts';
+import { tellOfCompaction } from './ask.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 
 /** Tells the memory, if the agent has one, of a compaction that is about to begin or is in the log. Failing is a warning. */
