@@ -43,7 +43,8 @@ const CHOICES: readonly (readonly [keyof PromptedToolsOptions, readonly unknown[
  * @throws TreadleError `invalid_definition` for an option that isn't one.
  * @example
  * ```ts
- * import { createSession, defineAgent, defineTool, promptedTools } from '@treadle/core';
+ * import { createSession, defineAgent, defineTool } from '@treadle/core';
+ * import { promptedTools } from '@treadle/models';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const add = defineTool({
