@@ -1,13 +1,13 @@
-// The smallest agent: a model, tools that work in a folder, and a prompt. The offline model is a set of rules that needs
-// no key and no network; `resolveModel('anthropic/claude-sonnet-4-5')` of @treadle/models is a real one.
+// The smallest agent: a model, tools that work in a folder, and a prompt. The demo model knows a few prompts and
+// needs no key; `resolveModel('anthropic/claude-sonnet-4-5')` of @treadle/models is a real one.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createSession, defineAgent } from '@treadle/core';
-import { offlineModel } from '@treadle/models/offline';
 import { builtInTools } from '@treadle/tools';
+import { demoModel } from 'treadle/demo';
 
 const folder = mkdtempSync(join(tmpdir(), 'treadle-'));
 writeFileSync(join(folder, 'apple.txt'), 'red\n');
@@ -15,7 +15,7 @@ writeFileSync(join(folder, 'banana.txt'), 'yellow\n');
 writeFileSync(join(folder, 'orange.txt'), 'the colour has its name\n');
 
 const agent = defineAgent({
-  model: offlineModel(),
+  model: demoModel(),
   tools: builtInTools({ root: folder }),
   permissions: { mode: 'acceptEdits' }, // Files in the folder may be written without asking anybody.
 });
@@ -32,11 +32,10 @@ console.log(second.finalAnswer);
 rmSync(folder, { recursive: true });
 
 /* Output:
-completed after 4 turns
+completed after 3 turns
 - orange.txt
 - banana.txt
-"yellow" is on 1 line in 1 file of this folder.
-- banana.txt (1 line)
+"yellow" is in 1 file.
 
-— Treadle's offline model (rule-based, no language model)
+- banana.txt: line 1
 */

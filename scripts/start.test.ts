@@ -55,7 +55,7 @@ describe('npm start', () => {
       provider: string;
       messages: { role: string; toolName?: string }[];
     };
-    expect({ end, provider }).toEqual({ end: 'completed', provider: 'offline' });
+    expect({ end, provider }).toEqual({ end: 'completed', provider: 'demo' });
     expect(turns).toBeGreaterThan(2);
     expect(new Set(messages.flatMap(({ toolName }) => toolName ?? [])).size).toBeGreaterThan(2);
     const paths = await largest('', 3, '.ts');
@@ -63,7 +63,7 @@ describe('npm start', () => {
       const lines = (await readFile(join(copy.path, path), 'utf8')).split('\n').length - 1;
       expect(finalAnswer).toContain(`${path}: ${lines.toLocaleString('en-US')} lines`);
     }
-    expect(stderr.split('\n').filter((line) => line.startsWith('treadle: Model: offline/'))).toHaveLength(1);
+    expect(stderr.split('\n').filter((line) => line.startsWith('treadle: Model: demo/'))).toHaveLength(1);
   });
 
   it('does the job it is given, in this folder', async () => {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // `--conditions=treadle-source` makes package names lead to sources: there need be no build.
-import { offlineDemoPrompt } from '../packages/models/src/offline/demo.ts';
+import { demoPrompt } from '../packages/treadle/src/demo/prompt.ts';
 import { findCommand } from '../packages/treadle/src/cli/commands.ts';
 import { readRunRequest } from '../packages/treadle/src/cli/run/request.ts';
 
@@ -19,8 +19,8 @@ function argumentsFor(argv: readonly string[]): readonly string[] {
   if (request === null || request.help || request.version) return argv;
   const folder = request.cwd === undefined ? [`--cwd=${root}`] : [];
   const isDemo = request.prompt === null && request.session.kind === 'new' && request.stdin !== 'always';
-  if (isDemo) console.error(`treadle: ${offlineDemoPrompt}`);
-  const demo = isDemo ? [`--prompt=${offlineDemoPrompt}`, ...(request.stdin === 'never' ? [] : ['--no-stdin'])] : [];
+  if (isDemo) console.error(`treadle: ${demoPrompt}`);
+  const demo = isDemo ? [`--prompt=${demoPrompt}`, ...(request.stdin === 'never' ? [] : ['--no-stdin'])] : [];
   return ['run', ...folder, ...demo, ...command.args];
 }
 

@@ -12,7 +12,7 @@ const appends = quick === 'quick' ? 30 : 200;
 const event = (n: number): DurableEventBody => ({
   type: 'tool_ended',
   at: 1_760_000_000_000 + n,
-  runId: 'session_1.offline.1',
+  runId: 'session_1.demo.1',
   turnIndex: n,
   callId: `call_${n}`,
   toolName: 'read_file',

@@ -101,21 +101,23 @@ describe('the application', () => {
     expect(code).toBe(4332);
   });
 
-  it('writes with the offline model where there is no key', async () => {
+  it('writes with the demo model where there is no key', async () => {
     const app = await start({});
-    const text = 'Create index.html, a small page titled "Hello" with the text "Welcome"';
+    const text = 'A page titled "Hello" with the text "Tea & <b>cake</b>"';
     const { messages } = await ask(app, { prompt: { text } });
     expect(messages.find(({ type }) => type === 'variantModels')?.data?.['models']).toEqual(
-      Array(4).fill('offline/offline-1'),
+      Array(4).fill('demo/pages'),
     );
     expect(messages.filter(({ type }) => type === 'variantComplete')).toHaveLength(4);
-    expect(messages.findLast(({ type }) => type === 'setCode')?.value).toContain('Welcome');
+    expect(messages.findLast(({ type }) => type === 'setCode')?.value).toContain(
+      '<h1>Hello</h1>\n    <p>Tea &amp; &lt;b&gt;cake&lt;/b&gt;</p>',
+    );
     expect(
       messages
         .filter(({ type }) => type === 'assistant')
         .map(({ value }) => value)
         .join(''),
-    ).toContain('offline model');
+    ).toContain('demo model');
   });
 
   it.each([

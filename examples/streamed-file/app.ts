@@ -13,13 +13,14 @@ import {
   type Listening,
   type SocketRoute,
 } from '@treadle/server';
+import { demoPages } from './demo-pages.ts';
 import { createImageStore, type ImageServices } from './images.ts';
-import { offlinePages, type ProviderKeys } from './models.ts';
+import type { ProviderKeys } from './models.ts';
 import { readRequest, RequestProblem } from './request.ts';
 import { makeVariants, type Workshop } from './variants.ts';
 
 export interface AppOptions {
-  /** The models to write with, given the keys of a request. Without any, the offline one writes. */
+  /** The models to write with, given the keys of a request. Without any, the demo model writes. */
   readonly models?: (keys: ProviderKeys) => readonly Model[];
   readonly images?: ImageServices;
   readonly journal?: Journal;
@@ -71,9 +72,9 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   const { models = () => [], journal = memoryJournal(), http = nodeHttp(), images: services = {} } = options;
   const token = options.token ?? randomBytes(24).toString('base64url');
   const store = createImageStore();
-  const offline = [offlinePages()];
+  const demo = demoPages();
   const server = createServer({
-    agents: [defineAgent({ id: 'page', model: models({})[0] ?? offline[0] ?? offlinePages() })],
+    agents: [defineAgent({ id: 'page', model: models({})[0] ?? demo })],
     journal,
     tokens: [{ name: 'page', token }],
     limits: { socketMessageBytes: MAX_REQUEST },
@@ -90,7 +91,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   const workshop: Workshop = { journal, http, services, store };
   const modelsFor = (keys: ProviderKeys): readonly Model[] => {
     const found = models(keys);
-    return found.length > 0 ? found : offline;
+    return found.length > 0 ? found : [demo];
   };
   const route: SocketRoute = { path: '/generate-code', open: (socket) => serveSocket(socket, workshop, modelsFor) };
   const { host = '127.0.0.1', port = 0 } = options;

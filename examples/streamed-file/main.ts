@@ -1,5 +1,5 @@
 // The streamed-file application: `npx node --conditions=treadle-source examples/streamed-file/main.ts`. Keys come from the
-// environment; without any, the offline model writes.
+// environment; without any, the demo model writes.
 
 import process from 'node:process';
 
@@ -41,8 +41,8 @@ console.log(`Open ${app.url} and give it this token: ${app.token}`);
 console.log(
   models.length > 0
     ? `Pages are written by ${models.join(', ')}.`
-    : 'There is no GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY: the offline model writes, a few rules and no language ' +
-        'model.\nIt understands prompts such as: Create index.html, a small page titled "Hello" with the text "Welcome"',
+    : 'There is no GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY: the demo model writes, a script and no language model.' +
+        '\nIt takes a title and a text from the prompt, such as: A page titled "Hello" with the text "Welcome"',
 );
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void app.close());

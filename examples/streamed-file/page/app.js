@@ -93,9 +93,9 @@ function receive({ type, variantIndex, value, data, eventId }) {
     for (const [index, model] of data.models.entries()) {
       variants[index].card.querySelector('h2').textContent = `Variant ${index + 1}: ${model}`;
     }
-    const isOffline = data.models.every((model) => model.startsWith('offline/'));
-    if (isOffline)
-      element('message').textContent = 'There is no key of a provider: the offline model writes, by rules.';
+    const isDemo = data.models.every((model) => model.startsWith('demo/'));
+    if (isDemo)
+      element('message').textContent = 'No provider has a key: the demo model writes, a script and no language model.';
     return;
   }
   const variant = variants[variantIndex];

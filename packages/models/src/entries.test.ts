@@ -8,7 +8,7 @@ import type { Http } from '@treadle/core';
 import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 
-/** The wire of each entry that has one, by the name its files begin with. */
+/** The wire of each entry that has one, by the name of its folder. */
 const WIRES: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   bedrock: 'bedrock',
@@ -35,7 +35,7 @@ function loadedBy(entry: string): { readonly own: readonly string[]; readonly fo
   const files = urls.filter((url) => url.startsWith('file:'));
   const isOwn = (url: string): boolean => url.includes('/packages/models/src/');
   return {
-    own: files.filter(isOwn).map((url) => url.slice(url.lastIndexOf('/') + 1)),
+    own: files.filter(isOwn).map((url) => url.slice(url.indexOf('/src/') + 5)),
     foreign: files.filter((url) => !isOwn(url) && !url.includes('/packages/core/src/')),
   };
 }
@@ -44,7 +44,7 @@ it('has an entry for each wire, which this test knows', async () => {
   const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { exports } = JSON.parse(text) as { readonly exports: Readonly<Record<string, unknown>> };
   const entries = Object.keys(exports).map((name) => name.replace(/^\.\/?/, ''));
-  expect(entries.toSorted()).toEqual(['', 'catalogue', ...TRANSPORTS, 'offline', ...Object.keys(WIRES)].toSorted());
+  expect(entries.toSorted()).toEqual(['', 'catalogue', ...TRANSPORTS, ...Object.keys(WIRES)].toSorted());
 });
 
 /** What a bundle for browsers and Workers would still import, and what else it would ask of Node. */
@@ -97,16 +97,12 @@ describe('a bundle for browsers and Workers', () => {
   );
 });
 
-describe.each([...Object.keys(WIRES), ...TRANSPORTS, 'catalogue', 'offline'])('importing %s', (entry) => {
+describe.each([...Object.keys(WIRES), ...TRANSPORTS, 'catalogue'])('importing %s', (entry) => {
   it('loads no other protocol, no cloud library, and no code but ours', () => {
     const { own, foreign } = loadedBy(entry);
     const wire = WIRES[entry];
-    const protocols = new Set(
-      own.flatMap(
-        (file) =>
-          /^(anthropic|bedrock|gemini|ollama|openai-chat|openai-responses)-(?:en|de)code\.ts$/.exec(file)?.[1] ?? [],
-      ),
-    );
+    const wireFile = /^protocols\/([^/]+)\/(?:en|de)code\.ts$/;
+    const protocols = new Set(own.flatMap((file) => wireFile.exec(file)?.[1] ?? []));
     expect([...protocols]).toEqual(wire === undefined ? [] : [wire]);
     expect(foreign).toEqual([]);
   });

@@ -45,8 +45,6 @@ export type { Environment } from './http/proxy.ts';
 export type { HttpTimeouts } from './http/timeouts.ts';
 export { wireModel } from './model.ts';
 export type { WireModelOptions } from './model.ts';
-export { offlineDemoPrompt, offlineModel } from './offline/index.ts';
-export type { OfflineModelOptions } from './offline/index.ts';
 export { anthropicMessages } from './protocols/anthropic/protocol.ts';
 export type { AnthropicQuirks } from './protocols/anthropic/quirks.ts';
 export { bedrockConverse } from './protocols/bedrock/protocol.ts';

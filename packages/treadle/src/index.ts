@@ -5,10 +5,10 @@
 export * from '@treadle/core';
 export * from '@treadle/http';
 export * from '@treadle/models';
-export * from '@treadle/models/offline';
 export * from '@treadle/openapi';
 export * from '@treadle/store';
 export * from '@treadle/tools';
+export { demoModel } from './demo/index.ts';
 export { main } from './cli/main.ts';
 export type { CliIo, InputStream, InterruptSignal, OutputStream } from './cli/io.ts';
 export type { CliParts } from './cli/parts.ts';

@@ -102,10 +102,10 @@ export type SubAgentDefinitions = Readonly<Record<string, SubAgentDefinition>>;
  * @example
  * ```ts
  * import { agentsTool, defineAgent } from '@treadle/core';
- * import { offlineModel } from '@treadle/models/offline';
+ * import { scriptedModel } from '@treadle/testing';
  *
- * const reader = defineAgent({ id: 'reader', model: offlineModel() });
- * const writer = defineAgent({ id: 'writer', model: offlineModel() });
+ * const reader = defineAgent({ id: 'reader', model: scriptedModel(['It is short.']) });
+ * const writer = defineAgent({ id: 'writer', model: scriptedModel(['It is written.']) });
  * const tool = agentsTool({
  *   reader: { agent: reader, description: 'Reads files and sums them up.' },
  *   writer: { agent: writer, description: 'Writes what it is told to.', limits: { maxTurns: 20 } },

@@ -226,9 +226,9 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
  * @example
  * ```ts
  * import { defineAgent } from '@treadle/core';
- * import { offlineModel } from '@treadle/models/offline';
+ * import { scriptedModel } from '@treadle/testing';
  *
- * const agent = defineAgent({ model: offlineModel(), instructions: 'Answer briefly.' });
+ * const agent = defineAgent({ model: scriptedModel(['Hello.']), instructions: 'Answer briefly.' });
  * console.log(agent.limits.maxTurns); // 50
  * ```
  */

@@ -21,11 +21,11 @@ export * from './api.ts';
  * @example
  * ```ts
  * import { createSession, defineAgent } from '@treadle/core';
- * import { offlineModel } from '@treadle/models/offline';
+ * import { scriptedModel } from '@treadle/testing';
  *
- * const session = await createSession(defineAgent({ model: offlineModel() }));
- * const { finalAnswer } = await session.prompt('What can you do?').result;
- * console.log(finalAnswer.length > 0); // true
+ * const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
+ * const { finalAnswer } = await session.prompt('Say hello.').result;
+ * console.log(finalAnswer); // Hello.
  * ```
  */
 export async function createSession(agent: Agent, options: CreateSessionOptions = {}): Promise<Session> {

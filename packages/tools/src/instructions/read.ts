@@ -63,13 +63,13 @@ const SNIFFED = 8 * KB;
  * @example
  * ```ts
  * import { defineAgent } from '@treadle/core';
- * import { offlineModel } from '@treadle/models/offline';
+ * import { scriptedModel } from '@treadle/testing';
  * import { readProjectInstructions } from '@treadle/tools';
  *
  * const { files, warnings, text } = await readProjectInstructions(process.cwd());
  * for (const { path } of files) console.log(`Following ${path}`);
  * for (const { message } of warnings) console.warn(message);
- * const agent = defineAgent({ model: offlineModel(), projectInstructions: text });
+ * const agent = defineAgent({ model: scriptedModel(['Hello.']), projectInstructions: text });
  * ```
  */
 export async function readProjectInstructions(

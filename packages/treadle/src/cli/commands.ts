@@ -8,7 +8,7 @@ const COMMON = {
 /** The flags of `treadle run`. */
 export const RUN_OPTIONS = {
   prompt: { short: 'p', value: 'TEXT', help: 'The prompt, for those who rather name it.' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
   cwd: { value: 'FOLDER', help: 'Work in this folder, and let the tools change files in it.' },
   'output-format': { value: 'FORMAT', help: 'text (default), json (one object at the end) or events (JSON lines).' },
   'max-turns': { value: 'N', help: 'At most so many calls of the model (default 50).' },
@@ -152,7 +152,7 @@ export const DOCTOR_OPTIONS = {
 export const SERVE_OPTIONS = {
   host: { value: 'ADDRESS', help: 'Listen there (default 127.0.0.1). Another one needs TREADLE_TOKEN.' },
   port: { value: 'N', help: 'Default: a free one.' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or offline.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
   title: { help: 'Have the model name each session once it has answered: one more short call.' },
   log: { help: 'Write what happens to standard error, a JSON object a line.' },

@@ -44,8 +44,8 @@ describe('output that can’t be written', () => {
   it
     .runIf(existsSync('/dev/full'))
     .each([
-      [['What can you do?', '--model', 'offline']],
-      [['What can you do?', '--model', 'offline', '--output-format', 'json']],
+      [['What can you do?', '--model', 'demo']],
+      [['What can you do?', '--model', 'demo', '--output-format', 'json']],
       [['sessions', 'list', '--json']],
       [['--help']],
     ])('on a full device, %j: says why, and exits 1', async (argv) => {

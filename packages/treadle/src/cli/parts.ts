@@ -19,16 +19,16 @@ export interface CliParts {
 export const DEFAULT_PARTS: CliParts = { model: loadModel, journal: openJournal };
 
 async function loadModel(name: string, env: CliIo['env']): Promise<Model> {
-  if (name === 'offline' || name.startsWith('offline/')) {
-    const { offlineModel } = await import('@treadle/models/offline');
-    const model = offlineModel();
+  if (name === 'demo' || name.startsWith('demo/')) {
+    const { demoModel } = await import('../demo/index.ts');
+    const model = demoModel();
     const known = `${model.provider}/${model.id}`;
-    if (name === 'offline' || name === known) return model;
-    throw new UsageError(`There is no model ${name}. The offline model is ${known}, or just offline.`);
+    if (name === 'demo' || name === known) return model;
+    throw new UsageError(`There is no model ${name}. The demo model is ${known}, or just demo.`);
   }
   const { DEPLOYMENTS, resolveModel } = await import('@treadle/models');
   const [provider = ''] = name.split('/');
-  const providers = [...DEPLOYMENTS.map((row) => row.name), 'offline'];
+  const providers = [...DEPLOYMENTS.map((row) => row.name), 'demo'];
   if (!providers.includes(provider)) {
     throw new UsageError(
       `No provider is called '${provider}'.${suggestion(provider, providers)} ` +

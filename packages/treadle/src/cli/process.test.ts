@@ -232,7 +232,7 @@ describe('the program', () => {
 
   it('prints nothing that Node has to say, and works with an empty home', async () => {
     await using folder = await temporaryFolder();
-    const { code, stdout, stderr } = await startProcess(['What can you do?', '--model', 'offline'], {
+    const { code, stdout, stderr } = await startProcess(['What can you do?', '--model', 'demo'], {
       cwd: folder.path,
       env: { HOME: folder.path },
     }).ended;

@@ -116,17 +116,17 @@ describe('the default model', () => {
     expect(provider.requests[0]?.body).toMatchObject({ model: 'mine' });
   });
 
-  it('is the offline one without a key, and says so in one line', async () => {
+  it('is the demo model without a key, and says so in one line', async () => {
     const { code, stderr } = await runCli(['What can you do?'], { env: { ANTHROPIC_API_KEY: '' } });
     expect({ code, lines: stderr.split('\n').length - 1 }).toEqual({ code: 0, lines: 1 });
-    expect(stderr).toMatch(/^treadle: Model: offline\/.*no ANTHROPIC_API_KEY or OPENAI_API_KEY/);
+    expect(stderr).toMatch(/^treadle: Model: demo\/.*no ANTHROPIC_API_KEY or OPENAI_API_KEY/);
   });
 
   it('needs no word when the user named it', async () => {
-    expect(await runCli(['What can you do?', '--model', 'offline'], {})).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCli(['What can you do?', '--model', 'demo'], {})).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it.each(['nobody/x', 'openai', 'openai/', 'offline/large', 'anthropic/x'])('is refused as %s', async (name) => {
+  it.each(['nobody/x', 'openai', 'openai/', 'demo/large', 'anthropic/x'])('is refused as %s', async (name) => {
     const { code, stdout, stderr } = await runCli(['Go.', '--model', name], {});
     expect({ code, stdout, words: stderr.length > 30 }).toEqual({ code: 2, stdout: '', words: true });
   });

@@ -15,9 +15,9 @@ describe('arguments that can’t be used', () => {
     [['--', 'hi', 'there'], 'treadle run "hi there"'],
     [['run', 'hi', '-p', 'there'], 'treadle run "hi there"'],
     [['-p', 'hi', 'there'], 'treadle run "hi there"'],
-    [['Go.', '--model', 'nobody/x'], 'openai-compatible, offline.'],
+    [['Go.', '--model', 'nobody/x'], 'openai-compatible, demo.'],
     [['Go.', '--model', 'antropic/x'], "Did you mean 'anthropic'?"],
-    [['Go.', '--model', 'ofline'], "Did you mean 'offline'?"],
+    [['Go.', '--model', 'demmo'], "Did you mean 'demo'?"],
     [['sesions', 'list'], "Unknown command 'sesions'. Did you mean 'sessions'?"],
     [['rnu', 'Go.'], "Did you mean 'run'?"],
     [['frobnicate'], 'If it is a prompt, write: treadle run "frobnicate"'],
@@ -92,7 +92,7 @@ describe('arguments that can’t be used', () => {
 
 describe('a home that can’t be made', () => {
   it.runIf(existsSync('/proc/self'))('in a folder of the system’s: says so, and ends', async () => {
-    const { code, stderr } = await runCli(['What can you do?', '--model', 'offline'], {
+    const { code, stderr } = await runCli(['What can you do?', '--model', 'demo'], {
       env: { TREADLE_HOME: '/proc/nope/deeper' },
     });
     expect({ code, stderr }).toEqual({

@@ -190,12 +190,12 @@ const EVENTS: Readonly<Record<HookEvent, true>> = {
  * @example
  * ```ts
  * import { defineAgent, defineHook } from '@treadle/core';
- * import { offlineModel } from '@treadle/models/offline';
+ * import { scriptedModel } from '@treadle/testing';
  *
  * const noSecrets = defineHook('before_tool', ({ arguments: args }) => !JSON.stringify(args).includes('.env'), {
  *   matcher: 'read_file|write_file',
  * });
- * const agent = defineAgent({ model: offlineModel(), hooks: [noSecrets] });
+ * const agent = defineAgent({ model: scriptedModel(['Hello.']), hooks: [noSecrets] });
  * console.log(agent.hooks?.has('before_tool', 'read_file')); // true
  * ```
  */

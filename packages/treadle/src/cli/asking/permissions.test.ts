@@ -368,7 +368,7 @@ describe("The user's settings", () => {
   it('allow, deny, set the mode and variables; a home is expanded', async () => {
     await using w = await world();
     const rule = { rule: 'bash(touch:*)', match: ['touch a'], noMatch: ['touchy'] };
-    await w.put(USER, { permissions: { allow: [rule] }, env: { TREADLE_MODEL: 'offline' } });
+    await w.put(USER, { permissions: { allow: [rule] }, env: { TREADLE_MODEL: 'demo' } });
     expect((await w.run([], [MAKE, 'Done.'])).code).toBe(0);
     expect((await w.run([], ['Done.'])).stderr).toContain('TREADLE_MODEL');
     await w.put(USER, { permissions: { deny: ['read_file(~/**)'] } });

@@ -125,7 +125,7 @@ describe('treadle doctor', () => {
     [['doctor', '--prob', 'openai/x'], "Did you mean '--probe'?"],
     [['doctor', '--probe', 'openai'], 'write provider/model'],
     [['doctor', '--conformance', 'opnai/x'], "Did you mean 'openai'?"],
-    [['doctor', '--probe', 'offline/large'], 'offline/offline-1'],
+    [['doctor', '--probe', 'demo/large'], 'demo/demo-1'],
     [['doctor', '--probe', 'openai/x', '--timeout', '0'], 'whole number of at least 1'],
     [['docter'], "Did you mean 'doctor'?"],
   ])('%j: exit 2, and a hint', async (argv, hint) => {

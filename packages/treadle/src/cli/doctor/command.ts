@@ -70,7 +70,7 @@ async function describe({ io, out }: CommandContext, asJson: boolean): Promise<n
 async function namedModels({ parts, io }: CommandContext, names: readonly string[]): Promise<NamedModel[]> {
   const models: NamedModel[] = [];
   for (const name of names) {
-    if (name.endsWith('/') || (!name.includes('/') && name !== 'offline')) {
+    if (name.endsWith('/') || (!name.includes('/') && name !== 'demo')) {
       throw new UsageError(`'${name}' is not the name of a model: write provider/model, such as openai/gpt-5.`);
     }
     const row = DEPLOYMENTS.find((deployment) => deployment.name === name.split('/')[0]);

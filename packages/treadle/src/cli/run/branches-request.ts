@@ -32,7 +32,7 @@ export function branchesOf(
   const kind = COPIES.find((word) => word === copies);
   if (kind === undefined) throw new UsageError(`--copies takes ${COPIES.join(' or ')}, and not '${copies}'.`);
   if (count > MOST) throw new UsageError(`--branches takes a number up to ${MOST}.`);
-  if (judge !== undefined && !judge.includes('/') && judge !== 'offline' && !WORDS.some((word) => word === judge)) {
+  if (judge !== undefined && !judge.includes('/') && judge !== 'demo' && !WORDS.some((word) => word === judge)) {
     throw new UsageError(
       `--judge doesn't know '${judge}'. It takes: ${WORDS.join(', ')}; or a model's name, as --model does.`,
     );

@@ -1,11 +1,11 @@
-/** The model that is used when the key of its provider is what decides. */
+/** Each provider's key, and the model that it selects. */
 const DEFAULTS = [
   { key: 'ANTHROPIC_API_KEY', model: 'anthropic/claude-sonnet-4-5' },
   { key: 'OPENAI_API_KEY', model: 'openai/gpt-5' },
 ] as const;
 
 /** The model that needs neither a key nor a network. */
-const OFFLINE_MODEL = 'offline/offline-1';
+const DEMO_MODEL = 'demo/demo-1';
 
 export interface ModelChoice {
   /** `provider/model`. */
@@ -14,7 +14,7 @@ export interface ModelChoice {
   readonly reason: string | null;
 }
 
-/** `--model`, else `TREADLE_MODEL`, else the model of the first provider whose key there is, else the offline one. */
+/** `--model`, else `TREADLE_MODEL`, else the model of the first provider that has a key, else the demo model. */
 export function chooseModel(flag: string | undefined, env: Readonly<Record<string, string | undefined>>): ModelChoice {
   if (flag !== undefined) return { name: flag, reason: null };
   const fromEnvironment = env['TREADLE_MODEL'];
@@ -22,7 +22,7 @@ export function chooseModel(flag: string | undefined, env: Readonly<Record<strin
   const found = DEFAULTS.find(({ key }) => env[key]);
   if (found) return { name: found.model, reason: `there is an ${found.key}; --model chooses another` };
   return {
-    name: OFFLINE_MODEL,
-    reason: `a rule-based stand-in, because there is no ${DEFAULTS.map(({ key }) => key).join(' or ')}; --model chooses another`,
+    name: DEMO_MODEL,
+    reason: `scripted replies to a few prompts, because there is no ${DEFAULTS.map(({ key }) => key).join(' or ')}; --model chooses another`,
   };
 }

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { runCli, temporaryFolder } from '../test-support/harness.ts';
+import { demoPrompt } from './prompt.ts';
 
 /** A word that is no word of a request, and sorts the same everywhere. */
 const word = fc.stringMatching(/^q[a-z]{4,7}$/);
@@ -69,7 +70,7 @@ function named(text: string, { folder, files }: Case): string[] {
     .map(({ path }) => path);
 }
 
-describe('the offline model, with the real tools', () => {
+describe('the demo model, with the real tools', () => {
   it('writes the names of the largest files of a folder into a file: recursive, by bytes, ties by path', async () => {
     await fc.assert(
       fc.asyncProperty(jobs, fc.boolean(), async (job, asWord) => {
@@ -77,7 +78,7 @@ describe('the offline model, with the real tools', () => {
         await write(root.path, job);
         const count = asWord ? COUNT_WORDS[job.count] : String(job.count);
         const prompt = `Create ${job.target} with the names of the ${count} largest files in ${job.folder}`;
-        const { code, stdout } = await runCli([prompt, '--cwd', '.', '--model', 'offline'], { cwd: root.path });
+        const { code, stdout } = await runCli([prompt, '--cwd', '.', '--model', 'demo'], { cwd: root.path });
         expect({ code, stdout }).toMatchObject({ code: 0 });
         expect(named(await readFile(join(root.path, job.target), 'utf8'), job)).toEqual(largest(job));
       }),
@@ -99,8 +100,8 @@ describe('the offline model, with the real tools', () => {
         const paths = [...job.files.keys()];
         const path = `${job.folder}/${paths[at % paths.length] ?? ''}`;
         await writeFile(join(root.path, path), `${'nothing here\n'.repeat(line)}the ${needle} is here\n`);
-        const prompt = `Find "${needle}" in ${job.folder}`;
-        const { code, stdout } = await runCli([prompt, '--model', 'offline'], { cwd: root.path });
+        const prompt = `Which files mention "${needle}" in ${job.folder}?`;
+        const { code, stdout } = await runCli([prompt, '--model', 'demo'], { cwd: root.path });
         expect(code).toBe(0);
         expect(stdout).toMatch(new RegExp(`${path.replaceAll('.', String.raw`\.`)}\\D+${line + 1}\\b`));
       }),
@@ -108,18 +109,19 @@ describe('the offline model, with the real tools', () => {
     );
   });
 
-  it('adds up the figures of a file', async () => {
-    const figures = fc.array(fc.integer({ min: 1, max: 10_000 }), { minLength: 3, maxLength: 40 });
+  it('counts the lines of a file', async () => {
+    const lines = fc.array(fc.stringMatching(/^[a-z ]{0,9}$/), { minLength: 1, maxLength: 2000 });
     await fc.assert(
-      fc.asyncProperty(figures, word, async (numbers, name) => {
+      fc.asyncProperty(lines, word, async (text, name) => {
         await using root = await temporaryFolder();
-        const rows = numbers.map((amount, index) => `item${index},${amount}`);
-        await writeFile(join(root.path, `${name}.csv`), `item,amount\n${rows.join('\n')}\n`);
-        const prompt = `What is the sum of amount in ${name}.csv?`;
-        const { code, stdout } = await runCli([prompt, '--model', 'offline'], { cwd: root.path });
-        const sum = numbers.reduce((total, amount) => total + amount, 0);
+        await writeFile(join(root.path, `${name}.txt`), `${text.join('\n')}\n`);
+        const { code, stdout } = await runCli([`Count the lines of ${name}.txt`, '--model', 'demo'], {
+          cwd: root.path,
+        });
         expect(code).toBe(0);
-        expect(stdout.replaceAll(',', '')).toMatch(new RegExp(`\\b${sum}\\b`));
+        expect(stdout).toContain(
+          `${name}.txt: ${text.length.toLocaleString('en-US')} line${text.length === 1 ? '' : 's'}\n`,
+        );
       }),
       { numRuns: 8 },
     );
@@ -128,9 +130,10 @@ describe('the offline model, with the real tools', () => {
   it('says what it was not allowed to do, and exits 4', async () => {
     await using root = await temporaryFolder();
     const prompt = 'Create notes/new.md with the text "hello"';
-    const { code, stdout, stderr } = await runCli([prompt, '--model', 'offline'], { cwd: root.path });
+    const { code, stdout, stderr } = await runCli([prompt, '--model', 'demo'], { cwd: root.path });
     expect(code).toBe(4);
     expect(stderr).toContain('--allow write');
+    expect(stdout).toContain('`write_file` failed: Permission denied: write_file was not run.\n');
     expect(stdout).not.toContain('Created notes/new.md');
     await expect(readFile(join(root.path, 'notes/new.md'))).rejects.toThrow('ENOENT');
   });
@@ -140,8 +143,62 @@ it('replaces a file that is there, and reads it first', async () => {
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'note.md'), 'Old.\n');
   const prompt = 'Create note.md with the text "New"';
-  const { code, stdout } = await runCli([prompt, '--cwd', folder.path, '--model', 'offline'], { cwd: folder.path });
+  const { code, stdout } = await runCli([prompt, '--cwd', folder.path, '--model', 'demo'], { cwd: folder.path });
   expect(code).toBe(0);
   expect(stdout).toContain('Overwrote note.md');
   expect(await readFile(join(folder.path, 'note.md'), 'utf8')).toBe('New');
+});
+
+it('says what is in a folder, with its subfolders', async () => {
+  await using folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'a/b'), { recursive: true });
+  await writeFile(join(folder.path, 'a/b/long.txt'), 'long');
+  await writeFile(join(folder.path, 'short.txt'), '.');
+  for (const prompt of ['What is in this folder?', 'How many files are in .', 'which files are in this folder']) {
+    const { stdout } = await runCli([prompt, '--model', 'demo'], { cwd: folder.path });
+    expect(stdout).toContain('This folder holds 2 files, subfolders included. The largest is a/b/long.txt (4 bytes).');
+    expect(stdout).toContain('\n- a/\n- short.txt\n');
+  }
+});
+
+it('runs a command that it may run', async () => {
+  await using folder = await temporaryFolder();
+  const argv = ['Run `echo "a b" > made; echo done`', '--model', 'demo', '--allow', 'bash'];
+  const { code, stdout } = await runCli(argv, { cwd: folder.path });
+  expect({ code, made: await readFile(join(folder.path, 'made'), 'utf8') }).toEqual({ code: 0, made: 'a b\n' });
+  expect(stdout).toContain('exit code 0\nstdout:\ndone\n');
+});
+
+it.each(['demo', 'empty'])('does the job of npm start in any folder: %s', async (kind) => {
+  await using folder = await temporaryFolder();
+  if (kind === 'demo') await writeFile(join(folder.path, 'a.ts'), 'one\ndemoModel()\n');
+  const { code, stdout } = await runCli([demoPrompt, '--model', 'demo'], { cwd: folder.path });
+  expect(code).toBe(0);
+  const facts =
+    kind === 'demo'
+      ? [
+          'This folder holds 1 file,',
+          '- a.ts (16 bytes)',
+          '- a.ts: 2 lines',
+          '"demoModel" is in 1 file.\n\n- a.ts: line 2',
+        ]
+      : ['This folder holds 0 files', 'holds no TypeScript files', 'No file in this folder mentions "demoModel".'];
+  for (const fact of facts) expect(stdout).toContain(fact);
+});
+
+it.each(['What is in missing?', 'Count the lines of missing.md', 'Which files mention "x" in missing?'])(
+  'says why a job failed, in the tool’s own words: %s',
+  async (prompt) => {
+    await using folder = await temporaryFolder();
+    const { code, stdout } = await runCli([prompt, '--model', 'demo'], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/`(list_files|read_file|search)` failed: missing(\.md)? does not exist\./);
+  },
+);
+
+it('says which tool it needs and does not have', async () => {
+  await using folder = await temporaryFolder();
+  const argv = ['What is in this folder?', '--model', 'demo', '--tools', 'search'];
+  const { stdout } = await runCli(argv, { cwd: folder.path });
+  expect(stdout).toContain('I need the tool `list_files`');
 });

@@ -1,3 +1,0 @@
-export { offlineModel } from './model.ts';
-export type { OfflineModelOptions } from './model.ts';
-export { offlineDemoPrompt } from './demo.ts';
