@@ -181,33 +181,19 @@ export function createSseScanner(
   onProblem: (message: string) => void,
   limit: number = DEFAULT_LINE_LIMIT,
 ): FrameScanner {
-  return new SseScanner(onEvent, onProblem, limit);
-}
-
-/** A class: every response has one, and its methods are made once. */
-class SseScanner implements FrameScanner {
-  readonly #body: Body;
-
-  constructor(onEvent: FrameHandler, onProblem: (message: string) => void, limit: number) {
-    this.#body = {
-      onEvent,
-      onProblem,
-      limit,
-      waiting: NOTHING,
-      waitingLength: 0,
-      skipLineFeed: false,
-      started: false,
-      stopped: false,
-      name: '',
-      data: undefined,
-    };
-  }
-  push(chunk: Uint8Array): void {
-    push(this.#body, chunk);
-  }
-  end(): void {
-    finish(this.#body);
-  }
+  const body: Body = {
+    onEvent,
+    onProblem,
+    limit,
+    waiting: NOTHING,
+    waitingLength: 0,
+    skipLineFeed: false,
+    started: false,
+    stopped: false,
+    name: '',
+    data: undefined,
+  };
+  return { push: (chunk) => push(body, chunk), end: () => finish(body) };
 }
 
 /** Server-sent events, as {@link Framing}. */

@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
-import { createDeltaTemplate } from '../shared/delta-template.ts';
 import { asCount, asObject, asText, parsedOrText, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink, WireError } from '../shared/protocol.ts';
 import { createTextRun } from '../shared/text-run.ts';
@@ -125,11 +124,6 @@ const PIECE_FIELDS: ReadonlyMap<unknown, string> = new Map([
   ['thinking_delta', 'thinking'],
 ]);
 
-const pieceReader =
-  (field: string) =>
-  (data: string): unknown =>
-    asObject(parseObject(data)?.['delta'])?.[field];
-
 /** Reads one response of the Messages API. */
 export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   let open = new Map<unknown, OpenBlock>();
@@ -140,7 +134,6 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   let usage: Record<string, unknown> | undefined;
   let rawStopReason: string | undefined;
   let containerId: string | undefined;
-  const template = createDeltaTemplate();
 
   const fail = (message: string): void => {
     over = true;
@@ -162,7 +155,6 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     if (begun && nextIndex === 0) return;
     begun = true;
     open = new Map();
-    template.forget();
     toolNames = new Map();
     nextIndex = 0;
     rawStopReason = undefined;
@@ -188,15 +180,11 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     if (typeof piece === 'string' && piece !== '') showText(block, block.run.add(piece));
   };
 
-  const addDelta = (block: OpenBlock, delta: Fields, data: string): void => {
+  const addDelta = (block: OpenBlock, delta: Fields): void => {
     const type = delta['type'];
     const field = PIECE_FIELDS.get(type);
-    if (field !== undefined) {
-      const piece = delta[field];
-      addText(block, piece);
-      if (template.isLearning() && typeof piece === 'string')
-        template.learn(data, piece, pieceReader(field), (text) => addText(block, text));
-    } else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
+    if (field !== undefined) addText(block, delta[field]);
+    else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
     else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
     else if (block.kind === 'raw') mergeRaw(block.start, delta);
     else sink.unknown(asText(type) ?? 'delta');
@@ -245,7 +233,6 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
 
   const endBlock = (wireIndex: unknown, block: OpenBlock): void => {
     open.delete(wireIndex);
-    template.forget();
     sink.event({ type: 'block_end', index: block.index, block: finishBlock(block) });
   };
 
@@ -297,12 +284,12 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     containerId = asText(asObject(delta?.['container'])?.['id']) ?? containerId;
   };
 
-  const handle = (type: unknown, event: Fields, data: string): void => {
+  const handle = (type: unknown, event: Fields): void => {
     switch (type) {
       case 'content_block_delta': {
         const block = open.get(event['index']);
         const delta = asObject(event['delta']);
-        if (block !== undefined && delta !== undefined) addDelta(block, delta, data);
+        if (block !== undefined && delta !== undefined) addDelta(block, delta);
         return;
       }
       case 'content_block_start':
@@ -329,9 +316,9 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
 
   return {
     frame(name, data, whole) {
-      if (over || template.apply(data)) return;
+      if (over) return;
       const event = parseObject(data);
-      if (event !== undefined) return handle(event['type'] ?? name, event, data);
+      if (event !== undefined) return handle(event['type'] ?? name, event);
       // JSON that isn't an object says nothing; text that isn't JSON, unless the connection cut it, is not this wire.
       if (whole && parsedOrText(data) === data) fail('The stream has an event that is not JSON.');
     },
@@ -343,7 +330,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
       begin(body);
       for (const [index, block] of (body['content'] as unknown[]).entries()) {
         startBlock(index, asObject(block) ?? {});
-        handle('content_block_stop', { index }, '');
+        handle('content_block_stop', { index });
       }
       messageDelta({ delta: body });
       finish();

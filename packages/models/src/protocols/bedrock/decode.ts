@@ -4,7 +4,6 @@ import { finishedBlock, kindOfDelta } from './blocks.ts';
 import type { BlockKind, Fields, OpenBlock } from './blocks.ts';
 import { bedrockError, readBedrockError } from './error.ts';
 import { CORRUPT_FRAME, EXCEPTION_FRAME } from './framing.ts';
-import { createDeltaTemplate } from '../shared/delta-template.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
 import { createTextRun } from '../shared/text-run.ts';
@@ -37,16 +36,6 @@ const readUsage = (raw: Fields): Usage => ({
   reasoning: null,
 });
 
-/** The text a delta adds, where text is all it can add. */
-const pieceOf = (delta: Fields | undefined): unknown =>
-  delta?.['text'] ?? asObject(delta?.['toolUse'])?.['input'] ?? asObject(delta?.['reasoningContent'])?.['text'];
-
-/** The delta in the JSON of an event, or in a line that has the event under its name. */
-const deltaIn = (name: string, data: string): Fields | undefined => {
-  const object = parseObject(data);
-  return asObject((name === '' ? asObject(object?.['contentBlockDelta']) : object)?.['delta']);
-};
-
 const isTool = (kind: BlockKind): boolean => kind === 'tool' || kind === 'server_call';
 
 /** Reads one response of ConverseStream. */
@@ -62,7 +51,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
   let rawStopReason: string | undefined;
   let stopped = false;
   let counted = false;
-  const template = createDeltaTemplate({ strings: ['p'] });
 
   const malformed = (message: string): void => {
     over = true;
@@ -78,7 +66,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     nextIndex = 0;
     rawStopReason = undefined;
     stopped = false;
-    template.forget();
     sink.event({ type: 'start' });
   };
 
@@ -96,7 +83,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
 
   const endBlock = (wireIndex: unknown, block: OpenBlock): void => {
     open.delete(wireIndex);
-    template.forget();
     show(block, block.run.rest());
     sink.event({ type: 'block_end', index: block.index, block: finishedBlock(block, toolNames) });
   };
@@ -106,7 +92,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     if (block === undefined) return;
     if (!isTool(block.kind)) return endBlock(wireIndex, block);
     open.delete(wireIndex);
-    template.forget();
   };
 
   const openBlock = (wireIndex: unknown, kind: BlockKind, start: Fields): OpenBlock => {
@@ -264,21 +249,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     sink.error(error);
   };
 
-  const learn = (name: string, data: string, event: Fields): void => {
-    const delta = asObject((name === '' ? asObject(event['contentBlockDelta']) : event)?.['delta']);
-    const piece = pieceOf(delta);
-    if (delta === undefined || typeof piece !== 'string' || Object.keys(delta).length !== 1) return;
-    const wireIndex = (name === '' ? asObject(event['contentBlockDelta']) : event)?.['contentBlockIndex'];
-    const block = open.get(wireIndex);
-    if (block === undefined || block.kind !== kindOfDelta(delta)) return;
-    template.learn(
-      data,
-      piece,
-      (text) => pieceOf(deltaIn(name, text)),
-      (text) => addText(block, text),
-    );
-  };
-
   const readContent = (wireIndex: number, content: Fields): void => {
     const reasoning = asObject(content['reasoningContent']);
     const cited = asObject(content['citationsContent']);
@@ -315,8 +285,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
   return {
     frame(name, data, whole) {
       if (over) return;
-      const mayRepeat = name === '' || name === 'contentBlockDelta';
-      if (mayRepeat && template.apply(data)) return;
       if (name === CORRUPT_FRAME) return malformed(data);
       const event = parseObject(data);
       if (name.startsWith(EXCEPTION_FRAME)) {
@@ -330,7 +298,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
       }
       if (name === '') handleLine(event);
       else handle(name, event);
-      if (mayRepeat && template.isLearning()) learn(name, data, event);
     },
     end() {
       if (!over && !cut && stopped) finish();

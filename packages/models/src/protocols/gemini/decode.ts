@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
-import { createDeltaTemplate } from '../shared/delta-template.ts';
 import { createPartialArguments } from './arguments.ts';
 import type { PartialArguments } from './arguments.ts';
 import { DESCRIPTION_KIND } from './content.ts';
@@ -59,17 +58,6 @@ const EVENT_FIELDS: ReadonlySet<string> = new Set([
   'createTime',
   'modelStatus',
 ]);
-/** Counts that grow from one event to the next. */
-const TOKEN_COUNTS: readonly string[] = [
-  'promptTokenCount',
-  'candidatesTokenCount',
-  'thoughtsTokenCount',
-  'toolUsePromptTokenCount',
-  'cachedContentTokenCount',
-  'totalTokenCount',
-  'tokenCount',
-];
-
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0);
 
@@ -90,25 +78,8 @@ const readUsage = (raw: Fields): Usage => {
 const fieldsOf = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.map((item: unknown) => asObject(item)).filter((item) => item !== undefined) : [];
 
-/** The one part of an event that says nothing else; most events are of this kind. */
-const onlyPart = (event: Fields): Fields | undefined => {
-  const candidates = event['candidates'];
-  const candidate = Array.isArray(candidates) && candidates.length === 1 ? asObject(candidates[0]) : undefined;
-  if (candidate === undefined || candidate['finishReason'] !== undefined) return undefined;
-  const parts = asObject(candidate['content'])?.['parts'];
-  return Array.isArray(parts) && parts.length === 1 ? asObject(parts[0]) : undefined;
-};
-
-const readPiece = (data: string): unknown => {
-  const event = parseObject(data);
-  return event === undefined ? undefined : onlyPart(event)?.['text'];
-};
-
 /** Reads one response of the Gemini wire. `prefix` begins the ids of calls that come without one. */
 export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder {
-  const template = createDeltaTemplate({ counts: TOKEN_COUNTS });
-  /** The last event that wasn't parsed: its counts are the latest. */
-  let skipped: string | undefined;
   const providerCalls = createProviderCallIds(prefix);
   let nextIndex = 0;
   let callCount = 0;
@@ -131,7 +102,6 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     if (text === undefined) return;
     const closing = text;
     text = undefined;
-    template.forget();
     showText(closing, closing.run.rest());
     const { index, kind, run, signature } = closing;
     if (kind === 'thinking') {
@@ -166,18 +136,13 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     });
   };
 
-  const textPart = (part: Fields, piece: string, data: string): void => {
+  const textPart = (part: Fields, piece: string): void => {
     const kind = part['thought'] === true ? 'thinking' : 'text';
     const signature = asText(part['thoughtSignature']);
     if (text !== undefined && (text.kind !== kind || text.signature !== undefined || signature !== undefined))
       closeText();
     text ??= { index: nextIndex++, kind, run: createTextRun(), signature };
-    const open = text;
-    showText(open, open.run.add(piece));
-    if (signature !== undefined || !template.isLearning() || data === '') return;
-    template.learn(data, piece, readPiece, (more) => {
-      if (more !== '') showText(open, open.run.add(more));
-    });
+    showText(text, text.run.add(piece));
   };
 
   const startCall = (name: string, id: string | undefined): OpenCall => {
@@ -206,14 +171,14 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     closeCall(true);
   };
 
-  const addPart = (part: Fields, data: string): void => {
+  const addPart = (part: Fields): void => {
     const made = asObject(part['functionCall']);
     if (made !== undefined) return callPart(part, made);
     const piece = part['text'];
     // A part that says nothing, as the last one often does.
     if (piece === '' && part['thoughtSignature'] === undefined) return;
     closeCall(false);
-    if (typeof piece === 'string') return textPart(part, piece, data);
+    if (typeof piece === 'string') return textPart(part, piece);
     closeText();
     if (Object.keys(part).length === 0) return;
     const block = geminiBlock(part, providerCalls);
@@ -238,12 +203,6 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       if (count !== null || usage[key] === undefined) usage[key] = count;
   };
 
-  const countSkipped = (): void => {
-    if (skipped === undefined) return;
-    addUsage(parseObject(skipped)?.['usageMetadata']);
-    skipped = undefined;
-  };
-
   const begin = (event: Fields): void => {
     begun = true;
     const model = asText(event['modelVersion']);
@@ -255,7 +214,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     });
   };
 
-  const handle = (event: Fields, data: string): void => {
+  const handle = (event: Fields): void => {
     const error = readGeminiError(event as JsonObject);
     if (error !== undefined) {
       over = true;
@@ -271,10 +230,8 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       if (type !== undefined) sink.unknown(asText(event['type']) ?? type);
       return;
     }
-    const parts = fieldsOf(asObject(candidate['content'])?.['parts']);
-    const plain = parts.length === 1 && onlyPart(event) !== undefined ? data : '';
     rawStopReason = asText(candidate['finishReason']) ?? rawStopReason;
-    for (const part of parts) addPart(part, plain);
+    for (const part of fieldsOf(asObject(candidate['content'])?.['parts'])) addPart(part);
     addSources(candidate);
   };
 
@@ -304,21 +261,13 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   return {
     frame(_name, data, whole) {
       if (over) return;
-      if (template.apply(data)) {
-        skipped = data;
-        return;
-      }
-      countSkipped();
-      // Only events that follow each other may be alike in all else: what was learned is of the latest.
-      template.forget();
       const event = parseObject(data);
-      if (event !== undefined) return handle(event, data);
+      if (event !== undefined) return handle(event);
       if (!whole || data.trim() === '[DONE]' || isJson(data)) return;
       over = true;
       sink.malformed('The stream has an event that is not JSON.');
     },
     end() {
-      countSkipped();
       // Usage and more parts may follow a finish reason, so only the end of the body ends this wire.
       if (!over && (rawStopReason !== undefined || blockReason !== undefined)) finish();
     },
@@ -326,7 +275,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       const list = Array.isArray(body['responses']) ? fieldsOf(body['responses']) : [body];
       if (!list.some((item) => Array.isArray(item['candidates']) || asObject(item['promptFeedback']) !== undefined))
         return false;
-      for (const item of list) if (!over) handle(item, '');
+      for (const item of list) if (!over) handle(item);
       if (!over) finish();
       return true;
     },

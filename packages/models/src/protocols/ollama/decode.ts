@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
-import { createDeltaTemplate } from '../shared/delta-template.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import { readOllamaError } from './error.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
@@ -49,16 +48,6 @@ const readUsage = (raw: JsonObject): Usage => ({
   output: asCount(raw['eval_count']),
 });
 
-/** What a line adds a piece of, when it does nothing else. */
-const kindOfLine = (line: Fields): 'text' | 'thinking' | undefined => {
-  const message = asObject(line['message']);
-  if (line['done'] !== false || line['error'] !== undefined || message === undefined) return undefined;
-  if (message['tool_calls'] !== undefined) return undefined;
-  const text = asText(message['content']) !== undefined;
-  const thinking = asText(message['thinking']) !== undefined;
-  return text === thinking ? undefined : text ? 'text' : 'thinking';
-};
-
 /** Reads one response of Ollama's chat API. */
 export function createOllamaDecoder(sink: DecoderSink): Decoder {
   let open: OpenRun | undefined;
@@ -66,7 +55,6 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
   let begun = false;
   let over = false;
   let called = false;
-  const template = createDeltaTemplate({ strings: ['created_at'] });
 
   const begin = (line: Fields): void => {
     begun = true;
@@ -128,16 +116,6 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
     });
   };
 
-  /** Learns the form of a line that only added a piece of text or reasoning. */
-  const learn = (line: Fields, data: string): void => {
-    const kind = kindOfLine(line);
-    const field = kind === 'thinking' ? 'thinking' : 'content';
-    const piece = asObject(line['message'])?.[field];
-    if (kind === undefined || typeof piece !== 'string') return;
-    const read = (text: string): unknown => asObject(parseObject(text)?.['message'])?.[field];
-    template.learn(data, piece, read, (more) => addText(kind, more));
-  };
-
   const handle = (line: Fields): void => {
     const error = readOllamaError(line as JsonObject);
     if (error !== undefined) {
@@ -157,13 +135,9 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
 
   return {
     frame(_name, data, whole) {
-      if (over || template.apply(data)) return;
+      if (over) return;
       const line = parseObject(data);
-      if (line !== undefined) {
-        handle(line);
-        if (template.isLearning()) learn(line, data);
-        return;
-      }
+      if (line !== undefined) return handle(line);
       if (!whole) return;
       over = true;
       sink.malformed('The stream has a line that is not a JSON object.');

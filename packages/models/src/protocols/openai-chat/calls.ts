@@ -24,8 +24,6 @@ export interface BlockPlaces {
 export interface CallAssembler {
   /** One element of `delta.tool_calls`. */
   add(part: unknown): void;
-  /** Where arguments go that repeat the form of the part before; undefined when a part must be read in full. */
-  sameCall(): ((piece: string) => void) | undefined;
   /** Finishes every call, in the order they began. */
   end(): void;
   count(): number;
@@ -41,7 +39,6 @@ interface Calls {
   readonly sink: DecoderSink;
   readonly places: BlockPlaces;
   readonly list: OpenCall[];
-  latest: OpenCall | undefined;
 }
 
 const startsAnother = (call: OpenCall, id: string, name: string, args: string): boolean => {
@@ -98,7 +95,6 @@ const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void =>
     call = { index, wireIndex, id, name: '', early: '', run: createTextRun(), opaque: undefined };
     calls.list.push(call);
   }
-  calls.latest = call;
   for (const key in part) {
     if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
   }
@@ -130,29 +126,15 @@ const endCall = (sink: DecoderSink, call: OpenCall): void => {
  * name repeated in each.
  */
 export function createCallAssembler(sink: DecoderSink, places: BlockPlaces): CallAssembler {
-  return new Assembler({ sink, places, list: [], latest: undefined });
-}
-
-/** A class: every response has one, also those without a call, and its methods are made once. */
-class Assembler implements CallAssembler {
-  readonly #calls: Calls;
-
-  constructor(calls: Calls) {
-    this.#calls = calls;
-  }
-  add(value: unknown): void {
-    const part = asObject(value);
-    if (part !== undefined) addPart(this.#calls, part);
-  }
-  sameCall(): ((piece: string) => void) | undefined {
-    const { sink, latest } = this.#calls;
-    return latest === undefined || latest.name === '' ? undefined : (piece) => emitArguments(sink, latest, piece);
-  }
-  end(): void {
-    const { sink, list } = this.#calls;
-    for (const call of list) endCall(sink, call);
-  }
-  count(): number {
-    return this.#calls.list.length;
-  }
+  const calls: Calls = { sink, places, list: [] };
+  return {
+    add(value) {
+      const part = asObject(value);
+      if (part !== undefined) addPart(calls, part);
+    },
+    end() {
+      for (const call of calls.list) endCall(sink, call);
+    },
+    count: () => calls.list.length,
+  };
 }

@@ -1,7 +1,5 @@
 import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
-import { createDeltaTemplate } from '../shared/delta-template.ts';
-import type { ChangingFields, DeltaTemplate } from '../shared/delta-template.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import { createCallAssembler } from './calls.ts';
 import type { BlockPlaces, CallAssembler } from './calls.ts';
@@ -58,45 +56,9 @@ function readOpenAIChatUsage(raw: Fields): Usage {
   };
 }
 
-/** The one field of a delta that says something, when there is just one; a role says nothing new. */
-const onlyField = (delta: Fields): string | undefined => {
-  let only: string | undefined;
-  for (const key in delta) {
-    const value = delta[key];
-    if (key === 'role' || value === null || value === '') continue;
-    if (only !== undefined) return undefined;
-    only = key;
-  }
-  return only;
-};
-
-const choiceOf = (chunk: Fields | undefined): Fields | undefined => {
-  const choices = chunk?.['choices'];
-  return Array.isArray(choices) && choices.length === 1 ? asObject(choices[0]) : undefined;
-};
-
-const readField =
-  (field: string) =>
-  (data: string): unknown =>
-    asObject(choiceOf(parseObject(data))?.['delta'])?.[field];
-
-/** The arguments of a part that continues a call and does nothing else. */
-const continuedArguments = (delta: Fields | undefined): unknown => {
-  const parts = delta?.['tool_calls'];
-  const part = Array.isArray(parts) && parts.length === 1 ? asObject(parts[0]) : undefined;
-  const fn = asObject(part?.['function']);
-  const fresh = asText(part?.['id']) !== undefined || asText(fn?.['name']) !== undefined;
-  return part === undefined || typeof part['index'] !== 'number' || fresh ? undefined : fn?.['arguments'];
-};
-
-const readArguments = (data: string): unknown => continuedArguments(asObject(choiceOf(parseObject(data))?.['delta']));
-
-const PADDED: ChangingFields = { strings: ['obfuscation'] };
-
 /** One response, as far as it was read. */
 interface Response extends BlockPlaces {
   readonly sink: DecoderSink;
-  readonly doneIsOptional: boolean;
   begun: boolean;
   over: boolean;
   refused: boolean;
@@ -106,7 +68,6 @@ interface Response extends BlockPlaces {
   sources: readonly JsonValue[] | undefined;
   /** Made with the first part of one. */
   calls: CallAssembler | undefined;
-  readonly template: DeltaTemplate;
 }
 
 const begin = (response: Response, chunk: Fields): void => {
@@ -202,24 +163,6 @@ const addCalls = (response: Response, delta: Fields): void => {
   }
 };
 
-/** Learns the form of an event that only added a piece of text, reasoning or arguments. */
-const learn = (response: Response, chunk: Fields, data: string): void => {
-  const { template, calls } = response;
-  const choice = choiceOf(chunk);
-  const delta = asObject(choice?.['delta']);
-  if (delta === undefined || asText(choice?.['finish_reason']) !== undefined) return;
-  const field = onlyField(delta);
-  const piece = field === 'tool_calls' ? continuedArguments(delta) : field === undefined ? undefined : delta[field];
-  if (field === undefined || typeof piece !== 'string') return;
-  if (field === 'content') template.learn(data, piece, readField(field), (text) => addText(response, 'text', text));
-  else if (field === 'reasoning_content' || field === 'reasoning') {
-    template.learn(data, piece, readField(field), (text) => addText(response, 'thinking', text));
-  } else if (field === 'tool_calls') {
-    const add = calls?.sameCall();
-    if (add !== undefined) template.learn(data, piece, readArguments, add);
-  }
-};
-
 const addDelta = (response: Response, delta: Fields): void => {
   const content = delta['content'];
   if (
@@ -262,11 +205,6 @@ const finish = (response: Response): void => {
   const stopReason = stopReasonOf(response);
   const usage = response.usage === undefined ? UNKNOWN_USAGE : readOpenAIChatUsage(response.usage);
   const rawUsage = response.usage as JsonObject | undefined;
-  // Nearly every response says both.
-  if (rawStopReason !== undefined && rawUsage !== undefined) {
-    sink.event({ type: 'finish', stopReason, rawStopReason, usage, rawUsage });
-    return;
-  }
   sink.event({
     type: 'finish',
     stopReason,
@@ -318,14 +256,10 @@ const readChunk = (response: Response, chunk: Fields, name: string): void => {
 };
 
 const readEvent = (response: Response, name: string, data: string, whole: boolean): void => {
-  if (response.over || response.template.apply(data)) return;
+  if (response.over) return;
   if (data.startsWith('[DONE]')) return finish(response);
   const chunk = parseObject(data);
-  if (chunk !== undefined) {
-    readChunk(response, chunk, name);
-    if (response.template.isLearning()) learn(response, chunk, data);
-    return;
-  }
+  if (chunk !== undefined) return readChunk(response, chunk, name);
   if (!whole || isJson(data)) return;
   response.over = true;
   response.sink.malformed('The stream has an event that is not JSON.');
@@ -350,40 +284,25 @@ const readWhole = (response: Response, body: Fields): boolean => {
  * @param doneIsOptional Whether a body may end without `[DONE]` once it gave a finish reason.
  */
 export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boolean): Decoder {
-  return new ChatDecoder(sink, doneIsOptional);
-}
-
-/** A class, because a thousand responses may be read at a time: closures would be made for each of them. */
-class ChatDecoder implements Decoder {
-  readonly #response: Response;
-
-  constructor(sink: DecoderSink, doneIsOptional: boolean) {
-    const response: Response = {
-      sink,
-      doneIsOptional,
-      nextIndex: 0,
-      begun: false,
-      over: false,
-      refused: false,
-      open: undefined,
-      usage: undefined,
-      rawStopReason: undefined,
-      sources: undefined,
-      calls: undefined,
-      template: createDeltaTemplate(PADDED),
-    };
-    this.#response = response;
-  }
-  frame(name: string, data: string, whole: boolean): void {
-    readEvent(this.#response, name, data, whole);
-  }
-  end(): void {
-    const { over, doneIsOptional, rawStopReason } = this.#response;
-    if (!over && doneIsOptional && rawStopReason !== undefined) finish(this.#response);
-  }
-  whole(body: JsonObject): boolean {
-    return readWhole(this.#response, body);
-  }
+  const response: Response = {
+    sink,
+    nextIndex: 0,
+    begun: false,
+    over: false,
+    refused: false,
+    open: undefined,
+    usage: undefined,
+    rawStopReason: undefined,
+    sources: undefined,
+    calls: undefined,
+  };
+  return {
+    frame: (name, data, whole) => readEvent(response, name, data, whole),
+    end() {
+      if (!response.over && doneIsOptional && response.rawStopReason !== undefined) finish(response);
+    },
+    whole: (body) => readWhole(response, body),
+  };
 }
 
 /** What an event without choices calls itself, where that isn't what every chunk does. */

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue, ModelRequest, StopReason, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
-import { createDeltaForm } from './delta.ts';
 import { readOpenAIResponsesError } from './error.ts';
 import { createItems } from './items.ts';
 import type { Items } from './items.ts';
@@ -83,9 +82,6 @@ const count = (value: unknown): number => (typeof value === 'number' ? value : 0
 /** A delta is its text, or an object with it. */
 const pieceOf = (delta: unknown): string => asText(delta) ?? asText(asObject(delta)?.['text']) ?? '';
 
-/** Deltas that are parsed before the first lesson: it costs more than parsing the few that a short response has. */
-const PATIENCE = 8;
-
 /** Reads one response of the Responses API. */
 export function createOpenAIResponsesDecoder(
   sink: DecoderSink,
@@ -100,8 +96,6 @@ export function createOpenAIResponsesDecoder(
       quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.parameters : undefined,
     );
   let items = newItems();
-  const form = createDeltaForm();
-  let deltas = 0;
 
   const begin = (response: Fields): void => {
     // Said twice with nothing in between it means nothing; otherwise the answer began again, and what came is void.
@@ -109,7 +103,6 @@ export function createOpenAIResponsesDecoder(
     begun = true;
     touched = false;
     items = newItems();
-    form.forget();
     const model = asText(response['model']);
     const responseId = asText(response['id']);
     sink.event({
@@ -177,20 +170,17 @@ export function createOpenAIResponsesDecoder(
     return (piece) => item.addText(kind, at, piece);
   };
 
-  const aboutItem = (type: unknown, event: Fields, data: string): void => {
+  const aboutItem = (type: unknown, event: Fields): void => {
     const add = delta(type, event);
     if (add !== undefined) {
       const piece = pieceOf(event['delta']);
       if (piece !== '') add(piece);
-      if (++deltas > PATIENCE && form.isLearning()) form.learn(data, event, add);
       return;
     }
     switch (type) {
       case 'response.output_item.added':
-        form.forget();
         return items.open(event);
       case 'response.output_item.done':
-        form.forget();
         return items.close(event);
       case 'response.content_part.done':
         return endPart(event, 'content_index');
@@ -207,7 +197,7 @@ export function createOpenAIResponsesDecoder(
     }
   };
 
-  const handle = (type: unknown, event: Fields, data: string): void => {
+  const handle = (type: unknown, event: Fields): void => {
     switch (type) {
       case 'response.created':
         return begin(asObject(event['response']) ?? {});
@@ -226,18 +216,18 @@ export function createOpenAIResponsesDecoder(
         // A server that doesn't introduce its response has begun it all the same.
         if (!begun) begin({});
         touched = true;
-        aboutItem(type, event, data);
+        aboutItem(type, event);
     }
   };
 
   return {
     frame(name, data, whole) {
-      if (over || SKIPPED.has(name) || form.apply(data)) return;
+      if (over || SKIPPED.has(name)) return;
       const event = parseObject(data);
       if (event !== undefined) {
         const type = event['type'] ?? name;
         // Without a type it can only be an error: `{"error": …}` as gateways send it.
-        return handle(type === '' && asObject(event['error']) !== undefined ? 'error' : type, event, data);
+        return handle(type === '' && asObject(event['error']) !== undefined ? 'error' : type, event);
       }
       if (!whole || data.startsWith('[DONE]') || isJson(data)) return;
       over = true;

@@ -1,12 +1,5 @@
 import { isDeepText, MAX_ENVELOPE_DEPTH, parseJson, type JsonValue } from '@treadle/core';
 
-const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
-
-/** `text` with each half of a broken surrogate pair replaced by U+FFFD. */
-export function wellFormed(text: string): string {
-  return text.replace(LONE_SURROGATE, '\uFFFD');
-}
-
 /**
  * JSON of `value` that every server accepts: a lone surrogate, which `JSON.stringify` writes as an escape that strict
  * parsers refuse, becomes U+FFFD.
@@ -15,7 +8,7 @@ export function toJson(value: unknown): string {
   const json = JSON.stringify(value);
   // Only a text with such an escape, real or quoted, is worth the slower second pass.
   if (!json.includes('\\ud')) return json;
-  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? wellFormed(part) : part));
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? part.toWellFormed() : part));
 }
 
 /**
