@@ -52,7 +52,7 @@ if (role === 'server') {
     const html = await readFile(join(folder, typeof page === 'string' ? page : ''), 'utf8');
     return { callId, content: /<title>(.*)<\/title>/.exec(html)?.[1] ?? 'It has no title.' };
   });
-  const { end, finalAnswer } = await session.submitToolResults(await Promise.all(results)).result;
+  const { end, finalAnswer } = await session.addToolOutputs(await Promise.all(results)).result;
   console.log('client:', end, finalAnswer);
   await journal.close();
 }

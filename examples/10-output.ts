@@ -13,7 +13,7 @@ const invoice = (price: number | string) => ({
 const clerk = defineAgent({
   model: scriptedModel([invoice('cheap'), invoice(3.5)]),
   output: { schema: Invoice },
-  inputFilters: [
+  inputGuardrails: [
     (text) =>
       text.includes('password') ? { verdict: 'reject', reason: 'No passwords, please.' } : { verdict: 'pass' },
   ],
@@ -28,7 +28,7 @@ console.log(end, message);
 
 const summariser = defineAgent({
   model: scriptedModel(['It was a long story, and I will tell it from its beginning.', 'A short one.']),
-  finalAnswerCheck: (text) =>
+  outputGuardrail: (text) =>
     text.split(' ').length < 6 ? { ok: true } : { ok: false, message: 'At most five words.' },
 });
 const told = await (await createSession(summariser)).prompt('Sum it up.').result;

@@ -26,8 +26,8 @@ const plain = scriptedModel([
 const agent = defineAgent({
   model: promptedTools(plain, { text: 'thinking' }),
   tools: [read],
-  terminalTools: true,
-  noToolCall: 'remind',
+  stopTools: true,
+  requireToolCall: 'remind',
 });
 const session = await createSession(agent);
 for await (const event of session.prompt('What is to be done?')) {

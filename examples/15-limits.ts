@@ -35,7 +35,7 @@ if (given !== undefined) {
   const { end } = await (await createSession(agent)).prompt('Find it.').result;
   console.log(end, model.requests.length);
 } else {
-  const careful = defineAgent({ ...definition, limits: { maxTurns: 2 }, closingCall: true });
+  const careful = defineAgent({ ...definition, limits: { maxTurns: 2 }, wrapUp: true });
   const { end, message, finalAnswer } = await (await createSession(careful)).prompt('Find it.').result;
   console.log(`${end}: ${message}. It says: ${finalAnswer}`);
 

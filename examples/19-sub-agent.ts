@@ -2,7 +2,7 @@
 // top, and is answered there. Each works in a session of its own, linked to the call that started it.
 
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineTool,
@@ -38,8 +38,8 @@ const model = scriptedModel([
 const boss = defineAgent({
   model,
   tools: [
-    agentTool(reader, { description: 'Reads mail and files.' }),
-    agentTool(payer, { description: 'Pays invoices.', limits: { maxTurns: 5 } }),
+    asTool(reader, { description: 'Reads mail and files.' }),
+    asTool(payer, { description: 'Pays invoices.', limits: { maxTurns: 5 } }),
   ],
 });
 

@@ -27,8 +27,8 @@ const desk = defineAgent({
 const journal = memoryJournal();
 const session = await createSession(desk, { journal, id: 'talk', agents: [billing] });
 console.log('desk:', (await session.prompt('Good morning.').result).finalAnswer);
-const { terminalTool } = await session.prompt('Send me the invoice of March.').result;
-console.log('called:', terminalTool?.name);
+const { stopTool } = await session.prompt('Send me the invoice of March.').result;
+console.log('called:', stopTool?.name);
 
 const later = await openSession(desk, 'talk', { journal, agents: [billing] });
 console.log(`${later.agent.id}:`, (await later.continue().result).finalAnswer);

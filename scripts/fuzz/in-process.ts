@@ -98,7 +98,7 @@ export const clientResults = fuzzed(fc.tuple(anyResult, fc.boolean()), async ([r
     agent: defineAgent({ model, tools: [act, other] }),
     requests: () => model.requests,
     answer: (session, { pending }) =>
-      session.submitToolResults(
+      session.addToolOutputs(
         pending.map(({ callId }) => ({ callId, content: (whole ? build(recipe) : [build(recipe)]) as string })),
       ),
   });
@@ -113,9 +113,9 @@ const ASKED: Readonly<Record<string, (answer: () => unknown) => Partial<AgentDef
   'the permission callback': (answer) => ({
     permissions: { ask: ['act'], canUseTool: () => answer() as never },
   }),
-  'the check of an answer': (answer) => ({ finalAnswerCheck: () => answer() as never }),
+  'the check of an answer': (answer) => ({ outputGuardrail: () => answer() as never }),
   'a memory': (answer) => ({ memory: { retrieve: () => answer(), update: () => answer() } as unknown as Memory }),
-  'an input filter': (answer) => ({ inputFilters: [() => answer() as never] }),
+  'an input filter': (answer) => ({ inputGuardrails: [() => answer() as never] }),
 };
 
 /** What hooks, callbacks, memories and checks answer. */

@@ -1,4 +1,4 @@
-import { agentTool, defineAgent, defineTool, memoryBlobs, memoryJournal, type Agent } from '@treadle/core';
+import { asTool, defineAgent, defineTool, memoryBlobs, memoryJournal, type Agent } from '@treadle/core';
 import { serve, type ServeOptions } from '@treadle/server';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -99,7 +99,7 @@ describe('what waits', () => {
     const { client } = await connected(defineAgent({ model, tools: [place, erase] }));
     const session = await client.createSession();
     const { pending } = await session.run('Where?');
-    await session.submitToolResults(pending.map(({ callId }) => ({ callId, content: 'Oslo' })));
+    await session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'Oslo' })));
     await expect.poll(async () => (await session.read()).pending.map(({ toolName }) => toolName)).toEqual(['erase']);
     const [question] = (await session.read()).pending;
     await session.answerApproval(question?.approvalId ?? '', { decision: 'approve' });
@@ -130,7 +130,7 @@ describe('what waits', () => {
 
   it('of a run that is followed is asked here, that of several sub-agents too', async () => {
     const child = (id: string) =>
-      agentTool(
+      asTool(
         defineAgent({
           id,
           model: scriptedModel([{ toolCalls: [{ name: 'place' }, { name: 'erase' }] }, `${id} is done.`]),

@@ -129,7 +129,7 @@ export interface ClientSession {
   /** Answers a question of a run that nobody here follows. @throws ClientError `not_awaiting`, `conflict` */
   answerApproval(approvalId: string, approval: Approval): Promise<void>;
   /** Gives results of client tools of a run that nobody here follows. @throws ClientError `not_awaiting`, `results_missing`, `conflict` */
-  submitToolResults(results: readonly ToolResult[]): Promise<void>;
+  addToolOutputs(results: readonly ToolResult[]): Promise<void>;
   /** Tokens for all calls that wait, or for one of them. */
   answerTokens(callId?: string): Promise<readonly AnswerToken[]>;
   readonly tasks: ClientTasks;
@@ -237,7 +237,7 @@ export function createClient(options: ClientOptions): Client {
       followUp: (input) => say('/follow-ups', { input }),
       cancel: (reason) => say('/cancel', reason === undefined ? {} : { reason }),
       answerApproval: (approvalId, approval) => say(`/approvals/${encodeURIComponent(approvalId)}`, approval),
-      submitToolResults: (results) => say('/tool-results', { results }),
+      addToolOutputs: (results) => say('/tool-results', { results }),
       async answerTokens(callId) {
         const body = callId === undefined ? {} : { callId };
         return (await post<{ tokens: AnswerToken[] }>(`${at}/answer-tokens`, body)).tokens;

@@ -1,5 +1,5 @@
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineTool,
@@ -43,7 +43,7 @@ const bossOf = (client: Client, script: Script, more: Partial<RemoteTasksOptions
   const slow = defineTool({ name: 'slow', description: 'Works.', background: true, execute: () => 'done here' });
   return defineAgent({
     model: scriptedModel(script),
-    tools: [agentTool(here, { description: 'Reads.' }), slow],
+    tools: [asTool(here, { description: 'Reads.' }), slow],
     background: {
       tools: 'all',
       atEnd: 'wait',

@@ -21,7 +21,7 @@ export interface RemoteTasksOptions extends Pick<FollowOptions, 'tools' | 'appro
  * @example
  * ```ts
  * import { createClient, remoteTasks } from '@treadle/client';
- * import { agentTool, createSession, defineAgent, inProcessTasks, memoryJournal } from '@treadle/core';
+ * import { asTool, createSession, defineAgent, inProcessTasks, memoryJournal } from '@treadle/core';
  * import { serve } from '@treadle/server';
  * import { scriptedModel } from '@treadle/testing';
  *
@@ -32,7 +32,7 @@ export interface RemoteTasksOptions extends Pick<FollowOptions, 'tools' | 'appro
  * const call = { name: 'reader', arguments: { prompt: 'What is in my notes?', run_in_background: true } };
  * const agent = defineAgent({
  *   model: scriptedModel([{ toolCalls: [call] }, 'It is being read.', 'Tides.']),
- *   tools: [agentTool(reader, { description: 'Reads.' })],
+ *   tools: [asTool(reader, { description: 'Reads.' })],
  *   background: {
  *     tools: ['reader'],
  *     atEnd: 'wait',

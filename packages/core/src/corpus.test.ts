@@ -47,7 +47,7 @@ describe('a log of any version', () => {
       const question = pending.find(({ approvalId }) => approvalId !== undefined);
       await session.answerApproval(question?.approvalId ?? '', 'approve').result;
       const call = pending.find(({ toolName }) => toolName === 'pick');
-      const result = await session.submitToolResults([{ callId: call?.callId ?? '', content: 'blue' }]).result;
+      const result = await session.addToolOutputs([{ callId: call?.callId ?? '', content: 'blue' }]).result;
       expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Thank you.', turns: 3 });
       expect(result.messages.map((message) => (message.role === 'user' ? message.origin : message.role))).toEqual([
         'prompt',

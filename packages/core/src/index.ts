@@ -81,14 +81,19 @@ export * from './features/compaction/index.ts';
 export type {
   AnswerContext,
   AnswerVerdict,
-  FinalAnswerCheck,
-  FinalAnswerCheckOptions,
+  OutputGuardrail,
+  NamedOutputGuardrail,
 } from './features/guardrails/check.ts';
-export type { FilterContext, FilterVerdict, InputFilter, NamedInputFilter } from './features/guardrails/filters.ts';
+export type {
+  FilterContext,
+  FilterVerdict,
+  InputGuardrail,
+  NamedInputGuardrail,
+} from './features/guardrails/filters.ts';
 export type { OutputMode, OutputOptions, StructuredOutput } from './features/output/structured.ts';
 export type { TurnContextOptions, TurnContextProvider, TurnFacts } from './features/turn-context/turn-context.ts';
-export { isNoCallReminder, type NoToolCallPolicy } from './features/output/no-call.ts';
-export { isTerminalToolName, type TerminalToolName } from './tools/terminal-tools.ts';
+export { isNoCallReminder, type RequireToolCall } from './features/output/no-call.ts';
+export { isStopToolName, type StopToolName } from './tools/terminal-tools.ts';
 export * from './agent/agent.ts';
 export * from './session/input.ts';
 export { DEFAULT_LIMITS } from './kernel/services/limits.ts';
@@ -97,8 +102,8 @@ export * from './ports/ledger.ts';
 export type { Budget } from './kernel/services/money.ts';
 export type { AssumedPrice, UnknownPrice } from './model/price.ts';
 export type { BudgetDefinition } from './features/budget/options.ts';
-export { DEFAULT_NO_PROGRESS, type NoProgress } from './features/limits/guard.ts';
-export { type NoProgressPattern } from './events/limits.ts';
+export { DEFAULT_LOOP_DETECTION, type LoopDetection } from './features/limits/guard.ts';
+export { type LoopPattern } from './events/limits.ts';
 export type { BackgroundOptions, BackgroundSettings } from './features/background/background.ts';
 export { RUN_IN_BACKGROUND } from './features/background/background.ts';
 export { hasEnded } from './tools/task-control.ts';
@@ -132,7 +137,7 @@ export * from './tools/user-questions.ts';
 export type { TitleOptions, TitleSettings } from './features/titles/options.ts';
 export { type Run } from './session/run.ts';
 export { handoffTool, type HandoffOptions } from './features/handoff/handoff.ts';
-export { agentTool, agentsTool } from './agent/agent-tool.ts';
+export { asTool, agentsTool } from './agent/agent-tool.ts';
 export type { AgentToolOptions, SubAgentDefinition, SubAgentDefinitions, SubAgentOptions } from './agent/agent-tool.ts';
 export type { AgentSubAgents, SubAgentLimits } from './features/subagents/limits.ts';
 export * from './session/session.ts';

@@ -203,7 +203,7 @@ describe('client tools', () => {
     ]);
     const [one = '', two = ''] = paused.pending.map(({ callId }) => callId);
     const later = await openSession(agent(['Pretty.']), 's1', { journal });
-    const result = await later.submitToolResults([
+    const result = await later.addToolOutputs([
       { callId: two, content: 'blue' },
       { callId: one, content: 'red' },
     ]).result;
@@ -229,7 +229,7 @@ describe('client tools', () => {
 
   it('are answered exactly, or not at all', async () => {
     const session = await createSession(agent([first, 'Pretty.']));
-    expect(() => session.submitToolResults([])).toThrow(expect.objectContaining({ code: 'not_awaiting' }));
+    expect(() => session.addToolOutputs([])).toThrow(expect.objectContaining({ code: 'not_awaiting' }));
     const paused = await session.prompt('Go.').result;
     const ids = paused.pending.map(({ callId }) => callId);
     const answers = ids.map((callId) => ({ callId, content: 'red' }));
@@ -238,12 +238,12 @@ describe('client tools', () => {
       [[...answers, { callId: 'call_x', content: 'red' }], 'results_unknown', 'not waiting'],
       [[...answers, ...answers.slice(0, 1)], 'results_duplicate', 'twice'],
     ] as const) {
-      expect(() => session.submitToolResults(results)).toThrow(
+      expect(() => session.addToolOutputs(results)).toThrow(
         expect.objectContaining({ code, message: expect.stringContaining(words) }),
       );
     }
-    expect((await session.submitToolResults(answers).result).end).toBe('completed');
-    expect(() => session.submitToolResults(answers)).toThrow(expect.objectContaining({ code: 'conflict' }));
+    expect((await session.addToolOutputs(answers).result).end).toBe('completed');
+    expect(() => session.addToolOutputs(answers)).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   it('waiting keep prompts out until they are answered or the run is aborted', async () => {
@@ -266,7 +266,7 @@ describe('client tools', () => {
     const session = await createSession(limited, { journal, clock });
     const paused = await session.prompt('Go.').result;
     now += 3_600_000;
-    const result = await session.submitToolResults(paused.pending.map(({ callId }) => ({ callId, content: 'red' })))
+    const result = await session.addToolOutputs(paused.pending.map(({ callId }) => ({ callId, content: 'red' })))
       .result;
     expect(result.end).toBe('completed');
   });

@@ -51,7 +51,7 @@ async function goOn(turns: number) {
   const { journal, agent } = await pausedAfter(turns);
   const { counting, rows } = countingReads(journal);
   const session = await openSession(agent, 's', { journal: counting });
-  const run = session.submitToolResults(session.pending.map(({ callId }) => ({ callId, content: 'yes' })));
+  const run = session.addToolOutputs(session.pending.map(({ callId }) => ({ callId, content: 'yes' })));
   expect(await run.end).toBe('completed');
   return { run, rows };
 }
@@ -81,8 +81,8 @@ describe('how a run ended', () => {
     const [one, other] = [await openSession(agent, 's', { journal }), await openSession(agent, 's', { journal })];
     const call = one.pending[0]?.callId ?? '';
     expect(await one.resume().end).toBe('paused');
-    expect(await one.submitToolResults([{ callId: call, content: 'yes' }]).end).toBe('completed');
-    const late = other.submitToolResults([{ callId: call, content: 'no' }]);
+    expect(await one.addToolOutputs([{ callId: call, content: 'yes' }]).end).toBe('completed');
+    const late = other.addToolOutputs([{ callId: call, content: 'no' }]);
     await expect(late.end).rejects.toThrow();
     await expect(late.result).rejects.toThrow();
   });

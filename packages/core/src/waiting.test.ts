@@ -24,7 +24,13 @@ function world(turns: readonly (Turn | string)[]) {
   const model = scriptedModel(turns);
   const tools = [look, pick, soon, pay];
   const agent = defineAgent({ model, tools, permissions: { answerTimeoutMs: 60_000 } });
-  return { journal, clock, agent, model, open: () => openSession(agent, 's', { journal, clock, goOnAtExpiry: false }) };
+  return {
+    journal,
+    clock,
+    agent,
+    model,
+    open: () => openSession(agent, 's', { journal, clock, resumeOnExpiry: false }),
+  };
 }
 
 const calls = (...names: string[]): Turn => ({ toolCalls: names.map((name) => ({ name })) });
@@ -53,9 +59,9 @@ describe('a run that waits for a client', () => {
       [given(first, second, 'call_forged'), 'results_unknown'],
       [given(first, second, second), 'results_duplicate'],
     ] as const) {
-      expect(() => fresh.submitToolResults(results)).toThrow(expect.objectContaining({ code }));
+      expect(() => fresh.addToolOutputs(results)).toThrow(expect.objectContaining({ code }));
     }
-    const result = await fresh.submitToolResults(given(second, first)).result;
+    const result = await fresh.addToolOutputs(given(second, first)).result;
     expect(outcomes(result.messages)).toEqual([`pick: for ${first}`, 'look: seen', `pick: for ${second}`]);
     expect(result).toMatchObject({ end: 'completed', turns: 2, runId: paused.runId });
     expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'tool', 'assistant']);
@@ -66,14 +72,14 @@ describe('a run that waits for a client', () => {
     expect(turns).toEqual([0, 1]);
     for (const late of [fresh, session, await open()]) {
       await late.refresh();
-      expect(() => late.submitToolResults(given(first, second))).toThrow(expect.objectContaining({ code: 'conflict' }));
+      expect(() => late.addToolOutputs(given(first, second))).toThrow(expect.objectContaining({ code: 'conflict' }));
     }
-    expect(() => fresh.submitToolResults(given('call_x'))).toThrow(expect.objectContaining({ code: 'not_awaiting' }));
+    expect(() => fresh.addToolOutputs(given('call_x'))).toThrow(expect.objectContaining({ code: 'not_awaiting' }));
   });
 
   it('V13: gives up on a result after its time, and says so to the model', async () => {
     const { journal, clock, agent, open } = world([calls('soon', 'look'), 'Too bad.']);
-    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
+    const session = await createSession(agent, { journal, clock, id: 's', resumeOnExpiry: false });
     const { pending } = await session.prompt('Go.').result;
     expect(pending).toMatchObject([{ toolName: 'soon', expiresAt: clock.now() + 1000 }]);
     await clock.advance(999);
@@ -81,7 +87,7 @@ describe('a run that waits for a client', () => {
     await clock.advance(1);
     const late = await open();
     const results = pending.map(({ callId }) => ({ callId, content: 'red' }));
-    expect(() => late.submitToolResults(results)).toThrow(expect.objectContaining({ code: 'conflict' }));
+    expect(() => late.addToolOutputs(results)).toThrow(expect.objectContaining({ code: 'conflict' }));
     const result = await late.resume().result;
     expect(outcomes(result.messages)).toEqual([expect.stringContaining('No result came in time'), 'look: seen']);
     expect((await logOf(journal, 's')).find((event) => event.type === 'tool_call_rejected')).toMatchObject({
@@ -93,7 +99,7 @@ describe('a run that waits for a client', () => {
 describe('a question with an end', () => {
   it('H4: that nobody answers in time is a no with a reason of its own, in whatever process looks then', async () => {
     const { journal, clock, agent, open } = world([calls('pay'), 'Not paid.']);
-    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
+    const session = await createSession(agent, { journal, clock, id: 's', resumeOnExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     const { approvalId = '', expiresAt } = pending[0] ?? {};
     expect(expiresAt).toBe(clock.now() + 60_000);
@@ -113,7 +119,7 @@ describe('a question with an end', () => {
 
   it('takes an answer that was posted in time, however late it is looked at', async () => {
     const { journal, clock, agent, open } = world([calls('pay'), 'Paid.']);
-    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
+    const session = await createSession(agent, { journal, clock, id: 's', resumeOnExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     const answer = { type: 'approval_answer', approvalId: pending[0]?.approvalId ?? '', decision: 'approve' } as const;
     await journal.post('s', answer, 'k', clock.now() + 59_999);
@@ -125,7 +131,7 @@ describe('a question with an end', () => {
 
   it('rejects in the log an answer that was posted too late', async () => {
     const { journal, clock, agent, open } = world([calls('pay'), 'Not paid.']);
-    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
+    const session = await createSession(agent, { journal, clock, id: 's', resumeOnExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     const answer = { type: 'approval_answer', approvalId: pending[0]?.approvalId ?? '', decision: 'approve' } as const;
     await clock.advance(60_000);
@@ -139,7 +145,7 @@ describe('a question with an end', () => {
 
   it('keeps the decision when the clock is set back afterwards', async () => {
     const { journal, clock, agent } = world([calls('pay'), calls('pick')]);
-    const session = await createSession(agent, { journal, clock, id: 's', goOnAtExpiry: false });
+    const session = await createSession(agent, { journal, clock, id: 's', resumeOnExpiry: false });
     const { pending } = await session.prompt('Pay.').result;
     await clock.advance(60_000);
     await session.resume().result;

@@ -108,8 +108,7 @@ function judged(wire: Wire, turns: readonly Turn[], seen: { problems: string[]; 
 async function finish(session: Session, run: ReturnType<Session['prompt']>): Promise<string> {
   let result = await run.result;
   while (result.end === 'paused') {
-    result = await session.submitToolResults(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
-      .result;
+    result = await session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: 'picked' }))).result;
   }
   return result.end;
 }

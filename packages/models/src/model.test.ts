@@ -450,7 +450,7 @@ describe('a request', () => {
       http: answering([]),
     });
     const events: ModelEvent[] = [];
-    const input = { ...REQUEST, extraBody: circular as never };
+    const input = { ...REQUEST, providerOptions: circular as never };
     for await (const event of model.stream(input, new AbortController().signal)) events.push(event);
     expect(events).toMatchObject([{ type: 'error', error: { kind: 'other', retryable: false } }]);
   });

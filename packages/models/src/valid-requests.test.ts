@@ -61,7 +61,7 @@ const user = fc.constantFrom('Go.', 'And\ud800 now?', ' padded ');
 async function finish(session: Session, run: ReturnType<Session['prompt']>): Promise<void> {
   let result = await run.result;
   while (result.end === 'paused') {
-    result = await session.submitToolResults(result.pending.map(({ callId }) => ({ callId, content: '' }))).result;
+    result = await session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: '' }))).result;
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import {
-  agentTool,
+  asTool,
   createRedactor,
   createSession,
   defineAgent,
@@ -205,7 +205,7 @@ describe('the spans of a run', () => {
   it('of a sub-agent are below the call that started it', async () => {
     const reader = defineAgent({ id: 'reader', model: scriptedModel(['About tides.'], { id: 'small' }) });
     const call = { name: 'reader', arguments: { prompt: 'Read.' } };
-    const tools = [agentTool(reader, { description: 'Reads.' })];
+    const tools = [asTool(reader, { description: 'Reads.' })];
     const { all } = await traced(agentOf([{ toolCalls: [call] }, 'Done.'], { tools }));
     expect(parentOf(all, named(all, 'chat small'))).toBe('invoke_agent reader');
     expect(parentOf(all, named(all, 'invoke_agent reader'))).toBe('execute_tool reader');
@@ -232,7 +232,7 @@ describe('a background task', () => {
 describe('a run that pauses', () => {
   const turns: readonly (Turn | string)[] = [{ toolCalls: [{ name: 'ask' }] }, 'Done.'];
   const answer = (session: Session) =>
-    session.submitToolResults(session.pending.map(({ callId }) => ({ callId, content: 'Yes.' }))).result;
+    session.addToolOutputs(session.pending.map(({ callId }) => ({ callId, content: 'Yes.' }))).result;
 
   it('goes on in a span that is linked to the one before', async () => {
     const { session, spans, started } = await traced(agentOf(turns));
@@ -359,7 +359,7 @@ describe('what was opened', () => {
 
   it('has ended after every run_ended, whatever is missing from the events', async () => {
     const reader = defineAgent({ id: 'reader', model: scriptedModel(() => 'Read.') });
-    const tools = [look, ask, agentTool(reader, { description: 'Reads.' })];
+    const tools = [look, ask, asTool(reader, { description: 'Reads.' })];
     const calls = [{ name: 'look' }, { name: 'reader', arguments: { prompt: 'Read.' } }, { name: 'nothing' }];
     const failing: Turn = { error: { status: 503 } };
     const retry = { maxRetries: 1, baseDelayMs: 0, maxDelayMs: 0 };
@@ -368,7 +368,7 @@ describe('what was opened', () => {
     const events: TreadleEvent[] = [];
     session.subscribe((event) => events.push(event));
     await session.prompt('Go.').result;
-    await session.submitToolResults(session.pending.map(({ callId }) => ({ callId, content: 'Yes.' }))).result;
+    await session.addToolOutputs(session.pending.map(({ callId }) => ({ callId, content: 'Yes.' }))).result;
     expect(events.filter((event) => event.type === 'child_event' && isDurable(event.event)).length).toBeGreaterThan(3);
 
     const last = events.at(-1) as DurableEvent;

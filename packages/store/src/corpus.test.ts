@@ -79,7 +79,7 @@ describe.each(['files', 'SQLite', 'Postgres'] as const)('what older versions wro
       const question = pending.find(({ approvalId }) => approvalId !== undefined);
       await session.answerApproval(question?.approvalId ?? '', 'approve').result;
       const call = pending.find(({ toolName }) => toolName === 'pick');
-      const result = await session.submitToolResults([{ callId: call?.callId ?? '', content: 'blue' }]).result;
+      const result = await session.addToolOutputs([{ callId: call?.callId ?? '', content: 'blue' }]).result;
       expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Thank you.', turns: 3 });
     },
   );

@@ -61,7 +61,7 @@ const ALIKE = { replay: 'safe', readOnly: true, execute: needsTheLoop } as const
  * @throws TreadleError `invalid_definition` for a name, a limit or a rule that can't be used.
  * @example
  * ```ts
- * import { agentTool, createSession, defineAgent } from '@treadle/core';
+ * import { asTool, createSession, defineAgent } from '@treadle/core';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const reader = defineAgent({ id: 'reader', model: scriptedModel(['It is about tides.']) });
@@ -69,13 +69,13 @@ const ALIKE = { replay: 'safe', readOnly: true, execute: needsTheLoop } as const
  *   { toolCalls: [{ name: 'reader', arguments: { prompt: 'What is notes.txt about?' } }] },
  *   'The notes are about tides.',
  * ]);
- * const agent = defineAgent({ model, tools: [agentTool(reader, { description: 'Reads a file and sums it up.' })] });
+ * const agent = defineAgent({ model, tools: [asTool(reader, { description: 'Reads a file and sums it up.' })] });
  *
  * const session = await createSession(agent);
  * console.log((await session.prompt('What are my notes about?').result).finalAnswer); // The notes are about tides.
  * ```
  */
-export function agentTool(agent: Agent, options: AgentToolOptions): Tool {
+export function asTool(agent: Agent, options: AgentToolOptions): Tool {
   const { name = agent.id, description } = options;
   const use = checkedUse(name, agent, options);
   const tool = defineTool({

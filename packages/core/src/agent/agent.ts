@@ -10,7 +10,7 @@ import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Budget } from '../kernel/services/money.ts';
 import { checkBudget, type BudgetDefinition } from '../features/budget/options.ts';
-import { checkNoProgress, type NoProgress } from '../features/limits/guard.ts';
+import { checkNoProgress, type LoopDetection } from '../features/limits/guard.ts';
 import { checkLimits, CLOSING_INSTRUCTION, limitsAsData } from '../features/limits/options.ts';
 import type { Limits } from '../events/limits.ts';
 import type { Memory, MemoryOptions } from '../features/memory/memory.ts';
@@ -27,11 +27,11 @@ import type {
 import { DEFAULT_RETRY, type RetryPolicy } from '../model/retry.ts';
 import { checkRouting, type Routing, type RoutingOptions } from '../features/routing/routing.ts';
 import { refuseUnknownKeys } from '../names/known-keys.ts';
-import { checkNoToolCall, type NoToolCallPolicy } from '../features/output/no-call.ts';
-import { checkAnswerCheck, type FinalAnswerCheck, type FinalAnswerCheckOptions } from '../features/guardrails/check.ts';
-import { checkFilters, type InputFilter, type NamedInputFilter } from '../features/guardrails/filters.ts';
+import { checkNoToolCall, type RequireToolCall } from '../features/output/no-call.ts';
+import { checkAnswerCheck, type OutputGuardrail, type NamedOutputGuardrail } from '../features/guardrails/check.ts';
+import { checkFilters, type InputGuardrail, type NamedInputGuardrail } from '../features/guardrails/filters.ts';
 import { checkOutput, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
-import { OUTPUT_TOOL, isTerminalToolName, terminalTools } from '../tools/terminal-tools.ts';
+import { OUTPUT_TOOL, isStopToolName, stopTools } from '../tools/terminal-tools.ts';
 import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
 import {
   checkPermissions,
@@ -86,11 +86,11 @@ export interface AgentDefinition {
   /** How money is looked after, where `limits.maxCost` or a shared ledger bounds it. */
   readonly budget?: BudgetDefinition;
   /** One more call, without tools, when turns, tool turns or tool calls are used up: true, or what the model is told to say. */
-  readonly closingCall?: boolean | string;
+  readonly wrapUp?: boolean | string;
   /** How often a text that the output limit cut off is asked to go on. Default 3. */
   readonly maxContinuations?: number;
   /** When a run counts as getting nowhere; `false` never looks. */
-  readonly noProgress?: false | Partial<NoProgress>;
+  readonly loopDetection?: false | Partial<LoopDetection>;
   /** How many queued messages go to the model at a time. Default `one_at_a_time`. */
   readonly steeringMode?: QueueMode;
   readonly followUpMode?: QueueMode;
@@ -116,13 +116,13 @@ export interface AgentDefinition {
   /** The form of every reply. The loop passes it on; what a provider makes of it is in `docs/models.md`. */
   readonly responseFormat?: ResponseFormat;
   /** Merged into each request's body. */
-  readonly extraBody?: JsonObject;
+  readonly providerOptions?: JsonObject;
   /** Your functions at the moments of the loop, made by `defineHook`. */
   readonly hooks?: readonly Hook[];
   /** Adds `task_completion`, `ask_question` and `converse`, by which a model ends a run itself. Default false. */
-  readonly terminalTools?: boolean;
+  readonly stopTools?: boolean;
   /** What a reply without a tool call is. Default: the answer. */
-  readonly noToolCall?: NoToolCallPolicy;
+  readonly requireToolCall?: RequireToolCall;
   /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
   readonly context?: ContextOptions;
   /**
@@ -133,11 +133,11 @@ export interface AgentDefinition {
   /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
   readonly permissions?: PermissionOptions;
   /** Looks at the answer before the run ends; what it refuses goes back to the model. */
-  readonly finalAnswerCheck?: FinalAnswerCheck | FinalAnswerCheckOptions;
+  readonly outputGuardrail?: OutputGuardrail | NamedOutputGuardrail;
   /** The value a run is to come to, checked: `output` of its result. */
   readonly output?: OutputOptions;
   /** Look at every input before a model does: prompts, steering and follow-ups. Asked in this order. */
-  readonly inputFilters?: readonly (InputFilter | NamedInputFilter)[];
+  readonly inputGuardrails?: readonly (InputGuardrail | NamedInputGuardrail)[];
   /** Who says what the model should know before each turn: the plan, and what was found. */
   readonly turnContext?: TurnContextOptions;
   /** Lets calls run in the background, and adds `task_output`, `task_list` and `task_stop`. See `docs/background-tasks.md`. */
@@ -177,10 +177,10 @@ export interface Agent {
   readonly namedLimits: Partial<Limits>;
   readonly budget: Budget;
   /** What the closing call is told; null when there is none. */
-  readonly closingCall: string | null;
+  readonly wrapUp: string | null;
   readonly maxContinuations: number;
   /** Null: off. */
-  readonly noProgress: NoProgress | null;
+  readonly loopDetection: LoopDetection | null;
   readonly steeringMode: QueueMode;
   readonly followUpMode: QueueMode;
   readonly toolExecution: ToolExecution;
@@ -194,17 +194,17 @@ export interface Agent {
   readonly thinking: ThinkingLevel | undefined;
   readonly cache: CacheHints | undefined;
   readonly responseFormat: ResponseFormat | undefined;
-  readonly extraBody: JsonObject | undefined;
+  readonly providerOptions: JsonObject | undefined;
   /** Null for none. */
   readonly hooks: HookRegistry | null;
   /** What a model is told whose reply called no tool; null where that is an answer. */
-  readonly noToolCall: string | null;
+  readonly requireToolCall: string | null;
   /** Null for none. */
   readonly context: ContextPolicy | null;
   readonly permissions: PermissionConfig;
-  readonly finalAnswerCheck: Required<FinalAnswerCheckOptions> | null;
+  readonly outputGuardrail: Required<NamedOutputGuardrail> | null;
   readonly output: StructuredOutput | null;
-  readonly inputFilters: readonly Required<NamedInputFilter>[] | null;
+  readonly inputGuardrails: readonly Required<NamedInputGuardrail>[] | null;
   readonly turnContext: TurnContextOptions | null;
   /** Null for none. */
   readonly background: BackgroundSettings | null;
@@ -243,7 +243,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   const context = definition.context === undefined ? null : checkContext(definition.context);
   const { background, tools: own } = checkBackground(definition.background, definition.tools ?? []);
   const given = [...own, ...(context?.recall ? [recallTool()] : [])];
-  const hasTools = given.length > 0 || definition.terminalTools === true;
+  const hasTools = given.length > 0 || definition.stopTools === true;
   const ownModels = [definition.model, ...(definition.fallbacks ?? [])];
   const { models, routing } = checkRouting(definition.routing, ownModels, hasTools);
   const output = checkOutput(definition.output, models, hasTools);
@@ -251,13 +251,13 @@ export function defineAgent(definition: AgentDefinition): Agent {
     throw new TreadleError('invalid_definition', 'An agent has either output or responseFormat. output does the more.');
   }
   const tools = toolMap(given, [
-    ...(definition.terminalTools === true ? terminalTools() : []),
+    ...(definition.stopTools === true ? stopTools() : []),
     ...(output?.tool ? [output.tool] : []),
   ]);
   const permissions = checkPermissions(definition.permissions, tools.values(), definition.knownTools);
   const limits = checkLimits(definition.limits);
-  const noProgress = checkNoProgress(definition.noProgress);
-  const { closingCall = false, maxContinuations = 3 } = definition;
+  const loopDetection = checkNoProgress(definition.loopDetection);
+  const { wrapUp = false, maxContinuations = 3 } = definition;
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
   if (toolExecution.mode === 'parallel')
     mustBeCount('toolExecution.concurrency', toolExecution.concurrency ?? DEFAULT_CONCURRENCY);
@@ -288,9 +288,9 @@ export function defineAgent(definition: AgentDefinition): Agent {
     limits,
     namedLimits: Object.freeze({ ...definition.limits }),
     budget: checkBudget(definition.budget),
-    closingCall: closingCall === true ? CLOSING_INSTRUCTION : closingCall === false ? null : closingCall,
+    wrapUp: wrapUp === true ? CLOSING_INSTRUCTION : wrapUp === false ? null : wrapUp,
     maxContinuations: mustBeWhole('maxContinuations', maxContinuations),
-    noProgress,
+    loopDetection,
     steeringMode: checkQueueMode('steeringMode', definition.steeringMode),
     followUpMode: checkQueueMode('followUpMode', definition.followUpMode),
     toolExecution: Object.freeze(toolExecution),
@@ -304,15 +304,15 @@ export function defineAgent(definition: AgentDefinition): Agent {
     thinking: definition.thinking,
     cache: definition.cache,
     responseFormat: output?.responseFormat ?? definition.responseFormat,
-    extraBody: definition.extraBody,
+    providerOptions: definition.providerOptions,
     hooks: hookRegistry(checkMatchers(definition.hooks, permissions.known)),
-    noToolCall: checkNoToolCall(definition.noToolCall, tools),
+    requireToolCall: checkNoToolCall(definition.requireToolCall, tools),
     memory: memorySettings(definition.memory),
     context,
     permissions,
-    finalAnswerCheck: checkAnswerCheck(definition.finalAnswerCheck),
+    outputGuardrail: checkAnswerCheck(definition.outputGuardrail),
     output,
-    inputFilters: checkFilters(definition.inputFilters),
+    inputGuardrails: checkFilters(definition.inputGuardrails),
     turnContext: checkTurnContext(definition.turnContext),
     background,
     subAgents: checkSubAgents(definition.subAgents),
@@ -333,10 +333,10 @@ export const toolDefinitions = (tools: Iterable<Tool>, removed: ReadonlySet<stri
 function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {
   const map = new Map<string, Tool>();
   for (const tool of [...tools, ...builtIn]) {
-    if ((isTerminalToolName(tool.name) || tool.name === OUTPUT_TOOL) && !builtIn.includes(tool)) {
+    if ((isStopToolName(tool.name) || tool.name === OUTPUT_TOOL) && !builtIn.includes(tool)) {
       throw new TreadleError(
         'invalid_definition',
-        `"${tool.name}" is the name of a built-in tool. Rename yours, or set terminalTools: true for the built-in one.`,
+        `"${tool.name}" is the name of a built-in tool. Rename yours, or set stopTools: true for the built-in one.`,
       );
     }
     if (map.has(tool.name)) {
@@ -373,7 +373,7 @@ function snapshotOf(
     ...(models.length === 1 ? {} : { models: models.map(({ provider, id }) => ({ provider, model: id })) }),
     tools,
     limits: limitsAsData(limits),
-    ...(definition.noProgress === false ? { noProgress: false as const } : {}),
+    ...(definition.loopDetection === false ? { loopDetection: false as const } : {}),
   });
 }
 

@@ -136,7 +136,7 @@ describe('a large image', () => {
     const { session, log, model } = await world([CALL, 'Ok.'], [client]);
     await session.prompt('Go.').result;
     const [pending] = (await log()).flatMap((event) => (event.type === 'run_paused' ? event.pending : []));
-    await session.submitToolResults([{ callId: pending?.callId ?? '', content: [IMAGE] }]).result;
+    await session.addToolOutputs([{ callId: pending?.callId ?? '', content: [IMAGE] }]).result;
     expect(largest(await log())).toBeLessThan(3000);
     expect(lastSent(model, 1)).toEqual([IMAGE]);
   });

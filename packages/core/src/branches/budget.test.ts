@@ -2,7 +2,7 @@ import { crashMatrix, logOf, scriptedModel, type CrashCourse } from '@treadle/te
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   chosenBy,
   createSession,
   defineAgent,
@@ -33,7 +33,7 @@ function branch(configId: string, turns: number, more: Partial<AgentDefinition> 
       messages.filter(({ role }) => role === 'tool').length < turns ? { toolCalls: [{ name: 'look' }] } : 'Done.',
     { cost: () => CENT },
   );
-  return { agent: defineAgent({ configId, model, tools: [look], maxTokens: 10, noProgress: false, ...more }) };
+  return { agent: defineAgent({ configId, model, tools: [look], maxTokens: 10, loopDetection: false, ...more }) };
 }
 
 /** A branch that has another agent do the work. */
@@ -44,7 +44,7 @@ const delegating = (configId: string, turns: number): { readonly agent: Agent } 
       messages.length === 1 ? { toolCalls: [{ name: 'child', arguments: { prompt: 'Go.' } }] } : 'Done.',
     { cost: () => CENT },
   );
-  const tools = [agentTool(agent, { description: 'Works.' })];
+  const tools = [asTool(agent, { description: 'Works.' })];
   return { agent: defineAgent({ configId, model, tools, maxTokens: 10 }) };
 };
 

@@ -6,7 +6,7 @@ import type { FilesGeneratedEvent } from './generated-files.ts';
 import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
-import type { LimitName, LimitsData, SizeLimit, NoProgressPattern } from './limits.ts';
+import type { LimitName, LimitsData, SizeLimit, LoopPattern } from './limits.ts';
 import type { BranchesEnded, BranchesStarted } from './branches.ts';
 import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { TaskEnd } from '../tools/task-control.ts';
@@ -48,7 +48,7 @@ export interface ConfigSnapshot {
   readonly tools: readonly string[];
   readonly limits: JsonObject;
   /** Present when nobody looks whether the run gets anywhere. */
-  readonly noProgress?: false;
+  readonly loopDetection?: false;
 }
 
 /** Why a run ended. Everything but `completed` is not a success. */
@@ -245,7 +245,7 @@ export type Notice =
   /** A limit was reached. */
   | { readonly type: 'limit'; readonly limit: LimitName }
   /** The run gets nowhere; `stopped` when that ended it. */
-  | { readonly type: 'no_progress'; readonly pattern: NoProgressPattern; readonly stopped: boolean }
+  | { readonly type: 'no_progress'; readonly pattern: LoopPattern; readonly stopped: boolean }
   /** The reply was cut off by its length, and is to go on. */
   | { readonly type: 'cut_off' }
   /** A background task has ended. */

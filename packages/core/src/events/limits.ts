@@ -36,4 +36,4 @@ export type LimitName = UseLimit | SizeLimit;
 export type LimitsData = { readonly [Name in keyof Limits]?: number | null };
 
 /** What a run does when it gets nowhere. */
-export type NoProgressPattern = 'repeated_calls' | 'repeated_error' | 'empty_answer' | 'cycle';
+export type LoopPattern = 'repeated_calls' | 'repeated_error' | 'empty_answer' | 'cycle';

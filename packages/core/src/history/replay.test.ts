@@ -39,7 +39,7 @@ async function recording(): Promise<Journal> {
   const paused = await session.prompt('Go.').result;
   const approvalId = paused.pending.find((call) => call.approvalId !== undefined)?.approvalId ?? '';
   const asked = await session.answerApproval(approvalId, 'deny', 'Too dear.').result;
-  await session.submitToolResults(asked.pending.map(({ callId }) => ({ callId, content: 'red' }))).result;
+  await session.addToolOutputs(asked.pending.map(({ callId }) => ({ callId, content: 'red' }))).result;
   let told = false;
   session.subscribe((event) => {
     if (event.type !== 'tool_started' || told) return;

@@ -4,7 +4,7 @@ import type { RunEnd } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
-import { isTerminalToolName, OUTPUT_TOOL } from '../tools/terminal-tools.ts';
+import { isStopToolName, OUTPUT_TOOL } from '../tools/terminal-tools.ts';
 import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';
 import { openSession, type Session, type SessionOptions } from '../session/session.ts';
@@ -134,7 +134,7 @@ function createSupply(runs: readonly RecordedRun[], onMiss: 'stop' | 'execute'):
 
 /** The agent with its tools answered from the recording. */
 function replaying(agent: Agent, runs: readonly RecordedRun[], supply: Supply, options: ReplayOptions): Agent {
-  const own = (name: string): boolean => isTerminalToolName(name) || name === OUTPUT_TOOL;
+  const own = (name: string): boolean => isStopToolName(name) || name === OUTPUT_TOOL;
   const tools = new Map([...agent.tools].map(([name, tool]) => [name, own(name) ? tool : answered(tool, supply)]));
   const model = options.model === 'recorded' ? recordedModel(agent.model, runs) : null;
   // Where nothing is executed there is nothing to permit, and nobody to ask.

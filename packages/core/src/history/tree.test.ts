@@ -2,7 +2,7 @@ import { logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
 import {
-  agentTool,
+  asTool,
   branchSession,
   childMembers,
   childRuns,
@@ -165,7 +165,7 @@ describe('a family of sessions', () => {
     const helper = defineAgent({ id: 'helper', model: priced('Done.', 'Done too.') });
     const call = { toolCalls: [{ name: 'helper', arguments: { prompt: 'Help.' } }], usage };
     const model = scriptedModel([call, says('Helped.'), call, says('Again.')], { cost: () => 1 });
-    const agent = defineAgent({ model, tools: [agentTool(helper, { name: 'helper', description: 'Helps.' })] });
+    const agent = defineAgent({ model, tools: [asTool(helper, { name: 'helper', description: 'Helps.' })] });
     const session = await createSession(agent, { journal, id: 'root' });
     const { runId } = await session.prompt('Go.').result;
     const again = await rerunSession(agent, 'root', { journal, fork: { id: 'rerun' } });
@@ -188,7 +188,7 @@ describe('a family of sessions', () => {
     const model = scriptedModel([{ toolCalls: [call], usage }, says('It is at it.'), says('It is done.')], {
       cost: () => 1,
     });
-    const tools = [agentTool(helper, { name: 'helper', description: 'Helps.' })];
+    const tools = [asTool(helper, { name: 'helper', description: 'Helps.' })];
     const agent = defineAgent({ model, tools, background: { tools: ['helper'], atEnd: 'wait' } });
     const session = await createSession(agent, { journal, id: 'root' });
     await session.prompt('Go.').result;

@@ -40,7 +40,7 @@ import {
   closingMessage,
   continueCutReply,
   limitBefore,
-  noProgress,
+  loopDetection,
   refuseCalls,
   stoppedForSize,
   warnings,
@@ -113,11 +113,11 @@ export const ASKS_ABOUT_TURNS: readonly ((state: SessionState, agent: Agent) => 
   (_, { hooks }) => hooks?.has('before_turn') === true,
   (_, agent) => agent.turnContext !== null,
   (_, agent) => agent.routing !== null,
-  ({ inbox }, agent) => agent.inputFilters !== null && inbox.some(({ input }) => input.type === 'steering'),
+  ({ inbox }, agent) => agent.inputGuardrails !== null && inbox.some(({ input }) => input.type === 'steering'),
 ];
 
 /** Whether what no gate has seen must be kept from the history, when a run is cancelled before it starts. */
-export const holdsInputBack = (agent: Agent): boolean => agent.inputFilters !== null;
+export const holdsInputBack = (agent: Agent): boolean => agent.inputGuardrails !== null;
 
 /** What the model is told at the start of a run by others than the user. */
 export const RUN_CONTEXT: readonly ((
@@ -160,7 +160,7 @@ export const ENDING_CALL: (
 export const REMINDERS: readonly ((between: BetweenTurns) => Events)[] = [remindOfCalls];
 
 /** Whether the run gets anywhere. */
-export const stuckIn = noProgress;
+export const stuckIn = loopDetection;
 
 /** The run would end: what makes it go on. */
 export const CONTINUES: readonly ((between: BetweenTurns) => DurableEventBody | null)[] = [continueCutReply];

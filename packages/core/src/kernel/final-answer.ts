@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
 import type { AssistantMessage } from '../messages/message.ts';
-import { finalAnswer, type TerminalCall } from '../projections/run-result.ts';
+import { finalAnswer, type StopToolCall } from '../projections/run-result.ts';
 import type { SessionState, SucceededCall, TurnOutcome } from './state.ts';
 
 /** The call of a terminal tool by which a turn would end its run. */
@@ -10,7 +10,7 @@ export const endingCall = (last: TurnOutcome | null, agent: Agent): SucceededCal
 /** What the run has come to, between turns: the answer, and the call that gave it. */
 export interface FinalAnswer {
   readonly text: string;
-  readonly terminal: TerminalCall | null;
+  readonly terminal: StopToolCall | null;
 }
 
 /** The answer of the turn that has ended last. */

@@ -34,7 +34,7 @@ const LOOK: Turn = { toolCalls: [{ name: 'look' }], usage: null };
 async function play(script: readonly Turn[], over: Partial<AgentDefinition> = {}, clock = testClock()) {
   const model = scriptedModel([...script, 'Done.'], { clock });
   const context = { window: 2000, strategy: pruneOldest() };
-  const agent = defineAgent({ model, tools: [looks, todo], context, noProgress: false, ...over });
+  const agent = defineAgent({ model, tools: [looks, todo], context, loopDetection: false, ...over });
   const journal = memoryJournal();
   const session = await createSession(agent, { journal, clock });
   const events: TreadleEvent[] = [];

@@ -47,7 +47,7 @@ run_ended completed`);
       model: scriptedModel([call, call, call, overflow, { text: 'Done.', usage: null }]),
       tools: [look],
       context: { strategy: pruneOldest() },
-      noProgress: false,
+      loopDetection: false,
     });
     const session = await createSession(agent);
     session.subscribe(script.observe);

@@ -88,7 +88,7 @@ function agentOf({ turns, summaries, strategy }: World): Agent {
       : (turns[at++] ?? { text: 'Done.', usage: null }),
   );
   return defineAgent({
-    noProgress: false,
+    loopDetection: false,
     model,
     tools: [look],
     context: { window: 1500, strategy: STRATEGIES[strategy] ?? [pruneOldest()] },

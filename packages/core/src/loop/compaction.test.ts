@@ -524,7 +524,7 @@ describe('a process that dies during a compaction', () => {
         }),
         tools: [look],
         context,
-        noProgress: false,
+        loopDetection: false,
       }),
     );
     const result = await session.prompt('Look everywhere.').result;

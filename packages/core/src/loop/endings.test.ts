@@ -51,7 +51,7 @@ describe('how a run ends', () => {
   });
 
   it('at the limit of turns, with a closing call', async () => {
-    const definition = { limits: { maxTurns: 1 }, closingCall: 'Sum up.' };
+    const definition = { limits: { maxTurns: 1 }, wrapUp: 'Sum up.' };
     expect(await ending([call(1), 'One step is done.'], definition)).toMatchInlineSnapshot(`
       "  turn_started 1 by continuation
           message_added user (limit) "[Agent stopped: turn limit reached (1 of 1 turns)] Sum up."

@@ -44,7 +44,7 @@ describe('tools of the browser', () => {
     const second = await openSession(agent, 's', { journal });
     second.subscribe(script.observe);
     const results = paused.pending.map(({ callId }) => ({ callId, content: 'blue' }));
-    const { end, messages } = await second.submitToolResults(results).result;
+    const { end, messages } = await second.addToolOutputs(results).result;
     expect(end).toBe('completed');
     expect(`\n${script.text()}`).toBe(`
 run_started

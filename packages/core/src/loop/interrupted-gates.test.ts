@@ -48,7 +48,7 @@ const never = new Promise<never>(() => {});
 describe('Time that runs out', () => {
   const asked: Record<string, () => Partial<AgentDefinition>> = {
     'a stop hook': () => ({ hooks: [defineHook('stop', () => never)] }),
-    'a check of the answer': () => ({ finalAnswerCheck: () => never }),
+    'a check of the answer': () => ({ outputGuardrail: () => never }),
   };
 
   it.each(Object.keys(asked))('while %s is asked about the end of a run ends it', async (who) => {

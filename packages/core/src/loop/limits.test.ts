@@ -328,9 +328,9 @@ describe('the closing call', () => {
   it.each([
     [true, 'Say what you have found out'],
     ['Sum up in one line.', 'Sum up in one line.'],
-  ] as const)('asks once more, without tools but with their declarations: %s', async (closingCall, told) => {
+  ] as const)('asks once more, without tools but with their declarations: %s', async (wrapUp, told) => {
     const model = summing();
-    const { result, texts, log } = await play(model, { limits: { maxTurns: 2 }, closingCall });
+    const { result, texts, log } = await play(model, { limits: { maxTurns: 2 }, wrapUp });
     expect(result).toMatchObject({ end: 'turn_limit', finalAnswer: 'I did two things.', turns: 3 });
     const last = model.requests.at(-1);
     expect(last).toMatchObject({ toolChoice: 'none' });
@@ -341,7 +341,7 @@ describe('the closing call', () => {
   });
 
   it('runs no tool, should the model call one all the same', async () => {
-    const { result, log } = await play(busy(), { limits: { maxTurns: 2 }, closingCall: true });
+    const { result, log } = await play(busy(), { limits: { maxTurns: 2 }, wrapUp: true });
     expect(result).toMatchObject({ end: 'turn_limit', turns: 3 });
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(2);
     expect(log.filter((event) => event.type === 'tool_call_rejected' && event.reason === 'limit')).toHaveLength(1);
@@ -349,10 +349,10 @@ describe('the closing call', () => {
 
   it('is tried again like any other when it fails, and leaves none at a limit of tokens', async () => {
     const model = scriptedModel([call(1), { error: { status: 529 } }, 'Summed up.']);
-    const definition = { limits: { maxTurns: 1 }, closingCall: true, retry: { initialDelayMs: 0 } };
+    const definition = { limits: { maxTurns: 1 }, wrapUp: true, retry: { initialDelayMs: 0 } };
     expect((await play(model, definition)).result).toMatchObject({ end: 'turn_limit', finalAnswer: 'Summed up.' });
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none', 'none']);
-    const { result } = await play(busy(), { limits: { maxTotalTokens: 20 }, closingCall: true });
+    const { result } = await play(busy(), { limits: { maxTotalTokens: 20 }, wrapUp: true });
     expect(result).toMatchObject({ end: 'token_limit', turns: 2 });
   });
 });
@@ -364,7 +364,7 @@ describe('the memory', () => {
       request.toolChoice === 'none' ? 'I did two things.' : call(index),
     );
     const limits = { maxTurns: 2 };
-    expect((await play(model, { limits, closingCall: true, memory })).result.end).toBe('turn_limit');
+    expect((await play(model, { limits, wrapUp: true, memory })).result.end).toBe('turn_limit');
     expect(memory.runs).toMatchObject([{ answer: 'I did two things.' }]);
     expect((await play(busy(), { limits, memory })).result.end).toBe('turn_limit');
     expect(memory.runs).toHaveLength(1);
@@ -464,13 +464,13 @@ describe('R3: a run that gets nowhere', () => {
 
   it('is left alone when the agent says so, in any process that drives it', async () => {
     const model = scriptedModel((_, index) => (index < 20 ? call(1) : 'Done.'));
-    const { result, log } = await play(model, { noProgress: false });
+    const { result, log } = await play(model, { loopDetection: false });
     expect(result).toMatchObject({ end: 'completed', turns: 21 });
-    expect(log.find(({ type }) => type === 'run_started')).toMatchObject({ config: { noProgress: false } });
+    expect(log.find(({ type }) => type === 'run_started')).toMatchObject({ config: { loopDetection: false } });
   });
 
-  it.each([{ repeatedCalls: 1 }, { repeatedErrors: 0 }, { cycles: 1.5 }])('%j makes no agent', (noProgress) => {
-    expect(() => defineAgent({ model: busy(), noProgress })).toThrow(
+  it.each([{ repeatedCalls: 1 }, { repeatedErrors: 0 }, { cycles: 1.5 }])('%j makes no agent', (loopDetection) => {
+    expect(() => defineAgent({ model: busy(), loopDetection })).toThrow(
       expect.objectContaining({ code: 'invalid_definition' }) as Error,
     );
   });

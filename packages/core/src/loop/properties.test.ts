@@ -122,7 +122,7 @@ async function finish(session: Session, run: ReturnType<Session['prompt']>): Pro
     const asked = result.pending.find(({ approvalId }) => approvalId !== undefined);
     const next =
       asked?.approvalId === undefined
-        ? session.submitToolResults(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
+        ? session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
         : session.answerApproval(asked.approvalId, 'approve');
     result = await next.result;
   }

@@ -151,7 +151,7 @@ describe('a client tool', () => {
     });
     expect(result.end).toBe('paused');
     const [callId = ''] = result.pending.map((call) => call.callId);
-    const after = await session.submitToolResults([{ callId, content: 'x'.repeat(1_000_000) }]).result;
+    const after = await session.addToolOutputs([{ callId, content: 'x'.repeat(1_000_000) }]).result;
     expect(after.end).toBe('completed');
     expect(estimateMessages(resultsIn(model.requests[1] ?? expect.fail('no request')))).toBeLessThanOrEqual(5000);
   });

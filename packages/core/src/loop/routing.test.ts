@@ -10,7 +10,7 @@ import {
 } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   costTable,
   createSession,
   defineAgent,
@@ -214,7 +214,7 @@ describe('the model of a turn', () => {
     };
     const routing: RoutingOptions = { models: { cheap }, choose };
     const reader = defineAgent({ id: 'reader', model: named('large', []), routing });
-    const tools = [agentTool(reader, { description: 'Reads.' })];
+    const tools = [asTool(reader, { description: 'Reads.' })];
     const call: Turn = { toolCalls: [{ name: 'reader', arguments: { prompt: 'Read.' } }] };
     const { models, result } = await play(routing, [call, 'Thanks.'], { tools });
     expect(result.end).toBe('completed');

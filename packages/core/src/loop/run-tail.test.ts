@@ -34,7 +34,7 @@ describe('an answer that was cut off and went on', () => {
         schema: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
         mode: 'prompted',
       },
-      finalAnswerCheck: (text) => {
+      outputGuardrail: (text) => {
         heard.push(text);
         return { ok: true };
       },
@@ -52,7 +52,7 @@ describe('a run that ends by its closing call', () => {
       model: scriptedModel([{ toolCalls: [{ name: 'look', arguments: { place: 1 } }] }, 'Half of it.']),
       tools: [look],
       limits: { maxTurns: 1 },
-      closingCall: true,
+      wrapUp: true,
       memory: { retrieve: async () => [], update: async ({ answer }) => void updates.push(answer) },
     });
     expect(result).toMatchObject({ end: 'turn_limit', finalAnswer: 'Half of it.' });

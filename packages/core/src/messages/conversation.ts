@@ -1,4 +1,4 @@
-import { isTerminalToolName, terminalText } from '../tools/terminal-tools.ts';
+import { isStopToolName, stopToolText } from '../tools/terminal-tools.ts';
 import type { AssistantContent } from './content.ts';
 import { isConversation, type Message } from './message.ts';
 
@@ -12,12 +12,11 @@ export function conversationOf(view: readonly Message[]): Message[] {
     if (message.role === 'user') return isConversation(message) ? [message] : [];
     if (message.role === 'tool') return spoken.has(message.callId) && !message.isError ? [] : [message];
     if (message.role !== 'assistant') return [message];
-    if (!message.content.some((block) => block.type === 'tool_call' && isTerminalToolName(block.name)))
-      return [message];
+    if (!message.content.some((block) => block.type === 'tool_call' && isStopToolName(block.name))) return [message];
     const failed = failedCalls(view, message.content);
     const content = message.content.map((block): AssistantContent => {
       const said =
-        block.type === 'tool_call' && !failed.has(block.callId) ? terminalText(block.name, block.arguments) : null;
+        block.type === 'tool_call' && !failed.has(block.callId) ? stopToolText(block.name, block.arguments) : null;
       if (block.type !== 'tool_call' || said === null) return block;
       spoken.add(block.callId);
       return { type: 'text', text: said };

@@ -57,7 +57,7 @@ export interface ModelRequest {
   /** The container of an earlier response of this provider. */
   readonly containerId?: string;
   /** Merged into the body as it is, last. */
-  readonly extraBody?: JsonObject;
+  readonly providerOptions?: JsonObject;
   /** The session, for caches keyed by conversation. */
   readonly sessionId?: string;
 }

@@ -72,9 +72,9 @@ run_ended invalid_output "The answer didn't fit its schema, 3 times."`);
 
 describe('the check of the final answer', () => {
   it('sends an answer back, then lets it pass', async () => {
-    const finalAnswerCheck: AgentDefinition['finalAnswerCheck'] = (text) =>
+    const outputGuardrail: AgentDefinition['outputGuardrail'] = (text) =>
       text.includes('Oslo') ? { ok: true } : { ok: false, message: 'Name the city.' };
-    expect(await play(['Up north.', 'In Oslo.'], { finalAnswerCheck })).toBe(`
+    expect(await play(['Up north.', 'In Oslo.'], { outputGuardrail })).toBe(`
 run_started
   turn_started 0 by user
     message_added user (prompt) "Where is it?"
@@ -91,7 +91,7 @@ run_ended completed`);
 
   it('ends the run when answers keep failing', async () => {
     const check = () => ({ ok: false, message: 'No.' }) as const;
-    expect(await play(['a', 'b'], { finalAnswerCheck: { check, retries: 1 } })).toBe(`
+    expect(await play(['a', 'b'], { outputGuardrail: { check, retries: 1 } })).toBe(`
 run_started
   turn_started 0 by user
     message_added user (prompt) "Where is it?"
@@ -109,16 +109,16 @@ run_ended check_failed "The answer failed its check, 2 times: No."`);
 
 describe('input filters', () => {
   it('reject a prompt before its run starts', async () => {
-    const inputFilters = [() => ({ verdict: 'reject', reason: 'Not that.' }) as const];
-    expect(await play(['Here.'], { inputFilters })).toBe(`
+    const inputGuardrails = [() => ({ verdict: 'reject', reason: 'Not that.' }) as const];
+    expect(await play(['Here.'], { inputGuardrails })).toBe(`
 decision_made filter filter {"verdict":"reject","reason":"Not that."}
 input_rejected "Not that."
 run_ended rejected "Not that."`);
   });
 
   it('warn of a prompt, which goes in with the warning', async () => {
-    const inputFilters = [() => ({ verdict: 'warn', message: 'Vague.' }) as const];
-    expect(await play(['Here.'], { inputFilters })).toBe(`
+    const inputGuardrails = [() => ({ verdict: 'warn', message: 'Vague.' }) as const];
+    expect(await play(['Here.'], { inputGuardrails })).toBe(`
 decision_made filter filter {"verdict":"warn","warnings":["Vague."]}
 run_started
   turn_started 0 by user

@@ -1,7 +1,7 @@
 import { scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   agentsTool,
   createSession,
   defineAgent,
@@ -77,7 +77,7 @@ describe('a rule about a tool that there is not', () => {
 
   it('is refused in what a sub-agent is granted', () => {
     const helper = define({});
-    expect(() => agentTool(helper, { name: 'helper', description: 'Helps.', grants: ['bsh'] })).toThrow('no tool bsh');
+    expect(() => asTool(helper, { name: 'helper', description: 'Helps.', grants: ['bsh'] })).toThrow('no tool bsh');
     expect(() => agentsTool({ helper: { agent: helper, description: 'Helps.', grants: ['bsh'] } })).toThrow(
       'no tool bsh',
     );
@@ -123,7 +123,7 @@ describe('a rule about a tool that comes later', () => {
     const lead = defineAgent({
       id: 'lead',
       model: scriptedModel([]),
-      tools: [agentTool(helper, { description: 'Helps.' })],
+      tools: [asTool(helper, { description: 'Helps.' })],
     });
     const tools = [agentsTool({ lead: { agent: lead, description: 'Leads.' } })];
     const hooks = [defineHook('before_tool', () => true, { matcher: 'deploy' })];

@@ -4,7 +4,7 @@ import type { GeneratedFile } from '../events/generated-files.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
-import { isTerminalToolName, terminalText } from '../tools/terminal-tools.ts';
+import { isStopToolName, stopToolText } from '../tools/terminal-tools.ts';
 import type { ModelError, ModelWarning } from '../model/model.ts';
 import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 
@@ -24,7 +24,7 @@ export interface RunResult {
   /** The value of a run with structured output; undefined when it came to none. */
   readonly output: unknown;
   /** The call of a terminal tool that ended the run. */
-  readonly terminalTool: TerminalCall | null;
+  readonly stopTool: StopToolCall | null;
   /**
    * This run's conversation, its prompt first, as it happened; without what the runtime told the model beside it, and
    * without results of built-in terminal tools.
@@ -56,7 +56,7 @@ export interface RunResult {
 }
 
 /** A call that ended its run. */
-export interface TerminalCall {
+export interface StopToolCall {
   readonly name: string;
   /** As the model wrote them. */
   readonly arguments: JsonObject;
@@ -168,7 +168,7 @@ class ResultFold implements RunResultFold {
       finalMessage: this.#finalMessage,
       finalAnswer: finalAnswer(this.#finalMessage, terminal, this.#answered),
       output: ended?.output,
-      terminalTool: terminalCall(this.#finalMessage, ended?.terminalCallId),
+      stopTool: terminalCall(this.#finalMessage, ended?.terminalCallId),
       messages: this.#messages,
       usage: this.#usage,
       cost: this.#cost,
@@ -249,7 +249,7 @@ class ResultFold implements RunResultFold {
       const result = byId ? byId.get(callId) : results.findLast((each) => each.callId === callId);
       if (!result) continue;
       ofTurn.push(result);
-      if (result.isError || !isTerminalToolName(result.toolName)) this.#messages.push(result);
+      if (result.isError || !isStopToolName(result.toolName)) this.#messages.push(result);
     }
     this.#lastResults = ofTurn;
     this.#results = null;
@@ -264,7 +264,7 @@ const isQueued = (input: SessionInput): input is Extract<SessionInput, { readonl
   input.type === 'steering' || input.type === 'follow_up';
 
 /** The call of this id in a reply. */
-export function terminalCall(message: AssistantMessage | null, callId: string | undefined): TerminalCall | null {
+export function terminalCall(message: AssistantMessage | null, callId: string | undefined): StopToolCall | null {
   const call = message?.content.find((block) => block.type === 'tool_call' && block.callId === callId);
   return call?.type === 'tool_call' ? { name: call.name, arguments: call.arguments } : null;
 }
@@ -276,7 +276,7 @@ export function finalAnswer(
   answered = '',
 ): string {
   const call = terminalCall(message, terminal?.callId);
-  const said = call && terminalText(call.name, call.arguments);
+  const said = call && stopToolText(call.name, call.arguments);
   return said ?? (terminal ? textOf(terminal.content) : answered + finalText(message));
 }
 

@@ -149,7 +149,7 @@ describe('a transcript', () => {
   it('has as the model’s words what it says by a terminal tool', async () => {
     const log = await playLog({
       turns: [{ toolCalls: [{ name: 'task_completion', arguments: { result: 'All done.' } }] }],
-      agent: { tools: [], terminalTools: true },
+      agent: { tools: [], stopTools: true },
       act: (session) => session.prompt('Do it.').result,
     });
     expect(transcript(log).entries.map(brief)).toEqual(['prompt: Do it.', 'assistant: All done.']);

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { AssistantContent, FileBlock, ImageBlock, ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage, Message, UserMessageOrigin } from '../messages/message.ts';
 import type { StopReason } from '../model/usage.ts';
-import { terminalText } from '../tools/terminal-tools.ts';
+import { stopToolText } from '../tools/terminal-tools.ts';
 import { sessionTitleFold, type SessionTitleFold } from './title.ts';
 
 /** An image or a file that is not in the transcript itself. */
@@ -290,7 +290,7 @@ function assistantEntries(
   };
   for (const block of content) {
     if (block.type === 'tool_call') {
-      const spoken = saysNothing(calls.get(block.callId)) ? null : terminalText(block.name, block.arguments);
+      const spoken = saysNothing(calls.get(block.callId)) ? null : stopToolText(block.name, block.arguments);
       if (spoken === null) {
         flush();
         entries.push(toolEntry(block, calls.get(block.callId) ?? {}, { at, runId }));

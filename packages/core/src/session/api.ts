@@ -42,7 +42,7 @@ export interface SessionOptions {
    * Go on with the run by itself when the time is over to answer what it waits for. False leaves that to whoever calls
    * `resume()`. Default true.
    */
-  readonly goOnAtExpiry?: boolean;
+  readonly resumeOnExpiry?: boolean;
   /** Hears of observers that threw. Default: a warning on the console. */
   readonly onObserverError?: (error: unknown) => void;
 }
@@ -95,7 +95,7 @@ export interface Session {
    * True when there is something to do that nobody has to answer first: what `resume` would work on. False for a run that
    * waits for a client's results or a person's answer.
    */
-  readonly canGoOn: boolean;
+  readonly canResume: boolean;
   /**
    * Starts a run. A run whose process died is ended first, as aborted; prompts that nobody has answered come first.
    *
@@ -139,7 +139,7 @@ export interface Session {
    * `results_duplicate` when the ids are others than those of `pending`; `conflict` when a call has a result already, or
    * its time is over.
    */
-  submitToolResults(results: readonly ClientToolResult[]): Run;
+  addToolOutputs(results: readonly ClientToolResult[]): Run;
   /**
    * Answers a question that a run asks (`approval_requested` and `run_paused` name its `approvalId`). The first answer
    * counts, whichever process brings it. A text is told to the model with a no.

@@ -9,9 +9,9 @@ import type { Run } from './run.ts';
 import { answerApproval } from './answers.ts';
 import type { Session } from './api.ts';
 import { compactSession } from '../features/compaction/session.ts';
-import { canGoOn } from '../features/approvals/expiry.ts';
+import { canResume } from '../features/approvals/expiry.ts';
 import { clearQueue, queued } from './queue.ts';
-import { pendingCalls, submitToolResults } from '../features/approvals/results.ts';
+import { pendingCalls, addToolOutputs } from '../features/approvals/results.ts';
 import * as runs from './runs.ts';
 import { promptStream } from './stream.ts';
 import { abortTasks, closeTasks, tasksOf } from '../features/background/session.ts';
@@ -49,8 +49,8 @@ class SessionHandle implements Session {
   get tasks(): TaskControl {
     return tasksOf(this.#parts).control;
   }
-  get canGoOn(): boolean {
-    return canGoOn(this.#parts);
+  get canResume(): boolean {
+    return canResume(this.#parts);
   }
 
   // Methods that may be taken off the session and handed on.
@@ -71,7 +71,7 @@ class SessionHandle implements Session {
   };
   readonly queued: Session['queued'] = () => queued(this.#parts);
   readonly clearQueue: Session['clearQueue'] = (kind) => clearQueue(this.#parts, kind);
-  readonly submitToolResults: Session['submitToolResults'] = (results) => submitToolResults(this.#parts, results);
+  readonly addToolOutputs: Session['addToolOutputs'] = (results) => addToolOutputs(this.#parts, results);
   readonly answerApproval: Session['answerApproval'] = (approvalId, decision, said = {}) =>
     answerApproval(this.#parts, approvalId, decision, typeof said === 'string' ? { message: said } : said);
   readonly updatePermissions: Session['updatePermissions'] = (updates) => runs.updatePermissions(this.#parts, updates);

@@ -131,7 +131,7 @@ class Parts implements SessionParts {
     return this.#titler;
   }
   get expiry(): Expiry | null {
-    const isNeeded = !this.#expiry && !this.#isChild && !this.closed && this.#options.goOnAtExpiry !== false;
+    const isNeeded = !this.#expiry && !this.#isChild && !this.closed && this.#options.resumeOnExpiry !== false;
     if (isNeeded && firstExpiry(this) < Infinity) this.#expiry = createExpiry(this);
     return this.#expiry;
   }

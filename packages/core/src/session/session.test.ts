@@ -362,7 +362,7 @@ describe('limits', () => {
     scriptedModel(Array.from({ length: 60 }, () => ({ toolCalls: [{ name: 'again' }] })));
 
   it('stop at 50 turns unless told otherwise, with the reason in the history', async () => {
-    const session = await createSession(defineAgent({ model: forever(), tools: [again], noProgress: false }));
+    const session = await createSession(defineAgent({ model: forever(), tools: [again], loopDetection: false }));
     const result = await session.prompt('Go.').result;
     expect(result).toMatchObject({ end: 'turn_limit', turns: 50 });
     expect(said(session.messages).at(-1)).toBe('[Agent stopped: turn limit reached (50 of 50 turns)]');

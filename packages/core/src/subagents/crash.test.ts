@@ -1,7 +1,7 @@
 import { crashMatrix, logOf, scriptedModel, type CrashCourse, type CrashLife } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineHook,
@@ -59,7 +59,7 @@ function agentOf(world: World, life: CrashLife): Agent {
       );
       return results.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
     }),
-    tools: [agentTool(payer, { description: 'Pays.' }), agentTool(reader, { description: 'Reads.' })],
+    tools: [asTool(payer, { description: 'Pays.' }), asTool(reader, { description: 'Reads.' })],
     hooks: [
       defineHook('subagent_start', () => life.effect('a hook before a sub-agent', () => undefined)),
       defineHook('subagent_stop', ({ childRunId, transcript }) =>

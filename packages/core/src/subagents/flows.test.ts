@@ -2,7 +2,7 @@ import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/t
 import { describe, expect, it } from 'vitest';
 import {
   agentsTool,
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineHook,
@@ -47,7 +47,7 @@ async function bossOf(tools: readonly Tool[], turns: Script, more: Partial<Agent
 
 /** A boss that asks the reader once. */
 const delegating = (child: Agent) =>
-  bossOf([agentTool(child, { description: 'Reads.' })], [asks('reader', { prompt: 'Read it.' }), 'Thanks.']);
+  bossOf([asTool(child, { description: 'Reads.' })], [asks('reader', { prompt: 'Read it.' }), 'Thanks.']);
 
 describe('a sub-agent that succeeds', () => {
   it('has its own run within the call of its parent, which gets its last message and its run', async () => {
@@ -121,7 +121,7 @@ describe('a sub-agent that succeeds', () => {
       const resume = /resume: \\"(\w+)\\"/.exec(JSON.stringify(messages))?.[1] ?? '';
       return asks('reader', { prompt: 'In which language?', resume });
     };
-    const { session, script } = await bossOf([agentTool(child, { description: 'Reads.' })], [first, again, 'Thanks.']);
+    const { session, script } = await bossOf([asTool(child, { description: 'Reads.' })], [first, again, 'Thanks.']);
     await session.prompt('What does it say?').result;
     expect(script.text()).toMatchInlineSnapshot(`
       "run_started
@@ -241,14 +241,14 @@ describe('a sub-agent that does not succeed is an error for its parent, which go
   });
 
   it('when there may be no further one so deep', async () => {
-    const deep = agentTool(reader([]), { description: 'Reads.' });
+    const deep = asTool(reader([]), { description: 'Reads.' });
     const middle = defineAgent({
       id: 'middle',
       model: scriptedModel([asks('reader', { prompt: 'Read.' }), 'I did it.']),
       tools: [deep],
     });
     const { session, script } = await bossOf(
-      [agentTool(middle, { description: 'Delegates.' })],
+      [asTool(middle, { description: 'Delegates.' })],
       [asks('middle', { prompt: 'Go.' }), 'Thanks.'],
     );
     await session.prompt('Read.').result;
@@ -323,7 +323,7 @@ describe('what a sub-agent asks for', () => {
     const child = reader([{ toolCalls: [{ name: 'pick' }] }, 'It is blue.'], { tools: [pick] });
     const { session, script } = await delegating(child);
     const { pending } = await session.prompt('Which?').result;
-    await session.submitToolResults(pending.map(({ callId }) => ({ callId, content: 'blue' }))).result;
+    await session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'blue' }))).result;
     expect(script.text()).toMatchInlineSnapshot(`
       "run_started
         turn_started 0 by user

@@ -1,7 +1,7 @@
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineTool,
@@ -46,7 +46,7 @@ const agentWith = (id: string, tools: readonly Tool[], calls: Turn['toolCalls'],
     ...(maxDepth === undefined ? {} : { subAgents: { maxDepth } }),
   });
 
-const given = (agent: Agent): Tool => agentTool(agent, { description: `Gives work to ${agent.id}.` });
+const given = (agent: Agent): Tool => asTool(agent, { description: `Gives work to ${agent.id}.` });
 const calls = (...names: readonly string[]): Turn['toolCalls'] =>
   names.map((name) => ({ name, arguments: { prompt: 'Go.' } }));
 const payment = (amount: number): NonNullable<Turn['toolCalls']>[number] => ({ name: 'pay', arguments: { amount } });
@@ -111,7 +111,7 @@ describe('a question that a sub-agent has', () => {
     const clock = testClock();
     const session = await createSession(agentWith('boss', [given(middle)], calls('middle'), 2), {
       clock,
-      goOnAtExpiry: false,
+      resumeOnExpiry: false,
     });
     const paused = await session.prompt('Pay.').result;
     expect(paused.pending[0]?.expiresAt).toBe(clock.now() + 60_000);
@@ -137,7 +137,7 @@ describe('a question that a sub-agent has', () => {
       const { approvalId, callId } = item;
       result = await (
         approvalId === undefined
-          ? session.submitToolResults([{ callId, content: 'blue' }])
+          ? session.addToolOutputs([{ callId, content: 'blue' }])
           : session.answerApproval(approvalId, 'approve')
       ).result;
     }

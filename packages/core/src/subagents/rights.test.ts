@@ -2,7 +2,7 @@ import { scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineHook,
@@ -153,7 +153,7 @@ async function tries(
   });
   const agent = defineAgent({
     model: scriptedModel([{ toolCalls: [{ name: 'writer', arguments: { prompt: 'Write.' } }] }, 'Done.']),
-    tools: [agentTool(writer, { description: 'Writes.' })],
+    tools: [asTool(writer, { description: 'Writes.' })],
     ...parent,
   });
   const session = await createSession(agent, { journal: memoryJournal() });
@@ -225,7 +225,7 @@ describe('a sub-agent', () => {
         ({ messages }) =>
           messages.flatMap((each) => (each.role === 'tool' ? [(each.content[0] as { text: string }).text] : [])).join(),
       ]),
-      tools: [agentTool(worker, { description: 'Works.' })],
+      tools: [asTool(worker, { description: 'Works.' })],
       hooks: [gate],
     });
     const session = await createSession(agent);

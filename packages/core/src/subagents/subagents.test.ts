@@ -2,7 +2,7 @@ import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import {
   agentsTool,
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineHook,
@@ -35,7 +35,7 @@ const textOf = (content: readonly { readonly type: string; readonly text?: strin
 async function delegate(child: Agent, more: Partial<AgentDefinition> = {}) {
   const journal = memoryJournal();
   const model = scriptedModel([asks('reader', { prompt: 'Read it.' }), 'Thanks.']);
-  const tools = [agentTool(child, { description: 'Reads.' })];
+  const tools = [asTool(child, { description: 'Reads.' })];
   const session = await createSession(defineAgent({ id: 'boss', model, tools, ...more }), { journal, id: 'boss' });
   const events: TreadleEvent[] = [];
   session.subscribe((event) => events.push(event));
@@ -88,7 +88,7 @@ describe('an agent as a tool', () => {
   });
 
   it.each<[string, readonly (Turn | string)[], Partial<AgentDefinition>, RegExp]>([
-    ['says nothing', [''], { noProgress: false }, /without an answer/],
+    ['says nothing', [''], { loopDetection: false }, /without an answer/],
     ['reaches a limit', [asks('no_such', {}), 'Late.'], { limits: { maxTurns: 1 } }, /turn_limit/],
     [
       'fails',

@@ -2,7 +2,7 @@ import { logOf, scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   memoryJournal,
@@ -31,7 +31,7 @@ function agentOf({ below }: Tree, name: string, more: Partial<Parameters<typeof 
     Array.from({ length: fan }, () => ({ name: `${name}${index}`, arguments: { prompt: 'Go.' } })),
   );
   const tools: Tool[] = below.map((child, index) =>
-    agentTool(agentOf(child, `${name}${index}`), { name: `${name}${index}`, description: 'Works.' }),
+    asTool(agentOf(child, `${name}${index}`), { name: `${name}${index}`, description: 'Works.' }),
   );
   const model = scriptedModel(
     ({ messages }) => (calls.length > 0 && messages.length === 1 ? { toolCalls: calls } : 'Done.'),
@@ -113,7 +113,7 @@ describe('R1: a tree of agents, whatever it looks like', () => {
     const inner = defineAgent({ id: 'self', model });
     // An agent that has itself among its tools: made as a library would, by a map that is filled afterwards.
     const tools = inner.tools as Map<string, Tool>;
-    self.tool = agentTool(inner, { description: 'Itself.' });
+    self.tool = asTool(inner, { description: 'Itself.' });
     tools.set('self', self.tool);
     const journal = memoryJournal();
     const session = await createSession(inner, { journal, id: 's' });

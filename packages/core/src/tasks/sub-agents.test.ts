@@ -2,7 +2,7 @@ import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/t
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineTool,
@@ -55,7 +55,7 @@ const bossOf = (
     id: 'boss',
     configId: 'boss',
     model: scriptedModel(script),
-    tools: [agentTool(reader, { description: 'Reads.' })],
+    tools: [asTool(reader, { description: 'Reads.' })],
     background: { tools: ['reader'], ...background },
     ...more,
   });
@@ -213,7 +213,7 @@ describe('a question that it has', () => {
     const inner = defineAgent({ id: 'inner', model: scriptedModel(using('pick')), tools: [pick] });
     const delegate = ({ messages }: ModelRequest): Turn | string =>
       messages.length === 1 ? { toolCalls: [{ name: 'inner', arguments: { prompt: 'Ask.' } }] } : 'It is blue.';
-    const reader = readerOf(delegate, { tools: [agentTool(inner, { description: 'Asks.' })] });
+    const reader = readerOf(delegate, { tools: [asTool(inner, { description: 'Asks.' })] });
     const journal = memoryJournal();
     const boss = bossOf(reader, [GO, 'It is being read.', 'Blue.'], {}, { subAgents: { maxDepth: 2 } });
     const session = await createSession(boss, { id: 's', journal });
@@ -221,7 +221,7 @@ describe('a question that it has', () => {
     await settled();
     const results = session.pending.map(({ callId }) => ({ callId, content: 'blue' }));
     expect(results).toHaveLength(1);
-    await session.submitToolResults(results).result;
+    await session.addToolOutputs(results).result;
     await settled();
     await session.prompt('And?').result;
     expect(deliveriesIn(await logOf(journal, 's'))).toEqual([expect.stringContaining('It is blue.')]);
@@ -300,7 +300,7 @@ const looking = (turns: number, first: Turn[] = []) => {
     model: scriptedModel(script, { cost: () => CENT }),
     tools: [look],
     maxTokens: 10,
-    noProgress: false,
+    loopDetection: false,
   } as const;
 };
 
@@ -320,7 +320,7 @@ describe('its money', () => {
           const money =
             kind === 'a shared ledger' ? { budget: { ledger } } : { limits: { maxCost: (cents + 0.5) * CENT } };
           const tools = children.map(([turns], index) =>
-            agentTool(defineAgent({ id: `a${index}`, ...looking(turns) }), { description: 'Works.' }),
+            asTool(defineAgent({ id: `a${index}`, ...looking(turns) }), { description: 'Works.' }),
           );
           const calls = children.map(([, run_in_background], index) => ({
             name: `a${index}`,
@@ -352,7 +352,7 @@ describe('its money', () => {
     const boss = defineAgent({
       id: 'boss',
       ...looking(9, [GO]),
-      tools: [agentTool(reader, { description: 'Reads.' }), look],
+      tools: [asTool(reader, { description: 'Reads.' }), look],
       background: { tools: ['reader'], atEnd: 'wait' },
       limits: { maxCost: 6.5 * CENT },
     });
@@ -378,7 +378,7 @@ describe('its money', () => {
     const boss = defineAgent({
       id: 'boss',
       ...looking(0, [GO]),
-      tools: [agentTool(reader, { description: 'Reads.' })],
+      tools: [asTool(reader, { description: 'Reads.' })],
       background: { tools: ['reader'] },
       limits: { maxCost: 5.5 * CENT },
     });

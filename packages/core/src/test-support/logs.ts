@@ -113,7 +113,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
   },
   'rejected by a filter, in the middle': {
     turns: [calls('read'), 'Never said.'],
-    agent: { inputFilters: [secretFilter] },
+    agent: { inputGuardrails: [secretFilter] },
     act: (session) => steered(session, 'A secret.'),
   },
   'rewritten by a hook': {
@@ -123,7 +123,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
   },
   closed: {
     turns: [calls('read'), 'So far so good.'],
-    agent: { limits: { maxTurns: 1 }, closingCall: true },
+    agent: { limits: { maxTurns: 1 }, wrapUp: true },
     act: (session) => ask(session, 'Look.'),
   },
   steered: { turns: [calls('read'), 'All right.'], act: (session) => steered(session, 'Shorter.') },
@@ -137,7 +137,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
     turns: [calls('read', 'pick'), 'Picked.'],
     act: async (session) => {
       const { pending } = await ask(session, 'Pick.');
-      await session.submitToolResults(pending.map(({ callId }) => ({ callId, content: 'the red one' }))).result;
+      await session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'the red one' }))).result;
     },
   },
   approved: {
@@ -190,7 +190,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
   checked: {
     turns: ['Wrong.', 'Right.'],
     agent: {
-      finalAnswerCheck: (text) => (text === 'Right.' ? { ok: true } : { ok: false, message: 'Look again.' }),
+      outputGuardrail: (text) => (text === 'Right.' ? { ok: true } : { ok: false, message: 'Look again.' }),
       memory: transientMemory(),
     },
     act: (session) => ask(session, 'Hi'),
@@ -294,7 +294,7 @@ async function toItsEnd(session: Session): Promise<void> {
     const asked = result.pending.find(({ approvalId }) => approvalId !== undefined);
     const next =
       asked?.approvalId === undefined
-        ? session.submitToolResults(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
+        ? session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
         : session.answerApproval(asked.approvalId, 'approve');
     result = await next.result;
   }

@@ -13,7 +13,7 @@ const noop = defineTool({ name: 'noop', description: 'Does nothing.', execute: (
 
 async function play(turns: readonly (Turn | string)[], more: Partial<AgentDefinition> = {}) {
   const model = scriptedModel(turns);
-  const session = await createSession(defineAgent({ model, tools: [noop], terminalTools: true, ...more }));
+  const session = await createSession(defineAgent({ model, tools: [noop], stopTools: true, ...more }));
   const log: DurableEvent[] = [];
   session.subscribe((event) => isDurable(event) && log.push(event));
   const result = await session.prompt('Go.').result;
@@ -34,7 +34,7 @@ describe('terminal tools', () => {
       end: 'completed',
       turns: 1,
       finalAnswer: text,
-      terminalTool: { name, arguments: args },
+      stopTool: { name, arguments: args },
     });
   });
 
@@ -70,8 +70,8 @@ describe('terminal tools', () => {
 
   it('can not be overridden', () => {
     const own = defineTool({ name: 'converse', description: 'Mine.', execute: () => 'mine' });
-    for (const terminalTools of [true, false]) {
-      expect(() => defineAgent({ model: scriptedModel([]), tools: [own], terminalTools })).toThrow(
+    for (const stopTools of [true, false]) {
+      expect(() => defineAgent({ model: scriptedModel([]), tools: [own], stopTools })).toThrow(
         expect.objectContaining({ code: 'invalid_definition' }) as Error,
       );
     }
@@ -87,11 +87,11 @@ describe('a reply without a tool call', () => {
 
   it('is the answer, unless the agent says otherwise', async () => {
     const { result } = await play(['Just words.']);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Just words.', terminalTool: null });
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Just words.', stopTool: null });
   });
 
   it('is a slip where calls are wanted: it is noted, and the model is reminded', async () => {
-    const { result, log, model, session } = await play(['Just words.', done], { noToolCall: 'remind' });
+    const { result, log, model, session } = await play(['Just words.', done], { requireToolCall: 'remind' });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 2 });
     expect(types(log).slice(3, 10)).toEqual([
       'turn_started',
@@ -112,34 +112,34 @@ describe('a reply without a tool call', () => {
   });
 
   it('is told in words of your own', async () => {
-    const { model } = await play(['Words.', done], { noToolCall: { remind: 'Call something!' } });
+    const { model } = await play(['Words.', done], { requireToolCall: { remind: 'Call something!' } });
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ content: [{ text: 'Call something!' }] });
   });
 
   it('goes on at most to the turn limit', async () => {
-    const { result } = await play(['a', 'b', 'c', 'd'], { noToolCall: 'remind', limits: { maxTurns: 3 } });
+    const { result } = await play(['a', 'b', 'c', 'd'], { requireToolCall: 'remind', limits: { maxTurns: 3 } });
     expect(result).toMatchObject({ end: 'turn_limit', turns: 3 });
   });
 
   it('of thoughts alone is the same slip, and no empty reply besides', async () => {
     const thought = { thinking: 'I should say so.' };
-    const { result, model } = await play([thought, thought, thought, done], { noToolCall: 'remind' });
+    const { result, model } = await play([thought, thought, thought, done], { requireToolCall: 'remind' });
     expect(result).toMatchObject({ end: 'completed', turns: 4 });
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('was empty');
   });
 
   it('is not a slip when the model refused, or was cut off', async () => {
-    const refused = await play([{ text: 'No.', stopReason: 'refusal' }], { noToolCall: 'remind' });
+    const refused = await play([{ text: 'No.', stopReason: 'refusal' }], { requireToolCall: 'remind' });
     expect(refused.result.end).toBe('refused');
-    const cut = await play([{ text: 'Wor', stopReason: 'length' }], { noToolCall: 'remind', maxContinuations: 0 });
+    const cut = await play([{ text: 'Wor', stopReason: 'length' }], { requireToolCall: 'remind', maxContinuations: 0 });
     expect(cut.result.end).toBe('length');
   });
 
   it('needs something that can end a run', () => {
-    expect(() => defineAgent({ model: scriptedModel([]), tools: [noop], noToolCall: 'remind' })).toThrow(
+    expect(() => defineAgent({ model: scriptedModel([]), tools: [noop], requireToolCall: 'remind' })).toThrow(
       expect.objectContaining({ code: 'invalid_definition' }) as Error,
     );
-    expect(() => defineAgent({ model: scriptedModel([]), terminalTools: true, noToolCall: { remind: ' ' } })).toThrow(
+    expect(() => defineAgent({ model: scriptedModel([]), stopTools: true, requireToolCall: { remind: ' ' } })).toThrow(
       expect.objectContaining({ code: 'invalid_definition' }) as Error,
     );
   });

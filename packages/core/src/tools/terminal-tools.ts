@@ -3,7 +3,7 @@ import { defineTool } from './define.ts';
 import type { Tool } from './tool.ts';
 
 /** The tools that end a run in words of the model's own. Their names are theirs alone. */
-export type TerminalToolName = 'task_completion' | 'ask_question' | 'converse';
+export type StopToolName = 'task_completion' | 'ask_question' | 'converse';
 
 /** All that is ever said of their results: what they bring is for the user, and is in the call. */
 const DELIVERED = 'Delivered to the user.';
@@ -13,7 +13,7 @@ const text = (description: string): { readonly type: 'string'; readonly descript
   description,
 });
 
-const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<TerminalToolName, Tool>([
+const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<StopToolName, Tool>([
   [
     'task_completion',
     defineTool({
@@ -64,13 +64,13 @@ const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<TerminalToolName, Tool
 ]);
 
 /** The built-in terminal tools. */
-export const terminalTools = (): readonly Tool[] => [...TERMINAL_TOOLS.values()];
+export const stopTools = (): readonly Tool[] => [...TERMINAL_TOOLS.values()];
 
 /** True for the names of the built-in terminal tools, which no other tool may have. */
-export const isTerminalToolName = (name: string): boolean => TERMINAL_TOOLS.has(name);
+export const isStopToolName = (name: string): boolean => TERMINAL_TOOLS.has(name);
 
 /** What a call of a built-in terminal tool says to the user; null for other tools. */
-export function terminalText(name: string, args: JsonObject): string | null {
+export function stopToolText(name: string, args: JsonObject): string | null {
   const said = (key: string): string => (typeof args[key] === 'string' ? args[key] : '');
   if (name === 'task_completion') return said('result');
   if (name === 'converse') return said('message');

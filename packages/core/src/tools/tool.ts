@@ -154,7 +154,7 @@ export interface Tool {
   readonly approval?: 'always' | ((args: unknown) => boolean | Promise<boolean>);
   /**
    * The tool is an agent: which one a call is for, and what it is told. The loop runs it, in a session of its own. See
-   * `agentTool`.
+   * `asTool`.
    */
   readonly delegates?: (args: unknown) => object;
   /** Names of the tools that the agents behind it know. Rules and hooks of the agent that has this tool hold for them too. */

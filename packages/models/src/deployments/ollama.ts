@@ -51,7 +51,7 @@ export const OLLAMA: Deployment = deploymentOf({});
 /**
  * A model that an Ollama server runs, on this machine unless `OLLAMA_HOST`, `OLLAMA_BASE_URL` or `baseUrl` says
  * otherwise. It needs no key; one in `OLLAMA_API_KEY` is sent. Ollama's own options, such as the length of the context,
- * go into a request's `extraBody`: `{ options: { num_ctx: 32768 } }`.
+ * go into a request's `providerOptions`: `{ options: { num_ctx: 32768 } }`.
  *
  * @throws TreadleError `invalid_definition` for an unusable base URL.
  * @example

@@ -50,8 +50,8 @@ async function play(
   const agent = defineAgent({
     model: promptedTools(model),
     tools: [read, find],
-    terminalTools: true,
-    noToolCall: 'remind',
+    stopTools: true,
+    requireToolCall: 'remind',
     ...more,
   });
   const session = await createSession(agent, { id: 's' });

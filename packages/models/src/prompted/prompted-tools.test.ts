@@ -166,9 +166,9 @@ describe('promptedTools', () => {
     const { session, model, result } = await play(
       [`Hm.\n${call({ message: 'Hello!' }, { server_name: 'local', tool_name: 'converse' })}`, 'x'],
       { text: 'thinking' },
-      { terminalTools: true, noToolCall: 'remind' },
+      { stopTools: true, requireToolCall: 'remind' },
     );
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello!', terminalTool: { name: 'converse' } });
+    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello!', stopTool: { name: 'converse' } });
     expect(session.messages[1]).toMatchObject({ content: [{ type: 'thinking', text: 'Hm.' }, { type: 'tool_call' }] });
     await session.prompt('More.').result;
     expect(transcript(model.requests[1]).slice(1)).toEqual([

@@ -1,6 +1,6 @@
 import {
   isNoCallReminder,
-  isTerminalToolName,
+  isStopToolName,
   type AssistantContent,
   type AssistantMessage,
   type ModelMessage,
@@ -83,7 +83,7 @@ function rewriteResult(
   reply: AssistantMessage | null,
   facts: RecoveryFacts,
 ): UserMessage | null {
-  if (isTerminalToolName(message.toolName) && !message.isError) return null;
+  if (isStopToolName(message.toolName) && !message.isError) return null;
   const { id, at, callId, toolName, content, isError } = message;
   const user = (blocks: UserMessage['content']): UserMessage => ({
     role: 'user',

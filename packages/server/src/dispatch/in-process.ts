@@ -102,7 +102,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       ...(blobs ? { blobs } : {}),
       ...(agents ? { agents } : {}),
     };
-    const session = await openSession(agent, worker.sessionId, { journal, clock, goOnAtExpiry: false, ...parts });
+    const session = await openSession(agent, worker.sessionId, { journal, clock, resumeOnExpiry: false, ...parts });
     worker.session = session;
     worker.stopWatching = attempted(worker.sessionId, () => options.onSession?.(session)) ?? (() => {});
     for (const listener of worker.listeners) listener.stop = session.subscribe(listener.tell);
@@ -132,7 +132,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       worker.wanted = false;
       try {
         const session = await opened(worker);
-        if (session.hasOpenRun && session.canGoOn) {
+        if (session.hasOpenRun && session.canResume) {
           await session.resume().end;
           await session.idle();
         } else await session.tidyUp();
@@ -151,7 +151,7 @@ export function inProcess(options: InProcessOptions): InProcess {
     worker.stopTimer = () => {};
     const next = Math.min(...session.pending.map(({ expiresAt = Infinity }) => expiresAt));
     const waitMs = next - clock.now();
-    if (waitMs <= 0) worker.wanted ||= session.canGoOn;
+    if (waitMs <= 0) worker.wanted ||= session.canResume;
     else if (next < Infinity) {
       const wake = (): void => start(workerOf(worker.sessionId));
       worker.stopTimer = clock.after(waitMs, wake, { background: true });

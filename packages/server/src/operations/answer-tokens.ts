@@ -7,7 +7,7 @@ import {
 } from '@treadle/core';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
-import { answerApproval, submitToolResults, type ApprovalRequest } from './answers.ts';
+import { answerApproval, addToolOutputs, type ApprovalRequest } from './answers.ts';
 import type { Accepted, Ask } from './post.ts';
 
 /** A call that waits, and the token by which it may be answered. */
@@ -105,7 +105,7 @@ export async function answerByToken(
       return { ...result, callId };
     }),
   );
-  return submitToolResults(parts, ask, named);
+  return addToolOutputs(parts, ask, named);
 }
 
 /** While the call waits, it must wait with the arguments that the token was issued for. */

@@ -128,7 +128,7 @@ async function answerLate(parts: ServerParts, ask: Ask, answer: Answer): Promise
 const answeredAlready = (): TreadleError => new TreadleError('conflict', 'This was answered already.');
 
 /** The results of all client tools that the open run waits for, or all those that a sub-agent of it waits for. */
-export async function submitToolResults(
+export async function addToolOutputs(
   parts: ServerParts,
   ask: Ask,
   results: readonly ClientToolResult[],

@@ -5,7 +5,7 @@ import { RequestError } from '../problem.ts';
 import { checkAccess } from '../security/admit.ts';
 import type { Principal } from '../security/tokens.ts';
 import { oneRun, type Scope } from '../streams/scope.ts';
-import { answerApproval, submitToolResults } from './answers.ts';
+import { answerApproval, addToolOutputs } from './answers.ts';
 import { startRun } from './inputs.ts';
 import type { Ask } from './post.ts';
 import { createSession, SESSION_ID } from './sessions.ts';
@@ -81,7 +81,7 @@ async function giveAnswers(
     const result = approvalId === undefined ? results.find((each) => each.callId === callId) : undefined;
     return result ? [result] : [];
   });
-  if (given.length > 0) seqs.push((await submitToolResults(parts, ask, given)).inputSeq);
+  if (given.length > 0) seqs.push((await addToolOutputs(parts, ask, given)).inputSeq);
   for (const { approvalId, ...answer } of answers) {
     if (!pending.some((call) => call.approvalId === approvalId)) continue;
     seqs.push((await answerApproval(parts, ask, approvalId, answer)).inputSeq);

@@ -1,4 +1,4 @@
-import { agentTool, defineAgent, defineTool, type Agent, type PendingCall } from '@treadle/core';
+import { asTool, defineAgent, defineTool, type Agent, type PendingCall } from '@treadle/core';
 import { scriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { isRunEnd, sse, until, type Told } from '../test-support/events.ts';
@@ -22,7 +22,7 @@ const caller = (id: string, tools: readonly (typeof place)[], calls: readonly st
     subAgents: { maxDepth: 3 },
   });
 
-const below = (name: string, agent: Agent) => agentTool(agent, { name, description: 'An agent.' });
+const below = (name: string, agent: Agent) => asTool(agent, { name, description: 'An agent.' });
 
 interface Info {
   readonly status: string;

@@ -5,7 +5,7 @@ import { relayRawFormat } from '../encoders/relay-raw.ts';
 import { relayXmlFormat } from '../encoders/relay-xml.ts';
 import type { RelayOptions } from '../encoders/relay.ts';
 import { readRelayPrompt, readRelayResults } from '../inputs/relay.ts';
-import { submitToolResults } from '../operations/answers.ts';
+import { addToolOutputs } from '../operations/answers.ts';
 import { listSessions } from '../operations/catalogue.ts';
 import { startRun } from '../operations/inputs.ts';
 import { createSession } from '../operations/sessions.ts';
@@ -91,7 +91,7 @@ export const RELAY_ROUTES: readonly Route[] = [
       formatOf(call, []);
       checkAccess(call.principal, 'write', sessionId);
       const past = await pastOf(call, sessionId);
-      const { inputSeq } = await submitToolResults(call.parts, { sessionId, ...keyOf(call) }, results);
+      const { inputSeq } = await addToolOutputs(call.parts, { sessionId, ...keyOf(call) }, results);
       return stream(call, sessionId, inputSeq, { answeredBy: inputSeq }, past);
     },
   },

@@ -1,5 +1,5 @@
 import { TreadleError, type ClientToolResult, type UserInput } from '@treadle/core';
-import { answerApproval, submitToolResults, type ApprovalRequest } from '../operations/answers.ts';
+import { answerApproval, addToolOutputs, type ApprovalRequest } from '../operations/answers.ts';
 import { cancel, followUp, startOf, startRun, steer } from '../operations/inputs.ts';
 import type { Accepted } from '../operations/post.ts';
 import { oneRun } from '../streams/scope.ts';
@@ -75,7 +75,7 @@ export const RUN_ROUTES: readonly Route[] = [
   {
     method: 'post',
     path: '/v1/sessions/{sessionId}/tool-results',
-    id: 'submitToolResults',
+    id: 'addToolOutputs',
     summary: 'Gives a paused run the results of its client tools: all that it waits for.',
     access: 'write',
     body: schemas.toolResults,
@@ -83,7 +83,7 @@ export const RUN_ROUTES: readonly Route[] = [
     problems: ['not_awaiting', 'results_missing', 'results_unknown', 'results_duplicate', 'conflict'],
     async handle(call) {
       const results = call.body['results'] as unknown as readonly ClientToolResult[];
-      return streamed(call, await submitToolResults(call.parts, askOf(call), results));
+      return streamed(call, await addToolOutputs(call.parts, askOf(call), results));
     },
   },
   {

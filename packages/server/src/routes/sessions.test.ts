@@ -1,5 +1,5 @@
 import {
-  agentTool,
+  asTool,
   defineAgent,
   defineTool,
   handoffTool,
@@ -375,7 +375,7 @@ it('an agent of the server may hand a session over to another one of it', async 
 it('shows sub-agents’ sessions under their own ids', async () => {
   const child = defineAgent({ id: 'child', model: scriptedModel(['Below.']) });
   const model = scriptedModel([{ toolCalls: [{ name: 'child', arguments: { prompt: 'Go.' } }] }, 'Above.']);
-  const server = await startServer({ model, tools: [agentTool(child, { description: 'An agent.' })] });
+  const server = await startServer({ model, tools: [asTool(child, { description: 'An agent.' })] });
   const at = await talked(server, 'a', 'Hi.');
   const [started] = (await eventsOf(server, at)).filter((event) => event.type === 'tool_started');
   const id = started?.type === 'tool_started' ? started.childSessionId : '';

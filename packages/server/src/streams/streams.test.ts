@@ -146,7 +146,7 @@ describe('a stream', () => {
       },
     );
     const server = await startServer(
-      { model, tools: [look], noProgress: false },
+      { model, tools: [look], loopDetection: false },
       { limits: { streamBytes: 100_000 }, log: (record) => records.push(record) },
     );
     await server.call('POST', '/v1/sessions', { id: 's1' });
@@ -364,7 +364,7 @@ describe('a WebSocket', () => {
       {
         model: scriptedModel([...turns, 'End.'], { chunkSize: 300_000, record: false }),
         tools: [look],
-        noProgress: false,
+        loopDetection: false,
         limits: { maxTurns: 100 },
       },
       { limits: { streamBytes: 100_000 } },

@@ -1,4 +1,4 @@
-import { agentTool, defineAgent, defineTool, memoryJournal } from '@treadle/core';
+import { asTool, defineAgent, defineTool, memoryJournal } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { expect, it } from 'vitest';
 import { sse, until, type Told } from '../test-support/events.ts';
@@ -12,7 +12,7 @@ const seqsOf = (events: readonly Told[]): number[] => events.flatMap((event) => 
 
 it('a reader that comes back is told no event of a sub-agent twice, and reads what it missed in the sub-agent’s own stream', async () => {
   const below = steppedModel();
-  const child = agentTool(defineAgent({ id: 'child', model: below }), { description: 'An agent.' });
+  const child = asTool(defineAgent({ id: 'child', model: below }), { description: 'An agent.' });
   const model = scriptedModel([{ toolCalls: [{ name: 'child', arguments: { prompt: 'Go.' } }] }, 'Above.']);
   const server = await startServer({ model, tools: [child] });
   await server.json('POST', '/v1/sessions', { id: 'a' });
@@ -61,12 +61,12 @@ it('who may see a session may read the streams of its sub-agents, at any depth, 
   const middle = defineAgent({
     id: 'middle',
     model: scriptedModel([{ toolCalls: [{ name: 'lowest', arguments: { prompt: 'Go.' } }] }]),
-    tools: [agentTool(lowest, { description: 'An agent.' })],
+    tools: [asTool(lowest, { description: 'An agent.' })],
   });
   const model = scriptedModel(() => ({ toolCalls: [{ name: 'middle', arguments: { prompt: 'Go.' } }] }));
   const top = defineAgent({
     model,
-    tools: [agentTool(middle, { description: 'An agent.' })],
+    tools: [asTool(middle, { description: 'An agent.' })],
     subAgents: { maxDepth: 2 },
   });
   const journal = memoryJournal();

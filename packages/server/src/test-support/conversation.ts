@@ -1,5 +1,5 @@
 import {
-  agentTool,
+  asTool,
   type Agent,
   type Journal,
   createSession,
@@ -68,10 +68,9 @@ export function conversationAgent(): Agent {
     parameters: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
     execute: ({ item }) => `one ${item}`,
   });
-  const reader = agentTool(
-    defineAgent({ id: 'reader', model: scriptedModel(['How to open it.'], { chunkSize: 12 }) }),
-    { description: 'Reads manuals.' },
-  );
+  const reader = asTool(defineAgent({ id: 'reader', model: scriptedModel(['How to open it.'], { chunkSize: 12 }) }), {
+    description: 'Reads manuals.',
+  });
   return defineAgent({
     model: scriptedModel(script, { chunkSize: 12 }),
     tools: [weather, locate, buy, reader],
@@ -92,7 +91,7 @@ export async function playConversation(journal: Journal = memoryJournal()): Prom
   });
   const first = await drive(session, () => session.prompt('An umbrella?'));
   const pending = first.result.pending.map(({ callId }) => ({ callId, content: '59.9, 10.7' }));
-  const second = await drive(session, () => session.submitToolResults(pending));
+  const second = await drive(session, () => session.addToolOutputs(pending));
   const approvalId = second.result.pending[0]?.approvalId ?? '';
   let compaction: Promise<unknown> | undefined;
   const third = await drive(session, () => {

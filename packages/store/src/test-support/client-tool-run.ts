@@ -43,7 +43,7 @@ export async function clientToolLife({ journal, clock, ids, pass }: CrashLife): 
   const found: RunResult = await session.resume().result;
   if (found.end !== 'paused') return;
   await pass('before the client answers');
-  await session.submitToolResults(
+  await session.addToolOutputs(
     found.pending.map(({ callId, toolName }) => ({ callId, content: `the client's ${toolName}` })),
   ).result;
 }

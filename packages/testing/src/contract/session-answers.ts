@@ -106,7 +106,7 @@ export const answeredSessions: readonly SessionCase[] = [
     async run({ journal, another }) {
       const { paid, agent } = payer();
       const clock = testClock();
-      const session = await createSession(agent(), { journal, clock, id: 's', goOnAtExpiry: false });
+      const session = await createSession(agent(), { journal, clock, id: 's', resumeOnExpiry: false });
       const approvalId = approvalOf(await session.prompt('Pay.').result);
       const other = await another();
       await clock.advance(60_000);

@@ -26,7 +26,7 @@ export const changedSessions: readonly SessionCase[] = [
         const { callId = '', approvalId } = later.pending[0] ?? {};
         const run =
           approvalId === undefined
-            ? later.submitToolResults([{ callId, content: 'red' }])
+            ? later.addToolOutputs([{ callId, content: 'red' }])
             : later.answerApproval(approvalId, 'approve');
         const result = await run.result;
         assert.equal(result.end, 'completed');

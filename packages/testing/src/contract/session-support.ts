@@ -72,7 +72,7 @@ export async function longSession(journal: Journal): Promise<Session> {
   await session.steer('And be quick.');
   const approvalId = paused.pending.find((call) => call.approvalId !== undefined)?.approvalId ?? '';
   const asked = await session.answerApproval(approvalId, 'approve').result;
-  await session.submitToolResults(asked.pending.map(({ callId }) => ({ callId, content: 'red' }))).result;
+  await session.addToolOutputs(asked.pending.map(({ callId }) => ({ callId, content: 'red' }))).result;
   assert.equal((await session.prompt('Thanks.').result).end, 'completed');
   return session;
 }

@@ -93,7 +93,7 @@ async function answer(session: Session, { pending }: RunResult, journal: Journal
   if (question?.approvalId !== undefined) return session.answerApproval(question.approvalId, 'approve').result;
   // Who steers and dies looks whether it was heard. What was said by the tool is in the log already.
   if ((await inputsOf(journal, 'steering')) < 2) await session.steer('Take blue.');
-  return session.submitToolResults(pending.map(({ callId }) => ({ callId, content: 'blue' }))).result;
+  return session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'blue' }))).result;
 }
 
 function agentOf(life: CrashLife): Agent {
@@ -137,7 +137,7 @@ function agentOf(life: CrashLife): Agent {
       ),
       defineHook('stop', () => life.effect('a hook at the end', () => undefined)),
     ],
-    finalAnswerCheck: async (text) => {
+    outputGuardrail: async (text) => {
       if (text === 'Draft.' ? drafts > 0 : drafts > 1) tellWrong(life, `${text} was checked again`);
       return life.effect('a check', () =>
         text === 'Final.' ? { ok: true } : { ok: false, message: 'Say that it is final.' },

@@ -1,5 +1,5 @@
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   memoryBlobs,
@@ -231,10 +231,7 @@ describe('what the model has read', () => {
   it('a sub-agent does not know, nor does the agent that started it know what the sub-agent did', async () => {
     const { agentWith, journal } = await world({ 'a.txt': 'one' });
     const helper = agentWith([[write('a.txt', 'x')], [read('a.txt')], [write('a.txt', 'two')]]);
-    const tools: Tool[] = [
-      ...agentWith([]).tools.values(),
-      agentTool(helper, { name: 'helper', description: 'Helps.' }),
-    ];
+    const tools: Tool[] = [...agentWith([]).tools.values(), asTool(helper, { name: 'helper', description: 'Helps.' })];
     const ask = { name: 'helper', arguments: { prompt: 'Go.' } };
     const model = scriptedModel([
       { toolCalls: [read('a.txt')] },

@@ -1,5 +1,5 @@
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineTool,
@@ -124,7 +124,7 @@ describe('a shell command as a before_tool hook', () => {
     });
     const boss = defineAgent({
       model: scriptedModel([{ toolCalls: [{ name: 'worker', arguments: { prompt: 'Go.' } }] }, 'Done.']),
-      tools: [agentTool(worker, { description: 'Works.' })],
+      tools: [asTool(worker, { description: 'Works.' })],
       hooks: [commandHook('before_tool', { command, folder, matcher: 'bash' })],
     });
     const session = await createSession(boss, { journal, id: 's' });

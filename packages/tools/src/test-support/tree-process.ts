@@ -1,6 +1,6 @@
 // A tree of agents whose commands never end by themselves. It is cancelled when it is told to, and says what came of it; then
 // the process has nothing left to wait for, or it would not end.
-import { agentTool, createSession, defineAgent, memoryJournal, type Agent, type DurableEvent } from '@treadle/core';
+import { asTool, createSession, defineAgent, memoryJournal, type Agent, type DurableEvent } from '@treadle/core';
 import { logOf, scriptedModel } from '@treadle/testing';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ function boss(id: string, agents: readonly Agent[]): Agent {
   return defineAgent({
     id,
     model: scriptedModel([{ toolCalls }, 'Never said.']),
-    tools: agents.map((agent) => agentTool(agent, { description: `Is ${agent.id}.` })),
+    tools: agents.map((agent) => asTool(agent, { description: `Is ${agent.id}.` })),
     permissions,
     subAgents: { maxDepth: 2 },
   });

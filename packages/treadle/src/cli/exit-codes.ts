@@ -14,7 +14,7 @@ export const EXIT = {
   timeLimit: 6,
   budgetLimit: 7,
   toolCallLimit: 8,
-  noProgress: 9,
+  loopDetection: 9,
   contextLimit: 10,
   /** Of the size of a reply, of its thinking, or of the arguments of a call. */
   replyLimit: 11,
@@ -42,7 +42,7 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
     case 'tool_call_limit':
       return EXIT.toolCallLimit;
     case 'no_progress':
-      return EXIT.noProgress;
+      return EXIT.loopDetection;
     case 'context_limit':
       return EXIT.contextLimit;
     case 'reply_limit':

@@ -51,10 +51,10 @@ describe('an answer token', () => {
     await expect(tokens.answerApproval(session, issued[0] ?? '', 'approve')).rejects.toMatchObject({
       code: 'invalid_token',
     });
-    await expect(tokens.submitToolResults(session, [{ token: issued[0] ?? '', content: 'red' }])).rejects.toMatchObject(
-      { code: 'results_missing' },
-    );
-    const run = await tokens.submitToolResults(
+    await expect(tokens.addToolOutputs(session, [{ token: issued[0] ?? '', content: 'red' }])).rejects.toMatchObject({
+      code: 'results_missing',
+    });
+    const run = await tokens.addToolOutputs(
       session,
       issued.map((token) => ({ token, content: 'red' })),
     );

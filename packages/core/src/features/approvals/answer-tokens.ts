@@ -59,8 +59,8 @@ export interface AnswerTokens {
     decision: 'approve' | 'deny',
     said?: string | ApprovalAnswer,
   ): Promise<Run>;
-  /** Gives results of client tools, each with its token. @throws TreadleError as `verify` and `session.submitToolResults`. */
-  submitToolResults(
+  /** Gives results of client tools, each with its token. @throws TreadleError as `verify` and `session.addToolOutputs`. */
+  addToolOutputs(
     session: Session,
     results: readonly (Omit<ClientToolResult, 'callId'> & { readonly token: string })[],
   ): Promise<Run>;
@@ -160,7 +160,7 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
         throw invalid(`This token is for a result of the call ${callId}, not for an approval.`);
       return session.answerApproval(approvalId, decision, said);
     },
-    async submitToolResults(session, results) {
+    async addToolOutputs(session, results) {
       const calls = await Promise.all(
         results.map(async ({ token, ...result }) => {
           const { callId, approvalId } = await callOf(session, token);
@@ -169,7 +169,7 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
           return { ...result, callId };
         }),
       );
-      return session.submitToolResults(calls);
+      return session.addToolOutputs(calls);
     },
   };
 }

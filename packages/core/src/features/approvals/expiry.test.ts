@@ -2,7 +2,7 @@ import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it, vi } from 'vitest';
 
 import {
-  agentTool,
+  asTool,
   createSession,
   defineAgent,
   defineTool,
@@ -120,14 +120,14 @@ describe('nothing goes on by itself', () => {
   });
 
   it('after the session was closed here, or where somebody else sees to it', async () => {
-    for (const options of [{}, { goOnAtExpiry: false }]) {
+    for (const options of [{}, { resumeOnExpiry: false }]) {
       const parts = world();
       const session = await paused(parts, options);
-      if (options.goOnAtExpiry !== false) await session.close();
+      if (options.resumeOnExpiry !== false) await session.close();
       await parts.clock.advance(MINUTE);
       await session.idle();
       expect(await story(parts.journal)).toEqual(['run_paused']);
-      expect(session.canGoOn).toBe(true);
+      expect(session.canResume).toBe(true);
       expect(await session.resume().end).toBe('completed');
     }
   });
@@ -152,7 +152,7 @@ describe('what a sub-agent asks', () => {
       tools: [pay],
       permissions: { answerTimeoutMs: MINUTE },
     });
-    const tools = [agentTool(helper, { name: 'helper', description: 'Helps.' })];
+    const tools = [asTool(helper, { name: 'helper', description: 'Helps.' })];
     const model = scriptedModel([{ toolCalls: [{ name: 'helper', arguments: { prompt: 'Pay.' } }] }, 'It could not.']);
     const agent = defineAgent({ model, tools });
     const first = await createSession(agent, { id: 's', journal, clock });
@@ -160,7 +160,7 @@ describe('what a sub-agent asks', () => {
     await first.close();
 
     const session = await openSession(agent, 's', { journal, clock });
-    expect(session.canGoOn).toBe(false);
+    expect(session.canResume).toBe(false);
     await clock.advance(MINUTE);
     await vi.waitFor(async () => expect(await story(journal)).toContain('completed'));
     await session.idle();
@@ -179,7 +179,7 @@ describe('what a sub-agent asks', () => {
     const call = { name: 'helper', arguments: { prompt: 'Pay.', run_in_background: true } };
     const agent = defineAgent({
       model: scriptedModel([{ toolCalls: [call] }, 'It is at it.', 'It could not.', 'So be it.']),
-      tools: [agentTool(helper, { name: 'helper', description: 'Helps.' })],
+      tools: [asTool(helper, { name: 'helper', description: 'Helps.' })],
       background: { tools: ['helper'], whenAsked: 'wait' },
     });
     const session = await createSession(agent, { id: 's', journal, clock });

@@ -6,7 +6,7 @@ import type { Expiry, SessionParts } from '../../session/parts.ts';
 import { hasWork, refresh, resume } from '../../session/runs.ts';
 
 /** Whether there is something to do that nobody has to answer first. */
-export const canGoOn = (parts: SessionParts): boolean =>
+export const canResume = (parts: SessionParts): boolean =>
   plan(parts.state, agentOfRun(parts.agent, parts.state), parts.clock.now()).type !== 'idle';
 
 /** Milliseconds until it is tried again, where another process holds the session, or sees its end otherwise. */
@@ -47,7 +47,7 @@ export function createExpiry(parts: SessionParts): Expiry {
       // Somebody may have answered, or be at it.
       if (!parts.active) await refresh(parts);
       if (stopped || parts.active) return;
-      if (hasWork(parts) && canGoOn(parts)) await resume(parts).end;
+      if (hasWork(parts) && canResume(parts)) await resume(parts).end;
     } catch (error) {
       if (error instanceof TreadleError && HARMLESS.has(error.code)) return;
       const message = `The time to answer is over, and the run could not go on: ${errorText(error)}`;

@@ -7,11 +7,11 @@ import type { Run } from '../../session/run.ts';
 import { normalOutput } from '../../tools/output.ts';
 import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from '../../session/runs.ts';
 
-export function submitToolResults(parts: SessionParts, given: readonly ClientToolResult[]): Run {
+export function addToolOutputs(parts: SessionParts, given: readonly ClientToolResult[]): Run {
   const results = given.map(plainResult);
   const waiting = waitingFor(parts, results);
   if (waiting) {
-    const run = submitToolResults(waiting.child, results);
+    const run = addToolOutputs(waiting.child, results);
     waiting.wake();
     return parts.active?.control.run ?? run;
   }

@@ -9,23 +9,23 @@ import {
   type AgentDefinition,
   type AnswerContext,
   type DurableEvent,
-  type FinalAnswerCheck,
+  type OutputGuardrail,
 } from '../../index.ts';
 
 async function play(
   turns: readonly (Turn | string)[],
-  finalAnswerCheck: NonNullable<AgentDefinition['finalAnswerCheck']>,
+  outputGuardrail: NonNullable<AgentDefinition['outputGuardrail']>,
   more: Partial<AgentDefinition> = {},
 ) {
   const model = scriptedModel(turns);
-  const session = await createSession(defineAgent({ model, finalAnswerCheck, ...more }));
+  const session = await createSession(defineAgent({ model, outputGuardrail, ...more }));
   const log: DurableEvent[] = [];
   session.subscribe((event) => isDurable(event) && log.push(event));
   const result = await session.prompt('Go.').result;
   return { result, model, session, log };
 }
 
-const wantsDots: FinalAnswerCheck = (text) =>
+const wantsDots: OutputGuardrail = (text) =>
   text.endsWith('.') ? { ok: true } : { ok: false, message: 'End with a full stop.' };
 
 describe('the check of the final answer', () => {
@@ -68,8 +68,8 @@ describe('the check of the final answer', () => {
       /boom/,
     ],
     ['rejects', () => Promise.reject(new Error('boom')), /boom/],
-    ['answers nonsense', (() => 'yes') as unknown as FinalAnswerCheck, /no verdict/],
-    ['answers nothing', (() => undefined) as unknown as FinalAnswerCheck, /no verdict/],
+    ['answers nonsense', (() => 'yes') as unknown as OutputGuardrail, /no verdict/],
+    ['answers nothing', (() => undefined) as unknown as OutputGuardrail, /no verdict/],
   ])('fails closed when it %s: asking the model again would not mend it', async (_how, check, words) => {
     const { result } = await play(['Fine.', 'Fine.'], check);
     expect(result).toMatchObject({ end: 'check_failed', turns: 1 });
@@ -78,10 +78,10 @@ describe('the check of the final answer', () => {
 
   it('fails closed when it hangs', async () => {
     const clock = testClock();
-    const check: FinalAnswerCheck = () => new Promise(() => {});
+    const check: OutputGuardrail = () => new Promise(() => {});
     const agent = defineAgent({
       model: scriptedModel(['Fine.'], { clock }),
-      finalAnswerCheck: { check, timeoutMs: 500 },
+      outputGuardrail: { check, timeoutMs: 500 },
     });
     const session = await createSession(agent, { clock });
     const run = session.prompt('Go.');
@@ -97,13 +97,13 @@ describe('the check of the final answer', () => {
   });
 
   it('sees what a terminal tool says, and which one it was', async () => {
-    const seen: [string, AnswerContext['terminalTool'], number][] = [];
-    const check: FinalAnswerCheck = (text, { terminalTool, failures }) => {
-      seen.push([text, terminalTool, failures]);
+    const seen: [string, AnswerContext['stopTool'], number][] = [];
+    const check: OutputGuardrail = (text, { stopTool, failures }) => {
+      seen.push([text, stopTool, failures]);
       return seen.length > 1 ? { ok: true } : { ok: false, message: 'More.' };
     };
     const done = (text: string) => ({ toolCalls: [{ name: 'task_completion', arguments: { result: text } }] });
-    const { result } = await play([done('One.'), done('Two.')], check, { terminalTools: true });
+    const { result } = await play([done('One.'), done('Two.')], check, { stopTools: true });
     expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Two.' });
     expect(seen).toEqual([
       ['One.', { name: 'task_completion', arguments: { result: 'One.' } }, 0],
@@ -113,12 +113,12 @@ describe('the check of the final answer', () => {
 
   it('is asked once: a log that has its word is not asked again', async () => {
     let asked = 0;
-    const check: FinalAnswerCheck = () => {
+    const check: OutputGuardrail = () => {
       asked += 1;
       return { ok: true };
     };
     const journal = memoryJournal();
-    const agent = defineAgent({ model: scriptedModel(['Fine.']), finalAnswerCheck: check });
+    const agent = defineAgent({ model: scriptedModel(['Fine.']), outputGuardrail: check });
     const session = await createSession(agent, { journal, id: 's' });
     await session.prompt('Go.').result;
     const again = await openSession(agent, 's', { journal });
@@ -128,7 +128,7 @@ describe('the check of the final answer', () => {
 
   it('is asked after the form: it sees answers that fit their schema', async () => {
     const seen: string[] = [];
-    const check: FinalAnswerCheck = (text) => {
+    const check: OutputGuardrail = (text) => {
       seen.push(text);
       return { ok: true };
     };
@@ -139,14 +139,14 @@ describe('the check of the final answer', () => {
   });
 
   it('is not asked about a run that failed', async () => {
-    const check: FinalAnswerCheck = () => ({ ok: false, message: 'No.' });
+    const check: OutputGuardrail = () => ({ ok: false, message: 'No.' });
     expect((await play([{ text: 'No.', stopReason: 'refusal' }], check)).result.end).toBe('refused');
   });
 
   it.each([{ check: 3 }, { check: wantsDots, retries: -1 }, { check: wantsDots, timeoutMs: 0 }])(
     'refuses %j',
     (given) => {
-      expect(() => defineAgent({ model: scriptedModel([]), finalAnswerCheck: given as never })).toThrow(
+      expect(() => defineAgent({ model: scriptedModel([]), outputGuardrail: given as never })).toThrow(
         expect.objectContaining({ code: 'invalid_definition' }) as Error,
       );
     },

@@ -2,7 +2,7 @@ import { plainData } from '../../tools/plain-data.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Message } from '../../messages/message.ts';
-import type { TerminalCall } from '../../projections/run-result.ts';
+import type { StopToolCall } from '../../projections/run-result.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall } from '../../timed-call.ts';
 
@@ -14,7 +14,7 @@ export interface AnswerContext {
   readonly sessionId: string;
   readonly runId: string;
   /** The call of a terminal tool that would end the run: an `ask_question` is hardly an answer. */
-  readonly terminalTool: TerminalCall | null;
+  readonly stopTool: StopToolCall | null;
   /** How many answers of this run have failed. */
   readonly failures: number;
   readonly messages: readonly Message[];
@@ -22,11 +22,11 @@ export interface AnswerContext {
 }
 
 /** Looks at the answer of a run that would end well. */
-export type FinalAnswerCheck = (text: string, context: AnswerContext) => AnswerVerdict | Promise<AnswerVerdict>;
+export type OutputGuardrail = (text: string, context: AnswerContext) => AnswerVerdict | Promise<AnswerVerdict>;
 
 /** A check with limits of its own. */
-export interface FinalAnswerCheckOptions {
-  readonly check: FinalAnswerCheck;
+export interface NamedOutputGuardrail {
+  readonly check: OutputGuardrail;
   /** How many answers may fail before the run ends with `check_failed`, the last one not counted. Default 3. */
   readonly retries?: number;
   /** Milliseconds. Default 60,000. */
@@ -39,14 +39,14 @@ export interface FinalAnswerCheckOptions {
  * @throws TreadleError `invalid_definition`.
  */
 export function checkAnswerCheck(
-  given: FinalAnswerCheck | FinalAnswerCheckOptions | undefined,
-): Required<FinalAnswerCheckOptions> | null {
+  given: OutputGuardrail | NamedOutputGuardrail | undefined,
+): Required<NamedOutputGuardrail> | null {
   if (given === undefined) return null;
   const { check, retries = 3, timeoutMs = 60_000 } = typeof given === 'function' ? { check: given } : given;
   if (typeof check !== 'function' || !Number.isSafeInteger(retries) || retries < 0 || !(timeoutMs > 0)) {
     throw new TreadleError(
       'invalid_definition',
-      'finalAnswerCheck must be a function, or have one as check, with whole retries of at least 0 and a timeoutMs greater than 0.',
+      'outputGuardrail must be a function, or have one as check, with whole retries of at least 0 and a timeoutMs greater than 0.',
     );
   }
   return Object.freeze({ check, retries, timeoutMs });
@@ -58,7 +58,7 @@ export type CheckDecision =
 
 /** Asks the check. One that crashes, hangs or answers nonsense has not said yes. */
 export async function askAnswerCheck(
-  { check, timeoutMs }: Required<FinalAnswerCheckOptions>,
+  { check, timeoutMs }: Required<NamedOutputGuardrail>,
   text: string,
   context: AnswerContext,
   clock: Clock,

@@ -12,11 +12,11 @@ export async function decideInput(
   signal: AbortSignal,
 ): Promise<JsonValue> {
   const input = state.inbox.find(({ seq }) => seq === inputSeq)?.input;
-  if (!agent.inputFilters || !input) return { verdict: 'pass' };
+  if (!agent.inputGuardrails || !input) return { verdict: 'pass' };
   if (input.type !== 'prompt' && input.type !== 'steering' && input.type !== 'follow_up') return { verdict: 'pass' };
   const text = textOfInput(input.type === 'prompt' ? input.messages : [input.message]);
   const facts = { sessionId: state.sessionId, origin: input.type, messages: state.view, signal };
-  return asDecision(await askFilters(agent.inputFilters, text, facts, clock));
+  return asDecision(await askFilters(agent.inputGuardrails, text, facts, clock));
 }
 
 /** Asks the user's check about the answer. */
@@ -25,9 +25,9 @@ export async function decideAnswer(
   { runId = '' }: QuestionOf<'output' | 'check'>,
   signal: AbortSignal,
 ): Promise<JsonValue> {
-  if (!agent.finalAnswerCheck) return { ok: true };
+  if (!agent.outputGuardrail) return { ok: true };
   const { text, terminal } = answerOf(state, agent);
   const failures = state.run?.checksFailed ?? 0;
-  const facts = { sessionId: state.sessionId, runId, terminalTool: terminal, failures, messages: state.view, signal };
-  return asDecision(await askAnswerCheck(agent.finalAnswerCheck, text, facts, clock));
+  const facts = { sessionId: state.sessionId, runId, stopTool: terminal, failures, messages: state.view, signal };
+  return asDecision(await askAnswerCheck(agent.outputGuardrail, text, facts, clock));
 }

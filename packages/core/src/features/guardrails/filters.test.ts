@@ -9,28 +9,28 @@ import {
   type AgentDefinition,
   type DurableEvent,
   type FilterVerdict,
-  type InputFilter,
+  type InputGuardrail,
   type PromptInput,
   type Session,
 } from '../../index.ts';
 
-const pass: InputFilter = () => ({ verdict: 'pass' });
+const pass: InputGuardrail = () => ({ verdict: 'pass' });
 const warn =
-  (message: string): InputFilter =>
+  (message: string): InputGuardrail =>
   () => ({ verdict: 'warn', message });
 const reject =
-  (reason: string): InputFilter =>
+  (reason: string): InputGuardrail =>
   () => ({ verdict: 'reject', reason });
-const noSecrets: InputFilter = (text) =>
+const noSecrets: InputGuardrail = (text) =>
   text.includes('secret') ? { verdict: 'reject', reason: 'That is a secret.' } : { verdict: 'pass' };
 
 async function open(
   turns: readonly (Turn | string)[],
-  inputFilters: NonNullable<AgentDefinition['inputFilters']>,
+  inputGuardrails: NonNullable<AgentDefinition['inputGuardrails']>,
   more: Partial<AgentDefinition> = {},
 ) {
   const model = scriptedModel(turns);
-  const session = await createSession(defineAgent({ model, inputFilters, ...more }), { id: 's' });
+  const session = await createSession(defineAgent({ model, inputGuardrails, ...more }), { id: 's' });
   const log: DurableEvent[] = [];
   session.subscribe((event) => isDurable(event) && log.push(event));
   return { model, session, log };
@@ -38,7 +38,7 @@ async function open(
 
 async function play(
   turns: readonly (Turn | string)[],
-  filters: NonNullable<AgentDefinition['inputFilters']>,
+  filters: NonNullable<AgentDefinition['inputGuardrails']>,
   input: PromptInput = 'Hello.',
 ) {
   const opened = await open(turns, filters);
@@ -52,7 +52,7 @@ describe('input filters', () => {
   it('let an input pass as it is, in their order', async () => {
     const seen: string[] = [];
     const note =
-      (name: string): InputFilter =>
+      (name: string): InputGuardrail =>
       (text, { origin }) => {
         seen.push(`${name} ${origin}: ${text}`);
         return { verdict: 'pass' };
@@ -84,7 +84,7 @@ describe('input filters', () => {
 
   it('reject before the run: nothing of it starts, and nothing joins the history', async () => {
     let asked = 0;
-    const after: InputFilter = () => {
+    const after: InputGuardrail = () => {
       asked += 1;
       return { verdict: 'pass' };
     };
@@ -103,7 +103,7 @@ describe('input filters', () => {
     expect(lastText(session)).toMatchObject({ content: [{ text: 'Good day.' }] });
   });
 
-  const crash: InputFilter = () => {
+  const crash: InputGuardrail = () => {
     throw new Error('boom');
   };
   it.each([
@@ -120,7 +120,7 @@ describe('input filters', () => {
   it('have rejected when one takes too long', async () => {
     const clock = testClock();
     const hangs = { name: 'Slow', filter: () => new Promise<FilterVerdict>(() => {}), timeoutMs: 50 };
-    const agent = defineAgent({ model: scriptedModel(['Hi.'], { clock }), inputFilters: [hangs] });
+    const agent = defineAgent({ model: scriptedModel(['Hi.'], { clock }), inputGuardrails: [hangs] });
     const session = await createSession(agent, { clock });
     const run = session.prompt('Hello.');
     for (let tries = 0; tries < 50 && session.activeRun; tries += 1) {
@@ -156,7 +156,7 @@ describe('input filters', () => {
   it.each(['steer', 'followUp'] as const)('warn of what comes by %s', async (how) => {
     const holder: { session?: Session } = {};
     const tool = work(() => holder.session as Session, how, 'Hurry.');
-    const filter: InputFilter = (text) =>
+    const filter: InputGuardrail = (text) =>
       text === 'Hurry.' ? { verdict: 'warn', message: 'Rude.' } : { verdict: 'pass' };
     const { session } = await open([{ toolCalls: [{ name: 'work' }] }, 'Done.', 'More.'], [filter], { tools: [tool] });
     holder.session = session;
@@ -181,7 +181,7 @@ describe('input filters', () => {
   it('let nothing by that was cancelled before they saw it', async () => {
     const journal = memoryJournal();
     const model = scriptedModel(['Hi.', 'Hi.']);
-    const session = await createSession(defineAgent({ model, inputFilters: [noSecrets] }), { journal, id: 's' });
+    const session = await createSession(defineAgent({ model, inputGuardrails: [noSecrets] }), { journal, id: 's' });
     const input = { type: 'prompt', messages: [{ content: [{ type: 'text', text: 'A secret.' }] }] } as const;
     const { seq } = await journal.post('s', input, 'k1', 1);
     await journal.post('s', { type: 'cancel', inputSeq: seq }, 'k2', 2);
@@ -191,7 +191,7 @@ describe('input filters', () => {
   });
 
   it.each([[3], [{ filter: pass, timeoutMs: 0 }]])('refuse to be %j', (given) => {
-    expect(() => defineAgent({ model: scriptedModel([]), inputFilters: [given as never] })).toThrow(
+    expect(() => defineAgent({ model: scriptedModel([]), inputGuardrails: [given as never] })).toThrow(
       expect.objectContaining({ code: 'invalid_definition' }) as Error,
     );
   });

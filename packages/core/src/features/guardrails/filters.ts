@@ -25,12 +25,12 @@ export interface FilterContext {
 }
 
 /** Looks at the text of an input, all of its messages joined by newlines, before a model does. */
-export type InputFilter = (text: string, context: FilterContext) => FilterVerdict | Promise<FilterVerdict>;
+export type InputGuardrail = (text: string, context: FilterContext) => FilterVerdict | Promise<FilterVerdict>;
 
 /** A filter with a name for messages and a time of its own. */
-export interface NamedInputFilter {
+export interface NamedInputGuardrail {
   readonly name?: string;
-  readonly filter: InputFilter;
+  readonly filter: InputGuardrail;
   /** Milliseconds; what takes longer is rejected. Default 10,000. */
   readonly timeoutMs?: number;
 }
@@ -43,8 +43,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
  * @throws TreadleError `invalid_definition`.
  */
 export function checkFilters(
-  given: readonly (InputFilter | NamedInputFilter)[] | undefined,
-): readonly Required<NamedInputFilter>[] | null {
+  given: readonly (InputGuardrail | NamedInputGuardrail)[] | undefined,
+): readonly Required<NamedInputGuardrail>[] | null {
   if (given === undefined || given.length === 0) return null;
   return Object.freeze(
     given.map((one, index) => {
@@ -69,7 +69,7 @@ export type FilterDecision =
 
 /** Asks the filters in their order. The first that rejects is the last that is asked; one that fails has rejected. */
 export async function askFilters(
-  filters: readonly Required<NamedInputFilter>[],
+  filters: readonly Required<NamedInputGuardrail>[],
   text: string,
   context: FilterContext,
   clock: Clock,

@@ -12,14 +12,14 @@ import { asFilterDecision, filterKey } from './filters.ts';
 /** What the user's check says of the answer. */
 export function checkGate(between: BetweenTurns): FinishGate | null {
   const { state, run, agent } = between;
-  if (!agent.finalAnswerCheck) return null;
+  if (!agent.outputGuardrail) return null;
   const key = `check:${run.turns}`;
   const known = state.decisions.get(key);
   if (known === undefined) return ask({ type: 'check', key, runId: run.runId });
   const said = asCheckDecision(known.answer);
   if (said.ok) return null;
   if (said.broken === true) return { type: 'end', end: 'check_failed', message: said.message };
-  if (run.checksFailed > agent.finalAnswerCheck.retries) {
+  if (run.checksFailed > agent.outputGuardrail.retries) {
     const message = `The answer failed its check, ${times(run.checksFailed)}: ${said.message}`;
     return { type: 'end', end: 'check_failed', message };
   }
@@ -28,7 +28,7 @@ export function checkGate(between: BetweenTurns): FinishGate | null {
 
 /** Asks about an input that no filter has seen; null when it was asked about, or nobody is to be. */
 function askAboutInput(state: SessionState, agent: Agent, inputSeqs: readonly number[], runId: string): Step | null {
-  if (!agent.inputFilters) return null;
+  if (!agent.inputGuardrails) return null;
   const questions = inputSeqs
     .map((inputSeq): Question => ({ type: 'filter', key: filterKey(inputSeq), runId, inputSeq }))
     .filter(({ key }) => !state.decisions.has(key));
@@ -49,7 +49,7 @@ export function gateDelivery(
   messages: readonly DurableEventBody[],
 ): Step | null {
   const { state, run, agent, now, last } = between;
-  if (!agent.inputFilters) return null;
+  if (!agent.inputGuardrails) return null;
   const seqs = messages.flatMap((event) =>
     event.type === 'message_added' && event.inputSeq !== undefined ? [event.inputSeq] : [],
   );
@@ -68,7 +68,7 @@ export function gateDelivery(
 
 export function filterGate(start: Start): Step | null {
   const { state, agent, entry, started } = start;
-  if (!agent.inputFilters || entry.input.type !== 'prompt') return null;
+  if (!agent.inputGuardrails || entry.input.type !== 'prompt') return null;
   const first = askAboutInput(state, agent, [entry.seq], started.run.runId);
   const reason = first ? null : filterRefusal(state, entry.seq);
   return reason === null ? first : refuseRun(start, reason);

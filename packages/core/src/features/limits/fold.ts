@@ -19,7 +19,7 @@ export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLim
   closing: null,
   continued: 0,
   answered: '',
-  guard: config.noProgress === false ? null : newGuard(),
+  guard: config.loopDetection === false ? null : newGuard(),
 });
 
 export const limitsFold: Fold = {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  DEFAULT_NO_PROGRESS,
+  DEFAULT_LOOP_DETECTION,
   findNoProgress,
   newGuard,
   observeTurn,
   steeringText,
-  type NoProgress,
+  type LoopDetection,
   type NoProgressFinding,
   type ObservedCall,
   type ObservedTurn,
@@ -23,10 +23,10 @@ const EMPTY: ObservedTurn = { calls: [], isEmpty: true };
 const ANSWER: ObservedTurn = { calls: [], isEmpty: false };
 const [A, B, C] = [turn(call('a')), turn(call('b')), turn(call('c'))];
 
-function after(turns: readonly ObservedTurn[], limits: Partial<NoProgress> = {}): NoProgressFinding | null {
+function after(turns: readonly ObservedTurn[], limits: Partial<LoopDetection> = {}): NoProgressFinding | null {
   const guard = newGuard();
   for (const each of turns) observeTurn(guard, each);
-  return findNoProgress(guard, { ...DEFAULT_NO_PROGRESS, ...limits });
+  return findNoProgress(guard, { ...DEFAULT_LOOP_DETECTION, ...limits });
 }
 
 describe('R3: getting nowhere is', () => {
@@ -74,7 +74,7 @@ describe('R3: getting nowhere is', () => {
     );
   });
 
-  it.each<keyof NoProgress>(['repeatedCalls', 'repeatedErrors', 'emptyAnswers', 'cycles'])(
+  it.each<keyof LoopDetection>(['repeatedCalls', 'repeatedErrors', 'emptyAnswers', 'cycles'])(
     'as many as `%s` says, and never when that is Infinity',
     (name) => {
       const failing = turn(call('a', '', 'no', true));

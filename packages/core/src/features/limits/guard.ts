@@ -1,11 +1,11 @@
 import { TreadleError } from '../../errors.ts';
-import type { NoProgressPattern } from '../../events/limits.ts';
+import type { LoopPattern } from '../../events/limits.ts';
 import type { JsonObject } from '../../json.ts';
 import { createDigest } from '../../digest.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 
 /** When a run counts as getting nowhere. `Infinity` switches a pattern off. */
-export interface NoProgress {
+export interface LoopDetection {
   /** Turns in a row that made the same calls and got the same results. Default 3. */
   readonly repeatedCalls: number;
   /** Calls in a row of one tool that failed with the same words, whatever their arguments. Default 5. */
@@ -16,7 +16,7 @@ export interface NoProgress {
   readonly cycles: number;
 }
 
-export const DEFAULT_NO_PROGRESS: NoProgress = Object.freeze({
+export const DEFAULT_LOOP_DETECTION: LoopDetection = Object.freeze({
   repeatedCalls: 3,
   repeatedErrors: 5,
   emptyAnswers: 1,
@@ -24,15 +24,15 @@ export const DEFAULT_NO_PROGRESS: NoProgress = Object.freeze({
 });
 
 /** @throws TreadleError `invalid_definition`. Null: the guard is off. */
-export function checkNoProgress(definition: false | Partial<NoProgress> | undefined): NoProgress | null {
+export function checkNoProgress(definition: false | Partial<LoopDetection> | undefined): LoopDetection | null {
   if (definition === false) return null;
-  const checked: NoProgress = { ...DEFAULT_NO_PROGRESS, ...definition };
+  const checked: LoopDetection = { ...DEFAULT_LOOP_DETECTION, ...definition };
   for (const [name, value] of Object.entries<number>({ ...checked })) {
     const least = name === 'repeatedErrors' || name === 'emptyAnswers' ? 1 : 2;
     if (value === Infinity || (Number.isSafeInteger(value) && value >= least)) continue;
     throw new TreadleError(
       'invalid_definition',
-      `noProgress.${name} must be a whole number of at least ${least}, or Infinity, and it is ${value}.`,
+      `loopDetection.${name} must be a whole number of at least ${least}, or Infinity, and it is ${value}.`,
     );
   }
   return Object.freeze(checked);
@@ -68,12 +68,12 @@ export interface GuardState {
   /** What the last turns did, in a few words; only kept while something repeats. */
   did: string;
   /** The patterns the model has been told of. */
-  steered: NoProgressPattern[];
+  steered: LoopPattern[];
 }
 
 /** A pattern that has gone on for too long, and what repeats, in words. */
 export interface NoProgressFinding {
-  readonly pattern: NoProgressPattern;
+  readonly pattern: LoopPattern;
   readonly what: string;
 }
 
@@ -156,7 +156,7 @@ function excerpt(text: string): string {
 }
 
 /** The pattern that has gone on for too long, if there is one. Pure. */
-export function findNoProgress(guard: GuardState, limits: NoProgress): NoProgressFinding | null {
+export function findNoProgress(guard: GuardState, limits: LoopDetection): NoProgressFinding | null {
   if (guard.repeats > 1 && guard.repeats >= limits.repeatedCalls) {
     return {
       pattern: 'repeated_calls',
@@ -180,7 +180,7 @@ export function findNoProgress(guard: GuardState, limits: NoProgress): NoProgres
   return null;
 }
 
-function findCycle(guard: GuardState, limits: NoProgress): NoProgressFinding | null {
+function findCycle(guard: GuardState, limits: LoopDetection): NoProgressFinding | null {
   for (const [index, period] of PERIODS.entries()) {
     // So many rounds are the first one and the turns that equal those of a round before.
     const rounds = Math.floor((guard.cycling[index] ?? 0) / period) + 1;

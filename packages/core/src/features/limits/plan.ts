@@ -36,8 +36,8 @@ const LEAVE_A_CALL: ReadonlySet<LimitName> = new Set(['turns', 'tool_turns', 'to
 
 /** What the closing call is told; null when the agent wants none, or the limit leaves none. */
 export function closingMessage({ run, agent, now }: BetweenTurns, hit: LimitHit): DurableEventBody | null {
-  if (agent.closingCall === null || !LEAVE_A_CALL.has(hit.limit)) return null;
-  return limitMessage(run, now, hit, ` ${agent.closingCall}`);
+  if (agent.wrapUp === null || !LEAVE_A_CALL.has(hit.limit)) return null;
+  return limitMessage(run, now, hit, ` ${agent.wrapUp}`);
 }
 
 const CUT_OFF = 'Your reply was cut off by the output limit. Go on exactly where it stopped, and repeat nothing.';
@@ -61,11 +61,11 @@ export type Stuck =
  * Whether the run gets anywhere. Where calls are wanted, and the model was reminded of them, a reply of thoughts is a slip
  * and not empty: all the text of a prompted model may be thoughts.
  */
-export function noProgress({ run, agent, now, last }: BetweenTurns, isReminded: boolean): Stuck | null {
+export function loopDetection({ run, agent, now, last }: BetweenTurns, isReminded: boolean): Stuck | null {
   if (isReminded && hasThoughts(run)) return null;
   const { guard } = run.limits;
-  if (!guard || !agent.noProgress || last === null) return null;
-  const finding = findNoProgress(guard, agent.noProgress);
+  if (!guard || !agent.loopDetection || last === null) return null;
+  const finding = findNoProgress(guard, agent.loopDetection);
   if (!finding) return null;
   const { pattern, what } = finding;
   if (!guard.steered.includes(pattern)) {

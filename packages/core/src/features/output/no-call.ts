@@ -10,7 +10,7 @@ import type { Tool } from '../../tools/tool.ts';
  * What a reply is that calls no tool: the answer, which ends the run, or a slip, of which the model is reminded. With
  * `remind` only a terminal tool, or a limit, ends a run; a text of your own stands in place of the usual reminder.
  */
-export type NoToolCallPolicy = 'answer' | 'remind' | { readonly remind: string };
+export type RequireToolCall = 'answer' | 'remind' | { readonly remind: string };
 
 const REMINDER =
   'Your last reply called no tool, so nothing was done. If the task is not finished, call the tool for the next step. ' +
@@ -21,17 +21,17 @@ const REMINDER =
  *
  * @throws TreadleError `invalid_definition` when nothing but a limit could end a run.
  */
-export function checkNoToolCall(policy: NoToolCallPolicy | undefined, tools: ReadonlyMap<string, Tool>): string | null {
+export function checkNoToolCall(policy: RequireToolCall | undefined, tools: ReadonlyMap<string, Tool>): string | null {
   if (policy === undefined || policy === 'answer') return null;
   const own = typeof policy === 'object' ? policy.remind : null;
   if (policy !== 'remind' && (typeof own !== 'string' || own.trim() === '')) {
-    throw new TreadleError('invalid_definition', 'noToolCall must be "answer", "remind" or { remind: a text }.');
+    throw new TreadleError('invalid_definition', 'requireToolCall must be "answer", "remind" or { remind: a text }.');
   }
   const ending = [...tools.values()].filter(({ terminal }) => terminal).map(({ name }) => name);
   if (ending.length === 0) {
     throw new TreadleError(
       'invalid_definition',
-      'With noToolCall "remind" only a terminal tool ends a run, and there is none. Set terminalTools: true, or give a tool with terminal: true.',
+      'With requireToolCall "remind" only a terminal tool ends a run, and there is none. Set stopTools: true, or give a tool with terminal: true.',
     );
   }
   return own ?? `${REMINDER}${ending.join(', ')}.`;
@@ -45,7 +45,7 @@ export const isNoCallReminder = (message: Message): boolean =>
 
 /** What is recorded of a reply that should have called a tool, while its turn is open. */
 export function noCallRejected(run: RunState, turn: TurnState, agent: Agent, at: number): DurableEventBody[] {
-  if (agent.noToolCall === null || !turn.message || !lacksCall(turnOutcome(turn))) return [];
+  if (agent.requireToolCall === null || !turn.message || !lacksCall(turnOutcome(turn))) return [];
   return [rejected(run.runId, turn.index, turn.message.id, at)];
 }
 

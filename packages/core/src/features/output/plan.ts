@@ -3,7 +3,7 @@ import type { JsonValue } from '../../json.ts';
 import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kernel/between-turns.ts';
 import { endingCall } from '../../kernel/final-answer.ts';
 import { lacksCall } from '../../kernel/plan/turn-events.ts';
-import { isTerminalToolName } from '../../tools/terminal-tools.ts';
+import { isStopToolName } from '../../tools/terminal-tools.ts';
 import { noCallReminder } from './no-call.ts';
 import { asOutputDecision } from './structured.ts';
 
@@ -22,7 +22,7 @@ export function outputGate(between: BetweenTurns): FinishGate | null {
 /** A question, or a word, is no value and isn't meant to be one. */
 function speaksToUser({ last, agent }: BetweenTurns): boolean {
   const call = endingCall(last, agent);
-  return call !== undefined && isTerminalToolName(call.toolName) && call.toolName !== 'task_completion';
+  return call !== undefined && isStopToolName(call.toolName) && call.toolName !== 'task_completion';
 }
 
 /** The end of a run whose values have been wrong too often; null while there are retries left. */
@@ -43,6 +43,6 @@ export function outputOf({ state, run, agent }: BetweenTurns): { readonly output
 
 /** With a policy that wants calls, a reply without one isn't an answer. */
 export function remindOfCalls({ run, agent, now, last }: BetweenTurns): readonly DurableEventBody[] {
-  if (agent.noToolCall === null || !last || !lacksCall(last)) return [];
-  return [noCallReminder(run.runId, run.turns, now, agent.noToolCall)];
+  if (agent.requireToolCall === null || !last || !lacksCall(last)) return [];
+  return [noCallReminder(run.runId, run.turns, now, agent.requireToolCall)];
 }

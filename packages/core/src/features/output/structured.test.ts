@@ -47,7 +47,7 @@ describe('structured output', () => {
       end: 'completed',
       turns: 2,
       output: { city: 'Oslo' },
-      terminalTool: { name: 'structured_output' },
+      stopTool: { name: 'structured_output' },
     });
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['look', 'structured_output']);
     expect(model.requests[0]?.system).toMatch(/^Be brief\.\n\n.*structured_output/s);
@@ -117,8 +117,8 @@ describe('structured output', () => {
 
   it('wants no value of a question to the user', async () => {
     const ask = { toolCalls: [{ name: 'ask_question', arguments: { question: 'Which?' } }] };
-    const { result } = await play([ask], { schema: CITY }, { terminalTools: true });
-    expect(result).toMatchObject({ end: 'completed', output: undefined, terminalTool: { name: 'ask_question' } });
+    const { result } = await play([ask], { schema: CITY }, { stopTools: true });
+    expect(result).toMatchObject({ end: 'completed', output: undefined, stopTool: { name: 'ask_question' } });
   });
 
   it('wants a value of a task that is done', async () => {
@@ -126,7 +126,7 @@ describe('structured output', () => {
     const { result } = await play(
       [done('It is Oslo.'), done('{"city":"Oslo"}')],
       { schema: CITY },
-      { terminalTools: true },
+      { stopTools: true },
     );
     expect(result).toMatchObject({ end: 'completed', output: { city: 'Oslo' }, turns: 2 });
   });

@@ -2,7 +2,7 @@ import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/
 import { describe, expect, it, vi } from 'vitest';
 
 import {
-  agentTool,
+  asTool,
   costTable,
   createSession,
   defineAgent,
@@ -233,7 +233,7 @@ describe('the title of a session', () => {
 
     const filter = (text: string) =>
       text.includes('secret') ? ({ verdict: 'reject', reason: 'No.' } as const) : ({ verdict: 'pass' } as const);
-    const other = await begin({ title: { model: namer(['no']) }, inputFilters: [filter] }, { id: 'other' });
+    const other = await begin({ title: { model: namer(['no']) }, inputGuardrails: [filter] }, { id: 'other' });
     await other.session.prompt('My secret.').result;
     await other.session.prompt('Hello there.').result;
     await other.session.settled();
@@ -245,7 +245,7 @@ describe('the title of a session', () => {
     const journal = memoryJournal();
     const helper = defineAgent({ id: 'helper', model: scriptedModel(['Done.']), title: { model } });
     const parent = scriptedModel([{ toolCalls: [{ name: 'helper', arguments: { prompt: 'Help.' } }] }, 'Helped.']);
-    const tools = [agentTool(helper, { name: 'helper', description: 'Helps.' })];
+    const tools = [asTool(helper, { name: 'helper', description: 'Helps.' })];
     const { session, agent } = await begin({ model: parent, tools, title: { model } }, { journal });
     await session.prompt(QUESTION).result;
     await session.settled();

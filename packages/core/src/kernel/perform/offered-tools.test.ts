@@ -34,9 +34,9 @@ describe('tools that a run’s client offers', () => {
     expect(paused.messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
 
     const elsewhere = await openSession(agent, 's', { journal });
-    expect(elsewhere.canGoOn).toBe(false);
+    expect(elsewhere.canResume).toBe(false);
     const [call] = elsewhere.pending;
-    const run = elsewhere.submitToolResults([{ callId: call?.callId ?? '', content: 'done' }]);
+    const run = elsewhere.addToolOutputs([{ callId: call?.callId ?? '', content: 'done' }]);
     expect((await run.result).finalAnswer).toBe('It is red.');
     expect(namesOf(model.requests.at(-1))).toEqual(['look', 'set_colour']);
 

@@ -45,7 +45,7 @@ export function modelRequest(
   if (agent.responseFormat !== undefined) request.responseFormat = agent.responseFormat;
   // The tools stay declared, for the provider's cache of the prompt begins with them.
   if (state.run?.limits.closing) request.toolChoice = 'none';
-  if (agent.extraBody !== undefined) request.extraBody = agent.extraBody;
+  if (agent.providerOptions !== undefined) request.providerOptions = agent.providerOptions;
   if (container?.provider === model.provider) request.containerId = container.id;
   return request;
 }

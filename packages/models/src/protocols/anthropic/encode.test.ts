@@ -61,7 +61,10 @@ describe('a request', () => {
   });
 
   it('lets extra fields win', () => {
-    const input = request([user('Hi')], { maxTokens: 10, extraBody: { max_tokens: 20, metadata: { user_id: 'u' } } });
+    const input = request([user('Hi')], {
+      maxTokens: 10,
+      providerOptions: { max_tokens: 20, metadata: { user_id: 'u' } },
+    });
     expect(body(input)).toMatchObject({ max_tokens: 20, metadata: { user_id: 'u' } });
   });
 
@@ -207,7 +210,7 @@ describe('thinking of newer models', () => {
     const fields: Partial<ModelRequest> = {
       thinking: 'high',
       responseFormat: { type: 'json_schema', name: 'a', schema },
-      extraBody: { output_config: { effort: 'max', task: 1 } },
+      providerOptions: { output_config: { effort: 'max', task: 1 } },
     };
     expect(written('claude-opus-5', fields)['output_config']).toEqual({
       effort: 'max',

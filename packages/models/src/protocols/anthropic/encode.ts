@@ -39,7 +39,7 @@ const outputConfig = (
   format: AnthropicFormat | undefined,
   effort: string | undefined,
 ): string | undefined => {
-  const given = request.extraBody?.['output_config'];
+  const given = request.providerOptions?.['output_config'];
   const parts = [
     ...(effort === undefined ? [] : [`"effort":"${effort}"`]),
     ...(format?.by === 'output_config' ? [`"format":${format.json}`] : []),
@@ -50,9 +50,9 @@ const outputConfig = (
 };
 
 /** The extra fields of a request that stand for themselves. */
-const extraFields = ({ extraBody }: ModelRequest, config: string | undefined): JsonObject | undefined => {
-  if (config === undefined || !isJsonObject(extraBody?.['output_config'])) return extraBody;
-  const { output_config: _merged, ...rest } = extraBody;
+const extraFields = ({ providerOptions }: ModelRequest, config: string | undefined): JsonObject | undefined => {
+  if (config === undefined || !isJsonObject(providerOptions?.['output_config'])) return providerOptions;
+  const { output_config: _merged, ...rest } = providerOptions;
   return rest;
 };
 

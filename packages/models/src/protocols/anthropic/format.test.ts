@@ -46,7 +46,7 @@ describe('the form of the reply', () => {
   });
 
   it('stays beside an output_config of the caller’s', () => {
-    const written = body({ responseFormat: city, extraBody: { output_config: { effort: 'low' } } });
+    const written = body({ responseFormat: city, providerOptions: { output_config: { effort: 'low' } } });
     expect(written['output_config']).toMatchObject({ format: { type: 'json_schema' }, effort: 'low' });
   });
 

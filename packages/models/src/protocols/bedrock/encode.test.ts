@@ -43,14 +43,17 @@ describe('a request', () => {
 
   it('carries limits, temperature and stop sequences, where extra fields win one by one', () => {
     const fields = { maxTokens: 10, temperature: 0.5, stopSequences: ['END'] };
-    const extraBody = { inferenceConfig: { topP: 0.9, temperature: 0 }, additionalModelRequestFields: { top_k: 3 } };
-    expect(body(request([user('Hi')], { ...fields, extraBody }))).toMatchObject({
+    const providerOptions = {
+      inferenceConfig: { topP: 0.9, temperature: 0 },
+      additionalModelRequestFields: { top_k: 3 },
+    };
+    expect(body(request([user('Hi')], { ...fields, providerOptions }))).toMatchObject({
       inferenceConfig: { maxTokens: 10, temperature: 0, stopSequences: ['END'], topP: 0.9 },
       additionalModelRequestFields: { top_k: 3 },
     });
-    expect(body(request([user('Hi')], { extraBody: { guardrailConfig: { guardrailIdentifier: 'g' } } }))).toMatchObject(
-      { guardrailConfig: { guardrailIdentifier: 'g' } },
-    );
+    expect(
+      body(request([user('Hi')], { providerOptions: { guardrailConfig: { guardrailIdentifier: 'g' } } })),
+    ).toMatchObject({ guardrailConfig: { guardrailIdentifier: 'g' } });
   });
 
   it('says the form of the reply in the instructions, or lets the service hold the model to it', () => {
@@ -173,8 +176,8 @@ describe('reasoning', () => {
   });
 
   it('keeps the caller’s own fields beside it', () => {
-    const extraBody = { additionalModelRequestFields: { anthropic_beta: ['x'] } };
-    const written = bodyFor(CLAUDE, request([user('Hi')], { thinking: 'low', extraBody }));
+    const providerOptions = { additionalModelRequestFields: { anthropic_beta: ['x'] } };
+    const written = bodyFor(CLAUDE, request([user('Hi')], { thinking: 'low', providerOptions }));
     expect(written['additionalModelRequestFields']).toEqual({
       thinking: { type: 'enabled', budget_tokens: 1024 },
       anthropic_beta: ['x'],

@@ -102,7 +102,7 @@ export function createBedrockEncoder(
     const messages = transcript.marked(points.messages, forbidden && tools !== '' ? NO_TOOLS : '');
     const system = systemJson(bedrockInstructions(request, quirks.responseFormat));
     const output = bedrockOutputConfig(request, quirks.responseFormat);
-    const { inferenceConfig: ownInference, additionalModelRequestFields, ...extra } = request.extraBody ?? {};
+    const { inferenceConfig: ownInference, additionalModelRequestFields, ...extra } = request.providerOptions ?? {};
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const body = createBody(extra);
     body.field('system', system === '' ? undefined : `[${ending(system, points.system)}]`);

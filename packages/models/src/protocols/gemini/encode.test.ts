@@ -79,9 +79,9 @@ describe('a request', () => {
   });
 
   it('lets extra fields win, last', () => {
-    const extraBody = { labels: { team: 'a' }, generationConfig: { topK: 3 } };
+    const providerOptions = { labels: { team: 'a' }, generationConfig: { topK: 3 } };
     const encode = gemini().createEncoder({ provider: 'own', modelId: 'm' });
-    const body = bodyText(encode(request([user('Hi')], { extraBody, temperature: 1 })).body);
+    const body = bodyText(encode(request([user('Hi')], { providerOptions, temperature: 1 })).body);
     expect(body.endsWith('"labels":{"team":"a"},"generationConfig":{"topK":3}}')).toBe(true);
     expect(validateGeminiRequest(JSON.parse(body))).toEqual([]);
   });

@@ -217,7 +217,7 @@ export function createGeminiEncoder(
   return (request) => {
     const tools = [writeTools(request.tools), ...ownTools(request.providerTools, provider)].filter((t) => t !== '');
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(request.extraBody);
+    const body = createBody(request.providerOptions);
     body.field('systemInstruction', systemJson(request.system));
     body.field('tools', tools.length === 0 ? undefined : `[${tools.join(',')}]`);
     body.field('contents', ['[', ...transcripts(request.messages).pieces(), ']']);

@@ -38,8 +38,8 @@ describe('a request', () => {
   it('has its limits in the options, where the caller’s win one by one', () => {
     const fields = { maxTokens: 10, temperature: 0, stopSequences: ['END'] };
     expect(body(request([user('Hi')], fields))['options']).toEqual({ num_predict: 10, temperature: 0, stop: ['END'] });
-    const extraBody = { options: { num_ctx: 4096, temperature: 1 }, keep_alive: '5m' };
-    expect(body(request([user('Hi')], { ...fields, extraBody }))).toMatchObject({
+    const providerOptions = { options: { num_ctx: 4096, temperature: 1 }, keep_alive: '5m' };
+    expect(body(request([user('Hi')], { ...fields, providerOptions }))).toMatchObject({
       options: { num_predict: 10, temperature: 1, stop: ['END'], num_ctx: 4096 },
       keep_alive: '5m',
     });

@@ -131,7 +131,7 @@ export function createOllamaEncoder(
     const messages = transcripts(request.messages).pieces();
     // The wire has no choice of tools, and wants none declared that were called: a tool is forbidden by leaving it out.
     const tools = request.toolChoice === 'none' ? '' : writeTools(request.tools);
-    const { options: ownOptions, ...extra } = request.extraBody ?? {};
+    const { options: ownOptions, ...extra } = request.providerOptions ?? {};
     // The caller's options win one by one, so that one more doesn't cost the others.
     const options = { ...optionsOf(request), ...(asObject(ownOptions) as JsonObject | undefined) };
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.

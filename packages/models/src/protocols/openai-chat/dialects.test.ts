@@ -249,6 +249,6 @@ describe('fields of every request', () => {
   it('are sent, and give way to those of the request itself', () => {
     const extraFields = { tool_stream: true, seed: 1 };
     expect(body({ extraFields }, {})).toMatchObject(extraFields);
-    expect(body({ extraFields }, { extraBody: { seed: 2 } })).toMatchObject({ tool_stream: true, seed: 2 });
+    expect(body({ extraFields }, { providerOptions: { seed: 2 } })).toMatchObject({ tool_stream: true, seed: 2 });
   });
 });

@@ -62,8 +62,8 @@ describe('a request', () => {
   });
 
   it('lets extra fields win', () => {
-    const extraBody = { stream_options: null, seed: 7 };
-    expect(body(request([user('Hi')], { extraBody }))).toMatchObject({ stream_options: null, seed: 7 });
+    const providerOptions = { stream_options: null, seed: 7 };
+    expect(body(request([user('Hi')], { providerOptions }))).toMatchObject({ stream_options: null, seed: 7 });
   });
 });
 

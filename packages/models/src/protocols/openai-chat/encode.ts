@@ -153,7 +153,9 @@ export function createOpenAIChatEncoder(
     const system = systemJson(instructionsWithFormat(request, quirks.responseFormat));
     const messages = transcripts(request.messages).pieces();
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(hasExtraFields ? { ...quirks.extraFields, ...request.extraBody } : request.extraBody);
+    const body = createBody(
+      hasExtraFields ? { ...quirks.extraFields, ...request.providerOptions } : request.providerOptions,
+    );
     body.field('model', model);
     body.field('stream', 'true');
     const cacheKey = quirks.promptCacheKey ? promptCacheKey(request) : undefined;

@@ -50,7 +50,7 @@ export interface OpenAIChatQuirks {
   readonly promptCacheKey?: boolean;
   /** What user messages may carry besides text. In place of anything else stands a note. */
   readonly media?: readonly ('image' | 'audio' | 'file')[];
-  /** Fields of every request, which a request's own `extraBody` overrides. */
+  /** Fields of every request, which a request's own `providerOptions` overrides. */
   readonly extraFields?: JsonObject;
 }
 

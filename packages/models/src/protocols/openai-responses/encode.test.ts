@@ -159,8 +159,8 @@ describe('a request', () => {
   });
 
   it('lets extra fields win', () => {
-    const extraBody = { store: true, truncation: 'auto' };
-    expect(body(request([user('Hi')], { extraBody }))).toMatchObject({ store: true, truncation: 'auto' });
+    const providerOptions = { store: true, truncation: 'auto' };
+    expect(body(request([user('Hi')], { providerOptions }))).toMatchObject({ store: true, truncation: 'auto' });
   });
 
   it('refuses stop sequences, which the API doesn’t have', () => {

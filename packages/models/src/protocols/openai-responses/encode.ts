@@ -217,7 +217,7 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
     }
     const toolList = tools(request);
     const { maxTokens, temperature, responseFormat } = request;
-    const body = createBody(request.extraBody);
+    const body = createBody(request.providerOptions);
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     body.field('model', model);
     body.field('stream', 'true');

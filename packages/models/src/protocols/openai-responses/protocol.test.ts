@@ -137,7 +137,7 @@ describe('a conversation with tools', () => {
   it('may be asked for whole replies', async () => {
     await using provider = await fakeProvider(outputs);
     const model = modelOf(provider);
-    const agent = defineAgent({ model, tools: [weather], extraBody: { stream: false } });
+    const agent = defineAgent({ model, tools: [weather], providerOptions: { stream: false } });
     const result = await ask(await createSession(agent), 'How is the weather?');
     expect(result.finalAnswer).toBe('It rains.');
     expect(inputOf(provider, 1)).toContainEqual(

@@ -31,7 +31,7 @@ export interface AgentParts {
 }
 
 /** The tool `agent` with the agents that the user's files and the folder's define; null when there are none. */
-export async function agentTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts): Promise<Tool | null> {
+export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts): Promise<Tool | null> {
   const config = configFolder(io);
   const own = config === null ? { agents: [], problems: [] } : await readAgentFiles(join(config, 'agents'));
   const found = await readAgentFiles(join(parts.folder, PROJECT_AGENTS));

@@ -20,7 +20,7 @@ import { hostname } from 'node:os';
 
 import { startBranches, strategyOf } from './branches.ts';
 import type { BranchesRequest } from './branches-request.ts';
-import { agentTool, type AgentParts } from './agents.ts';
+import { asTool, type AgentParts } from './agents.ts';
 import { chooseModel } from './choose-model.ts';
 import { driveRun, type Terminals } from './drive-run.ts';
 import { exposureOf, keyGuard, type KeyGuard } from '../asking/keys.ts';
@@ -252,7 +252,7 @@ async function withAgents(
 ): Promise<readonly Tool[]> {
   const tools = toolsIn(root);
   if (request.tools !== undefined) return tools;
-  const agents = await agentTool(io, { folder, isTrusted, tools, permissions, knownTools, ...parts });
+  const agents = await asTool(io, { folder, isTrusted, tools, permissions, knownTools, ...parts });
   return agents ? [...tools, agents] : tools;
 }
 

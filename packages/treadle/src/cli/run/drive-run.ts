@@ -81,7 +81,7 @@ async function answered(
   const call = pending.find(({ approvalId }) => approvalId !== undefined);
   if (call?.approvalId === undefined) {
     const answers = await answersFor(pending, asking);
-    return answers && (() => session.submitToolResults(answers));
+    return answers && (() => session.addToolOutputs(answers));
   }
   const { approvalId } = call;
   if (!permissions.terminal.isThere) return null;
