@@ -27,7 +27,7 @@ console.log(readFileSync(join(folder, 'largest.md'), 'utf8').trim());
 
 // A session remembers what was said.
 const second = await session.prompt('Which files mention "yellow"?').result;
-console.log(second.finalAnswer);
+console.log(second.text);
 
 rmSync(folder, { recursive: true });
 

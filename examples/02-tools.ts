@@ -15,7 +15,7 @@ shop.exec(
 const stock = defineTool({
   name: 'stock',
   description: 'How many pieces of an item there are.',
-  parameters: { type: 'object', properties: { item: { enum: ['tea', 'rice'] } }, required: ['item'] },
+  inputSchema: { type: 'object', properties: { item: { enum: ['tea', 'rice'] } }, required: ['item'] },
   readOnly: true, // Such calls may run side by side, and again after a crash.
   // `item` is 'tea' | 'rice' here.
   execute: ({ item }) => String(shop.prepare('select count from stock where item = ?').get(item)?.['count']),
@@ -24,7 +24,7 @@ const stock = defineTool({
 const take = defineTool({
   name: 'take',
   description: 'Takes pieces of an item out of the stock.',
-  parameters: z.object({ item: z.enum(['tea', 'rice']), count: z.int().min(1) }), // Any Standard Schema will do.
+  inputSchema: z.object({ item: z.enum(['tea', 'rice']), count: z.int().min(1) }), // Any Standard Schema will do.
   execution: 'sequential',
   execute({ item, count }) {
     const left = shop.prepare('update stock set count = count - ? where item = ? and count >= ?');

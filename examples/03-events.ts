@@ -11,7 +11,7 @@ import { scriptedModel } from '@treadle/testing';
 const count = defineTool({
   name: 'count',
   description: 'Counts, in a process of its own.',
-  parameters: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
+  inputSchema: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
   async execute({ to }, context) {
     context.progress(`counting to ${to}`);
     const program = `for (let i = 1; i <= ${to}; i++) console.log(i)`;

@@ -16,7 +16,7 @@ const [, script = '', role = 'server', folder = mkdtempSync(join(tmpdir(), 'trea
 const openPage = defineTool({
   name: 'open_page',
   description: "Opens a page in the user's browser and says its title.",
-  parameters: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] },
+  inputSchema: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] },
   runs: 'client', // It has no `execute`: that is the client's.
 });
 const model = scriptedModel(({ messages }) =>
@@ -52,7 +52,7 @@ if (role === 'server') {
     const html = await readFile(join(folder, typeof page === 'string' ? page : ''), 'utf8');
     return { callId, content: /<title>(.*)<\/title>/.exec(html)?.[1] ?? 'It has no title.' };
   });
-  const { end, finalAnswer } = await session.addToolOutputs(await Promise.all(results)).result;
+  const { end, text: finalAnswer } = await session.addToolOutputs(await Promise.all(results)).result;
   console.log('client:', end, finalAnswer);
   await journal.close();
 }

@@ -32,7 +32,7 @@ const summariser = defineAgent({
     text.split(' ').length < 6 ? { ok: true } : { ok: false, message: 'At most five words.' },
 });
 const told = await (await createSession(summariser)).prompt('Sum it up.').result;
-console.log(told.end, told.turns, told.finalAnswer);
+console.log(told.end, told.turns, told.text);
 
 /* Output:
 invalid_arguments [{"type":"text","text":"Not executed: the arguments of structured_output don't fit its schema.\n- /items/0/price: Invalid input: expected number, received string"}]

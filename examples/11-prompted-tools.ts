@@ -9,7 +9,7 @@ const files = new Map([['todo.txt', 'Water the plants.']]);
 const read = defineTool({
   name: 'read',
   description: 'Reads a file.',
-  parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   readOnly: true,
   execute: ({ path }) => files.get(path) ?? `There is no ${path}.`,
 });

@@ -22,7 +22,7 @@ const agent = defineAgent({ model, memory });
 
 async function ask(prompt: string): Promise<void> {
   const session = await createSession(agent); // A new one each time: it begins with nothing.
-  const { finalAnswer, messages } = await session.prompt(prompt).result;
+  const { text: finalAnswer, messages } = await session.prompt(prompt).result;
   const origins = session.messages.map((message) => (message.role === 'user' ? message.origin : message.role));
   console.log(`${prompt} ${finalAnswer} (view: ${origins.join(', ')}; conversation: ${messages.length} messages)`);
 }

@@ -42,7 +42,7 @@ for (const { question, options } of pending.flatMap((call) => userQuestions(call
   console.log(`${end}: ${question} (${options.map(({ label }) => label).join(' or ')})`);
 }
 const answers = pending.map((call) => answerQuestions(call, [{ selected: ['SQLite'], other: 'We are only two.' }]));
-console.log((await session.addToolOutputs(answers).result).finalAnswer);
+console.log((await session.addToolOutputs(answers).result).text);
 
 /* Output:
 Choose a database: in_progress, Set it up: pending

@@ -18,7 +18,7 @@ const ledger = sqliteLedger({ path: join(folder, 'ledger.db'), limit: 1 });
 const look = defineTool({
   name: 'look',
   description: 'Looks at a page.',
-  parameters: { type: 'object', properties: { page: { type: 'integer' } }, required: ['page'] },
+  inputSchema: { type: 'object', properties: { page: { type: 'integer' } }, required: ['page'] },
   readOnly: true,
   execute: ({ page }) => `Nothing on page ${page}.`,
 });
@@ -36,7 +36,7 @@ if (given !== undefined) {
   console.log(end, model.requests.length);
 } else {
   const careful = defineAgent({ ...definition, limits: { maxTurns: 2 }, wrapUp: true });
-  const { end, message, finalAnswer } = await (await createSession(careful)).prompt('Find it.').result;
+  const { end, message, text: finalAnswer } = await (await createSession(careful)).prompt('Find it.').result;
   console.log(`${end}: ${message}. It says: ${finalAnswer}`);
 
   const spenders = [1, 2].map(() => spawn(process.execPath, [...process.execArgv, script, folder]));

@@ -16,7 +16,7 @@ let asked = 0;
 const weather = defineTool({
   name: 'weather',
   description: 'The weather of a city.',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   readOnly: true,
   execute: ({ city }) => {
     asked += 1;
@@ -39,7 +39,7 @@ for await (const { session: found, where } of sessions.search('bergen'))
   console.log(`found by ${where}: ${found.title}`);
 
 const again = await rerunSession(agentThatSays('Rain, as ever.'), session.id, { journal });
-console.log(`again: ${(await again.run.result).finalAnswer}`);
+console.log(`again: ${(await again.run.result).text}`);
 
 const report = await replaySession(agentThatSays('Take an umbrella.'), session.id, { journal });
 for (const { turn, recorded, replayed } of report.differences) console.log(`turn ${turn}: ${recorded} → ${replayed}`);

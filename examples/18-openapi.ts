@@ -51,7 +51,7 @@ const session = await createSession(
     permissions: { mode: 'dontAsk', settings: [{ source: 'agent', allow: ['getItem(domain:127.0.0.1)'] }] },
   }),
 );
-const { finalAnswer, messages, permissionDenials } = await session.prompt('How much green tea is there?').result;
+const { text: finalAnswer, messages, permissionDenials } = await session.prompt('How much green tea is there?').result;
 for (const message of messages) {
   if (message.role !== 'tool' || message.isError) continue;
   for (const block of message.content) if (block.type === 'text') console.log(block.text.replace(String(port), 'PORT'));

@@ -15,7 +15,7 @@ import { logOf, scriptedModel } from '@treadle/testing';
 const pay = defineTool({
   name: 'pay',
   description: 'Pays an invoice.',
-  parameters: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] },
+  inputSchema: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] },
   approval: 'always',
   execute: ({ amount }) => `Paid ${amount}.`,
 });
@@ -52,7 +52,7 @@ const paused = await session.prompt('See to invoice 7.').result;
 const [question] = paused.pending;
 console.log('asked:', question?.toolName, question?.arguments);
 const result = await session.answerApproval(question?.approvalId ?? '', 'approve').result;
-console.log(result.finalAnswer);
+console.log(result.text);
 
 const { sessions } = await journal.list();
 const trees = await Promise.all(sessions.map(async ({ sessionId }) => sessionTree(await logOf(journal, sessionId))));

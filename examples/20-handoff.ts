@@ -26,12 +26,12 @@ const desk = defineAgent({
 
 const journal = memoryJournal();
 const session = await createSession(desk, { journal, id: 'talk', agents: [billing] });
-console.log('desk:', (await session.prompt('Good morning.').result).finalAnswer);
+console.log('desk:', (await session.prompt('Good morning.').result).text);
 const { stopTool } = await session.prompt('Send me the invoice of March.').result;
 console.log('called:', stopTool?.name);
 
 const later = await openSession(desk, 'talk', { journal, agents: [billing] });
-console.log(`${later.agent.id}:`, (await later.continue().result).finalAnswer);
+console.log(`${later.agent.id}:`, (await later.continue().result).text);
 
 /* Output:
 desk: Good morning. What can I do for you?

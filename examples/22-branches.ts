@@ -48,7 +48,7 @@ const run = runBranches(session, {
   onOutcome: ({ configId, end }) => console.log(`${configId}: ${end}`),
 });
 const greeting = (): string => readFileSync(join(base, 'greeting.txt'), 'utf8');
-console.log((await run.result).finalAnswer, '| in the folder:', greeting());
+console.log((await run.result).text, '| in the folder:', greeting());
 
 const [short] = await run.outcomes;
 await promoteBranch(session, short?.sessionId ?? '', { copies });

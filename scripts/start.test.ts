@@ -48,10 +48,16 @@ async function largest(folder: string, count: number, ending: string): Promise<s
 describe('npm start', () => {
   it('without a prompt does a job of several turns and tools, and is right about the files', async () => {
     const { stdout, stderr } = await start('--output-format', 'json');
-    const { end, turns, finalAnswer, provider, messages } = JSON.parse(stdout) as {
+    const {
+      end,
+      turns,
+      text: finalAnswer,
+      provider,
+      messages,
+    } = JSON.parse(stdout) as {
       end: string;
       turns: number;
-      finalAnswer: string;
+      text: string;
       provider: string;
       messages: { role: string; toolName?: string }[];
     };
@@ -78,7 +84,7 @@ describe('npm start', () => {
   it('takes a folder and a command of the user’s', async () => {
     const { stdout } = await start('What is in this folder?', '--cwd', 'scripts/lint', '--output-format', 'json');
     const count = (await readdir(join(copy.path, 'scripts/lint'))).length;
-    expect((JSON.parse(stdout) as { finalAnswer: string }).finalAnswer).toMatch(new RegExp(`\\b${count} files?\\b`));
+    expect((JSON.parse(stdout) as { text: string }).text).toMatch(new RegExp(`\\b${count} files?\\b`));
     const { stdout: listed } = await start('sessions', 'list');
     expect(listed).toContain(`${join(copy.path, 'scripts/lint')}\tWhat is in this folder?`);
   });

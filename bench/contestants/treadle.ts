@@ -21,7 +21,7 @@ function contender(createModel: CreateModel, setup: Setup, journal: Journal | un
     model: createModel(scenario, { baseUrl, apiKey: 'none' }),
     instructions: INSTRUCTIONS,
     tools: setup.tools.map(({ name, description, parameters, execute }) =>
-      defineTool({ name, description, parameters, execute }),
+      defineTool({ name, description, inputSchema: parameters, execute }),
     ),
     limits: { maxTurns: Infinity, maxTotalTokens: Infinity },
   });
@@ -33,7 +33,7 @@ function contender(createModel: CreateModel, setup: Setup, journal: Journal | un
       if (event.kind === 'text') onText(event.text);
       else if (event.kind === 'tool_arguments') onArguments(event.text, event.partial);
     }
-    const { end, finalAnswer, message } = await run.result;
+    const { end, text: finalAnswer, message } = await run.result;
     if (end !== 'completed') throw new Error(`The run ended as ${end}: ${message}`);
     return finalAnswer;
   }

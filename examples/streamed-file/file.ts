@@ -20,7 +20,7 @@ export const createFileTool = (file: FileState): Tool =>
   defineTool({
     name: 'create_file',
     description: 'Writes the whole page into its file, in place of what was there. Use edit_file for small changes.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', description: 'Default: index.html.' },
@@ -49,7 +49,7 @@ export const editFileTool = (file: FileState): Tool =>
     description:
       'Replaces exact texts in the file: either old_text by new_text, or several edits, of which all are made or none. ' +
       'count says how many places, from the first; -1 means all. Default 1.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         old_text: { type: 'string', minLength: 1 },
@@ -116,7 +116,7 @@ export const retrieveOptionTool = (codes: readonly string[]): Tool =>
   defineTool({
     name: 'retrieve_option',
     description: `Returns the whole code of one of the ${codes.length} options that the user was shown. They count from 1.`,
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: { option_number: { type: 'integer', minimum: 1, maximum: codes.length } },
       required: ['option_number'],

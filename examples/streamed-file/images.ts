@@ -60,7 +60,7 @@ export function imageTools({ services, http, store, clock = systemClock }: Tools
           defineTool({
             name: 'generate_images',
             description: 'Makes an image of each description and returns their URLs. Ask for all of them in one call.',
-            parameters: { type: 'object', properties: { prompts: many }, required: ['prompts'] },
+            inputSchema: { type: 'object', properties: { prompts: many }, required: ['prompts'] },
             timeoutMs: TIMEOUT_MS,
             execute: ({ prompts }, { signal }) =>
               eachOf([...new Set(prompts)], 'prompt', (prompt) =>
@@ -74,7 +74,7 @@ export function imageTools({ services, http, store, clock = systemClock }: Tools
           defineTool({
             name: 'remove_background',
             description: 'Removes the backgrounds of images, and returns the URLs of the new ones.',
-            parameters: { type: 'object', properties: { image_urls: many }, required: ['image_urls'] },
+            inputSchema: { type: 'object', properties: { image_urls: many }, required: ['image_urls'] },
             timeoutMs: TIMEOUT_MS,
             execute: ({ image_urls: urls }, { signal }) =>
               eachOf([...new Set(urls)], 'image_url', (url) =>

@@ -110,7 +110,7 @@ async function makeVariant(
   const abort = (): void => void session.abort('The user cancelled it.').catch(() => {});
   signal.addEventListener('abort', abort, { once: true });
   try {
-    const { end, finalAnswer } = await session.prompt(prompt).result;
+    const { end, text: finalAnswer } = await session.prompt(prompt).result;
     send(encoder.end({ reason: 'finished' }));
     return end === 'completed' && (file.content !== null || extractHtml(finalAnswer) !== null);
   } catch (error) {

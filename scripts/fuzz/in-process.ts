@@ -144,7 +144,7 @@ export const inputs = fuzzed(anyResult, async (recipe) => {
     () => session.prompt(build(recipe) as string).result,
     () => session.prompt('Go.', { metadata: build(recipe) as never }).result,
     () =>
-      session.prompt('Go.', { clientTools: [{ name: 'a', description: 'b', parameters: build(recipe) as never }] })
+      session.prompt('Go.', { clientTools: [{ name: 'a', description: 'b', inputSchema: build(recipe) as never }] })
         .result,
     () => session.importMessages([{ role: 'user', content: build(recipe) }]),
     () => createSession(agent, { metadata: build(recipe) as never }),

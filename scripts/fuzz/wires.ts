@@ -10,7 +10,7 @@ import { fuzzed } from './fuzzed.ts';
 // What comes from a provider, over real sockets: calls as a model may write them, and replies whose JSON was changed.
 
 const act = () =>
-  defineTool({ name: 'act', description: 'Acts.', parameters: { type: 'object' }, execute: () => 'done' });
+  defineTool({ name: 'act', description: 'Acts.', inputSchema: { type: 'object' }, execute: () => 'done' });
 
 const WIRES = new Map(TEST_WIRES.map((one) => [one.name, one]));
 

@@ -49,13 +49,25 @@ const TESTED_WITH: Readonly<Record<string, readonly string[]>> = {
   server: ['@treadle/store'],
 };
 
-/** Rooms of core that may import the loop: none. The front door's files, directly in `src`, may. */
-const LOOP = 'loop';
+/** The kernel's two lists: the only files of it that name features. */
+const LISTS: ReadonlySet<string> = new Set(['kernel/features.ts', 'kernel/folds.ts']);
+
+/** Folders of core that know nothing of the kernel and its features. Projections may use the kernel's types. */
+const VOCABULARY: ReadonlySet<string> = new Set([
+  'events',
+  'journal',
+  'json-schema',
+  'messages',
+  'model',
+  'names',
+  'ports',
+  'tools',
+]);
 
 /** Where a source file lives: its package's folder, and its path below that package's `src`. */
 interface Place {
   readonly folder: string;
-  /** With forward slashes, such as `loop/plan.ts`. */
+  /** With forward slashes, such as `kernel/plan.ts`. */
   readonly path: string;
   readonly isTest: boolean;
 }
@@ -82,12 +94,24 @@ function refuseRelative(place: Place, specifier: string): string | null {
   if (target.startsWith('..')) {
     return `'${specifier}' leaves the sources of packages/${place.folder}. Import a package by its name.`;
   }
-  const room = place.path.includes('/') ? posix.dirname(place.path).split('/')[0] : null;
-  if (place.folder !== 'core' || room === null || room === LOOP || place.isTest) return null;
-  return target.startsWith(`${LOOP}/`)
-    ? `The room '${room}' of core must not import the loop, which imports it. Take a function as an argument instead.`
-    : null;
+  return place.folder === 'core' && !place.isTest ? refuseRoom(place.path, target) : null;
 }
+
+/** Why one file of core may not import another; null when it may. */
+function refuseRoom(from: string, to: string): string | null {
+  const [room = ''] = from.split('/');
+  const feature = featureOf(from);
+  const other = featureOf(to);
+  if (feature !== null && other !== null && feature !== other)
+    return `The feature '${feature}' must not import the feature '${other}'. What several features need is a kernel service.`;
+  if (room === 'kernel' && other !== null && !LISTS.has(from))
+    return `The kernel names features only in kernel/features.ts and kernel/folds.ts, and this is '${other}'.`;
+  const isInner = /^(kernel|features|session|history|agent)\//.test(to);
+  if (VOCABULARY.has(room) && isInner) return `The vocabulary '${room}' must not import '${to}', which is built on it.`;
+  return null;
+}
+
+const featureOf = (path: string): string | null => /^features\/([^/]+)\//.exec(path)?.[1] ?? null;
 
 /**
  * Why a file may not import something, or null when it may.

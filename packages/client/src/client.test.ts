@@ -57,7 +57,7 @@ describe('sessions', () => {
     expect((await session.events({ after: cursor ?? 0, limit: 1 })).events.map(({ seq }) => seq)).toEqual([4]);
     const { messages } = await session.history();
     expect(messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
-    expect((await session.conversations({ limit: 1 })).conversations).toMatchObject([{ finalAnswer: 'Two.' }]);
+    expect((await session.conversations({ limit: 1 })).conversations).toMatchObject([{ text: 'Two.' }]);
     expect(await session.files()).toEqual({ files: [] });
     expect(await session.cost()).toMatchObject({ total: { cost: 0.5, calls: 2 } });
   });
@@ -103,9 +103,7 @@ describe('what waits', () => {
     await expect.poll(async () => (await session.read()).pending.map(({ toolName }) => toolName)).toEqual(['erase']);
     const [question] = (await session.read()).pending;
     await session.answerApproval(question?.approvalId ?? '', { decision: 'approve' });
-    await expect
-      .poll(async () => (await session.conversations()).conversations)
-      .toMatchObject([{ finalAnswer: 'Done.' }]);
+    await expect.poll(async () => (await session.conversations()).conversations).toMatchObject([{ text: 'Done.' }]);
     await expect(session.answerApproval(question?.approvalId ?? '', { decision: 'deny' })).rejects.toMatchObject({
       status: 409,
       code: 'conflict',
@@ -122,9 +120,7 @@ describe('what waits', () => {
     expect(await readAsked(holder)).toMatchObject({ toolName: 'erase', callId: issued?.callId });
     await expect(createClient(holder).session(session.id).read()).rejects.toMatchObject({ status: 401 });
     await answerWithToken(holder, { decision: 'approve' });
-    await expect
-      .poll(async () => (await session.conversations()).conversations)
-      .toMatchObject([{ finalAnswer: 'Done.' }]);
+    await expect.poll(async () => (await session.conversations()).conversations).toMatchObject([{ text: 'Done.' }]);
     await expect(answerWithToken(holder, { decision: 'deny' })).rejects.toMatchObject({ code: 'conflict' });
   });
 
@@ -161,7 +157,7 @@ it('a run may be offered tools that run here, and that its agent doesn’t have'
   const session = await client.createSession();
   const colours: unknown[] = [];
   const { text } = await session.run('Make it red.', {
-    clientTools: [{ name: 'set_colour', description: 'Colours the page.', parameters: { type: 'object' } }],
+    clientTools: [{ name: 'set_colour', description: 'Colours the page.', inputSchema: { type: 'object' } }],
     tools: { set_colour: ({ colour }) => void colours.push(colour) },
   });
   expect([text, colours]).toEqual(['It is red.', ['red']]);

@@ -115,7 +115,7 @@ describe('a task that an agent of a server does', () => {
     const run = session.prompt('Go.');
     await begun.promise;
     await session.tasks.stop(session.tasks.list()[0]?.taskId ?? '', 'Never mind.');
-    expect((await run.result).finalAnswer).toBe('Stopped.');
+    expect((await run.result).text).toBe('Stopped.');
     expect(endsIn(await logOf(journal, 's'))).toMatchObject([{ status: 'killed', message: 'Never mind.' }]);
     const there = client.session((await client.listSessions()).sessions[0]?.sessionId ?? '');
     const { events } = await there.events();
@@ -142,7 +142,7 @@ describe('a task that an agent of a server does', () => {
     const second = await openSession(bossOf(client, ['Waiting.', 'Tides.']), id, { journal: left });
     const run = second.resume();
     answer.resolve({ text: 'They are about tides.' });
-    expect((await run.result).finalAnswer).toBe('Tides.');
+    expect((await run.result).text).toBe('Tides.');
     expect(deliveriesIn(await logOf(left, id))).toHaveLength(1);
     expect(model.requests).toHaveLength(1);
     expect((await client.listSessions()).sessions).toHaveLength(1);

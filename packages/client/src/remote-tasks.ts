@@ -40,7 +40,7 @@ export interface RemoteTasksOptions extends Pick<FollowOptions, 'tools' | 'appro
  *   },
  * });
  * const session = await createSession(agent);
- * console.log((await session.prompt('What are my notes about?').result).finalAnswer); // Tides.
+ * console.log((await session.prompt('What are my notes about?').result).text); // Tides.
  * await serving.close();
  * ```
  */

@@ -48,7 +48,7 @@ describe('a log of any version', () => {
       await session.answerApproval(question?.approvalId ?? '', 'approve').result;
       const call = pending.find(({ toolName }) => toolName === 'pick');
       const result = await session.addToolOutputs([{ callId: call?.callId ?? '', content: 'blue' }]).result;
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Thank you.', turns: 3 });
+      expect(result).toMatchObject({ end: 'completed', text: 'Thank you.', turns: 3 });
       expect(result.messages.map((message) => (message.role === 'user' ? message.origin : message.role))).toEqual([
         'prompt',
         'assistant',

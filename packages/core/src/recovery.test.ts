@@ -75,7 +75,7 @@ describe('a run whose process died', () => {
     const { session, journal } = await reopened('turn_started', 'never', ['Done.']);
     expect(session.hasOpenRun).toBe(true);
     const result = await session.resume().result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 1 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 1 });
     const types = (await logOf(journal, 's1')).map(({ type }) => type);
     expect(types).toContain('message_discarded');
     expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('a run whose process died', () => {
   it('is ended as aborted by a new prompt, with a valid history', async () => {
     const { session, journal } = await reopened('tool_started', 'never', ['Hello again.']);
     const result = await session.prompt('Forget it.').result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello again.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello again.' });
     expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
     const ends = (await logOf(journal, 's1')).flatMap((event) => (event.type === 'run_ended' ? [event.end] : []));
     expect(ends).toEqual(['aborted', 'completed']);
@@ -179,7 +179,7 @@ describe('client tools', () => {
     name: 'pick_color',
     description: 'Asks the user for a color.',
     runs: 'client',
-    parameters: { type: 'object', properties: { title: { type: 'string' } } },
+    inputSchema: { type: 'object', properties: { title: { type: 'string' } } },
   });
   const act = toolWith('never');
   const first: Turn = {
@@ -208,7 +208,7 @@ describe('client tools', () => {
       { callId: one, content: 'red' },
     ]).result;
     expect(resultTexts(result.messages)).toEqual(['red', 'acted', 'blue']);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Pretty.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Pretty.', turns: 2 });
     expect(result.messages[0]).toMatchObject({ role: 'user' });
     expect(result.runId).toBe(paused.runId);
   });
@@ -218,7 +218,7 @@ describe('client tools', () => {
       name: 'strict',
       description: 'Wants a title.',
       runs: 'client',
-      parameters: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] },
+      inputSchema: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] },
     });
     const model = scriptedModel([{ toolCalls: [{ name: 'strict' }] }, 'Sorry.']);
     const session = await createSession(defineAgent({ model, tools: [strict] }));

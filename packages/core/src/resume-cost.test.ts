@@ -66,7 +66,7 @@ describe('going on with an open run', () => {
   it('reads what was before it only for whoever asks for the result, which is of the whole run', async () => {
     const { run, rows } = await goOn(50);
     const before = rows();
-    const { messages, turns, finalAnswer } = await run.result;
+    const { messages, turns, text: finalAnswer } = await run.result;
     expect([turns, finalAnswer, messages.length]).toEqual([52, 'Done.', 1 + 2 * 51 + 1]);
     expect(rows() - before).toBeGreaterThan(200);
     const after = rows();

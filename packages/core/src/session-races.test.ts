@@ -95,7 +95,7 @@ describe('a prompt whose process died before its run began', () => {
     expect(session.hasOpenRun).toBe(true);
     const run = session.resume();
     const result = await run.result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Answer to the first.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Answer to the first.' });
     expect(result.runId).toBe(await run.id);
   });
 
@@ -122,7 +122,7 @@ describe('a prompt whose process died before its run began', () => {
   it('keeps its place when the conversation is replaced from elsewhere', async () => {
     const { session, journal } = await withWaiting(['Answer.']);
     await journal.post('s1', { type: 'import', messages: [] }, 'k2', Date.now());
-    expect((await session.resume().result).finalAnswer).toBe('Answer.');
+    expect((await session.resume().result).text).toBe('Answer.');
   });
 });
 
@@ -187,7 +187,7 @@ describe('a stream of prompts', () => {
     await answered.promise;
     for (let n = 0; n < 5; n++) await new Promise<void>((resolve) => setImmediate(resolve));
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'time_limit', finalAnswer: 'One.' });
+    expect(await run.result).toMatchObject({ end: 'time_limit', text: 'One.' });
   });
 
   it('that outlives its run says nothing to the next one', async () => {

@@ -176,7 +176,7 @@ describe('an answer', () => {
     const approvalId = pending[0]?.approvalId ?? '';
     const first = session.answerApproval(approvalId, 'approve');
     expect(() => session.answerApproval(approvalId, 'deny')).toThrow(expect.objectContaining({ code: 'conflict' }));
-    expect((await first.result).finalAnswer).toBe('Paid.');
+    expect((await first.result).text).toBe('Paid.');
     const other = await open();
     expect(() => other.answerApproval(approvalId, 'deny')).toThrow(expect.objectContaining({ code: 'conflict' }));
   });

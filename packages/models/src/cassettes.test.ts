@@ -47,7 +47,7 @@ const TURNS: readonly ProviderTurn[] = [
 const REQUESTS: readonly ModelRequest[] = ['What is the weather?', 'And now?'].map((text) => ({
   system: 'Be brief.',
   messages: [{ id: text, role: 'user', origin: 'prompt', content: [{ type: 'text', text }], at: 0 }],
-  tools: [{ name: 'weather', description: 'Says the weather.', parameters: { type: 'object', properties: {} } }],
+  tools: [{ name: 'weather', description: 'Says the weather.', inputSchema: { type: 'object', properties: {} } }],
 }));
 
 async function eventsOf(model: Model, request: ModelRequest): Promise<ModelEvent[]> {

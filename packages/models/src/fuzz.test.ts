@@ -58,7 +58,7 @@ async function repliesOf(wire: TestWire): Promise<Reply[]> {
     return { ...response, body: chunked([body]) };
   };
   await using provider = await fakeProvider(TURNS);
-  const act = defineTool({ name: 'act', description: 'Acts.', parameters: { type: 'object' }, execute: () => 'ok' });
+  const act = defineTool({ name: 'act', description: 'Acts.', inputSchema: { type: 'object' }, execute: () => 'ok' });
   const session = await createSession(defineAgent({ model: wire.model(provider, recording), tools: [act] }));
   const result = await session.prompt('Go.').result;
   expect(result).toMatchObject({ end: 'completed', turns: 3 });
@@ -138,7 +138,7 @@ describe.each(TEST_WIRES)('damaged streams of $name', (wire) => {
       const act = defineTool({
         name: 'act',
         description: 'Acts.',
-        parameters: { type: 'object' },
+        inputSchema: { type: 'object' },
         execute: (args) => {
           executed.push(args);
           return 'ok';

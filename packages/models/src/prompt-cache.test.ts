@@ -139,7 +139,7 @@ async function bills(turns: number, context: ContextOptions, cache: CacheHints =
   const look = defineTool({
     name: 'look',
     description: 'Looks around.',
-    parameters: { type: 'object', properties: { at: { type: 'integer' } }, required: ['at'] },
+    inputSchema: { type: 'object', properties: { at: { type: 'integer' } }, required: ['at'] },
     execute: ({ at }) => `Place ${at}: ${'all is well; '.repeat(40)}`,
   });
   const limits = { maxTurns: 2 * turns, maxTotalTokens: Infinity, maxDurationMs: Infinity };

@@ -125,7 +125,7 @@ it('T29: whatever stands in a document, there are tools with schemas that can be
   const check = (document: JsonObject): void => {
     for (const given of [document, JSON.stringify(document), stringify(document, { aliasDuplicateObjects: false })]) {
       try {
-        for (const { name, parameters } of openApiTools(given, { credentials: { key: 'secret' } }).tools) {
+        for (const { name, inputSchema: parameters } of openApiTools(given, { credentials: { key: 'secret' } }).tools) {
           made += 1;
           expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
           expect(compileSchema(parameters).problems).toEqual([]);

@@ -73,14 +73,14 @@ describe('a document', () => {
     expect(tools[0]).toMatchObject({
       label: 'One pet',
       description: 'One pet\nBy its number.\nGET /pets/{petId}',
-      parameters: {
+      inputSchema: {
         type: 'object',
         properties: { petId: { type: 'integer', description: 'Its number' } },
         required: ['petId'],
         additionalProperties: false,
       },
     });
-    expect(tools[2]?.parameters).toEqual({
+    expect(tools[2]?.inputSchema).toEqual({
       type: 'object',
       properties: {
         body: {
@@ -233,7 +233,7 @@ describe('T29: a document', () => {
     const document = documentOf(paths, { components: { schemas: { ...schemas, Circle: circle } } });
     const { tools, skipped } = openApiTools(document);
     expect(tools.map(({ name }) => name)).toEqual(['a']);
-    expect(JSON.stringify(tools[0]?.parameters).length).toBeLessThan(40_000);
+    expect(JSON.stringify(tools[0]?.inputSchema).length).toBeLessThan(40_000);
     expect(skipped.map(({ problem }) => problem)).toEqual(['broken_reference', 'broken_reference']);
   });
 
@@ -259,7 +259,9 @@ describe('T29: a document', () => {
     expect(text.length).toBeGreaterThan(10 * 1024 * 1024);
     const { tools } = openApiTools(text);
     expect(tools).toHaveLength(2600);
-    expect(Math.max(...tools.map(({ parameters }) => JSON.stringify(parameters).length))).toBeLessThan(40_000);
+    expect(Math.max(...tools.map(({ inputSchema: parameters }) => JSON.stringify(parameters).length))).toBeLessThan(
+      40_000,
+    );
     expect(() => openApiTools(text, { maxBytes: 10 * 1024 * 1024 })).toThrow(/larger than 10485760 bytes/);
     expect(() => openApiTools(`a: ${' '.repeat(9 * 1024 * 1024)}`)).toThrow(/larger than 8388608 bytes of YAML/);
   });

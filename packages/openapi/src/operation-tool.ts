@@ -35,7 +35,7 @@ export function operationTool(name: string, operation: Operation, calling: Calli
     name,
     label: operation.label,
     description: operation.description,
-    parameters: operation.schema,
+    inputSchema: operation.schema,
     runs: 'server',
     replay: readOnly ? 'safe' : 'never',
     readOnly,

@@ -324,11 +324,11 @@ describe('reading', () => {
     );
     const history = await server.json<{ messages: { message: { role: string } }[] }>('GET', `${at}/history`);
     expect(history.messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
-    const conversations = await server.json<{ conversations: { finalAnswer: string }[]; hasMore: boolean }>(
+    const conversations = await server.json<{ conversations: { text: string }[]; hasMore: boolean }>(
       'GET',
       `${at}/conversations?limit=1`,
     );
-    expect(conversations).toMatchObject({ conversations: [{ finalAnswer: 'Two.' }], hasMore: true });
+    expect(conversations).toMatchObject({ conversations: [{ text: 'Two.' }], hasMore: true });
     expect(await server.json('GET', `${at}/cost`)).toMatchObject({ total: { cost: 1, calls: 2 } });
   });
 

@@ -80,7 +80,7 @@ describe.each(['files', 'SQLite', 'Postgres'] as const)('what older versions wro
       await session.answerApproval(question?.approvalId ?? '', 'approve').result;
       const call = pending.find(({ toolName }) => toolName === 'pick');
       const result = await session.addToolOutputs([{ callId: call?.callId ?? '', content: 'blue' }]).result;
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Thank you.', turns: 3 });
+      expect(result).toMatchObject({ end: 'completed', text: 'Thank you.', turns: 3 });
     },
   );
 
@@ -108,7 +108,7 @@ describe.each(['files', 'SQLite', 'Postgres'] as const)('what older versions wro
         'session_created',
       ]);
       const session = await createSession(agentSaying('Still here.'), { journal, id: 'new' });
-      expect((await session.prompt('Hello?').result).finalAnswer).toBe('Still here.');
+      expect((await session.prompt('Hello?').result).text).toBe('Still here.');
       const listed = (await journal.list()).sessions.map(({ sessionId }) => sessionId);
       expect(listed).toEqual(expect.arrayContaining(['f2', 'new']));
       expect(listed).not.toContain('s');

@@ -82,7 +82,7 @@ describe.each([
       const acknowledged = await killedAt(moment, folder, kind);
       expect(acknowledged.length).toBeGreaterThan(0);
       const result = await driveToTheEnd(folder, kind, async () => {});
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
       const journal = journalAt[kind](folder);
       const log = await logOf(journal, SESSION);
       await journal.close();

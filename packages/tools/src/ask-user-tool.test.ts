@@ -45,7 +45,7 @@ describe('ask_user without a callback', () => {
     const elsewhere = await openSession(agent, session.id, { journal });
     const results = asked.pending.map((call) => answerQuestions(call, [{ selected: ['SQLite'] }]));
     const answered = await elsewhere.addToolOutputs(results).result;
-    expect(answered).toMatchObject({ end: 'completed', finalAnswer: 'Good.' });
+    expect(answered).toMatchObject({ end: 'completed', text: 'Good.' });
     expect(answered.messages.find(({ role }) => role === 'tool')).toMatchObject({
       content: [{ text: '{"answers":[{"question":"Which database?","selected":["SQLite"]}]}' }],
       isError: false,

@@ -22,7 +22,7 @@ const common = {
     'Asks the user one to four questions, when the answer changes what you do and you can not find it out. Each has two ' +
     'to four options; the user may also answer in their own words, so give no option "other". Put the option you would ' +
     'choose first. The result has the answers as JSON.',
-  parameters: {
+  inputSchema: {
     type: 'object',
     properties: {
       questions: {

@@ -93,7 +93,7 @@ export function bashTool(options: BashToolOptions): Tool {
       'and each call is a new shell: cd and variables do not last. Background processes end with the command. ' +
       `Stopped after ${settings.timeoutMs / 1000} s unless timeout_ms says otherwise (at most ${settings.maxTimeoutMs}). ` +
       'Long output is shortened, and the rest is in a file that read_file can read.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         command: { type: 'string', description: 'The command, as typed into bash.' },

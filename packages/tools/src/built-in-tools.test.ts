@@ -5,7 +5,7 @@ import { workspace } from './test-support/workspace.ts';
 
 test('there are six tools, with the arguments a model is told', async () => {
   const { root } = await workspace();
-  const shapes = builtInTools({ root }).map(({ name, readOnly, replay, execution, parameters }) => ({
+  const shapes = builtInTools({ root }).map(({ name, readOnly, replay, execution, inputSchema: parameters }) => ({
     name,
     readOnly,
     replay,

@@ -41,7 +41,7 @@ export function readFileTool(options: ReadFileToolOptions): Tool {
     description:
       'Reads a text file with line numbers, or shows an image (PNG, JPEG, GIF, WebP). Give offset and limit to read ' +
       'part of a long file. The numbers and the tab after them are not part of the file.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', description: pathDescription },
@@ -72,7 +72,7 @@ export function writeFileTool(options: CommonToolOptions): Tool {
     description:
       'Creates a file with the given content, or replaces the whole of an existing one. Missing folders are made. ' +
       'To change part of a file, use edit_file. An existing file has to be read with read_file first.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', description: pathDescription },
@@ -113,7 +113,7 @@ export function editFileTool(options: EditFileToolOptions): Tool {
       'Replaces old_text by new_text in a UTF-8 file. old_text must occur exactly once, character for character, ' +
       'indentation included: give enough lines around the change to make it unique. Line ends are kept as they are. ' +
       'The file has to be read with read_file first.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', description: pathDescription },
@@ -165,7 +165,7 @@ export function listFilesTool(options: ListFilesToolOptions): Tool {
     description:
       'Lists files and folders with sizes in bytes and paths relative to the root folder; folders end with /. ' +
       `Passes over ${skipped.join(', ')}.`,
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', description: 'Folder to list, relative to the root folder. Default: the root folder.' },

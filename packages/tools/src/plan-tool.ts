@@ -13,7 +13,7 @@ export function planTool(): Tool {
     description:
       'Writes down your plan, which the user sees: the goal, the steps to it, and what came of each step. Use it for work ' +
       'whose steps build on each other, and give the whole plan each time.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         goal: { type: 'string', minLength: 1, maxLength: 1000, description: 'What is to be reached.' },

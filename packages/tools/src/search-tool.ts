@@ -49,7 +49,7 @@ export function searchTool(options: SearchToolOptions): Tool {
     description:
       'Finds lines of text files that match a regular expression; ignores case unless case_sensitive. ' +
       `Returns path:line: text. Passes over binary files and ${skipped.join(', ')}.`,
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         pattern: { type: 'string', description: 'Regular expression, compared with each line.' },

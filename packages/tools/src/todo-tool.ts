@@ -14,7 +14,7 @@ export function todoTool(): Tool {
       'Keeps your todo list, which the user sees. Use it for work of three or more steps, and not for less. Give the ' +
       'whole list each time. Keep one item in_progress while you work on it, and mark it completed as soon as it is done, ' +
       'never before.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         todos: {

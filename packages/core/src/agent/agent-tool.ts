@@ -72,7 +72,7 @@ const ALIKE = { replay: 'safe', readOnly: true, execute: needsTheLoop } as const
  * const agent = defineAgent({ model, tools: [asTool(reader, { description: 'Reads a file and sums it up.' })] });
  *
  * const session = await createSession(agent);
- * console.log((await session.prompt('What are my notes about?').result).finalAnswer); // The notes are about tides.
+ * console.log((await session.prompt('What are my notes about?').result).text); // The notes are about tides.
  * ```
  */
 export function asTool(agent: Agent, options: AgentToolOptions): Tool {
@@ -81,7 +81,7 @@ export function asTool(agent: Agent, options: AgentToolOptions): Tool {
   const tool = defineTool({
     name,
     description,
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: { prompt: PROMPT, description: DESCRIPTION, resume: RESUME },
       required: ['prompt'],
@@ -129,7 +129,7 @@ export function agentsTool(definitions: SubAgentDefinitions, options: { readonly
     description:
       'Gives a task to another agent, which works on it by itself and reports back with one message. ' +
       `Several calls in one turn run side by side. The agents:\n${list.join('\n')}`,
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         subagent_type: { type: 'string', enum: types, description: 'Which agent.' },

@@ -327,7 +327,7 @@ export const toolDefinitions = (tools: Iterable<Tool>, removed: ReadonlySet<stri
   Object.freeze(
     [...tools]
       .filter(({ name }) => !removed.has(name))
-      .map(({ name, description, parameters }) => ({ name, description, parameters })),
+      .map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
   );
 
 function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {

@@ -102,12 +102,19 @@ function boundaryHooks(parent: ParentAgent, agentType: string): readonly Hook[] 
   }
   if (hooks.has('subagent_stop', agentType)) {
     const ask = async (
-      input: { readonly runId?: string; readonly finalAnswer: string; readonly stopHookActive: boolean },
+      input: { readonly runId?: string; readonly text: string; readonly stopHookActive: boolean },
       context: HookContext,
     ): Promise<HookAnswer> => {
-      const { runId: childRunId = '', finalAnswer, stopHookActive } = input;
+      const { runId: childRunId = '', text: finalAnswer, stopHookActive } = input;
       const transcript = context.messages;
-      const told = { event: 'subagent_stop', ...common, childRunId, finalAnswer, stopHookActive, transcript } as const;
+      const told = {
+        event: 'subagent_stop',
+        ...common,
+        childRunId,
+        text: finalAnswer,
+        stopHookActive,
+        transcript,
+      } as const;
       return answerOf(await askHooks(hooks, told, environment(context)));
     };
     made.push(defineHook('stop', ask, { name: 'subagent_stop', timeoutMs: LONG }));

@@ -22,7 +22,7 @@ const toolOf = (execute: Tool['execute'], more: object = {}): Tool =>
   defineTool({
     name: 'make',
     description: 'Makes something.',
-    parameters: { type: 'object', properties: {} },
+    inputSchema: { type: 'object', properties: {} },
     execute: (args, context) => execute?.(args, context) ?? '',
     ...more,
   });
@@ -132,7 +132,7 @@ describe('a large image', () => {
     await first.session.prompt('Go.').result;
     expect((await endOf(first.log)).files?.[0]?.blob?.size).toBe(60_000);
 
-    const client = defineTool({ name: 'make', description: 'x', parameters: { type: 'object' }, runs: 'client' });
+    const client = defineTool({ name: 'make', description: 'x', inputSchema: { type: 'object' }, runs: 'client' });
     const { session, log, model } = await world([CALL, 'Ok.'], [client]);
     await session.prompt('Go.').result;
     const [pending] = (await log()).flatMap((event) => (event.type === 'run_paused' ? event.pending : []));
@@ -159,7 +159,7 @@ describe('a large image', () => {
       const reopened = await openSession(defineAgent({ model }), 's', { journal, ...(blobs ? { blobs } : {}) });
       const warnings: string[] = [];
       reopened.subscribe((event) => void (event.type === 'warning' && warnings.push(event.code)));
-      expect((await reopened.prompt('And?').result).finalAnswer).toBe('Hm.');
+      expect((await reopened.prompt('And?').result).text).toBe('Hm.');
       expect(model.requests[0]?.messages[0]?.content).toEqual([
         { type: 'text', text: "[The image (image/png) that was here can't be read any more.]" },
       ]);
@@ -171,7 +171,7 @@ describe('a large image', () => {
   it('stays in the log when it can not be kept apart', async () => {
     const full: Blobs = { ...memoryBlobs(), put: () => Promise.reject(new Error('the disk is full')) };
     const { session, model, log } = await world([CALL, 'Seen.'], [toolOf(() => [IMAGE])], full);
-    expect((await session.prompt('Make one.').result).finalAnswer).toBe('Seen.');
+    expect((await session.prompt('Make one.').result).text).toBe('Seen.');
     expect(largest(await log())).toBeGreaterThan(DATA.length);
     expect(lastSent(model, 1)).toMatchObject([IMAGE, { text: expect.stringContaining('the disk is full') as string }]);
   });
@@ -221,7 +221,7 @@ describe('a result that is too long', () => {
       ],
       [toolOf(() => LINES), recallTool()],
     );
-    expect((await session.prompt('Go.').result).finalAnswer).toBe('Ok.');
+    expect((await session.prompt('Go.').result).text).toBe('Ok.');
     const said = (await log()).flatMap((event) =>
       event.type === 'tool_ended' && event.toolName === 'recall' ? [resultText(event.content)] : [],
     );

@@ -50,7 +50,7 @@ describe('branches', () => {
     const branches = [worker('a', 'Four.'), worker('b', 'It is four.')].map((agent) => ({ agent }));
     const run = runBranches(session, { branches, prompt: 'Two and two?', strategy: mostTokens() });
     const result = await run.result;
-    expect([result.end, result.finalAnswer]).toEqual(['completed', 'It is four.']);
+    expect([result.end, result.text]).toEqual(['completed', 'It is four.']);
     expect(script.text()).toMatchInlineSnapshot(`
       "run_started
         branches_started a, b
@@ -62,7 +62,7 @@ describe('branches', () => {
     `);
     expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
     const [a, b] = await run.outcomes;
-    expect([a?.finalAnswer, b?.finalAnswer]).toEqual(['Four.', 'It is four.']);
+    expect([a?.text, b?.text]).toEqual(['Four.', 'It is four.']);
     expect(result.usage.output).toBe((a?.usage.output ?? 0) + (b?.usage.output ?? 0));
     expect(result.cost).toBe((a?.cost ?? 0) + (b?.cost ?? 0));
     const loser = await openSession(worker('a', ''), a?.sessionId ?? '', { journal });
@@ -111,7 +111,7 @@ describe('branches', () => {
     await session.prompt('Two and two?').result;
     const result = await runBranches(session, { branches: THREE.map((agent) => ({ agent })), strategy: firstBranch() })
       .result;
-    expect(result.finalAnswer).toBe('Four.');
+    expect(result.text).toBe('Four.');
     expect(session.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 
@@ -131,7 +131,7 @@ describe('branches', () => {
         if (finished.length === 2) slow.resolve(reply('Done, but it took a while.'));
       },
     });
-    expect((await run.result).finalAnswer).toBe('Done.');
+    expect((await run.result).text).toBe('Done.');
     expect(finished.toSorted().slice(0, 3)).toEqual(['broken model_error', 'quick completed', 'slow completed']);
     expect(finished[2]).toBe('slow completed');
     expect([...runs].toSorted()).toEqual([
@@ -151,7 +151,7 @@ describe('branches', () => {
     expect(result.end).toBe('model_error');
     expect(result.message).toContain('All 2 branches failed.');
     expect(session.messages).toEqual([]);
-    expect((await session.prompt('And now?').result).finalAnswer).toBe('Never mind.');
+    expect((await session.prompt('And now?').result).text).toBe('Never mind.');
   });
 
   it('R2: all end with their parent, and nothing is selected', async () => {
@@ -192,7 +192,7 @@ describe('a strategy', () => {
   const select = async (strategy: BranchStrategy): Promise<string> => {
     const { session } = await sessionOf(worker('a', ''));
     const run = runBranches(session, { branches: THREE.map((agent) => ({ agent })), prompt: 'Two and two?', strategy });
-    const { finalAnswer, end, message } = await run.result;
+    const { text: finalAnswer, end, message } = await run.result;
     return end === 'completed' ? finalAnswer : `${end}: ${message}`;
   };
 
@@ -201,8 +201,11 @@ describe('a strategy', () => {
     [fewestTokens(), 'Four.'],
     [mostTokens(), 'It is four, I think.'],
     [vote(), 'Four.'],
-    [vote(({ finalAnswer }) => (finalAnswer.startsWith('F') ? 'one of its kind' : 'alike')), 'It is four, I think.'],
-    [cheapestThatPasses(({ finalAnswer }) => finalAnswer.includes('think')), 'It is four, I think.'],
+    [
+      vote(({ text: finalAnswer }) => (finalAnswer.startsWith('F') ? 'one of its kind' : 'alike')),
+      'It is four, I think.',
+    ],
+    [cheapestThatPasses(({ text: finalAnswer }) => finalAnswer.includes('think')), 'It is four, I think.'],
     [cheapestThatPasses(() => true), 'Four.'],
     [chosenBy((outcomes) => outcomes.length - 1), 'four.'],
   ])('%o selects', async (strategy, answer) => {
@@ -221,7 +224,7 @@ describe('a strategy', () => {
     expect((await runBranches(session, { branches, prompt: 'Go.' }).result).message).toContain("can't choose among 3");
     const [only] = branches;
     const alone = runBranches(session, { branches: only ? [only] : [], prompt: 'Go.' });
-    expect((await alone.result).finalAnswer).toBe('Four.');
+    expect((await alone.result).text).toBe('Four.');
   });
 });
 

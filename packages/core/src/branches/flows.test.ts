@@ -91,7 +91,7 @@ describe('branches', () => {
       branch 1|   turn_ended
       branch 1| run_ended completed"
     `);
-    expect(result.finalAnswer).toBe('Four.');
+    expect(result.text).toBe('Four.');
     expect(judge.requests).toHaveLength(1);
   });
 

@@ -7,7 +7,7 @@ let ran = 0;
 const add = defineTool({
   name: 'add',
   description: 'Adds.',
-  parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
   execute: ({ a = 0, b = 0 }: { a?: number; b?: number }) => {
     ran += 1;
     return `${a + b} (${ran})`;

@@ -51,7 +51,7 @@ export interface RunAgain {
  * await session.prompt('Toss a coin.').result;
  *
  * const again = await rerunSession(agent, session.id, { journal });
- * console.log((await again.run.result).finalAnswer); // Tails.
+ * console.log((await again.run.result).text); // Tails.
  * ```
  */
 export async function rerunSession(agent: Agent, sessionId: string, options: AgainOptions): Promise<RunAgain> {

@@ -78,8 +78,8 @@ describe('a fork', () => {
     expect(await fork.queued()).toEqual([]);
     const approvalId = pending[0]?.approvalId ?? '';
     expect(() => fork.answerApproval(approvalId, 'approve')).toThrow();
-    expect((await fork.prompt('What now?').result).finalAnswer).toBe('Not paid.');
-    const { finalAnswer } = await session.answerApproval(approvalId, 'approve').result;
+    expect((await fork.prompt('What now?').result).text).toBe('Not paid.');
+    const { text: finalAnswer } = await session.answerApproval(approvalId, 'approve').result;
     expect(finalAnswer).toBe('Paid.');
   });
 
@@ -132,7 +132,7 @@ describe('doing a run again', () => {
     });
     expect(said(session.messages)).toHaveLength(6);
     const latest = await rerunSession(agentWith('Three, again.'), 's', { journal, tag: 'mine' });
-    expect((await latest.run.result).finalAnswer).toBe('Three, again.');
+    expect((await latest.run.result).text).toBe('Three, again.');
   });
 
   it('also works for a run that went on without a prompt, and for prompts that waited for others', async () => {
@@ -142,7 +142,7 @@ describe('doing a run again', () => {
     await session.prompt('Hello?').result;
     await session.continue().result;
     const { run, session: fork } = await rerunSession(agentWith('Hello!'), 's', { journal });
-    expect((await run.result).finalAnswer).toBe('Hello!');
+    expect((await run.result).text).toBe('Hello!');
     expect(said(fork.messages)).toEqual(['user: Hello?', 'assistant: Hello!']);
     await expect(rerunSession(agentWith(), 's', { journal, runId: 'nope' })).rejects.toMatchObject({
       code: 'nothing_to_continue',
@@ -223,7 +223,7 @@ describe('the sessions of a journal', () => {
     await run.id;
     await sessionsOf(journal).rename('s', 'A question');
     go.resolve();
-    expect((await run.result).finalAnswer).toBe('Well, yes.');
+    expect((await run.result).text).toBe('Well, yes.');
     expect((await logOf(journal, 's')).some(({ type }) => type === 'input_rejected')).toBe(false);
   });
 

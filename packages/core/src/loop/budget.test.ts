@@ -21,7 +21,7 @@ import {
 const work = defineTool({
   name: 'work',
   description: 'Works.',
-  parameters: { type: 'object', properties: { step: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { step: { type: 'number' } } },
   execute: ({ step = 0 }) => `did ${step}`,
 });
 const call = (step: number, usage?: Partial<Usage> | null): Turn => ({
@@ -83,7 +83,7 @@ describe('a budget', () => {
     );
     expect((await session.prompt('Go.').result).end).toBe('budget_limit');
     await ledger.raise(1);
-    expect(await session.continue().result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(await session.continue().result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect((await ledger.balance()).spent).toBe(0.015);
   });
 

@@ -19,7 +19,7 @@ const looks = defineTool({ name: 'look', description: 'Looks.', execute: () => '
 const todo = defineTool({
   name: 'todo',
   description: 'Notes.',
-  parameters: { type: 'object' },
+  inputSchema: { type: 'object' },
   execute: (args) => ({ content: 'Noted.', details: args }),
 });
 

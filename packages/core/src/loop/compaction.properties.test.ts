@@ -74,7 +74,7 @@ const world: fc.Arbitrary<World> = fc.record({
 const look = defineTool({
   name: 'look',
   description: 'Looks.',
-  parameters: { type: 'object', properties: { size: { type: 'integer' } } },
+  inputSchema: { type: 'object', properties: { size: { type: 'integer' } } },
   readOnly: true,
   execute: ({ size = 1 }) => 'well\n'.repeat(size),
 });

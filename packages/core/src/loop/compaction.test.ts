@@ -47,7 +47,7 @@ describe('a run that outgrows its window', () => {
   it('goes on with a summary of its beginning, as often as it takes', async () => {
     const model = explorer(20, 'All was well so far.', { contextWindow: 4000 });
     const { result, events, session } = await play({ model, context: {} });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 21 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 21 });
     const compactions = only(events, 'compacted');
     expect(compactions.length).toBeGreaterThan(1);
     for (const event of compactions) {
@@ -284,7 +284,7 @@ describe('what can not be made smaller', () => {
     const session = await createSession(agent);
     const result = await session.prompt(text).result;
     expect(result.end).toBe('completed');
-    expect(result.finalAnswer).toContain('2001: the secret is 42');
+    expect(result.text).toContain('2001: the secret is 42');
     expect(session.messages[0]).toMatchObject({ role: 'user', origin: 'prompt' });
   });
 
@@ -309,7 +309,7 @@ describe('a provider that finds the request too long', () => {
       'Done.',
     ]);
     const { result, events } = await play({ model, context: { strategy: pruneOldest() } });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 6 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 6 });
     expect(only(events, 'compacted')).toMatchObject([{ trigger: 'overflow', turnIndex: 5, messagesBefore: 11 }]);
     expect(only(events, 'turn_started').slice(-2)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
     const [before, after] = model.requests.slice(-2);
@@ -358,7 +358,7 @@ describe('a provider that finds the request too long', () => {
   it('and has answered people keeps its answer', async () => {
     const model = scriptedModel([{ text: 'Hello.', usage: { input: 9000 } }], { contextWindow: 2500 });
     const { result } = await play({ model });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
   });
 });
 

@@ -7,7 +7,7 @@ import { createSession, defineAgent, defineTool, type AgentDefinition } from '..
 const work = defineTool({
   name: 'work',
   description: 'Works.',
-  parameters: { type: 'object', properties: { step: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { step: { type: 'number' } } },
   execute: ({ step = 0 }) => `did ${step}`,
 });
 const call = (step: number): Turn => ({ toolCalls: [{ name: 'work', arguments: { step } }] });

@@ -5,13 +5,13 @@ import { createSession, defineAgent, defineTool, memoryJournal, openSession } fr
 const search = defineTool({
   name: 'search',
   description: 'Searches.',
-  parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
+  inputSchema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
   execute: ({ query }) => `results for ${query}`,
 });
 const pickColour = defineTool({
   name: 'pick_colour',
   description: 'Asks the user for a colour in the page.',
-  parameters: { type: 'object', properties: {} },
+  inputSchema: { type: 'object', properties: {} },
   runs: 'client',
 });
 
@@ -75,7 +75,7 @@ describe('a file that is shown while it is written', () => {
     const createFile = defineTool({
       name: 'create_file',
       description: 'Creates a file.',
-      parameters: { type: 'object', properties: { content: { type: 'string' } }, required: ['content'] },
+      inputSchema: { type: 'object', properties: { content: { type: 'string' } }, required: ['content'] },
       execute: ({ content }) => `Created, ${content.length} characters.`,
     });
     const script = golden({ live: true });

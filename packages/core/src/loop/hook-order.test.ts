@@ -5,7 +5,7 @@ import { createSession, defineAgent, defineTool, type Hook, type HookEvent, type
 const bash = defineTool({
   name: 'bash',
   description: 'Runs a command.',
-  parameters: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
+  inputSchema: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
   execute({ command }, { update }) {
     update(`running ${command}`);
     if (command === 'fail') throw new Error('exit 1');

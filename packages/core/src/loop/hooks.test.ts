@@ -21,7 +21,7 @@ const ran: string[] = [];
 const bash = defineTool({
   name: 'bash',
   description: 'Runs a command.',
-  parameters: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
+  inputSchema: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
   execute({ command }) {
     ran.push(command);
     return `ran ${command}`;
@@ -271,14 +271,14 @@ describe('a stop hook', () => {
     const { session, requests } = await setUp(
       ['Done.', 'Now the tests pass.'],
       [
-        defineHook('stop', ({ stopHookActive, finalAnswer }) => {
+        defineHook('stop', ({ stopHookActive, text: finalAnswer }) => {
           active.push(stopHookActive);
           return finalAnswer.includes('tests') || { decision: 'deny', reason: 'Run the tests first.' };
         }),
       ],
     );
     const result = await session.prompt('Go.').result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Now the tests pass.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Now the tests pass.', turns: 2 });
     expect(active).toEqual([false, true]);
     expect(requests[1]?.messages.at(-1)).toMatchObject({ origin: 'hook', content: [{ text: 'Run the tests first.' }] });
   });
@@ -332,7 +332,7 @@ describe('an observer', () => {
 
   it('hears of a model that failed, and of a run that waits', async () => {
     const heard: unknown[] = [];
-    const ask = defineTool({ name: 'ask', description: 'Asks.', parameters: { type: 'object' }, runs: 'client' });
+    const ask = defineTool({ name: 'ask', description: 'Asks.', inputSchema: { type: 'object' }, runs: 'client' });
     const { session } = await setUp(
       [{ error: { status: 529 } }, { toolCalls: [{ name: 'ask', arguments: {} }] }],
       [

@@ -59,7 +59,7 @@ describe('Time that runs out', () => {
     const run = session.prompt('Go.');
     await settle();
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'time_limit', finalAnswer: 'Done.' });
+    expect(await run.result).toMatchObject({ end: 'time_limit', text: 'Done.' });
     expect(await ends(journal)).toEqual(['time_limit']);
   });
 });
@@ -73,7 +73,7 @@ describe('A memory', () => {
     const run = session.prompt('Go.');
     await settle();
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(await run.result).toMatchObject({ end: 'completed', text: 'Done.' });
   });
 });
 
@@ -156,7 +156,7 @@ describe('A run that was cut short', () => {
     const write = defineTool({
       name: 'write',
       description: 'Writes.',
-      parameters: { type: 'object' },
+      inputSchema: { type: 'object' },
       access: () => late.promise,
       execute: () => 'written',
     });

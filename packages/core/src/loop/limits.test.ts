@@ -28,13 +28,13 @@ const textsOf = (messages: readonly Message[]): string[] =>
 const work = defineTool({
   name: 'work',
   description: 'Works.',
-  parameters: { type: 'object', properties: { step: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { step: { type: 'number' } } },
   execute: ({ step = 0 }) => `did ${step}`,
 });
 const broken = defineTool({
   name: 'broken',
   description: 'Fails.',
-  parameters: { type: 'object', properties: { step: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { step: { type: 'number' } } },
   execute: () => {
     throw new Error('the disk is full');
   },
@@ -106,8 +106,8 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
       message: 'reply limit reached (a reply may have 10000 characters)',
     });
     // A block counts 512 besides its characters.
-    expect(result.finalAnswer).toBe('abc'.repeat(4000).slice(0, 10_000 - 512));
-    expect(shown).toBe(result.finalAnswer);
+    expect(result.text).toBe('abc'.repeat(4000).slice(0, 10_000 - 512));
+    expect(shown).toBe(result.text);
     expect(seen.isLeft).toBe(true);
     expect(seen.pieces).toBeLessThan(4000);
     expect(texts.at(-1)).toBe(`[Agent stopped: ${result.message}]`);
@@ -117,7 +117,7 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
   it('by default after 16 million characters', async () => {
     const { result, seen } = await play(() => [text(0, 'x'.repeat(100_000))], {});
     expect(result.end).toBe('reply_limit');
-    expect(result.finalAnswer.length).toBe(16_000_000 - 512);
+    expect(result.text.length).toBe(16_000_000 - 512);
     expect(seen.pieces).toBeLessThan(170);
   });
 
@@ -175,7 +175,7 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
             { type: 'finish', stopReason: 'stop', usage: UNKNOWN_USAGE },
           ];
     const { result } = await play(again, { maxReplyLength: 1000 });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
   });
 });
 
@@ -186,7 +186,7 @@ describe('a reply with more calls than one may have', () => {
       'Done.',
     ]);
     const { result, log } = await play(model);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(128);
     const refused = log.flatMap((event) => (event.type === 'tool_call_rejected' ? [event.reason] : []));
     expect(refused).toHaveLength(19_872);
@@ -272,7 +272,7 @@ describe('a run under limits of its own', () => {
     const session = await createSession(defineAgent({ model, tools: [work], limits: { maxTurns: 2 } }));
     expect((await session.prompt('Go.').result).end).toBe('turn_limit');
     const result = await session.continue({ limits: { maxTurns: 10 } }).result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(textsOf(session.messages)).toContain('[Agent stopped: turn limit reached (2 of 2 turns)]');
   });
 
@@ -331,7 +331,7 @@ describe('the closing call', () => {
   ] as const)('asks once more, without tools but with their declarations: %s', async (wrapUp, told) => {
     const model = summing();
     const { result, texts, log } = await play(model, { limits: { maxTurns: 2 }, wrapUp });
-    expect(result).toMatchObject({ end: 'turn_limit', finalAnswer: 'I did two things.', turns: 3 });
+    expect(result).toMatchObject({ end: 'turn_limit', text: 'I did two things.', turns: 3 });
     const last = model.requests.at(-1);
     expect(last).toMatchObject({ toolChoice: 'none' });
     expect(last?.tools).toEqual(model.requests[0]?.tools);
@@ -350,7 +350,7 @@ describe('the closing call', () => {
   it('is tried again like any other when it fails, and leaves none at a limit of tokens', async () => {
     const model = scriptedModel([call(1), { error: { status: 529 } }, 'Summed up.']);
     const definition = { limits: { maxTurns: 1 }, wrapUp: true, retry: { initialDelayMs: 0 } };
-    expect((await play(model, definition)).result).toMatchObject({ end: 'turn_limit', finalAnswer: 'Summed up.' });
+    expect((await play(model, definition)).result).toMatchObject({ end: 'turn_limit', text: 'Summed up.' });
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none', 'none']);
     const { result } = await play(busy(), { limits: { maxTotalTokens: 20 }, wrapUp: true });
     expect(result).toMatchObject({ end: 'token_limit', turns: 2 });
@@ -377,28 +377,28 @@ describe('a text that its length cut off', () => {
   it('goes on, and what it said is one answer', async () => {
     const model = scriptedModel([cut('Once upon'), cut(' a time'), ' there was.']);
     const { result } = await play(model);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Once upon a time there was.', turns: 3 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Once upon a time there was.', turns: 3 });
     expect(textsOf(model.requests[1]?.messages ?? []).at(-1)).toMatch(/^Your reply was cut off/);
   });
 
   it('goes on three times at most, or as often as the agent says', async () => {
     const parts = ['1', '2', '3', '4', '5'].map(cut);
-    expect((await play(scriptedModel(parts))).result).toMatchObject({ end: 'length', finalAnswer: '1234', turns: 4 });
+    expect((await play(scriptedModel(parts))).result).toMatchObject({ end: 'length', text: '1234', turns: 4 });
     const once = await play(scriptedModel(parts), { maxContinuations: 1 });
-    expect(once.result).toMatchObject({ end: 'length', finalAnswer: '12' });
+    expect(once.result).toMatchObject({ end: 'length', text: '12' });
     const never = await play(scriptedModel(parts), { maxContinuations: 0 });
-    expect(never.result).toMatchObject({ end: 'length', finalAnswer: '1', turns: 1 });
+    expect(never.result).toMatchObject({ end: 'length', text: '1', turns: 1 });
   });
 
   it('may be cut off three times again when it is another answer', async () => {
     const model = scriptedModel([cut('1'), cut('2'), call(1), cut('3'), cut('4'), cut('5'), '6']);
-    expect((await play(model)).result).toMatchObject({ end: 'completed', finalAnswer: '3456' });
+    expect((await play(model)).result).toMatchObject({ end: 'completed', text: '3456' });
   });
 
   it('never goes on for a call that was cut off: the call is answered, and not run', async () => {
     const turn: Turn = { toolCalls: [{ name: 'work', argumentsText: '{"step": 1' }], stopReason: 'length' };
     const { result, log } = await play(scriptedModel([turn, 'I try again.']));
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'I try again.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'I try again.' });
     expect(log.some(({ type }) => type === 'tool_started')).toBe(false);
     expect(log.some((event) => event.type === 'message_added' && event.notice)).toBe(false);
   });
@@ -445,7 +445,7 @@ describe('R3: a run that gets nowhere', () => {
     const heeds = scriptedModel([call(1), call(1), call(1), call(2), 'Done.']);
     expect((await play(heeds)).result.end).toBe('completed');
     const empty = scriptedModel([call(1), '', 'Here it is.']);
-    expect((await play(empty)).result).toMatchObject({ end: 'completed', finalAnswer: 'Here it is.' });
+    expect((await play(empty)).result).toMatchObject({ end: 'completed', text: 'Here it is.' });
     const session = await createSession(
       defineAgent({ model: scriptedModel([...Array.from({ length: 6 }, () => call(1)), 'Done.']), tools: [work] }),
     );

@@ -13,7 +13,7 @@ import {
 const echo = defineTool({
   name: 'echo',
   description: 'Says it again.',
-  parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   execute: ({ text }) => text,
 });
 

@@ -13,7 +13,7 @@ import {
 const remove = defineTool({
   name: 'remove',
   description: 'Removes a file.',
-  parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   access: ({ path }) => ({ folder: '/work', paths: [{ path: `/work/${path}`, write: true }] }),
   execute: ({ path }) => `removed ${path}`,
 });

@@ -28,7 +28,7 @@ beforeEach(() => {
 const write = defineTool({
   name: 'write',
   description: 'Writes a file.',
-  parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   execution: 'sequential',
   access: ({ path }) => ({ folder: '/work', paths: [{ path: `/work/${path}`, write: true }], edits: true }),
   execute: ({ path }) => {
@@ -450,7 +450,7 @@ describe('Tools', () => {
     const guarded = defineTool({
       name: 'own',
       description: 'Own.',
-      parameters: { type: 'object', properties: { big: { type: 'boolean' } } },
+      inputSchema: { type: 'object', properties: { big: { type: 'boolean' } } },
       approval: ({ big }) => big === true,
       execute: () => 'done',
     });
@@ -519,7 +519,7 @@ describe('A call that its tool confines to reading', () => {
   const look = defineTool({
     name: 'look',
     description: 'Looks at a file.',
-    parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
     background: true,
     access: ({ path }) => ({ folder: '/work', paths: [{ path, write: false }], readOnly: true, confined: true }),
     execute: (_args, { confined }) => {

@@ -21,7 +21,7 @@ const big = defineTool({
   name: 'big',
   description: 'Says a lot.',
   readOnly: true,
-  parameters: { type: 'object', properties: { lines: { type: 'number' } }, required: ['lines'] },
+  inputSchema: { type: 'object', properties: { lines: { type: 'number' } }, required: ['lines'] },
   execute: ({ lines }) => Array.from({ length: lines }, (_, index) => `line ${index + 1} of many`).join('\n'),
 });
 

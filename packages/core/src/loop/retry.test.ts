@@ -47,7 +47,7 @@ const ofType = <Type extends DurableEvent['type']>(events: readonly TreadleEvent
 describe('a model call that fails', () => {
   it('is tried again after a wait, with an event for each attempt, and the run goes on', async () => {
     const { result, events, waited } = await play(scriptedModel([overloaded, overloaded, 'Hello.']));
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.', turns: 1 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.', turns: 1 });
     expect(ofType(events, 'attempt_failed').map(({ attempt, retry }) => [attempt, retry?.delayMs])).toEqual([
       [1, 1000],
       [2, 2000],
@@ -98,7 +98,7 @@ describe('a model call that fails', () => {
     const model = scriptedModel([{ text: 'Once upon', error: { kind: 'network', afterDeltas: Infinity } }, 'Hello.']);
     const { result, events } = await play(model, { retry: { afterText: true } });
     expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
-    expect(result.finalAnswer).toBe('Hello.');
+    expect(result.text).toBe('Hello.');
     const order = events
       .map(({ type }) => type)
       .filter((type) => type === 'message_discarded' || type === 'turn_started');
@@ -164,7 +164,7 @@ describe('fallback models', () => {
     });
     const first = scriptedModel([overloaded, overloaded]);
     const { result, events } = await play(first, { fallbacks: [fallback], retry: { maxRetries: 1 }, tools: [look] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
     expect(result.finalMessage).toMatchObject({ provider: 'other', model: 'second', cost: 2 });
     expect(first.requests).toHaveLength(2);
     expect(
@@ -179,7 +179,7 @@ describe('fallback models', () => {
 
   it('take over at once from a model that refuses to serve', async () => {
     const { result, waited } = await play(scriptedModel([{ error: { status: 401 } }]), { fallbacks: [second()] });
-    expect(result.finalAnswer).toBe('From the second.');
+    expect(result.text).toBe('From the second.');
     expect(waited).toBe(0);
   });
 

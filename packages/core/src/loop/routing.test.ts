@@ -82,7 +82,7 @@ describe('the model of a turn', () => {
       run_ended completed"
     `);
     expect(models).toEqual(['large', 'small']);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'It was seen.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'It was seen.' });
   });
 
   it('is chosen by a table, from the tags of the run and the tools that were called', async () => {
@@ -258,7 +258,7 @@ describe('a choice that can not be used', () => {
     const run = session.prompt('Go.');
     await asked.promise;
     await clock.advance(500);
-    expect((await run.result).finalAnswer).toBe('Done.');
+    expect((await run.result).text).toBe('Done.');
     expect(warned).toEqual(['The model stays default: The choice of a model took more than 500 ms.']);
   });
 });

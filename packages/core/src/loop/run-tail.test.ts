@@ -38,9 +38,9 @@ describe('an answer that was cut off and went on', () => {
         heard.push(text);
         return { ok: true };
       },
-      hooks: [defineHook('stop', ({ finalAnswer }) => void heard.push(finalAnswer))],
+      hooks: [defineHook('stop', ({ text: finalAnswer }) => void heard.push(finalAnswer))],
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: '{"colour":"blue"}', output: { colour: 'blue' } });
+    expect(result).toMatchObject({ end: 'completed', text: '{"colour":"blue"}', output: { colour: 'blue' } });
     expect(heard).toEqual(['{"colour":"blue"}', '{"colour":"blue"}']);
   });
 });
@@ -55,7 +55,7 @@ describe('a run that ends by its closing call', () => {
       wrapUp: true,
       memory: { retrieve: async () => [], update: async ({ answer }) => void updates.push(answer) },
     });
-    expect(result).toMatchObject({ end: 'turn_limit', finalAnswer: 'Half of it.' });
+    expect(result).toMatchObject({ end: 'turn_limit', text: 'Half of it.' });
     expect(updates).toEqual(['Half of it.']);
   });
 });

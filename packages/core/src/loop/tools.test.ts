@@ -44,7 +44,7 @@ function gatedTool(name = 'gate', options: { execution?: 'parallel' | 'sequentia
   const tool = defineTool({
     name,
     description: 'Waits.',
-    parameters: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+    inputSchema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
     ...options,
     execute: async ({ n }) => {
       order.push(n);
@@ -89,7 +89,7 @@ describe('calls of one turn', () => {
     const tool = defineTool({
       name: 'busy',
       description: 'Works.',
-      parameters: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+      inputSchema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
       execute: async ({ n }) => {
         most = Math.max(most, ++running);
         await new Promise<void>((resolve) => setImmediate(resolve));
@@ -148,7 +148,7 @@ describe('a call that can not run', () => {
   const echo = defineTool({
     name: 'echo',
     description: 'Says it again.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: { text: { type: 'string' } },
       required: ['text'],
@@ -233,7 +233,7 @@ describe('a tool named like an inherited property', () => {
     const tool = defineTool({
       name: 'take',
       description: 'Takes.',
-      parameters: { type: 'object' },
+      inputSchema: { type: 'object' },
       execute: (args) => JSON.stringify(args),
     });
     await play(
@@ -381,7 +381,7 @@ describe('a tool that misbehaves', () => {
     const greedy = defineTool({
       name: 'greedy',
       description: 'Changes what it is given.',
-      parameters: { type: 'object' },
+      inputSchema: { type: 'object' },
       execute: (args) => {
         const taken = args as { list: number[]; more?: number };
         taken.list.length = 0;
@@ -415,7 +415,7 @@ describe('a tool that misbehaves', () => {
     const hangs = defineTool({
       name: 'bad',
       description: 'Never finishes checking.',
-      parameters,
+      inputSchema: parameters,
       jsonSchema: { type: 'object' },
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       execute: () => 'ok',
@@ -592,7 +592,7 @@ describe('a terminal tool', () => {
     name: 'finish',
     description: 'Ends.',
     terminal: true,
-    parameters: { type: 'object', properties: { result: { type: 'string' } }, required: ['result'] },
+    inputSchema: { type: 'object', properties: { result: { type: 'string' } }, required: ['result'] },
     execute: ({ result }) => result,
   });
 
@@ -600,11 +600,11 @@ describe('a terminal tool', () => {
     const note = defineTool({ name: 'note', description: 'Notes.', execute: () => 'noted' });
     const calls = [{ name: 'note' }, { name: 'finish', arguments: { result: '42' } }, { name: 'note' }];
     const { result } = await play(calls, [finish, note]);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: '42', turns: 1 });
+    expect(result).toMatchObject({ end: 'completed', text: '42', turns: 1 });
   });
 
   it('does not end it when its call failed', async () => {
     const { result } = await play([{ name: 'finish', arguments: {} }], [finish]);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
   });
 });

@@ -68,7 +68,7 @@ describe('an estimate', () => {
   });
 
   it('of system prompt and tools is made once per agent', () => {
-    const tool = { name: 'a', description: 'b', parameters: { type: 'object' } };
+    const tool = { name: 'a', description: 'b', inputSchema: { type: 'object' } };
     const frame = { instructions: 'abcdefgh', toolDefinitions: [tool], providerTools: [] };
     expect(estimateFrame(frame)).toBe(2 + Math.ceil(JSON.stringify(tool).length / 4) + 8);
     expect(estimateFrame(frame)).toBe(estimateFrame({ ...frame }));

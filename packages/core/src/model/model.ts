@@ -13,7 +13,7 @@ export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments: always `type: "object"`. */
-  readonly parameters: JsonSchema;
+  readonly inputSchema: JsonSchema;
 }
 
 /** A tool the provider executes itself, in the provider's own shape, passed through. */

@@ -19,7 +19,7 @@ const tool = (name: string): Tool =>
   defineTool({
     name,
     description: 'A tool.',
-    parameters: { type: 'object', properties: { path: { type: 'string' }, command: { type: 'string' } } },
+    inputSchema: { type: 'object', properties: { path: { type: 'string' }, command: { type: 'string' } } },
     access: ({ path, command }) => ({
       folder: '/work',
       ...(path === undefined ? {} : { paths: [{ path: `/work/${path}`, write: name.endsWith('_file') }] }),
@@ -95,7 +95,7 @@ describe('a rule about a tool that there is not', () => {
 });
 
 describe('a rule about a tool that comes later', () => {
-  const github: OfferedTool = { name: 'mcp__github__merge', description: 'Merges.', parameters: { type: 'object' } };
+  const github: OfferedTool = { name: 'mcp__github__merge', description: 'Merges.', inputSchema: { type: 'object' } };
   const colour: OfferedTool = { ...github, name: 'set_colour' };
 
   it.each(['mcp__github', 'mcp__github__*', 'mcp__github__merge', 'mcp__*', 'm*', '*'])(

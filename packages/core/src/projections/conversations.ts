@@ -54,7 +54,7 @@ const FIRST_WINDOW = 128;
  *
  * const log = { read: (from: number) => journal.read(session.id, from) };
  * const { conversations, hasMore } = await readConversations(log, { limit: 1 });
- * console.log(conversations.map(({ finalAnswer }) => finalAnswer), hasMore); // [ 'Two.' ] true
+ * console.log(conversations.map(({ text }) => text), hasMore); // [ 'Two.' ] true
  * ```
  */
 export async function readConversations(

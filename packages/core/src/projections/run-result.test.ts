@@ -84,7 +84,7 @@ describe('the cost', () => {
     const broken = await runOn(
       scriptedModel([{ text: 'Half', error: { ...error, afterDeltas: 1 } }, 'Whole.'], { cost }),
     );
-    expect(broken.result).toMatchObject({ end: 'completed', finalAnswer: 'Whole.', cost: null });
+    expect(broken.result).toMatchObject({ end: 'completed', text: 'Whole.', cost: null });
     expect(broken.ended?.cost).toBeNull();
     const refused = await runOn(scriptedModel([{ error }, { text: 'Whole.', usage: { output: 4 } }], { cost }));
     expect(refused.result).toMatchObject({ end: 'completed', cost: 4 });

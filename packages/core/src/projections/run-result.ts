@@ -20,7 +20,7 @@ export interface RunResult {
    * The text after the last tool block of the final message, with all that came before when its length had cut it off; what
    * a terminal tool says when one ended the run.
    */
-  readonly finalAnswer: string;
+  readonly text: string;
   /** The value of a run with structured output; undefined when it came to none. */
   readonly output: unknown;
   /** The call of a terminal tool that ended the run. */
@@ -166,7 +166,7 @@ class ResultFold implements RunResultFold {
       end: ended?.end ?? 'paused',
       stopReason: ended ? ended.stopReason : (this.#finalMessage?.stopReason ?? null),
       finalMessage: this.#finalMessage,
-      finalAnswer: finalAnswer(this.#finalMessage, terminal, this.#answered),
+      text: finalAnswer(this.#finalMessage, terminal, this.#answered),
       output: ended?.output,
       stopTool: terminalCall(this.#finalMessage, ended?.terminalCallId),
       messages: this.#messages,

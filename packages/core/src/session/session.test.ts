@@ -112,7 +112,7 @@ describe('prompt', () => {
     const session = await sessionWith(scriptedModel(['Hello.']));
     const block = { type: 'text', text: 'Hi.', opaque: JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`) };
     await expect(session.prompt([block] as never).result).rejects.toMatchObject({ code: 'json_too_deep' });
-    expect((await session.prompt('Hi.').result).finalAnswer).toBe('Hello.');
+    expect((await session.prompt('Hi.').result).text).toBe('Hello.');
   });
 
   it('refuses metadata that no log can hold', async () => {
@@ -208,7 +208,7 @@ describe('continue', () => {
     expect(failed.finalMessage?.stopReason).toBe('error');
     const result = await session.continue().result;
     expect(sentTo(model, 1)).toEqual(['Hello']);
-    expect(result.finalAnswer).toBe('A whole answer.');
+    expect(result.text).toBe('A whole answer.');
   });
 });
 
@@ -423,7 +423,7 @@ describe('a reply that is no success', () => {
 
   it('a pause of the provider goes on', async () => {
     const session = await sessionWith(scriptedModel([{ text: 'Searching', stopReason: 'pause' }, 'Found.']));
-    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', finalAnswer: 'Found.', turns: 2 });
+    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', text: 'Found.', turns: 2 });
   });
 
   it('a model that throws is a failed call', async () => {
@@ -472,7 +472,7 @@ describe('the result', () => {
     const session = await createSession(defineAgent({ model, tools: [make] }));
     const result = await session.prompt('Go.').result;
     expect(result).toMatchObject({
-      finalAnswer: 'After.',
+      text: 'After.',
       turns: 2,
       usage: { input: 20, output: 10 },
       cost: 1,
@@ -622,9 +622,9 @@ describe('the methods of a session', () => {
   it('can be taken off it, handed on, put around others and replaced', async () => {
     const session = await createSession(defineAgent({ model: scriptedModel(() => 'Hello.') }));
     const { prompt } = session;
-    expect((await prompt('One.').result).finalAnswer).toBe('Hello.');
+    expect((await prompt('One.').result).text).toBe('Hello.');
     expect({ ...session }.prompt).toBe(prompt);
-    expect((await new Proxy(session, {}).prompt('Two.').result).finalAnswer).toBe('Hello.');
+    expect((await new Proxy(session, {}).prompt('Two.').result).text).toBe('Hello.');
     const asked: unknown[] = [];
     const watched = Object.assign(session, {
       prompt: (...said: Parameters<Session['prompt']>) => {
@@ -650,6 +650,6 @@ describe('a new session', () => {
     };
     const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }), { journal });
     expect(session.hasOpenRun).toBe(true);
-    expect((await session.resume().result).finalAnswer).toBe('Hello.');
+    expect((await session.resume().result).text).toBe('Hello.');
   });
 });

@@ -24,8 +24,8 @@ export * from './api.ts';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
- * const { finalAnswer } = await session.prompt('Say hello.').result;
- * console.log(finalAnswer); // Hello.
+ * const { text } = await session.prompt('Say hello.').result;
+ * console.log(text); // Hello.
  * ```
  */
 export async function createSession(agent: Agent, options: CreateSessionOptions = {}): Promise<Session> {

@@ -20,7 +20,7 @@ import {
 const pay = defineTool({
   name: 'pay',
   description: 'Pays.',
-  parameters: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] },
+  inputSchema: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] },
   approval: 'always',
   execute: ({ amount }) => `paid ${amount}`,
 });
@@ -163,7 +163,7 @@ function hooksOf() {
     defineHook('subagent_start', ({ agentType }) => {
       note.to(`subagent_start of ${agentType}`);
     }),
-    defineHook('subagent_stop', ({ agentType, finalAnswer, transcript }) => {
+    defineHook('subagent_stop', ({ agentType, text: finalAnswer, transcript }) => {
       const roles = transcript.map(({ role }) => role).join(', ');
       note.to(`subagent_stop of ${agentType}: ${JSON.stringify(finalAnswer)} after ${roles}`);
     }),

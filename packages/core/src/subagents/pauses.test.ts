@@ -28,7 +28,7 @@ const pay = (done: string[]): Tool =>
   defineTool({
     name: 'pay',
     description: 'Pays.',
-    parameters: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] },
+    inputSchema: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] },
     approval: 'always',
     execute: ({ amount }) => {
       done.push(`paid ${amount}`);
@@ -72,7 +72,7 @@ describe('a question that a sub-agent has', () => {
     expect(paused.pending[0]?.sessionId).toMatch(/^sub_/);
     expect(done).toEqual([]);
     const result = await session.answerApproval(paused.pending[0]?.approvalId ?? '', 'approve').result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: `${'Got: '.repeat(depth + 1)}paid 5` });
+    expect(result).toMatchObject({ end: 'completed', text: `${'Got: '.repeat(depth + 1)}paid 5` });
     expect(done).toEqual(['paid 5']);
   });
 
@@ -87,7 +87,7 @@ describe('a question that a sub-agent has', () => {
     const { pending } = await first.prompt('Pay.').result;
     const second = await openSession(make(), 's', { journal });
     const result = await second.answerApproval(pending[0]?.approvalId ?? '', 'approve').result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Got: Got: paid 5' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Got: Got: paid 5' });
     expect(done).toEqual(['paid 5']);
     expect((await journal.list()).sessions).toHaveLength(2);
   });
@@ -98,7 +98,7 @@ describe('a question that a sub-agent has', () => {
     const session = await createSession(agentWith('boss', [given(payer)], calls('payer')));
     const { pending } = await session.prompt('Pay.').result;
     const result = await session.answerApproval(pending[0]?.approvalId ?? '', 'deny', 'Too much.').result;
-    expect(result.finalAnswer).toMatch(/Got: Got: Permission denied: pay was not run. Too much\./);
+    expect(result.text).toMatch(/Got: Got: Permission denied: pay was not run. Too much\./);
     expect(done).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe('a question that a sub-agent has', () => {
     await clock.advance(60_000);
     const result = await session.resume().result;
     expect(result.end).toBe('completed');
-    expect(result.finalAnswer).toContain('Nobody answered in time');
+    expect(result.text).toContain('Nobody answered in time');
     expect(done).toEqual([]);
   });
 
@@ -141,7 +141,7 @@ describe('a question that a sub-agent has', () => {
           : session.answerApproval(approvalId, 'approve')
       ).result;
     }
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Got: Got: paid 1, Got: paid 2, blue' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Got: Got: paid 1, Got: paid 2, blue' });
     expect(done.toSorted()).toEqual(['paid 1', 'paid 2']);
   });
 
@@ -163,7 +163,7 @@ describe('a question that a sub-agent has', () => {
     const child = await openSession(payer, pending[0]?.sessionId ?? '', { journal });
     await child.answerApproval(pending[0]?.approvalId ?? '', 'approve').result;
     await session.refresh();
-    expect(await session.resume().result).toMatchObject({ end: 'completed', finalAnswer: 'Got: Got: paid 5' });
+    expect(await session.resume().result).toMatchObject({ end: 'completed', text: 'Got: Got: paid 5' });
     expect(done).toEqual(['paid 5']);
   });
 });

@@ -25,7 +25,7 @@ const fileTool = (name: string, done: string[] = []): Tool =>
   defineTool({
     name,
     description: 'Touches a file.',
-    parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
     access: ({ path }) => ({
       folder: '/work',
       paths: [{ path: path.startsWith('/') ? path : `/work/${path}`, write: name === 'write' }],
@@ -215,7 +215,7 @@ describe('a sub-agent', () => {
     const told: [string, boolean, number][] = [];
     const model = scriptedModel(['Half.', 'Whole.']);
     const worker = defineAgent({ id: 'worker', model });
-    const gate = defineHook('subagent_stop', ({ finalAnswer, stopHookActive, transcript }) => {
+    const gate = defineHook('subagent_stop', ({ text: finalAnswer, stopHookActive, transcript }) => {
       told.push([finalAnswer, stopHookActive, transcript.length]);
       return finalAnswer === 'Half.' ? { decision: 'deny', reason: 'Do the rest.' } : undefined;
     });
@@ -229,7 +229,7 @@ describe('a sub-agent', () => {
       hooks: [gate],
     });
     const session = await createSession(agent);
-    expect((await session.prompt('Go.').result).finalAnswer).toBe('Whole.');
+    expect((await session.prompt('Go.').result).text).toBe('Whole.');
     expect(told).toEqual([
       ['Half.', false, 2],
       ['Whole.', true, 4],

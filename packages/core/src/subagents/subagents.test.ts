@@ -52,7 +52,7 @@ describe('an agent as a tool', () => {
   it('starts with nothing but the prompt, and gives back its final message with its run', async () => {
     const child = reader(['It says hello.'], { instructions: 'Read well.' });
     const { result, ended, childId } = await delegate(child);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Thanks.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Thanks.' });
     const [request] = (child.model as typeof child.model & { requests: ModelRequest[] }).requests;
     expect(request?.system).toBe('Read well.');
     expect(request?.messages.map(({ role, content }) => [role, textOf(content as [])])).toEqual([['user', 'Read it.']]);

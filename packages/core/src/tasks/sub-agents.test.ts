@@ -149,7 +149,7 @@ describe('a question that it has', () => {
     expect((await session.tasks.read('task_call_1'))?.progress).toBe('Waits for somebody: pay.');
     script.note('nobody has answered yet');
     const answer = session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve');
-    expect((await answer.result).finalAnswer).toBe('Got: paid');
+    expect((await answer.result).text).toBe('Got: paid');
     await settled();
     expect(session.pending).toEqual([]);
     await session.prompt('And?').result;
@@ -203,7 +203,7 @@ describe('a question that it has', () => {
     await settled();
     const [asked] = session.pending;
     const answer = session.answerApproval(asked?.approvalId ?? '', 'deny', 'Too much.');
-    expect((await answer.result).finalAnswer).toMatch(/Permission denied: pay was not run. Too much\./);
+    expect((await answer.result).text).toMatch(/Permission denied: pay was not run. Too much\./);
     expect(() => session.answerApproval(asked?.approvalId ?? '', 'approve')).toThrow(
       expect.objectContaining({ code: 'conflict' }),
     );

@@ -7,7 +7,7 @@ import { defineTool, type ModelRequest } from '../index.ts';
 export const look = defineTool({
   name: 'look',
   description: 'Looks around.',
-  parameters: { type: 'object', properties: { at: { type: 'integer' } } },
+  inputSchema: { type: 'object', properties: { at: { type: 'integer' } } },
   readOnly: true,
   execute: ({ at = 0 }) => `Place ${at}: ${'all is well; '.repeat(75)}`,
 });

@@ -126,12 +126,12 @@ it.each(['toString', '__proto__', 'constructor', 'hasOwnProperty', '-', '0'])('t
 describe('JSON Schema parameters', () => {
   const tool = defineTool({
     ...base,
-    parameters: { properties: { path: { type: 'string' }, lines: { type: 'integer' } }, required: ['path'] },
+    inputSchema: { properties: { path: { type: 'string' }, lines: { type: 'integer' } }, required: ['path'] },
     execute: ({ path, lines = 0 }) => `${path}:${lines}`,
   });
 
   it('get the type that providers insist on', () => {
-    expect(tool.parameters).toMatchObject({ type: 'object', required: ['path'] });
+    expect(tool.inputSchema).toMatchObject({ type: 'object', required: ['path'] });
   });
 
   it('are checked, and reach execute as they are', async () => {
@@ -146,15 +146,15 @@ describe('JSON Schema parameters', () => {
 
   it('are a copy: changing the schema later changes nothing', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
-    const copied = defineTool({ ...base, parameters: schema });
+    const copied = defineTool({ ...base, inputSchema: schema });
     schema.properties.a.type = 'number';
-    expect(copied.parameters['properties']).toEqual({ a: { type: 'string' } });
+    expect(copied.inputSchema['properties']).toEqual({ a: { type: 'string' } });
     expect(await copied.check({ a: 'x' })).toMatchObject({ ok: true });
   });
 
   it('lose $schema, which no provider wants', () => {
     const parameters: JsonSchema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' };
-    expect(defineTool({ ...base, parameters }).parameters).toEqual({ type: 'object', properties: {} });
+    expect(defineTool({ ...base, inputSchema: parameters }).inputSchema).toEqual({ type: 'object', properties: {} });
   });
 });
 
@@ -162,14 +162,14 @@ describe('Standard Schema parameters', () => {
   it('of Zod tell the model their JSON Schema, and execute their output', async () => {
     const tool = defineTool({
       ...base,
-      parameters: z.object({
+      inputSchema: z.object({
         path: z.string(),
         lines: z.number().default(3),
         on: z.string().transform((on) => on.length),
       }),
       execute: ({ path, lines, on }) => `${path}:${lines + on}`,
     });
-    expect(tool.parameters).toEqual({
+    expect(tool.inputSchema).toEqual({
       type: 'object',
       properties: { path: { type: 'string' }, lines: { type: 'number', default: 3 }, on: { type: 'string' } },
       required: ['path', 'on'],
@@ -184,16 +184,16 @@ describe('Standard Schema parameters', () => {
       z.object({ kind: z.literal('a') }),
       z.object({ kind: z.literal('b') }),
     ]);
-    expect(defineTool({ ...base, parameters: shapes }).parameters).toMatchObject({ type: 'object' });
+    expect(defineTool({ ...base, inputSchema: shapes }).inputSchema).toMatchObject({ type: 'object' });
   });
 
   it('report issues with JSON pointers, whether the check is synchronous or not', async () => {
     const schema = z.object({ 'a/b': z.array(z.object({ n: z.number() })) });
     const issues = [{ path: '/a~1b/1/n', message: containing('number') }];
     const args: JsonObject = { 'a/b': [{ n: 1 }, { n: 'x' }] };
-    expect(defineTool({ ...base, parameters: schema }).check(args)).toEqual({ ok: false, issues });
+    expect(defineTool({ ...base, inputSchema: schema }).check(args)).toEqual({ ok: false, issues });
     const later = schema.refine(async () => Promise.resolve(false), { message: 'later', path: ['a/b', 0] });
-    const outcome = defineTool({ ...base, parameters: later }).check({ 'a/b': [{ n: 1 }] });
+    const outcome = defineTool({ ...base, inputSchema: later }).check({ 'a/b': [{ n: 1 }] });
     expect(outcome).toBeInstanceOf(Promise);
     expect(await outcome).toEqual({ ok: false, issues: [{ path: '/a~1b/0', message: 'later' }] });
   });
@@ -203,8 +203,8 @@ describe('Standard Schema parameters', () => {
       typeof value === 'object' ? { value: 42 } : { issues: [{ message: 'no', path: [{ key: 'a' }, 0, Symbol('s')] }] },
     );
     const jsonSchema: JsonSchema = { type: 'object', properties: { a: { type: 'string' } } };
-    const tool = defineTool({ ...base, parameters, jsonSchema });
-    expect(tool.parameters).toEqual(jsonSchema);
+    const tool = defineTool({ ...base, inputSchema: parameters, jsonSchema });
+    expect(tool.inputSchema).toEqual(jsonSchema);
     expect(await tool.check({})).toEqual({ ok: true, value: 42 });
   });
 
@@ -213,13 +213,13 @@ describe('Standard Schema parameters', () => {
       () => {},
       plainStandard(() => ({ issues: [{ message: 'no', path: ['a'] }] })),
     );
-    const tool = defineTool({ ...base, parameters: callable, jsonSchema: { type: 'object' } });
+    const tool = defineTool({ ...base, inputSchema: callable, jsonSchema: { type: 'object' } });
     expect(await tool.check({})).toEqual({ ok: false, issues: [{ path: '/a', message: 'no' }] });
   });
 
   it('that crash, reject or fail without a word have not passed', async () => {
     const checked = async (validate: StandardSchema['~standard']['validate']): Promise<unknown> =>
-      defineTool({ ...base, parameters: plainStandard(validate), jsonSchema: { type: 'object' } }).check({});
+      defineTool({ ...base, inputSchema: plainStandard(validate), jsonSchema: { type: 'object' } }).check({});
     const failed = (message: string): object => ({ ok: false, issues: [{ path: '', message }] });
     expect(
       await checked(() => {
@@ -240,8 +240,8 @@ describe('Standard Schema parameters', () => {
         jsonSchema: { input: () => ({ type: 'object', asked: (asked += 1) }), output: () => ({}) },
       },
     };
-    const tool = defineTool({ ...base, parameters });
-    expect(tool.parameters).toBe(tool.parameters);
+    const tool = defineTool({ ...base, inputSchema: parameters });
+    expect(tool.inputSchema).toBe(tool.inputSchema);
     expect(asked).toBe(1);
   });
 });
@@ -250,7 +250,7 @@ describe('types', () => {
   it('of arguments follow a JSON Schema literal', () => {
     defineTool({
       ...base,
-      parameters: {
+      inputSchema: {
         type: 'object',
         properties: {
           path: { type: 'string' },
@@ -291,7 +291,7 @@ describe('types', () => {
     const schema: JsonSchema = { type: 'object' };
     defineTool({
       ...base,
-      parameters: schema,
+      inputSchema: schema,
       execute: (args) => (expectTypeOf(args).toEqualTypeOf<JsonObject>(), ''),
     });
     expectTypeOf<ToolArguments<{ anyOf: [{ $ref: '#/a' }] }>>().toEqualTypeOf<JsonObject>();
@@ -303,7 +303,7 @@ describe('types', () => {
     const parameters = z.object({ at: z.string().transform(Number), n: z.number().default(1) });
     defineTool({
       ...base,
-      parameters,
+      inputSchema: parameters,
       execute: (args) => (expectTypeOf(args).toEqualTypeOf<{ at: number; n: number }>(), ''),
     });
   });
@@ -312,7 +312,7 @@ describe('types', () => {
     const parameters = z.object({ path: z.string().transform((path) => `/root/${path}`) });
     const tool = defineTool({
       ...base,
-      parameters,
+      inputSchema: parameters,
       access: ({ path }) => ({ paths: [{ path, write: true }] }),
       approval: ({ path }) => path.endsWith('.env'),
       execute: () => '',

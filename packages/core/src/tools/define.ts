@@ -24,7 +24,7 @@ interface ToolOptionsBase<P extends ToolParameters> {
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** A JSON Schema of an object, or any Standard Schema (Zod, Valibot, ArkType, …). Absent: no arguments. */
-  readonly parameters?: P;
+  readonly inputSchema?: P;
   /** What the model is told instead of the JSON Schema the Standard Schema would give, or because it gives none. */
   readonly jsonSchema?: JsonSchema;
   /** What may happen to a call cut off by a crash. `safe` for read-only tools, `never` for others. */
@@ -74,7 +74,7 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
  * const add = defineTool({
  *   name: 'add',
  *   description: 'Adds two numbers.',
- *   parameters: {
+ *   inputSchema: {
  *     type: 'object',
  *     properties: { a: { type: 'number' }, b: { type: 'number' } },
  *     required: ['a', 'b'],
@@ -88,13 +88,13 @@ export function defineTool<const P extends ToolParameters = JsonSchema>(definiti
   checkBasics(definition);
   const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
   const { access, approval } = definition;
-  const given = definition.parameters === undefined ? {} : definition.parameters;
-  const { parameters, check } = compileParameters(name, given, definition.jsonSchema);
+  const given = definition.inputSchema === undefined ? {} : definition.inputSchema;
+  const { inputSchema: parameters, check } = compileParameters(name, given, definition.jsonSchema);
   return Object.freeze({
     name,
     label,
     description,
-    parameters,
+    inputSchema: parameters,
     runs,
     replay: definition.replay ?? (readOnly ? 'safe' : 'never'),
     readOnly,
@@ -163,7 +163,7 @@ function checkBasics(definition: { readonly [Key in keyof ToolOptions]?: unknown
 }
 
 interface CompiledParameters {
-  readonly parameters: JsonSchema;
+  readonly inputSchema: JsonSchema;
   readonly check: ArgumentsCheck;
 }
 
@@ -174,14 +174,14 @@ function compileParameters(
 ): CompiledParameters {
   if (isStandardSchema(parameters)) {
     const schema = objectSchema(name, jsonSchema ?? jsonSchemaOf(name, parameters));
-    return { parameters: schema, check: standardCheck(parameters) };
+    return { inputSchema: schema, check: standardCheck(parameters) };
   }
   if (jsonSchema !== undefined) refuse(name, 'jsonSchema is only for Standard Schema parameters.');
   const schema = objectSchema(name, parameters);
   const compiled = compileSchema(schema);
   const [problem] = compiled.problems;
   if (problem !== undefined) refuse(name, `the schema of the parameters at #${problem.path} ${problem.message}.`);
-  return { parameters: schema, check: jsonCheck(compiled) };
+  return { inputSchema: schema, check: jsonCheck(compiled) };
 }
 
 /** Asks a Standard Schema for the JSON Schema of what it accepts. */

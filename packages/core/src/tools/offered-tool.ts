@@ -5,5 +5,5 @@ export interface OfferedTool {
   readonly name: string;
   readonly description: string;
   /** Of an object. */
-  readonly parameters: JsonSchema;
+  readonly inputSchema: JsonSchema;
 }

@@ -33,7 +33,7 @@ describe('terminal tools', () => {
     expect(result).toMatchObject({
       end: 'completed',
       turns: 1,
-      finalAnswer: text,
+      text: text,
       stopTool: { name, arguments: args },
     });
   });
@@ -64,7 +64,7 @@ describe('terminal tools', () => {
       { toolCalls: [{ name: 'task_completion', arguments: {} }] },
       { toolCalls: [{ name: 'task_completion', arguments: { result: 'Now.' } }] },
     ]);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Now.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Now.', turns: 2 });
     expect(session.exportMessages().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
@@ -87,12 +87,12 @@ describe('a reply without a tool call', () => {
 
   it('is the answer, unless the agent says otherwise', async () => {
     const { result } = await play(['Just words.']);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Just words.', stopTool: null });
+    expect(result).toMatchObject({ end: 'completed', text: 'Just words.', stopTool: null });
   });
 
   it('is a slip where calls are wanted: it is noted, and the model is reminded', async () => {
     const { result, log, model, session } = await play(['Just words.', done], { requireToolCall: 'remind' });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
     expect(types(log).slice(3, 10)).toEqual([
       'turn_started',
       'message_added',

@@ -20,7 +20,7 @@ const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<StopToolName, Tool>([
       name: 'task_completion',
       label: 'Done',
       description: 'Ends the task. Call it once, when all of it is done, with the result for the user.',
-      parameters: {
+      inputSchema: {
         type: 'object',
         properties: { result: text('What was done and what came of it, for the user to read.') },
         required: ['result'],
@@ -36,7 +36,7 @@ const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<StopToolName, Tool>([
       name: 'ask_question',
       label: 'Question',
       description: 'Asks the user something you need to know before you can go on, and waits for the answer.',
-      parameters: {
+      inputSchema: {
         type: 'object',
         properties: {
           question: text('One question.'),
@@ -55,7 +55,7 @@ const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<StopToolName, Tool>([
       name: 'converse',
       label: 'Message',
       description: 'Says something to the user when there is no task to do: an answer, a remark, a greeting.',
-      parameters: { type: 'object', properties: { message: text('What to say.') }, required: ['message'] },
+      inputSchema: { type: 'object', properties: { message: text('What to say.') }, required: ['message'] },
       readOnly: true,
       terminal: true,
       execute: () => DELIVERED,

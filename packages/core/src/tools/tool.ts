@@ -130,7 +130,7 @@ export interface Tool {
   readonly label: string;
   readonly description: string;
   /** JSON Schema of the arguments, `type: "object"`, as the model is told. */
-  readonly parameters: JsonSchema;
+  readonly inputSchema: JsonSchema;
   /** `server`: `execute` runs here. `client`: the connected client runs it and posts the result. */
   readonly runs: 'server' | 'client';
   readonly replay: ReplayPolicy;

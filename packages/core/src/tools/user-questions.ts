@@ -73,7 +73,7 @@ export function userQuestions({ questions }: JsonObject): readonly UserQuestion[
  *
  * const asked = await session.prompt('Set up storage.').result;
  * const results = asked.pending.map((call) => answerQuestions(call, [{ selected: ['SQLite'] }]));
- * console.log((await session.addToolOutputs(results).result).finalAnswer); // SQLite it is.
+ * console.log((await session.addToolOutputs(results).result).text); // SQLite it is.
  * ```
  */
 export function answerQuestions(

@@ -12,7 +12,7 @@ import { ollama } from './ollama.ts';
 const add = defineTool({
   name: 'add',
   description: 'Adds.',
-  parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
   execute: ({ a, b }) => String(Number(a) + Number(b)),
 });
 
@@ -55,7 +55,7 @@ describe('a conversation with Bedrock', () => {
     async (chunking) => {
       await using provider = await fakeProvider([CALLING, 'Three.', 'Yes.'], { chunking, apiKey: 'bedrock-test-key' });
       const results = await ask(modelAt(provider), 'Add 1 and 2.', 'Sure?');
-      expect(results.map(({ end, finalAnswer }) => [end, finalAnswer])).toEqual([
+      expect(results.map(({ end, text: finalAnswer }) => [end, finalAnswer])).toEqual([
         ['completed', 'Three.'],
         ['completed', 'Yes.'],
       ]);
@@ -145,7 +145,7 @@ describe('a conversation that changes its provider', () => {
     await createSession(agentOf(modelAt(provider)), { journal, id: 's1' });
     const say = async (model: Model, prompt: string): Promise<string> => {
       const session = await openSession(agentOf(model), 's1', { journal });
-      return (await session.prompt(prompt).result).finalAnswer;
+      return (await session.prompt(prompt).result).text;
     };
     expect(await say(modelAt(provider), 'Add.')).toBe('Three.');
     expect(await say(local, 'Sure?')).toBe('Yes.');

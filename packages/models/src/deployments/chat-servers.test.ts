@@ -15,7 +15,7 @@ const LOCAL = ['lmstudio', 'llamacpp', 'vllm'];
 const weather = defineTool({
   name: 'weather',
   description: 'Says what the weather is in a city.',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   execute: ({ city }) => `It rains in ${city}.`,
 });
 
@@ -41,7 +41,7 @@ async function conversation(name: string): Promise<readonly [ChatBody, ChatBody]
   const agent = defineAgent({ model, tools: [weather], instructions: 'Be brief.', maxTokens: 100, thinking: 'low' });
   const session = await createSession(agent, { id: 'session-1' });
   const run = await session.prompt('What shall I wear in Oslo?').result;
-  expect([run.end, run.finalAnswer]).toEqual(['completed', 'An umbrella.']);
+  expect([run.end, run.text]).toEqual(['completed', 'An umbrella.']);
   expect(provider.requests.map(({ path, problems }) => [path, problems])).toEqual([
     ['/v1/chat/completions', []],
     ['/v1/chat/completions', []],
@@ -162,7 +162,7 @@ describe('what the servers do in their own way', () => {
       expect(refused.message).toContain('perplexity has no tools, and this request has some (weather)');
       expect(provider.requests).toHaveLength(0);
       const plain = await (await createSession(defineAgent({ model }))).prompt('Go.').result;
-      expect(plain).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+      expect(plain).toMatchObject({ end: 'completed', text: 'Hello.' });
       expect(provider.requests[0]?.body).not.toHaveProperty('tools');
       expect(provider.requests[0]?.body).not.toHaveProperty('stream_options');
     },

@@ -153,7 +153,7 @@ describe.each([
   const look = defineTool({
     name: 'look',
     description: 'Looks.',
-    parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
+    inputSchema: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
     execute: ({ at }) => `seen ${at}`,
   });
   const script = [
@@ -178,7 +178,7 @@ describe.each([
       journal: memoryJournal(),
     });
     const result = await session.prompt('Look!').result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     const [, second] = provider.requests;
     expect(second?.path).toContain(':streamGenerateContent');
     expect((JSON.parse(second?.rawBody ?? '') as Sent).contents).toEqual([
@@ -223,7 +223,7 @@ describe.each([
     const second = await openSession(theirs, 's1', { journal });
     expect((await second.prompt('And you?').result).end).toBe('completed');
     const third = await openSession(mine, 's1', { journal });
-    expect((await third.prompt('And now?').result).finalAnswer).toBe('Back.');
+    expect((await third.prompt('And now?').result).text).toBe('Back.');
     for (const { problems } of [...own.requests, ...other.requests]) expect(problems).toEqual([]);
     const toOther = other.requests[0]?.rawBody ?? '';
     for (const secret of [SIGNATURE, 'thought-1', 'call-1']) expect(toOther).not.toContain(secret);

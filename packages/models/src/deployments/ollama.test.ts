@@ -10,7 +10,7 @@ import { ollama } from './ollama.ts';
 const add = defineTool({
   name: 'add',
   description: 'Adds.',
-  parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+  inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
   execute: ({ a, b }) => String(Number(a) + Number(b)),
 });
 
@@ -26,7 +26,7 @@ describe('a conversation with Ollama', () => {
     const model = ollama('qwen3', { baseUrl: provider.ollamaBaseUrl, http: nodeHttp(), env: {} });
     const session = await createSession(defineAgent({ model, tools: [add] }));
     const result = await session.prompt('Add.').result;
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Three and seven.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Three and seven.' });
     expect(provider.requests.map(({ path, headers }) => [path, headers['authorization']])).toEqual([
       ['/api/chat', undefined],
       ['/api/chat', undefined],
@@ -99,5 +99,5 @@ it('sends a key that is in the environment', async () => {
   await using provider = await fakeProvider(['Hi.'], { apiKey: 'ollama-key-1' });
   const env = { OLLAMA_API_KEY: 'ollama-key-1', OLLAMA_BASE_URL: provider.ollamaBaseUrl };
   const session = await createSession(defineAgent({ model: ollama('m', { env, http: nodeHttp() }) }));
-  expect((await session.prompt('Go.').result).finalAnswer).toBe('Hi.');
+  expect((await session.prompt('Go.').result).text).toBe('Hi.');
 });

@@ -38,7 +38,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       wire,
       turns: [{ text: STORY, faults: { cutAfterEvents: 0, cutBy: 'reset' } }, STORY],
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: STORY });
+    expect(result).toMatchObject({ end: 'completed', text: STORY });
     expect(requests.map(({ outcome }) => outcome)).toEqual(['cut', 'done']);
   });
 
@@ -53,7 +53,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         wire,
         turns: [{ ...call, faults: { cutAfterBytes, cutBy } }, call, 'Done.'],
       });
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
       expect(executed).toEqual([{ path: 'needle.txt', n: 1 }]);
       expect(requests).toHaveLength(3);
     },

@@ -18,7 +18,7 @@ const TURN: Turn = {
 /** What a run said and did, without the ids and times that differ between runs. */
 const gistOf = ({ result, executed }: Outcome): unknown => [
   result.end,
-  result.finalAnswer,
+  result.text,
   executed,
   result.messages.map((message) =>
     message.role === 'extension'
@@ -46,7 +46,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const body = pack(await bytesOf(wire, TURN));
     const faults = { body, headers: { 'content-encoding': encoding }, chunking: 7 };
     const { result, executed } = await bench.play({ wire, turns: [{ faults }, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(executed).toEqual([{ path: 'ü/🧵.txt', n: 12 }]);
   });
 
@@ -122,14 +122,14 @@ describe.each(TEST_WIRES.filter(({ name }) => name !== 'bedrock'))('on $name', (
     body.set([0xff, 0xc3, 0x28, 0xf0], at);
     const { result, next } = await bench.play({ wire, turns: [{ faults: { body } }] });
     expect(result.end).toBe('completed');
-    expect(result.finalAnswer).toMatch(/^before \ufffd+\(\ufffd after$/);
+    expect(result.text).toMatch(/^before \ufffd+\(\ufffd after$/);
     expect(next?.rawBody).toContain('\ufffd');
   });
 
   it('P26: a byte order mark before everything is passed over', async () => {
     const body = Buffer.concat([Buffer.from('\ufeff'), await bytesOf(wire, TURN)]);
     const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking: 1 } }, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(executed).toHaveLength(1);
   });
 });
@@ -142,7 +142,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
   async function understood(body: string): Promise<void> {
     for (const chunking of ['whole', 3] as const) {
       const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking } }, 'Done.'] });
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
       expect(result.messages[1]).toMatchObject({ content: [{ text: TURN.text }, { name: 'act' }] });
       expect(executed).toEqual([{ path: 'ü/🧵.txt', n: 12 }]);
     }
@@ -178,7 +178,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
     const body = `${frames.map((frame) => `${frame}\n\n${unknown}${ping}`).join('')}${last}\n\n`;
     for (const chunking of ['whole', 3] as const) {
       const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking } }, 'Done.'] });
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
       expect(executed).toHaveLength(1);
       const counted = result.messages.flatMap((message) =>
         message.role === 'assistant' ? [message.unknownTypes] : [],
@@ -192,7 +192,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
       const body = await bytesOf(wire, { text: 'a'.repeat(events), chunkSize: 1 });
       const start = process.cpuUsage();
       const { result } = await bench.play({ wire, turns: [{ faults: { body, chunking: 65_536 } }] });
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: 'a'.repeat(events) });
+      expect(result).toMatchObject({ end: 'completed', text: 'a'.repeat(events) });
       const used = process.cpuUsage(start);
       return used.user + used.system;
     };
@@ -276,7 +276,7 @@ describe('answers that are not streamed', () => {
     const wire = TEST_WIRES.find((known) => known.name === name);
     if (!wire) throw new Error(`There is no wire ${name}.`);
     const { result } = await bench.play({ wire, turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Whole.', usage: { input: 3, output: 2 } });
+    expect(result).toMatchObject({ end: 'completed', text: 'Whole.', usage: { input: 3, output: 2 } });
   });
 });
 

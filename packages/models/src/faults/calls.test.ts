@@ -20,7 +20,7 @@ const strict = (ran: JsonObject[]) =>
   defineTool({
     name: 'strict',
     description: 'Needs a path.',
-    parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
     execute: (args) => {
       ran.push(args);
       return 'fine';
@@ -31,7 +31,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P6: two calls with one id are two calls, each with its own answer', async () => {
     const twin = (n: number) => ({ name: 'act', arguments: { n }, providerCallId: 'call_same' });
     const outcome = await bench.play({ wire, turns: [{ toolCalls: [twin(1), twin(2)] }, 'Done.'] });
-    expect(outcome.result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(outcome.result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(outcome.executed).toEqual([{ n: 1 }, { n: 2 }]);
     expect(answersOf(outcome)).toEqual(['did 1', 'did 2']);
     const ids = ofType(outcome.events, 'tool_started').map(({ callId }) => callId);
@@ -47,7 +47,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         'Done.',
       ],
     });
-    expect(outcome.result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(outcome.result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(ofType(outcome.events, 'tool_call_rejected')).toMatchObject([{ reason: 'too_deep' }]);
     expect(answersOf(outcome)[0]).toContain('deeper than 512 levels');
     expect(outcome.executed).toHaveLength(1);
@@ -89,7 +89,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const slow = defineTool({
       name: 'slow',
       description: 'Takes its time.',
-      parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+      inputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
       execute: async ({ n }) => {
         most = Math.max(most, ++running);
         // Later calls are quicker than earlier ones.
@@ -182,7 +182,7 @@ describe('Chat Completions, as servers write it', () => {
     ],
   ])('%s', async (_name, body, expected) => {
     const { result, executed } = await bench.play({ wire, turns: [{ faults: { body } }, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
     expect(executed).toEqual(expected);
   });
 });

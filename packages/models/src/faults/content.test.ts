@@ -18,7 +18,7 @@ const wireOf = (name: string): TestWire => {
 describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P34: usage that is missing is unknown, not zero, and so is the cost', async () => {
     const { result } = await bench.play({ wire, turns: [{ text: 'Hello.', usage: null }] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.', cost: null });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.', cost: null });
     expect(result.usage).toEqual(UNKNOWN_USAGE);
     expect(result.usage.input).toBeNull();
   });
@@ -48,7 +48,7 @@ describe('P36: the signature of reasoning comes back byte for byte', () => {
     expect(next?.rawBody).toContain(written);
     await using provider = await fakeProvider(['Opened.']);
     const session = await openSession(defineAgent({ model: wire.model(provider) }), 's1', { journal });
-    expect((await session.prompt('Still there?').result).finalAnswer).toBe('Opened.');
+    expect((await session.prompt('Still there?').result).text).toBe('Opened.');
     expect(provider.requests[0]?.rawBody).toContain(written);
   });
 });
@@ -86,14 +86,14 @@ describe('P40: an answer that is no success does not end as one', () => {
     expect(result).toMatchObject({
       end: 'length',
       stopReason: 'length',
-      finalAnswer: 'And so on and so on and so on and',
+      text: 'And so on and so on and so on and',
     });
   });
 
   it('on anthropic: a pause goes on where it was', async () => {
     const turns = [{ text: 'Searching.', stopReason: 'pause' as const }, 'Found.'];
     const { result, requests } = await bench.play({ wire: wireOf('anthropic'), turns });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Found.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Found.', turns: 2 });
     expect(requests[1]?.rawBody).toContain('Searching.');
   });
 });
@@ -138,7 +138,7 @@ describe('Chat Completions, as servers write it', () => {
     ],
   ])('%s', async (_name, body) => {
     const { result } = await bench.play({ wire, turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.', usage: { input: 11, output: 4 } });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hi.', usage: { input: 11, output: 4 } });
   });
 
   it('P33: events and parts of unknown types are counted, and new fields are not', async () => {
@@ -171,7 +171,7 @@ describe('P33: what is newer than this code', () => {
       turns: [{ faults: { body } }],
       newer: true,
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ hologram: 1 });
     expect(next?.rawBody).toContain('hologram');
   });
@@ -190,7 +190,7 @@ describe('P33: what is newer than this code', () => {
     ];
     const body = Buffer.concat([...odd, await bytesOf(wireOf('bedrock'), 'Hi.')]);
     const { result } = await bench.play({ wire: wireOf('bedrock'), turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ brandNew: 1, hologram: 1 });
   });
 
@@ -208,7 +208,7 @@ describe('P33: what is newer than this code', () => {
       turns: [{ faults: { body } }],
       newer: true,
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ 'response.hologram.projecting': 1, hologram: 1 });
   });
 
@@ -219,7 +219,7 @@ describe('P33: what is newer than this code', () => {
     );
     const body = odd + (await bytesOf(wireOf('google'), 'Hi.')).toString();
     const { result, next } = await bench.play({ wire: wireOf('google'), turns: [{ faults: { body } }], newer: true });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ hologram: 1, brandNew: 1 });
     expect(next?.rawBody).toContain('hologram');
   });
@@ -227,7 +227,7 @@ describe('P33: what is newer than this code', () => {
   it('on ollama: an unknown line is passed over and counted', async () => {
     const body = `{"model":"model-1","brand_new":[1]}\n${(await bytesOf(wireOf('ollama'), 'Hi.')).toString()}`;
     const { result } = await bench.play({ wire: wireOf('ollama'), turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hi.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ brand_new: 1 });
   });
 

@@ -22,7 +22,7 @@ const CALL = calling('gAAA-one');
 describe('reasoning that the provider cannot read any more', () => {
   it('is left out, and the call is tried once more', async () => {
     const { result, requests, events, executed } = await bench.play({ wire, turns: [CALL, UNREADABLE, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(executed).toHaveLength(1);
     const bodies = requests.map(({ body }) => JSON.stringify((body as { input: unknown }).input));
     expect(bodies).toHaveLength(3);

@@ -115,7 +115,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
 
     it('P19: begin it anew where that is configured', async () => {
       const { result, waited } = await pinged(wire, ping, { count: 5, pingsResetIdleTimeout: true });
-      expect(result).toMatchObject({ end: 'completed', finalAnswer: TEXT });
+      expect(result).toMatchObject({ end: 'completed', text: TEXT });
       expect(waited).toBe(5 * 60_000);
       expect(result.finalMessage?.unknownTypes).toBeUndefined();
     });
@@ -123,7 +123,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
 
   it('P19: an answer that goes on in time is whole, with pings in between', async () => {
     const { result, waited } = await pinged(wire, ': still here\n\n', { count: 1 });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: TEXT });
+    expect(result).toMatchObject({ end: 'completed', text: TEXT });
     expect(waited).toBe(60_000);
   });
 });

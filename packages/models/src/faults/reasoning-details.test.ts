@@ -73,12 +73,12 @@ it.each([1, 7, 100_000])('P36: reasoning_details come back byte for byte, cut in
   });
   const journal = memoryJournal();
   const session = await createSession(defineAgent(agentOf('openrouter')), { journal, id: 's1' });
-  expect((await session.prompt('Go.').result).finalAnswer).toBe('Done.');
-  expect((await session.prompt('And?').result).finalAnswer).toBe('Again.');
+  expect((await session.prompt('Go.').result).text).toBe('Done.');
+  expect((await session.prompt('And?').result).text).toBe('Again.');
   // Another process has nothing but the log, as text.
   const kept = await journalOf(JSON.parse(JSON.stringify(await logOf(journal, 's1'))) as DurableEvent[]);
   const opened = await openSession(defineAgent(agentOf('openrouter')), 's1', { journal: kept });
-  expect((await opened.prompt('Still there?').result).finalAnswer).toBe('Opened.');
+  expect((await opened.prompt('Still there?').result).text).toBe('Opened.');
 
   expect(bodies).toHaveLength(4);
   const written = JSON.stringify(DETAILS);
@@ -90,7 +90,7 @@ it.each([1, 7, 100_000])('P36: reasoning_details come back byte for byte, cut in
 
   // A server that didn't make them is told nothing of them.
   const elsewhere = await openSession(defineAgent(agentOf('together')), 's1', { journal: kept });
-  expect((await elsewhere.prompt('Who are you?').result).finalAnswer).toBe('Elsewhere.');
+  expect((await elsewhere.prompt('Who are you?').result).text).toBe('Elsewhere.');
   expect(bodies[4]).not.toContain('reasoning_details');
   expect(bodies[4]).not.toContain('gAAA');
 });

@@ -36,7 +36,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P12: an error event before any content is tried again, as the status would be', async () => {
     const body = OVERLOADED[wire.name] ?? '';
     const { result, events, waited } = await bench.play({ wire, turns: [{ faults: { body } }, 'Hello.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
     expect(ofType(events, 'attempt_failed')).toMatchObject([{ error: { retryable: true, message: 'Overloaded' } }]);
     expect(waited).toBe(1000);
   });
@@ -52,7 +52,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 
   it('P14: 429 with Retry-After: 7 waits seven seconds', async () => {
     const { result, waited } = await bench.play({ wire, turns: [failing(429, { 'retry-after': '7' }), 'Hello.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
     expect(waited).toBe(7000);
   });
 
@@ -89,7 +89,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 
   it.each([529, 503])('P16: %i is tried again with growing waits, and then the answer comes', async (status) => {
     const { result, events } = await bench.play({ wire, turns: [failing(status), failing(status), 'Hello.'] });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.', turns: 1 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.', turns: 1 });
     expect(ofType(events, 'attempt_failed').map(({ attempt, retry }) => [attempt, retry?.delayMs])).toEqual([
       [1, 1000],
       [2, 2000],

@@ -19,7 +19,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
     expect(requests.map(({ outcome }) => outcome)).toEqual(['left', 'done']);
     expect(waited).toBe(TIMEOUT + 1000);
   });
@@ -33,7 +33,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
     expect(ofType(events, 'attempt_failed')).toMatchObject([{ error: { code: 'TREADLE_IDLE_TIMEOUT' } }]);
     expect(requests[0]?.outcome).toBe('left');
   });
@@ -63,7 +63,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         second.resolve();
       },
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: TEXT });
+    expect(result).toMatchObject({ end: 'completed', text: TEXT });
     expect(waited).toBe(TIMEOUT - 1);
   });
 
@@ -123,7 +123,7 @@ describe.each(TEST_WIRES.filter(streamsArguments))('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(executed).toEqual([{ path: 'a/long/enough/path.txt' }]);
   });
 });

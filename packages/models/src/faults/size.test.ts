@@ -29,7 +29,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     expect(requests).toHaveLength(1);
     const [reply] = ofType(events, 'message_added').filter(({ stoppedAt }) => stoppedAt !== undefined);
     expect(reply).toMatchObject({ stoppedAt: end.replace('_limit', ''), inView: what === 'text' });
-    if (what === 'text') expect(result.finalAnswer).toBe(long.slice(0, 50_000 - 512));
+    if (what === 'text') expect(result.text).toBe(long.slice(0, 50_000 - 512));
   });
 });
 
@@ -63,7 +63,7 @@ describe('a stream that never ends', { timeout: 60_000 }, () => {
     const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: big } }] })}\n\n`;
     const { result, bytes } = await playForEver('openai', '', chunk);
     expect(result).toMatchObject({ end: 'reply_limit' });
-    expect(result.finalAnswer).toHaveLength(16_000_000 - 512);
+    expect(result.text).toHaveLength(16_000_000 - 512);
     // What was kept, what waited in the sockets, and no more.
     expect(bytes).toBeLessThan(40_000_000);
   });

@@ -27,7 +27,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     });
     expect(result).toMatchObject({
       end: 'completed',
-      finalAnswer: 'Hello.',
+      text: 'Hello.',
       usage: { input: null, output: null },
       cost: null,
       warnings: [{ code: 'usage_invalid' }],

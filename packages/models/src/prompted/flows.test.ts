@@ -15,7 +15,7 @@ import { promptedTools } from './prompted-tools.ts';
 const read = defineTool({
   name: 'read',
   description: 'Reads a file.',
-  parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   readOnly: true,
   execute({ path }) {
     if (path === 'gone.txt') throw new Error('no such file');
@@ -35,10 +35,10 @@ const call = (tool_name: string, args: JsonObject, server_name = 'local'): strin
 const done = call('task_completion', { result: 'It is done.' });
 
 interface Played {
-  readonly text: string;
+  readonly transcript: string;
   /** What the model was told last in each request, its first line. */
   readonly told: readonly string[];
-  readonly finalAnswer: string;
+  readonly text: string;
 }
 
 async function play(
@@ -57,8 +57,8 @@ async function play(
   const session = await createSession(agent, { id: 's' });
   const script = golden({ live });
   session.subscribe(script.observe);
-  const { finalAnswer } = await session.prompt('Do it.').result;
-  return { text: `\n${script.text()}`, told: model.requests.map(lastLine), finalAnswer };
+  const { text: finalAnswer } = await session.prompt('Do it.').result;
+  return { transcript: `\n${script.text()}`, told: model.requests.map(lastLine), text: finalAnswer };
 }
 
 function lastLine({ messages }: ModelRequest): string {
@@ -68,7 +68,11 @@ function lastLine({ messages }: ModelRequest): string {
 
 describe('the loop', () => {
   it('reads the call from the text, runs the tool, gives back its result, and ends by a terminal tool', async () => {
-    const { text, finalAnswer } = await play([`I read it.\n${call('read', { path: 'a.txt' })}`, done], {}, true);
+    const { transcript: text, text: finalAnswer } = await play(
+      [`I read it.\n${call('read', { path: 'a.txt' })}`, done],
+      {},
+      true,
+    );
     expect(finalAnswer).toBe('It is done.');
     expect(text).toBe(`
 run_started
@@ -94,7 +98,7 @@ run_ended completed`);
   });
 
   it('calls tools of other servers by their own names', async () => {
-    const { text } = await play([call('find', {}, 'web'), done]);
+    const { transcript: text } = await play([call('find', {}, 'web'), done]);
     expect(text).toBe(`
 run_started
   turn_started 0 by user
@@ -116,7 +120,7 @@ run_ended completed`);
     ['ask_question', { question: 'Which?', suggestions: ['a', 'b'] }, 'Which?\n- a\n- b'],
     ['converse', { message: 'Hello.' }, 'Hello.'],
   ])('is left by %s', async (name, args, said) => {
-    const { text, finalAnswer } = await play([call(name, args)]);
+    const { transcript: text, text: finalAnswer } = await play([call(name, args)]);
     expect(finalAnswer).toBe(said);
     expect(text).toBe(`
 run_started
@@ -130,7 +134,7 @@ run_ended completed`);
   });
 
   it('is left at the limit of turns', async () => {
-    const { text } = await play(['Hm.', 'Hm.', 'Hm.'], { limits: { maxTurns: 2 } });
+    const { transcript: text } = await play(['Hm.', 'Hm.', 'Hm.'], { limits: { maxTurns: 2 } });
     expect(text).toBe(`
 run_started
   turn_started 0 by user
@@ -149,7 +153,7 @@ run_ended turn_limit "turn limit reached (2 of 2 turns)"`);
 
   it('is left when the model fails for good', async () => {
     const error = { kind: 'auth', message: 'The key is wrong.', retryable: false } as const;
-    const { text } = await play([call('read', { path: 'a.txt' }), { error }]);
+    const { transcript: text } = await play([call('read', { path: 'a.txt' }), { error }]);
     expect(text).toBe(`
 run_started
   turn_started 0 by user
@@ -167,7 +171,7 @@ run_ended model_error "The key is wrong."`);
 
 describe('a reply that comes to nothing', () => {
   it('no call: it is noted, and the model is reminded', async () => {
-    const { text, told } = await play(['Well, well.', done]);
+    const { transcript: text, told } = await play(['Well, well.', done]);
     expect(told[1]).toBe(
       'Your last reply called no tool, so nothing was done. If the task is not finished, call the tool for the next step. ' +
         'If it is, end it by calling one of: task_completion, ask_question, converse.',
@@ -216,7 +220,7 @@ run_ended completed`);
   ] as const;
 
   it.each(recoveries)('%s: it is rejected, and the model is told how to do better', async (_name, bad, what, words) => {
-    const { text, told } = await play([bad, done]);
+    const { transcript: text, told } = await play([bad, done]);
     expect(told[1]).toBe(words);
     const name = what.split(' ')[0] ?? '';
     expect(text).toBe(`
@@ -235,7 +239,7 @@ run_ended completed`);
   });
 
   it('a tool that is not there, here or on another server: the model is told which there are', async () => {
-    const { text, told } = await play([call('nope', {}), call('read', {}, 'web'), done]);
+    const { transcript: text, told } = await play([call('nope', {}), call('read', {}, 'web'), done]);
     expect(told.slice(1)).toEqual([
       'There is no tool named "nope". The tools are: read, mcp__web__find, task_completion, ask_question, converse.',
       'There is no tool named "mcp__web__read". The tools are: read, mcp__web__find, task_completion, ask_question, converse.',
@@ -260,7 +264,7 @@ run_ended completed`);
   });
 
   it('arguments that do not fit, and a tool that fails: the model reads why', async () => {
-    const { text, told } = await play([call('read', {}), call('read', { path: 'gone.txt' }), done]);
+    const { transcript: text, told } = await play([call('read', {}), call('read', { path: 'gone.txt' }), done]);
     expect(told.slice(1)).toEqual(['<tool_result>', '<tool_result>']);
     expect(text).toBe(`
 run_started

@@ -72,7 +72,7 @@ function toolCalling(form: CallForm): string {
 
 function toolList(tools: readonly ToolDefinition[]): string {
   return tools
-    .map(({ name, description, parameters }) => {
+    .map(({ name, description, inputSchema: parameters }) => {
       const { server, tool } = serverToolOf(name);
       const head = `## ${tool}\n\nserver_name: ${server}\ntool_name: ${tool}`;
       return `${head}\n\n${description}\n\nJSON Schema of the arguments: ${JSON.stringify(parameters)}`;

@@ -38,7 +38,7 @@ async function play(
   const echo = defineTool({
     name: 'echo',
     description: 'Says it again.',
-    parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
     execute: (args) => {
       ran.push(args);
       return `echo: ${args.text}`;
@@ -65,7 +65,7 @@ const transcript = (request: ModelRequest | undefined): string[] =>
 describe('promptedTools', () => {
   it('runs the tool that was written into the reply, and tells its result in words', async () => {
     const outcome = await play([`I look.\n${call()}`, 'It said x.']);
-    expect(outcome.result).toMatchObject({ end: 'completed', finalAnswer: 'It said x.', turns: 2 });
+    expect(outcome.result).toMatchObject({ end: 'completed', text: 'It said x.', turns: 2 });
     expect(outcome.ran).toEqual([{ text: 'x' }]);
     expect(outcome.session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     expect(outcome.session.messages[1]).toMatchObject({
@@ -168,7 +168,7 @@ describe('promptedTools', () => {
       { text: 'thinking' },
       { stopTools: true, requireToolCall: 'remind' },
     );
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Hello!', stopTool: { name: 'converse' } });
+    expect(result).toMatchObject({ end: 'completed', text: 'Hello!', stopTool: { name: 'converse' } });
     expect(session.messages[1]).toMatchObject({ content: [{ type: 'thinking', text: 'Hm.' }, { type: 'tool_call' }] });
     await session.prompt('More.').result;
     expect(transcript(model.requests[1]).slice(1)).toEqual([
@@ -225,7 +225,7 @@ describe('promptedTools', () => {
   it('says in words that a tool must be called, or none, and lets no call through then', async () => {
     const model = scriptedModel([`No. ${call()}`, 'Yes.']);
     const prompted = promptedTools(model);
-    const tools = [{ name: 'echo', description: 'Says it.', parameters: { type: 'object' } }];
+    const tools = [{ name: 'echo', description: 'Says it.', inputSchema: { type: 'object' } }];
     const ask = async (toolChoice: 'none' | 'required') => {
       const types: string[] = [];
       const request = { system: '', messages: [], tools, toolChoice };
@@ -276,7 +276,7 @@ describe('a prompted call that is no call', () => {
     ['a call that was never closed', '<tool>{"server_name":"local","tool', 'invalid_json', '</tool> is missing'],
   ])('%s is rejected, and the model is told how to do better', async (_name, bad, reason, words) => {
     const outcome = await recover(bad);
-    expect(outcome.result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+    expect(outcome.result).toMatchObject({ end: 'completed', text: 'Done.' });
     expect(outcome.ran).toEqual([{ text: 'x' }]);
     expect(rejections(outcome)).toMatchObject([
       { reason, content: [{ text: expect.stringContaining(words) as string }] },
@@ -317,7 +317,7 @@ describe('a prompted call that is no call', () => {
     const outcome = await play([{ text: cut, stopReason: 'length' }, 'Done.']);
     expect(outcome.ran).toEqual([]);
     expect(rejections(outcome)).toMatchObject([{ reason: 'cut_off' }]);
-    expect(outcome.result.finalAnswer).toBe('Done.');
+    expect(outcome.result.text).toBe('Done.');
   });
 
   it('takes a call without a server for a local one where that is allowed', async () => {

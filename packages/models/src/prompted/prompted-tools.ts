@@ -50,7 +50,7 @@ const CHOICES: readonly (readonly [keyof PromptedToolsOptions, readonly unknown[
  * const add = defineTool({
  *   name: 'add',
  *   description: 'Adds two numbers.',
- *   parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+ *   inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
  *   execute: ({ a, b }) => String(a + b),
  * });
  * const plain = scriptedModel([
@@ -58,8 +58,8 @@ const CHOICES: readonly (readonly [keyof PromptedToolsOptions, readonly unknown[
  *   'It is 5.',
  * ]);
  * const session = await createSession(defineAgent({ model: promptedTools(plain), tools: [add] }));
- * const { finalAnswer } = await session.prompt('What is 2 + 3?').result;
- * console.log(finalAnswer); // It is 5.
+ * const { text } = await session.prompt('What is 2 + 3?').result;
+ * console.log(text); // It is 5.
  * ```
  */
 export function promptedTools(model: Model, options: PromptedToolsOptions = {}): Model {
@@ -95,7 +95,7 @@ export function promptedTools(model: Model, options: PromptedToolsOptions = {}):
     stream(request, signal) {
       const source = model.stream(textRequest(request), signal);
       if (request.tools.length === 0 || request.toolChoice === 'none') return source;
-      const schemas = new Map(request.tools.map(({ name, parameters }) => [name, parameters]));
+      const schemas = new Map(request.tools.map(({ name, inputSchema: parameters }) => [name, parameters]));
       const streamOptions: StreamOptions = {
         several: calls === 'several',
         asThinking: text === 'thinking',

@@ -66,7 +66,7 @@ async function converse(model: Model): Promise<Conversation> {
   const write = defineTool({
     name: 'write',
     description: 'Writes a file.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: { path: { type: 'string' }, text: { type: 'string' } },
       required: ['path', 'text'],
@@ -130,7 +130,7 @@ async function collect(model: Model): Promise<ModelEvent[]> {
     {
       name: 'write',
       description: 'Writes.',
-      parameters: { type: 'object', properties: { path: { type: 'string' }, text: { type: 'string' } } },
+      inputSchema: { type: 'object', properties: { path: { type: 'string' }, text: { type: 'string' } } },
     },
   ];
   const events: ModelEvent[] = [];
@@ -153,7 +153,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
   afterAll(() => provider.close());
 
   it('has a native conversation to be measured by', () => {
-    expect(expected.result).toMatchObject({ end: 'completed', finalAnswer: ANSWER, turns: 3 });
+    expect(expected.result).toMatchObject({ end: 'completed', text: ANSWER, turns: 3 });
     expect(expected.ran).toEqual(ARGUMENTS);
   });
 
@@ -161,7 +161,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
     await using server = await fakeProvider(prompted(write));
     const conversation = await converse(promptedTools(wire.model(server), { form }));
     expect(server.requests.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(conversation.result).toMatchObject({ end: 'completed', finalAnswer: ANSWER, turns: 3 });
+    expect(conversation.result).toMatchObject({ end: 'completed', text: ANSWER, turns: 3 });
     expect(conversation.ran).toEqual(ARGUMENTS);
     expect(conversation.messages).toEqual(expected.messages);
     // No request has a tool in it, and all begin alike.
@@ -204,7 +204,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
     ]);
     const conversation = await converse(promptedTools(wire.model(server)));
     expect(server.requests.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(conversation.result).toMatchObject({ end: 'completed', finalAnswer: ANSWER, turns: 4 });
+    expect(conversation.result).toMatchObject({ end: 'completed', text: ANSWER, turns: 4 });
     expect(conversation.ran).toEqual([args]);
   });
 });

@@ -170,7 +170,7 @@ async function play(options: FaultOptions): Promise<Outcome> {
     const requests = provider.requests.slice();
     following = true;
     const after = await settled(session.prompt('And now?'), clock, events);
-    expect(after, 'the follow-up').toMatchObject({ end: 'completed', finalAnswer: 'After all.' });
+    expect(after, 'the follow-up').toMatchObject({ end: 'completed', text: 'After all.' });
     const next = provider.requests[requests.length];
     await checkInvariants({ provider, journal, session, events, results: [result, after], open: connections.open });
     return { result, events, requests, next, executed, waited, session, journal };
@@ -184,7 +184,7 @@ function actTool(executed: JsonObject[]): Tool {
   return defineTool({
     name: 'act',
     description: 'Acts.',
-    parameters: { type: 'object' },
+    inputSchema: { type: 'object' },
     execute: (args) => {
       executed.push(args);
       return `did ${executed.length}`;

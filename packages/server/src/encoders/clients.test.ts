@@ -28,7 +28,7 @@ interface Came {
 
 /** The same, as the library gives it. */
 function given({ drives }: Conversation): Came {
-  const { finalAnswer, messages, usage } = drives[2].result;
+  const { text: finalAnswer, messages, usage } = drives[2].result;
   const calls = messages.flatMap((message) =>
     message.role === 'assistant'
       ? message.content.flatMap((block) => (block.type === 'tool_call' ? [[block.name, block.arguments] as const] : []))

@@ -9,7 +9,7 @@ import { extractHtml } from './generate-code-text.ts';
 const createFile = defineTool({
   name: 'create_file',
   description: 'Writes the file.',
-  parameters: {
+  inputSchema: {
     type: 'object',
     properties: { path: { type: 'string' }, content: { type: 'string' } },
     required: ['content'],

@@ -86,7 +86,7 @@ function offeredTool(value: unknown, path: string): OfferedTool {
     name: called,
     // A model chooses by it; the name is better than nothing.
     description: typeof description === 'string' && description.trim() !== '' ? description : called,
-    parameters: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
+    inputSchema: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
   };
 }
 

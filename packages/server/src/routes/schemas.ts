@@ -49,8 +49,8 @@ export const run: JsonSchema = {
       type: 'array',
       items: {
         type: 'object',
-        properties: { name: text, description: text, parameters: object },
-        required: ['name', 'description', 'parameters'],
+        properties: { name: text, description: text, inputSchema: object },
+        required: ['name', 'description', 'inputSchema'],
         additionalProperties: false,
       },
       description: 'Tools that you run yourself, in this run. Passed over where the server takes none.',

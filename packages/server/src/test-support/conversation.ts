@@ -49,7 +49,7 @@ export function conversationAgent(): Agent {
   const weather = defineTool({
     name: 'weather',
     description: 'The weather of a city.',
-    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
     execute: ({ city }) => {
       if (city !== 'Oslo') throw new Error(`There is no city '${city}'.`);
       return 'rain';
@@ -59,13 +59,13 @@ export function conversationAgent(): Agent {
     name: 'locate',
     description: 'Where the browser is.',
     runs: 'client',
-    parameters: { type: 'object', properties: { precise: { type: 'boolean' } } },
+    inputSchema: { type: 'object', properties: { precise: { type: 'boolean' } } },
   });
   const buy = defineTool({
     name: 'buy',
     description: 'Buys a thing.',
     approval: 'always',
-    parameters: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
+    inputSchema: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
     execute: ({ item }) => `one ${item}`,
   });
   const reader = asTool(defineAgent({ id: 'reader', model: scriptedModel(['How to open it.'], { chunkSize: 12 }) }), {

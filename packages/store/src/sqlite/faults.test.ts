@@ -194,7 +194,7 @@ describe('a full disk', () => {
       }
       expect((await logOf(again, 's')).map(({ seq }) => seq)).toEqual(expect.arrayContaining(told));
       const session = await openSession(agent, 's', { journal: again });
-      if (session.hasOpenRun) expect(await session.resume().result).toMatchObject({ finalAnswer: 'Done.' });
+      if (session.hasOpenRun) expect(await session.resume().result).toMatchObject({ text: 'Done.' });
     }
     expect(failed).toBeGreaterThan(3);
   });
@@ -242,7 +242,7 @@ describe('a disk that fails', () => {
       expect(log.map(({ seq }) => seq)).toEqual(expect.arrayContaining(told));
       const session = await openSession(agent, 's', { journal });
       expect(session.hasOpenRun).toBe(true);
-      expect(await session.resume().result).toMatchObject({ end: 'completed', finalAnswer: 'Done.' });
+      expect(await session.resume().result).toMatchObject({ end: 'completed', text: 'Done.' });
     }
   }, 60_000);
 });

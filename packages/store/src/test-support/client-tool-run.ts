@@ -19,7 +19,7 @@ const agent = defineAgent({
         name,
         description: 'Asks.',
         runs: 'client',
-        parameters: { type: 'object', properties: {} } as const,
+        inputSchema: { type: 'object', properties: {} } as const,
       }),
     ),
   ],

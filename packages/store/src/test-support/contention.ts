@@ -31,7 +31,7 @@ export async function holderIsNamedAndTakenOver(store: TestStore): Promise<void>
   expect(await logOf(journal, 's')).toHaveLength(length);
   child.kill('SIGKILL');
   await exited;
-  expect(await session.resume().result).toMatchObject({ end: 'completed', finalAnswer: 'Taken over.' });
+  expect(await session.resume().result).toMatchObject({ end: 'completed', text: 'Taken over.' });
   const log = await logOf(journal, 's');
   expect(log.flatMap((event) => (event.type === 'drive_started' ? [event.epoch] : []))).toEqual([1, 2]);
   expect(log.filter(({ type }) => type === 'run_ended')).toHaveLength(1);

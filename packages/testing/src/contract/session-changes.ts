@@ -69,7 +69,7 @@ export const changedSessions: readonly SessionCase[] = [
       const failed = await later.prompt('Again?').result;
       assert.deepEqual([failed.end, failed.error?.message], ['model_error', error.message]);
       const other = await withModel('Here again.', 'helper-2');
-      assert.equal((await other.continue().result).finalAnswer, 'Here again.');
+      assert.equal((await other.continue().result).text, 'Here again.');
       assert.equal(said(other.messages).length, 4);
     },
   },

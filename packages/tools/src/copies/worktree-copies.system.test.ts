@@ -182,7 +182,7 @@ describe('branches in worktrees', () => {
     const session = await createSession(defineAgent({ model: scriptedModel([]) }));
     const branches = [0, 1, 2, 3].map((place) => writing(place));
     const run = runBranches(session, { branches, prompt: 'Write.', copies, strategy: chosenBy(() => 2) });
-    expect((await run.result).finalAnswer).toBe('I am 2.');
+    expect((await run.result).text).toBe('I am 2.');
     const outcomes = await run.outcomes;
     const folders = outcomes.map(({ folder }) => folder ?? '');
     expect(all(root)).toEqual(all(folders[2] ?? ''));

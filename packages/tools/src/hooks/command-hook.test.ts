@@ -28,7 +28,7 @@ const ran: unknown[] = [];
 const bash = defineTool({
   name: 'bash',
   description: 'Runs a command.',
-  parameters: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
+  inputSchema: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
   execute({ command }) {
     ran.push(command);
     if (command === 'fail') throw new Error('exit 1');
@@ -212,7 +212,7 @@ describe('a shell command as another hook', () => {
     const command = `grep -q '"stop_hook_active":true' || { echo "Check again." >&2; exit 2; }`;
     const model = scriptedModel(['Done.', 'Checked.']);
     const session = await createSession(defineAgent({ model, hooks: [hook('stop', command)] }));
-    expect((await session.prompt('Go.').result).finalAnswer).toBe('Checked.');
+    expect((await session.prompt('Go.').result).text).toBe('Checked.');
   });
 
   it('H3: that fails where nothing is at stake is a warning', async () => {

@@ -32,7 +32,7 @@ function fieldsOf(input: HookInput): JsonObject {
     case 'user_prompt_submit':
       return { prompt: input.prompt };
     case 'stop':
-      return { stop_hook_active: input.stopHookActive, last_assistant_message: input.finalAnswer };
+      return { stop_hook_active: input.stopHookActive, last_assistant_message: input.text };
     case 'subagent_start':
       return { agent_type: input.agentType, agent_id: input.childRunId };
     case 'subagent_stop':

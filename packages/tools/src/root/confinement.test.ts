@@ -136,7 +136,7 @@ describe.each(holdings)('T20: links, holding directories by %s', (holding) => {
     const root = openRoot(place.root, { holding });
     for (const tool of [readFileTool({ root }), writeFileTool({ root }), editFileTool({ root })]) {
       const args = { path: 'hard.txt', content: 'x', old_text: 'SECRET', new_text: 'x' };
-      const keys = Object.keys(tool.parameters['properties'] ?? {}) as (keyof typeof args)[];
+      const keys = Object.keys(tool.inputSchema['properties'] ?? {}) as (keyof typeof args)[];
       const answer = await call(
         tool,
         Object.fromEntries(keys.filter((key) => key in args).map((key) => [key, args[key]])),

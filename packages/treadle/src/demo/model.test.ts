@@ -18,7 +18,7 @@ const user = (text: string, origin: 'prompt' | 'steering' | 'reminder' = 'prompt
   origin,
   content: [{ type: 'text', text }],
 });
-const tool = (name: string) => ({ name, description: name, parameters: { type: 'object' } });
+const tool = (name: string) => ({ name, description: name, inputSchema: { type: 'object' } });
 const request = (text: string, over: Partial<ModelRequest> = {}): ModelRequest => ({
   system: '',
   messages: [user(text)],
@@ -128,15 +128,15 @@ describe('the demo model', () => {
     const list = defineTool({
       name: 'list_files',
       description: 'Lists.',
-      parameters: { type: 'object' },
+      inputSchema: { type: 'object' },
       execute: () => '3  a.txt',
     });
     const session = await createSession(
       defineAgent({ model: { ...demoModel(), stream: (...args) => demoModel().stream(...args) }, tools: [list] }),
     );
-    const { finalAnswer, turns } = await session.prompt('What is the largest file?').result;
-    expect({ finalAnswer, turns }).toEqual({
-      finalAnswer: 'The largest file in this folder:\n\n- a.txt (3 bytes)',
+    const { text: finalAnswer, turns } = await session.prompt('What is the largest file?').result;
+    expect({ text: finalAnswer, turns }).toEqual({
+      text: 'The largest file in this folder:\n\n- a.txt (3 bytes)',
       turns: 2,
     });
   });

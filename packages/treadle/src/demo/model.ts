@@ -19,8 +19,8 @@ const ID = 'demo-1';
  *
  * const agent = defineAgent({ model: demoModel(), tools: builtInTools({ root: process.cwd() }) });
  * const session = await createSession(agent);
- * const { finalAnswer } = await session.prompt('What is in this folder?').result;
- * console.log(finalAnswer);
+ * const { text } = await session.prompt('What is in this folder?').result;
+ * console.log(text);
  * ```
  */
 export function demoModel(): Model {

@@ -13,7 +13,7 @@ const PIECE = LINE.repeat(1024);
 const generate = defineTool({
   name: 'bash',
   description: 'Streams.',
-  parameters: { type: 'object' },
+  inputSchema: { type: 'object' },
   async *execute({ small }) {
     for (let written = 0; written < (small === true ? 1 : 100 * MB); written += PIECE.length) yield PIECE;
   },

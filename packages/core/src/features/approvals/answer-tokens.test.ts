@@ -9,7 +9,7 @@ const pay = defineTool({
   name: 'pay',
   description: 'Pays.',
   approval: 'always',
-  parameters: { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } } },
+  inputSchema: { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } } },
   execute: () => 'paid',
 });
 const pick = defineTool({ name: 'pick', description: 'The user picks.', runs: 'client' });
@@ -33,7 +33,7 @@ describe('an answer token', () => {
     const elsewhere = await openSession(agent, 's', { journal, clock });
     const tokens = createAnswerTokens({ key: new TextEncoder().encode(KEY), clock });
     const run = await tokens.answerApproval(elsewhere, token, 'approve');
-    expect((await run.result).finalAnswer).toBe('Done.');
+    expect((await run.result).text).toBe('Done.');
   });
 
   it('says which call it is for, whoever keeps what waits', async () => {

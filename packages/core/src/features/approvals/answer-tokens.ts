@@ -91,7 +91,7 @@ const PURPOSE = 'treadle answer v1\n';
  * const tokens = createAnswerTokens({ key: 'a secret of thirty-two bytes or more' });
  * const links = await Promise.all(session.pending.map((call) => tokens.issue(session.id, call)));
  * const run = await tokens.answerApproval(session, links[0] ?? '', 'approve');
- * console.log((await run.result).finalAnswer); // Done.
+ * console.log((await run.result).text); // Done.
  * ```
  */
 export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {

@@ -113,7 +113,7 @@ describe('a call in the background', () => {
       'Done.',
     ]);
     const session = await createSession(agentOf(model, [tool]));
-    const { finalAnswer, turns } = await session.prompt('Build it.').result;
+    const { text: finalAnswer, turns } = await session.prompt('Build it.').result;
     expect([finalAnswer, turns]).toEqual(['Done.', 3]);
   });
 
@@ -124,7 +124,7 @@ describe('a call in the background', () => {
     const run = session.prompt('Build it.');
     await settled();
     open[0]?.end('built');
-    expect((await run.result).finalAnswer).toBe('Done.');
+    expect((await run.result).text).toBe('Done.');
   });
 
   it('is told of by the next run when nothing was going on', async () => {
@@ -399,7 +399,7 @@ describe('the definition', () => {
   it('adds an argument to what may run in the background, and three tools', () => {
     const agent = defineAgent({ model, tools: [tool], background: true });
     expect([...agent.tools.keys()]).toEqual(['build', 'task_output', 'task_list', 'task_stop']);
-    expect(agent.tools.get('build')?.parameters).toMatchObject({
+    expect(agent.tools.get('build')?.inputSchema).toMatchObject({
       properties: { run_in_background: { type: 'boolean' } },
     });
     expect(defineAgent({ model, tools: [tool] }).tools.get('build')).toBe(tool);

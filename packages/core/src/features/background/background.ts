@@ -99,7 +99,7 @@ function namesOf(given: BackgroundOptions['tools'], tools: readonly Tool[]): Rea
 
 /** The tool with one more argument, which is taken off again before the arguments are checked. */
 function withBackground(tool: Tool): Tool {
-  const { properties } = tool.parameters;
+  const { properties } = tool.inputSchema;
   const own = isJsonObject(properties) ? properties : {};
   if (Object.hasOwn(own, RUN_IN_BACKGROUND)) {
     refuse(`${tool.name} has an argument "${RUN_IN_BACKGROUND}" of its own. Rename it.`);
@@ -112,7 +112,7 @@ function withBackground(tool: Tool): Tool {
   };
   return Object.freeze({
     ...tool,
-    parameters: { ...tool.parameters, properties: { ...own, [RUN_IN_BACKGROUND]: added } },
+    inputSchema: { ...tool.inputSchema, properties: { ...own, [RUN_IN_BACKGROUND]: added } },
     check(args: JsonObject) {
       const { [RUN_IN_BACKGROUND]: wanted, ...rest } = args;
       if (wanted === undefined || typeof wanted === 'boolean') return tool.check(rest);

@@ -22,7 +22,7 @@ function outputTool(): Tool {
     description:
       'Shows how far a background task is and what it has put out. With wait_ms it waits for the end of the task for so ' +
       'long. There is no need to ask again and again: you are told when a task has ended.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         task_id: taskId,
@@ -91,7 +91,7 @@ function stopTool(): Tool {
     name: TASK_STOP,
     label: 'Stop a background task',
     description: 'Ends a background task and all it started.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: { task_id: taskId },
       required: ['task_id'],

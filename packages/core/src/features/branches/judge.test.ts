@@ -11,7 +11,7 @@ const outcome = (index: number, text: string, output = 10): BranchOutcome => ({
   runId: `b${index}.c.1`,
   end: 'completed',
   message: null,
-  finalAnswer: text,
+  text: text,
   messages: [
     {
       role: 'assistant',

@@ -17,7 +17,7 @@ export interface BranchOutcome {
   readonly end: RunEnd | 'failed' | 'paused';
   /** Why it isn't `completed`, in words. */
   readonly message: string | null;
-  readonly finalAnswer: string;
+  readonly text: string;
   /** All it added to the history, oldest first. */
   readonly messages: readonly Message[];
   readonly turns: number;

@@ -173,13 +173,13 @@ async function resultOf(parts: SessionParts, branch: BranchRef): Promise<RunResu
 async function outcomeOf(parts: SessionParts, one: OneBranch, folder: string | null): Promise<BranchOutcome> {
   const result = await resultOf(parts, one.branch);
   if (result === null) return unknownOutcome(one, folder);
-  const { runId, end, message, finalAnswer, turns, usage, cost } = result;
+  const { runId, end, message, text: finalAnswer, turns, usage, cost } = result;
   return {
     ...unknownOutcome(one, folder),
     runId,
     end,
     message: end === 'completed' ? null : (message ?? `The run ended as ${end}.`),
-    finalAnswer,
+    text: finalAnswer,
     messages: await messagesOf(parts, one.branch),
     turns,
     usage,
@@ -194,7 +194,7 @@ const unknownOutcome = ({ branch, index }: OneBranch, folder: string | null): Br
   runId: null,
   end: 'failed',
   message: 'No run of it ended.',
-  finalAnswer: '',
+  text: '',
   messages: [],
   turns: 0,
   usage: UNKNOWN_USAGE,

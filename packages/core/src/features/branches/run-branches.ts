@@ -45,7 +45,7 @@ export interface BranchesRun extends Run {
  *   branches: [{ agent: wordy }, { agent: terse }],
  *   strategy: fewestTokens(),
  * });
- * console.log((await run.result).finalAnswer, session.messages.length); // Four. 2
+ * console.log((await run.result).text, session.messages.length); // Four. 2
  * ```
  */
 export function runBranches(session: Session, options: BranchesOptions): BranchesRun {

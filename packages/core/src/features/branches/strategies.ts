@@ -95,7 +95,7 @@ export function vote(answerOf: (outcome: BranchOutcome) => string = plainAnswer)
   };
 }
 
-const plainAnswer = ({ finalAnswer }: BranchOutcome): string =>
+const plainAnswer = ({ text: finalAnswer }: BranchOutcome): string =>
   finalAnswer.trim().toLowerCase().replaceAll(/\s+/g, ' ');
 
 /** Lets a function choose: it returns the `index` of an outcome. */

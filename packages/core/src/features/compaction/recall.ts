@@ -23,7 +23,7 @@ export function recallTool(): Tool {
     description:
       'Reads back parts of this conversation that were removed or shortened to save space. A note where they ' +
       'were gives the handle. Long texts come in pieces: go on with `offset`, or look for lines with `search`.',
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: {
         handle: { type: 'string', description: 'The handle from the note.' },

@@ -20,14 +20,14 @@ function tools() {
   const look = defineTool({
     name: 'look',
     description: 'Says that it read or wrote.',
-    parameters: { type: 'object' },
+    inputSchema: { type: 'object' },
     execution: 'sequential',
     execute: ({ reads }) => ({ content: `Looked. ${'x'.repeat(3000)}`, reads: reads as never }),
   });
   const known = defineTool({
     name: 'known',
     description: 'Asks what is known.',
-    parameters: { type: 'object' },
+    inputSchema: { type: 'object' },
     execution: 'sequential',
     execute(_, { lastRead }) {
       said.push(lastRead('a'));

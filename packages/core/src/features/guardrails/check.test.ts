@@ -31,13 +31,13 @@ const wantsDots: OutputGuardrail = (text) =>
 describe('the check of the final answer', () => {
   it('lets a good answer end the run, and is written down', async () => {
     const { result, log } = await play(['Fine.'], wantsDots);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Fine.', turns: 1 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Fine.', turns: 1 });
     expect(log.find(({ type }) => type === 'decision_made')).toMatchObject({ kind: 'check', decision: { ok: true } });
   });
 
   it('gives the message to the model, which goes on: it costs a turn', async () => {
     const { result, model, session } = await play(['Fine', 'Fine.'], wantsDots);
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Fine.', turns: 2 });
+    expect(result).toMatchObject({ end: 'completed', text: 'Fine.', turns: 2 });
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({
       role: 'user',
       origin: 'check',
@@ -104,7 +104,7 @@ describe('the check of the final answer', () => {
     };
     const done = (text: string) => ({ toolCalls: [{ name: 'task_completion', arguments: { result: text } }] });
     const { result } = await play([done('One.'), done('Two.')], check, { stopTools: true });
-    expect(result).toMatchObject({ end: 'completed', finalAnswer: 'Two.' });
+    expect(result).toMatchObject({ end: 'completed', text: 'Two.' });
     expect(seen).toEqual([
       ['One.', { name: 'task_completion', arguments: { result: 'One.' } }, 0],
       ['Two.', { name: 'task_completion', arguments: { result: 'Two.' } }, 1],

@@ -38,8 +38,8 @@ describe('a handoff', () => {
     const result = await session.prompt('I need an invoice.').result;
     expect(result).toMatchObject({ end: 'completed', stopTool: { name: 'hand_off_to_billing' } });
     expect(session.agent.id).toBe('billing');
-    expect((await session.continue().result).finalAnswer).toBe('It is on its way.');
-    expect((await session.prompt('Thanks.').result).finalAnswer).toBe('You are welcome.');
+    expect((await session.continue().result).text).toBe('It is on its way.');
+    expect((await session.prompt('Thanks.').result).text).toBe('You are welcome.');
     expect(rolesOf(billing.requests()[0])).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
   });
 
@@ -50,7 +50,7 @@ describe('a handoff', () => {
     await session.prompt('I need an invoice.').result;
     const later = await openSession(deskAgent(), 's', { journal, agents: [billingAgent()] });
     expect(later.agent.id).toBe('billing');
-    expect((await later.continue().result).finalAnswer).toBe('It is on its way.');
+    expect((await later.continue().result).text).toBe('It is on its way.');
     const runs = (await logOf(journal, 's')).flatMap((event) => (event.type === 'run_started' ? [event.agentId] : []));
     expect(runs).toEqual(['desk', 'desk', 'billing']);
     await expect(openSession(deskAgent(), 's', { journal })).rejects.toMatchObject({ code: 'invalid_definition' });

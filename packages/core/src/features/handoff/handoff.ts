@@ -29,14 +29,14 @@ export interface HandoffOptions extends Pick<Handoff, 'filter'> {
  *
  * const session = await createSession(desk, { agents: [billing] });
  * await session.prompt('I need an invoice.').result;
- * console.log(session.agent.id, (await session.continue().result).finalAnswer); // billing Your invoice is on its way.
+ * console.log(session.agent.id, (await session.continue().result).text); // billing Your invoice is on its way.
  * ```
  */
 export function handoffTool(agentId: string, { description, name, filter }: HandoffOptions): Tool {
   const tool = defineTool({
     name: name ?? `hand_off_to_${agentId}`,
     description,
-    parameters: {
+    inputSchema: {
       type: 'object',
       properties: { message: { type: 'string', description: 'What the other agent should know.' } },
       additionalProperties: false,

@@ -71,7 +71,7 @@ function hookInput({ agent, state }: PerformContext, question: HookQuestion): Ho
       return {
         event,
         ...common,
-        finalAnswer: answerOf(state, agent).text,
+        text: answerOf(state, agent).text,
         stopHookActive: (run?.stopsRefused ?? 0) > 0,
       };
     case 'before_tool':

@@ -62,7 +62,7 @@ export interface HookInputs {
   readonly subagent_stop: {
     readonly agentType: string;
     readonly childRunId: string;
-    readonly finalAnswer: string;
+    readonly text: string;
     readonly stopHookActive: boolean;
     /** The sub-agent's conversation as its model sees it. Not to be changed. */
     readonly transcript: readonly Message[];
@@ -80,7 +80,7 @@ export interface HookInputs {
   /** Somebody should look: `kind` says for what (`approval`, `client_tools`). */
   readonly notification: { readonly kind: string; readonly message: string };
   /** The run is about to end well. `stopHookActive`: a stop hook has kept it going before. */
-  readonly stop: { readonly finalAnswer: string; readonly stopHookActive: boolean };
+  readonly stop: { readonly text: string; readonly stopHookActive: boolean };
 }
 
 /** The moments at which hooks are called. */

@@ -244,7 +244,7 @@ describe('updating', () => {
     await clock.advance(500);
     expect(times).toBe(2);
     await clock.advance(2000);
-    expect(await result).toMatchObject({ end: 'completed', finalAnswer: 'One.' });
+    expect(await result).toMatchObject({ end: 'completed', text: 'One.' });
     expect(times).toBe(3);
     expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
       { code: 'memory_failed', message: 'The memory failed: disk full. It has not taken this run in.' },

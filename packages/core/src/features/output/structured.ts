@@ -127,7 +127,7 @@ function outputTool(schema: JsonSchema, isObject: boolean, about: string, check:
     name: OUTPUT_TOOL,
     label: 'Answer',
     description: `Gives the final answer. Call it once, when all else is done, in place of writing an answer.${about}`,
-    parameters: isObject ? schema : wrapped,
+    inputSchema: isObject ? schema : wrapped,
     runs: 'server',
     replay: 'safe',
     readOnly: true,

@@ -205,7 +205,7 @@ describe('A deny rule', () => {
       name: 'own',
       label: 'own',
       description: 'own',
-      parameters: {},
+      inputSchema: {},
       runs: 'server' as const,
       replay: 'never' as const,
       readOnly: false,

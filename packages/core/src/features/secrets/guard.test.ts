@@ -56,7 +56,7 @@ describe('R9: a secret stays out of', () => {
       [guard.tool(leak), guard.tool(fail)],
       `Use ${KEY}.`,
     );
-    expect(result.finalAnswer).toBe('Done with [secret:DEPLOY_KEY]');
+    expect(result.text).toBe('Done with [secret:DEPLOY_KEY]');
     for (const shown of [log, events, session.messages, result, model.requests])
       expect(JSON.stringify(shown)).not.toContain(KEY);
     const texts = events.flatMap((event) =>
@@ -92,7 +92,7 @@ describe('a tool that needs a secret', () => {
   const deploy = defineTool({
     name: 'deploy',
     description: 'Deploys.',
-    parameters: { type: 'object', properties: { key: { type: 'string', maxLength: 20 } }, required: ['key'] },
+    inputSchema: { type: 'object', properties: { key: { type: 'string', maxLength: 20 } }, required: ['key'] },
     execute: ({ key }) => {
       used.push(key);
       return `Deployed with ${key}.`;
@@ -142,7 +142,7 @@ describe('a placeholder of a secret that a tool is not given', () => {
     const tool = defineTool({
       name: 'write',
       description: 'Writes.',
-      parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
       execute({ text }) {
         written.push(text);
         return 'Written.';

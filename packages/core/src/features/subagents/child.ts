@@ -61,7 +61,7 @@ export function childOutput(
   const { end, turns, usage, cost, files } = run.result;
   const details = { ...about, end, turns, usage: { ...usage }, cost };
   const handle = `Agent run ${run.runId}. To go on with it, call ${toolName} with resume: "${childSessionId}".`;
-  const answer = run.result.finalAnswer;
+  const answer = run.result.text;
   const content = [...problemOf(agentType, run.result), ...(answer.trim() === '' ? [] : [answer]), handle].map(
     (text) => ({ type: 'text' as const, text }),
   );
@@ -70,7 +70,7 @@ export function childOutput(
 }
 
 /** A sub-agent that says nothing, or was stopped, has not succeeded, whatever it said until then. */
-function problemOf(agentType: string, { end, message, finalAnswer, error }: RunResult): string[] {
+function problemOf(agentType: string, { end, message, text: finalAnswer, error }: RunResult): string[] {
   if (end === 'completed') return finalAnswer.trim() === '' ? [`The agent ${agentType} ended without an answer.`] : [];
   const why = message ?? error?.message ?? end;
   const until = finalAnswer.trim() === '' ? '' : ' The last it said:';

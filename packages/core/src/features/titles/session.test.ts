@@ -116,7 +116,7 @@ describe('the title of a session', () => {
     const { session } = await begin({ title: { model } });
     await session.prompt(QUESTION).result;
     await asked.promise;
-    expect((await session.prompt('Next?').result).finalAnswer).toBe('Two.');
+    expect((await session.prompt('Next?').result).text).toBe('Two.');
     expect(session.title).toBeNull();
     go.resolve();
     await session.settled();

@@ -7,7 +7,7 @@ import { decodeState, encodeState } from '../snapshot/snapshot.ts';
 const colour: OfferedTool = {
   name: 'set_colour',
   description: 'Colours the page.',
-  parameters: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
+  inputSchema: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
 };
 const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen by the server' });
 const colourRed = { toolCalls: [{ name: 'set_colour', arguments: { colour: 'red' } }] };
@@ -37,7 +37,7 @@ describe('tools that a run’s client offers', () => {
     expect(elsewhere.canResume).toBe(false);
     const [call] = elsewhere.pending;
     const run = elsewhere.addToolOutputs([{ callId: call?.callId ?? '', content: 'done' }]);
-    expect((await run.result).finalAnswer).toBe('It is red.');
+    expect((await run.result).text).toBe('It is red.');
     expect(namesOf(model.requests.at(-1))).toEqual(['look', 'set_colour']);
 
     const next = await elsewhere.prompt('Blue!').result;
@@ -74,7 +74,7 @@ describe('tools that a run’s client offers', () => {
     for (const wrong of [
       { ...colour, name: 'not a name' },
       { ...colour, description: '' },
-      { ...colour, parameters: { $ref: 'https://elsewhere.test/schema' } },
+      { ...colour, inputSchema: { $ref: 'https://elsewhere.test/schema' } },
     ]) {
       expect(() => session.prompt('Red!', { clientTools: [wrong] })).toThrow(
         expect.objectContaining({ code: 'invalid_definition' }),

@@ -46,7 +46,11 @@ function withTools(agent: Agent, added: readonly Tool[]): Agent {
   const under = toolsUnder(all, permissions.mode, permissions.rules);
   const definitions = added
     .filter(({ name }) => !under.removed.has(name))
-    .map(({ name, description, parameters }): ToolDefinition => ({ name, description, parameters }));
+    .map(({ name, description, inputSchema: parameters }): ToolDefinition => ({
+      name,
+      description,
+      inputSchema: parameters,
+    }));
   return Object.freeze({
     ...agent,
     tools: new Map([...agent.tools, ...added.map((tool) => [tool.name, tool] as const)]),

@@ -1,12 +1,11 @@
 import type { Agent } from '../../agent/agent.ts';
-import type { ContextPolicy } from '../../features/compaction/options.ts';
 import { estimateFrame } from '../../messages/estimate.ts';
 import { measureView } from '../../messages/measure.ts';
 import type { Model } from '../../model/model.ts';
 import type { SessionState } from '../state.ts';
 
 /** Tokens that a request to a model and its reply may have together; null when nobody knows. */
-export const windowOf = (policy: ContextPolicy | null, model: Pick<Model, 'contextWindow'>): number | null =>
+export const windowOf = (policy: Agent['context'], model: Pick<Model, 'contextWindow'>): number | null =>
   policy?.window ?? model.contextWindow ?? null;
 
 /** Whether the agent's model may have the tool that reads back what was cut out. */

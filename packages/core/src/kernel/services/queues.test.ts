@@ -34,7 +34,7 @@ async function sessionThat(
   const work = defineTool({
     name: 'work',
     description: 'Works.',
-    parameters: { type: 'object', properties: { step: { type: 'string' } } },
+    inputSchema: { type: 'object', properties: { step: { type: 'string' } } },
     execute: async ({ step = '' }) => {
       ran.push(step);
       if (held.session) await act(held.session, step);

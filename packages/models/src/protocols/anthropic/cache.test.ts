@@ -18,7 +18,7 @@ interface Body {
   readonly messages: readonly { readonly role: string; readonly content: readonly Block[] }[];
 }
 
-const tools = ['search', 'read'].map((name) => ({ name, description: '', parameters: { type: 'object' } }));
+const tools = ['search', 'read'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }));
 const encoder = (): ((input: ModelRequest) => string) => {
   const encode = anthropicMessages().createEncoder({ provider: 'own', modelId: 'm' });
   return (input) => bodyText(encode(input).body);

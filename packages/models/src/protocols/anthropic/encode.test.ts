@@ -78,7 +78,7 @@ describe('a request', () => {
 });
 
 describe('tools', () => {
-  const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object' } }];
+  const tools = [{ name: 'search', description: 'Searches.', inputSchema: { type: 'object' } }];
 
   it('are declared with their schema', () => {
     expect(body(request([user('Hi')], { tools }))['tools']).toEqual([
@@ -110,7 +110,7 @@ describe('tools', () => {
 });
 
 describe('thinking', () => {
-  const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+  const tools = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
 
   it.each([
     ['minimal', 1024],
@@ -197,7 +197,7 @@ describe('thinking of newer models', () => {
   });
 
   it('is left out when off, and when a tool is forced', () => {
-    const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+    const tools = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
     for (const fields of [{ thinking: 'off' }, { thinking: 'high', tools, toolChoice: 'required' }] as const) {
       const body = written('claude-opus-5', fields);
       expect(body).not.toHaveProperty('thinking');

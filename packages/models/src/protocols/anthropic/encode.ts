@@ -13,7 +13,9 @@ import type { WireRequest, WireTarget } from '../shared/protocol.ts';
 import { createOnce, createTranscripts } from '../shared/transcripts.ts';
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
-  tools.map(({ name, description, parameters }) => toJson({ name, description, input_schema: parameters })).join(','),
+  tools
+    .map(({ name, description, inputSchema: parameters }) => toJson({ name, description, input_schema: parameters }))
+    .join(','),
 );
 
 const ownTools = (tools: readonly ProviderToolDefinition[] | undefined, provider: string): string =>

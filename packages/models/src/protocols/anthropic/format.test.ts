@@ -18,7 +18,7 @@ const CITY: JsonSchema = {
   required: ['city'],
 };
 const city: ResponseFormat = { type: 'json_schema', name: 'city', description: 'A city.', schema: CITY };
-const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+const tools = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
 
 const body = (
   fields: Partial<ModelRequest>,
@@ -81,7 +81,7 @@ describe('the form of the reply', () => {
 
   it('as a tool leaves the model the choice of the others, has a name of its own, and carries the cache mark', () => {
     const responseFormat: ResponseFormat = { type: 'json_object' };
-    const named = [...tools, { name: 'json', description: '', parameters: { type: 'object' } }];
+    const named = [...tools, { name: 'json', description: '', inputSchema: { type: 'object' } }];
     const written = body({ responseFormat, tools: named, cache: 'auto' });
     expect(written['tools']).toMatchObject([{}, {}, { name: 'json_2', cache_control: { type: 'ephemeral' } }]);
     expect(written['tool_choice']).toEqual({ type: 'any' });

@@ -15,7 +15,7 @@ interface Body {
 
 const CLAUDE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const POINT = { cachePoint: { type: 'default' } };
-const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object' } }];
+const tools = [{ name: 'search', description: 'Searches.', inputSchema: { type: 'object' } }];
 
 const bodyFor = (modelId: string, input: ModelRequest, quirks?: BedrockQuirks): Body => {
   const encode = bedrockConverse(quirks).createEncoder({ provider: 'own', modelId });

@@ -13,7 +13,7 @@ interface Body {
 }
 
 const protocol = bedrockConverse();
-const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object' } }];
+const tools = [{ name: 'search', description: 'Searches.', inputSchema: { type: 'object' } }];
 const body = (input: ModelRequest): Body => {
   const written = bodyOf(protocol, input) as Body;
   expect(validateBedrockRequest(written)).toEqual([]);
@@ -94,7 +94,7 @@ describe('tools', () => {
   });
 
   it('without a description have none, which the wire would refuse if it were empty', () => {
-    const silent = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+    const silent = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
     expect(body(request([user('Hi')], { tools: silent })).toolConfig?.tools).toEqual([
       { toolSpec: { name: 'search', inputSchema: { json: { type: 'object' } } } },
     ]);

@@ -21,7 +21,7 @@ const toolSpec = (name: string, description: string, parameters: JsonObject): st
   });
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
-  tools.map(({ name, description, parameters }) => toolSpec(name, description, parameters)).join(','),
+  tools.map(({ name, description, inputSchema: parameters }) => toolSpec(name, description, parameters)).join(','),
 );
 
 const toolChoice = (request: ModelRequest): string => {

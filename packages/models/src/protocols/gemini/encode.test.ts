@@ -91,9 +91,14 @@ describe('tools', () => {
   const search = {
     name: 'search',
     description: 'Looks.',
-    parameters: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'], additionalProperties: false },
+    inputSchema: {
+      type: 'object',
+      properties: { q: { type: 'string' } },
+      required: ['q'],
+      additionalProperties: false,
+    },
   };
-  const ping = { name: 'ping', description: '', parameters: { type: 'object', properties: {} } };
+  const ping = { name: 'ping', description: '', inputSchema: { type: 'object', properties: {} } };
   const parameters = { type: 'OBJECT', properties: { q: { type: 'STRING' } }, required: ['q'] };
 
   it('are declared in one object; one without parameters has none', () => {
@@ -105,7 +110,7 @@ describe('tools', () => {
   it('may be declared in JSON Schema as it is', () => {
     const { tools } = written(request([user('Hi')], { tools: [search] }), { schemas: 'json-schema' });
     expect(tools).toEqual([
-      { functionDeclarations: [{ name: 'search', description: 'Looks.', parametersJsonSchema: search.parameters }] },
+      { functionDeclarations: [{ name: 'search', description: 'Looks.', parametersJsonSchema: search.inputSchema }] },
     ]);
   });
 
@@ -403,7 +408,7 @@ describe('any history', () => {
 
   it('keeps the bytes of a run’s earlier requests, whatever a turn asks for', () => {
     const encode = gemini().createEncoder({ provider: 'own', modelId: 'gemini-3-pro' });
-    const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+    const tools = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
     const messages: ModelMessage[] = [user('Go')];
     const bodies: string[] = [];
     for (let turn = 0; turn < 10; turn++) {

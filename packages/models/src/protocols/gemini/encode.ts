@@ -134,7 +134,7 @@ const createWriter = (facts: Facts, fragment: Fragment): TranscriptWriter => {
 };
 
 const declaration = (tool: ToolDefinition, schemas: Required<GeminiQuirks>['schemas']): object => {
-  const { name, description, parameters } = tool;
+  const { name, description, inputSchema: parameters } = tool;
   const own = description.trim() === '' ? { name } : { name, description };
   if (schemas === 'json-schema') return { ...own, parametersJsonSchema: parameters };
   if (hasNoParameters(parameters)) return own;

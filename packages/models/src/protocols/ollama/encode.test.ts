@@ -17,7 +17,7 @@ const messagesOf = (...messages: readonly ModelMessage[]): Body['messages'] => {
   expect(validateOllamaRequest(written)).toEqual([]);
   return written.messages;
 };
-const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object' } }];
+const tools = [{ name: 'search', description: 'Searches.', inputSchema: { type: 'object' } }];
 
 describe('a request', () => {
   it('has the wire’s path and fixed fields', () => {

@@ -28,7 +28,7 @@ const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
   tools
-    .map(({ name, description, parameters }) =>
+    .map(({ name, description, inputSchema: parameters }) =>
       toJson({ type: 'function', function: { name, description, parameters } }),
     )
     .join(','),

@@ -48,7 +48,7 @@ const STRICT_PERSON = {
   },
 };
 
-const tools = [{ name: 'find', description: 'Finds.', parameters: PERSON }];
+const tools = [{ name: 'find', description: 'Finds.', inputSchema: PERSON }];
 const person: ResponseFormat = { type: 'json_schema', name: 'a person', description: 'Somebody.', schema: PERSON };
 
 describe('the form of the reply', () => {
@@ -91,13 +91,13 @@ describe('the form of the reply', () => {
 
 describe('strict tools', () => {
   it('are declared so where their parameters allow it', () => {
-    const loose = { name: 'loose', description: '', parameters: { type: 'object', additionalProperties: true } };
+    const loose = { name: 'loose', description: '', inputSchema: { type: 'object', additionalProperties: true } };
     expect(body({ strictTools: true }, { tools: [...tools, loose] })['tools']).toEqual([
-      { type: 'function', function: { name: 'find', description: 'Finds.', parameters: STRICT_PERSON, strict: true } },
-      { type: 'function', function: { name: 'loose', description: '', parameters: loose.parameters, strict: false } },
+      { type: 'function', function: { name: 'find', description: 'Finds.', inputSchema: STRICT_PERSON, strict: true } },
+      { type: 'function', function: { name: 'loose', description: '', parameters: loose.inputSchema, strict: false } },
     ]);
     expect(body({}, { tools })['tools']).toEqual([
-      { type: 'function', function: { name: 'find', description: 'Finds.', parameters: PERSON } },
+      { type: 'function', function: { name: 'find', description: 'Finds.', inputSchema: PERSON } },
     ]);
   });
 

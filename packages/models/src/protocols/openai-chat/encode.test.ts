@@ -14,7 +14,7 @@ const body = (input: ModelRequest, quirks?: OpenAIChatQuirks): Body => bodyOf(op
 const messagesOf = (...messages: readonly ModelMessage[]): Body['messages'] => body(request(messages)).messages;
 const callIds = (message: Body['messages'][number] | undefined): string[] =>
   ((message?.['tool_calls'] ?? []) as { id: string }[]).map(({ id }) => id);
-const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object' } }];
+const tools = [{ name: 'search', description: 'Searches.', inputSchema: { type: 'object' } }];
 const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const;
 
 describe('a request', () => {
@@ -42,7 +42,7 @@ describe('a request', () => {
       stop: ['END'],
       reasoning_effort: 'low',
       tools: [
-        { type: 'function', function: { name: 'search', description: 'Searches.', parameters: { type: 'object' } } },
+        { type: 'function', function: { name: 'search', description: 'Searches.', inputSchema: { type: 'object' } } },
       ],
     });
     expect(body(request([user('Hi')], { thinking: 'off' }))).not.toHaveProperty('reasoning_effort');

@@ -30,7 +30,7 @@ import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 /** The longest id of a tool call the API takes. */
 const CALL_ID_LENGTH = 40;
 
-const toolJson = ({ name, description, parameters }: ToolDefinition, strictTools: boolean): string => {
+const toolJson = ({ name, description, inputSchema: parameters }: ToolDefinition, strictTools: boolean): string => {
   if (!strictTools) return toJson({ type: 'function', function: { name, description, parameters } });
   const strict = strictSchema(parameters);
   const declared = { name, description, parameters: strict ?? parameters, strict: strict !== undefined };

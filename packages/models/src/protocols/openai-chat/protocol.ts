@@ -15,7 +15,7 @@ const unstrict = (sink: DecoderSink, request: ModelRequest): DecoderSink => ({
     const { block } = event;
     const tool = request.tools.find(({ name }) => name === block.name);
     if (tool === undefined) return sink.event(event);
-    const argumentsText = withoutAddedNulls(block.argumentsText, tool.parameters);
+    const argumentsText = withoutAddedNulls(block.argumentsText, tool.inputSchema);
     sink.event({ ...event, block: { ...block, argumentsText } });
   },
   error: (error) => sink.error(error),

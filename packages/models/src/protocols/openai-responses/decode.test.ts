@@ -595,7 +595,7 @@ describe('a call', () => {
       properties: { a: { type: 'string' }, b: { type: 'string' }, c: { type: ['string', 'null'] } },
       required: ['a'],
     };
-    const request = { system: '', messages: [], tools: [{ name: 'search', description: '', parameters }] };
+    const request = { system: '', messages: [], tools: [{ name: 'search', description: '', inputSchema: parameters }] };
     const blocks: unknown[] = [];
     const decoder = openaiResponses({ strictTools: true }).createDecoder(
       {

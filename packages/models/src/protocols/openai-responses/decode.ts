@@ -93,7 +93,7 @@ export function createOpenAIResponsesDecoder(
   let touched = false;
   const newItems = (): Items =>
     createItems(sink, quirks, (name) =>
-      quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.parameters : undefined,
+      quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.inputSchema : undefined,
     );
   let items = newItems();
 

@@ -31,7 +31,7 @@ const inputOf = (...messages: readonly ModelMessage[]): Body['input'] => {
 const callIds = (items: readonly JsonObject[]): unknown[] =>
   items.filter((item) => item['type'] === 'function_call').map((item) => item['call_id']);
 
-const tools = [{ name: 'search', description: 'Searches.', parameters: { type: 'object', properties: {} } }];
+const tools = [{ name: 'search', description: 'Searches.', inputSchema: { type: 'object', properties: {} } }];
 const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const;
 
 const item = (id: string, type: string, fields: JsonObject = {}): JsonObject => ({ item: { id, type, ...fields } });
@@ -79,7 +79,13 @@ describe('a request', () => {
       prompt_cache_key: 's1',
       // A tool that doesn't say would be taken for a strict one.
       tools: [
-        { type: 'function', name: 'search', description: 'Searches.', parameters: tools[0]?.parameters, strict: false },
+        {
+          type: 'function',
+          name: 'search',
+          description: 'Searches.',
+          parameters: tools[0]?.inputSchema,
+          strict: false,
+        },
       ],
     });
     expect(validateOpenAIResponsesRequest(written)).toEqual([]);

@@ -93,7 +93,7 @@ const createWriter = (
   };
 };
 
-const functionTool = ({ name, description, parameters }: ToolDefinition, strictTools: boolean): object => {
+const functionTool = ({ name, description, inputSchema: parameters }: ToolDefinition, strictTools: boolean): object => {
   const strict = strictTools ? strictSchema(parameters) : undefined;
   // The API takes a tool that doesn't say for a strict one.
   return { type: 'function', name, description, parameters: strict ?? parameters, strict: strict !== undefined };

@@ -12,7 +12,7 @@ import type { OpenAIResponsesOptions } from '../../deployments/openai-responses.
 const weather = defineTool({
   name: 'weather',
   description: 'Says how the weather is.',
-  parameters: {
+  inputSchema: {
     type: 'object',
     properties: { city: { type: 'string' }, unit: { type: 'string' } },
     required: ['city'],
@@ -63,7 +63,7 @@ describe('a conversation with tools', () => {
     const agent = defineAgent({ model: modelOf(provider), tools: [weather], instructions: 'Be brief.' });
     const session = await createSession(agent, { journal: memoryJournal() });
     const result = await ask(session, 'How is the weather?');
-    expect(result.finalAnswer).toBe('It rains.');
+    expect(result.text).toBe('It rains.');
     await ask(session, 'And now?');
 
     const first = [
@@ -139,7 +139,7 @@ describe('a conversation with tools', () => {
     const model = modelOf(provider);
     const agent = defineAgent({ model, tools: [weather], providerOptions: { stream: false } });
     const result = await ask(await createSession(agent), 'How is the weather?');
-    expect(result.finalAnswer).toBe('It rains.');
+    expect(result.text).toBe('It rains.');
     expect(inputOf(provider, 1)).toContainEqual(
       expect.objectContaining({ id: 'rs_fake1x0', encrypted_content: ENCRYPTED }),
     );

@@ -171,7 +171,7 @@ describe.each([
       result(`call_${turn}`, `Result ${turn}`),
     ]);
     const encode = protocol.createEncoder({ provider: 'own', modelId: 'm' });
-    const tools = [{ name: 'search', description: '', parameters: { type: 'object' } }];
+    const tools = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
     const messages: ModelMessage[] = [user('Go')];
     // Cache marks move on with the conversation and are no part of what is cached.
     const write = (list: readonly ModelMessage[], toolChoice: 'auto' | 'none'): string =>

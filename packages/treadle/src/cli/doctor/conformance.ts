@@ -21,7 +21,7 @@ export interface ConformanceResult {
 const TOOL: ToolDefinition = {
   name: 'get_temperature',
   description: 'The temperature in a city now, in degrees Celsius.',
-  parameters: {
+  inputSchema: {
     type: 'object',
     properties: { city: { type: 'string', description: 'Name of the city.' } },
     required: ['city'],

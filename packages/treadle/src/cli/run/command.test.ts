@@ -105,7 +105,7 @@ describe('treadle run, for programs', () => {
       model: 'scripted',
       end: 'completed',
       stopReason: 'stop',
-      finalAnswer: 'Last.',
+      text: 'Last.',
       turns: 2,
       usage: { input: 20, output: 10 },
       cost: null,
