@@ -223,7 +223,7 @@ export type DurableEventBody =
       /** The last model stop reason, or why there is none. */
       readonly stopReason: StopReason | null;
       readonly error?: ModelError;
-      /** The call of a terminal tool that ended it. */
+      /** The call of a stop tool that ended it. */
       readonly terminalCallId?: string;
       /** The agent that drives the session from here on, and what it is shown of the conversation. Absent: all of it. */
       readonly handoff?: { readonly agentId: string; readonly view?: readonly ViewPart[] };

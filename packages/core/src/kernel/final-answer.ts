@@ -3,7 +3,7 @@ import type { AssistantMessage } from '../messages/message.ts';
 import { finalAnswer, type StopToolCall } from '../projections/run-result.ts';
 import type { SessionState, SucceededCall, TurnOutcome } from './state.ts';
 
-/** The call of a terminal tool by which a turn would end its run. */
+/** The call of a stop tool by which a turn would end its run. */
 export const endingCall = (last: TurnOutcome | null, agent: Agent): SucceededCall | undefined =>
   last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
 

@@ -93,7 +93,7 @@ export interface TurnOutcome {
   readonly hadCalls: boolean;
   /** The reply says something. */
   readonly hasText: boolean;
-  /** The calls that succeeded: one of a terminal tool among them ends the run. */
+  /** The calls that succeeded: one of a stop tool among them ends the run. */
   readonly succeeded: readonly SucceededCall[];
 }
 

@@ -587,7 +587,7 @@ describe('what a running tool says', () => {
   });
 });
 
-describe('a terminal tool', () => {
+describe('a stop tool', () => {
   const finish = defineTool({
     name: 'finish',
     description: 'Ends.',

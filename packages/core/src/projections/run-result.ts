@@ -18,16 +18,16 @@ export interface RunResult {
   readonly finalMessage: AssistantMessage | null;
   /**
    * The text after the last tool block of the final message, with all that came before when its length had cut it off; what
-   * a terminal tool says when one ended the run.
+   * a stop tool says when one ended the run.
    */
   readonly text: string;
   /** The value of a run with structured output; undefined when it came to none. */
   readonly output: unknown;
-  /** The call of a terminal tool that ended the run. */
+  /** The call of a stop tool that ended the run. */
   readonly stopTool: StopToolCall | null;
   /**
    * This run's conversation, its prompt first, as it happened; without what the runtime told the model beside it, and
-   * without results of built-in terminal tools.
+   * without results of built-in stop tools.
    */
   readonly messages: readonly Message[];
   /** The sum of what is known; each message has its own. */

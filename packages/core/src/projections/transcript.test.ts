@@ -146,7 +146,7 @@ describe('a transcript', () => {
     expect(entriesOf('steered').map(brief)).toContain('steering: Shorter.');
   });
 
-  it('has as the model’s words what it says by a terminal tool', async () => {
+  it('has as the model’s words what it says by a stop tool', async () => {
     const log = await playLog({
       turns: [{ toolCalls: [{ name: 'task_completion', arguments: { result: 'All done.' } }] }],
       agent: { tools: [], stopTools: true },

@@ -22,7 +22,7 @@ async function play(turns: readonly (Turn | string)[], more: Partial<AgentDefini
 
 const types = (log: readonly DurableEvent[]): string[] => log.map(({ type }) => type);
 
-describe('terminal tools', () => {
+describe('stop tools', () => {
   it.each([
     ['task_completion', { result: 'All done.' }, 'All done.'],
     ['converse', { message: 'Hello!' }, 'Hello!'],

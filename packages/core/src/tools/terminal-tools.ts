@@ -63,13 +63,13 @@ const TERMINAL_TOOLS: ReadonlyMap<string, Tool> = new Map<StopToolName, Tool>([
   ],
 ]);
 
-/** The built-in terminal tools. */
+/** The built-in stop tools. */
 export const stopTools = (): readonly Tool[] => [...TERMINAL_TOOLS.values()];
 
-/** True for the names of the built-in terminal tools, which no other tool may have. */
+/** True for the names of the built-in stop tools, which no other tool may have. */
 export const isStopToolName = (name: string): boolean => TERMINAL_TOOLS.has(name);
 
-/** What a call of a built-in terminal tool says to the user; null for other tools. */
+/** What a call of a built-in stop tool says to the user; null for other tools. */
 export function stopToolText(name: string, args: JsonObject): string | null {
   const said = (key: string): string => (typeof args[key] === 'string' ? args[key] : '');
   if (name === 'task_completion') return said('result');

@@ -138,7 +138,7 @@ export interface Tool {
   readonly readOnly: boolean;
   /** `sequential` calls never overlap another call of their turn. */
   readonly execution: 'parallel' | 'sequential';
-  /** A call of a terminal tool ends the run, after its turn's results are recorded. */
+  /** A call of a stop tool ends the run, after its turn's results are recorded. */
   readonly terminal: boolean;
   /** True when its calls may run in the background wherever the agent has background tasks. */
   readonly background?: boolean;

@@ -67,7 +67,7 @@ function lastLine({ messages }: ModelRequest): string {
 }
 
 describe('the loop', () => {
-  it('reads the call from the text, runs the tool, gives back its result, and ends by a terminal tool', async () => {
+  it('reads the call from the text, runs the tool, gives back its result, and ends by a stop tool', async () => {
     const { transcript: text, text: finalAnswer } = await play(
       [`I read it.\n${call('read', { path: 'a.txt' })}`, done],
       {},

@@ -173,7 +173,7 @@ describe('promptedTools', () => {
     await session.prompt('More.').result;
     expect(transcript(model.requests[1]).slice(1)).toEqual([
       expect.stringContaining('assistant: Hm.\n\n<tool>') as string,
-      // The result of a terminal tool is nobody's message.
+      // The result of a stop tool is nobody's message.
       'user: More.',
     ]);
   });

@@ -18,7 +18,7 @@ export interface PromptedToolsOptions {
   readonly form?: CallForm;
   /** `first`: a reply ends with its first call, and what the model wrote behind it is dropped. `several`: each call counts, and text between them is kept where it stands. Default `first`. */
   readonly calls?: 'first' | 'several';
-  /** What text outside of calls is. `thinking` suits agents that answer through terminal tools. Default `text`. */
+  /** What text outside of calls is. `thinking` suits agents that answer through stop tools. Default `text`. */
   readonly text?: 'text' | 'thinking';
   /** A call that names no server: an error the model is told of, or a call of a local tool. Default `reject`. */
   readonly missingServer?: 'reject' | 'local';

@@ -66,11 +66,13 @@ export function namesIn(file: '/etc/passwd' | '/etc/group'): Uint8Array {
 /** Variables that only change how a program writes what it prints. */
 const keptVariables = /^(?:PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|COLUMNS|LS_COLORS)$/;
 
-/** Settings that keep git from starting other programs, and from looking into submodules that say nothing of `ignore`. */
+/** Settings that keep git from writing, from starting other programs, and from looking into submodules that say nothing of `ignore`. */
 const gitSettings: Readonly<Record<string, string>> = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
   'core.pager': 'cat',
+  // `git diff` writes the index whatever GIT_OPTIONAL_LOCKS says.
+  'diff.autoRefreshIndex': 'false',
   'diff.ignoreSubmodules': 'all',
   'status.submoduleSummary': 'false',
   'submodule.recurse': 'false',

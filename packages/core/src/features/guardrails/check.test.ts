@@ -96,7 +96,7 @@ describe('the check of the final answer', () => {
     });
   });
 
-  it('sees what a terminal tool says, and which one it was', async () => {
+  it('sees what a stop tool says, and which one it was', async () => {
     const seen: [string, AnswerContext['stopTool'], number][] = [];
     const check: OutputGuardrail = (text, { stopTool, failures }) => {
       seen.push([text, stopTool, failures]);

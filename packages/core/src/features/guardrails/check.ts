@@ -13,7 +13,7 @@ export type AnswerVerdict = { readonly ok: true } | { readonly ok: false; readon
 export interface AnswerContext {
   readonly sessionId: string;
   readonly runId: string;
-  /** The call of a terminal tool that would end the run: an `ask_question` is hardly an answer. */
+  /** The call of a stop tool that would end the run: an `ask_question` is hardly an answer. */
   readonly stopTool: StopToolCall | null;
   /** How many answers of this run have failed. */
   readonly failures: number;

@@ -30,7 +30,7 @@ const deskAgent = (filter?: Handoff['filter']): Agent =>
 const rolesOf = (request: ModelRequest | undefined): string[] => (request?.messages ?? []).map(({ role }) => role);
 
 describe('a handoff', () => {
-  it('ends the run as a terminal tool does, and the other agent drives from the next one on', async () => {
+  it('ends the run as a stop tool does, and the other agent drives from the next one on', async () => {
     const billing = billingAgent();
     const session = await createSession(deskAgent(), { agents: [billing] });
     await session.prompt('Hi.').result;

@@ -11,7 +11,7 @@ export interface HandoffOptions extends Pick<Handoff, 'filter'> {
 }
 
 /**
- * A terminal tool that hands the session over: the run ends with the call, and the other agent drives the session from
+ * A stop tool that hands the session over: the run ends with the call, and the other agent drives the session from
  * the next run on, `continue()` included. The session must be created and opened with that agent among its `agents`.
  *
  * @throws TreadleError `invalid_definition` for a name that can't be used.

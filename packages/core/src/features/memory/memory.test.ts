@@ -191,7 +191,7 @@ describe('updating', () => {
     expect(types.slice(-3)).toEqual(['turn_ended', 'decision_made', 'run_ended']);
   });
 
-  it('gives the result of a terminal tool as the answer', async () => {
+  it('gives the result of a stop tool as the answer', async () => {
     const done = defineTool({ name: 'done', description: 'Ends.', terminal: true, execute: () => 'All done.' });
     const memory = saying();
     const { session } = await setUp(memory, [{ text: 'So.', toolCalls: [{ name: 'done' }] }], { tools: [done] });

@@ -8,7 +8,7 @@ import type { Tool } from '../../tools/tool.ts';
 
 /**
  * What a reply is that calls no tool: the answer, which ends the run, or a slip, of which the model is reminded. With
- * `remind` only a terminal tool, or a limit, ends a run; a text of your own stands in place of the usual reminder.
+ * `remind` only a stop tool, or a limit, ends a run; a text of your own stands in place of the usual reminder.
  */
 export type RequireToolCall = 'answer' | 'remind' | { readonly remind: string };
 
@@ -31,7 +31,7 @@ export function checkNoToolCall(policy: RequireToolCall | undefined, tools: Read
   if (ending.length === 0) {
     throw new TreadleError(
       'invalid_definition',
-      'With requireToolCall "remind" only a terminal tool ends a run, and there is none. Set stopTools: true, or give a tool with terminal: true.',
+      'With requireToolCall "remind" only a stop tool ends a run, and there is none. Set stopTools: true, or give a tool with terminal: true.',
     );
   }
   return own ?? `${REMINDER}${ending.join(', ')}.`;
