@@ -21,7 +21,7 @@ import { geminiGeneration } from './quirks.ts';
 import type { GeminiQuirks } from './quirks.ts';
 import { geminiSchema, hasNoParameters } from './schema.ts';
 import { geminiThinking } from './thinking.ts';
-import { createGrowingWhole } from '../shared/growing-text.ts';
+import { createGrowingText } from '../shared/growing-text.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
 import { createOnce, createTranscripts } from '../shared/transcripts.ts';
@@ -47,7 +47,7 @@ const createWriter = (facts: Facts, fragment: Fragment): TranscriptWriter => {
   /** The calls that wait for their results, by the id chosen for each. */
   const calls = new Map<string, GeminiCall>();
   const madeHere = new RegExp(`^${quirks.callIdPrefix}-fc-\\d+$`);
-  const written = createGrowingWhole();
+  const written = createGrowingText();
   let role: 'user' | 'model' | undefined;
   /** Parts that follow the last result of a message's calls. */
   let attachments: string[] = [];
@@ -128,7 +128,7 @@ const createWriter = (facts: Facts, fragment: Fragment): TranscriptWriter => {
         end += following(open, 'user', parts);
         open = 'user';
       }
-      return [written.whole(), `${end}]}`];
+      return [written.view(), `${end}]}`];
     },
   };
 };

@@ -9,7 +9,7 @@ import type {
 } from '@treadle/core';
 import { createBody } from '../shared/body.ts';
 import { createCallIds } from '../shared/call-ids.ts';
-import { createGrowingWhole, withoutFirst } from '../shared/growing-text.ts';
+import { createGrowingText, withoutFirst } from '../shared/growing-text.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import {
   ollamaAssistantMessage,
@@ -39,7 +39,7 @@ const createWriter = (provider: string, fragment: Fragment): TranscriptWriter =>
   const ids = createCallIds(CALL_ID_RULES);
   /** Tool names by wire id: this wire tells results apart by them. */
   const toolNames = new Map<string, string>();
-  const written = createGrowingWhole();
+  const written = createGrowingText();
   let images: UserContent[] = [];
 
   // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
@@ -82,7 +82,7 @@ const createWriter = (provider: string, fragment: Fragment): TranscriptWriter =>
       if (message.role === 'assistant') addAssistant(message);
       else written.append(fragment(message, '', () => ollamaUserMessage(message.content)));
     },
-    pieces: () => [written.whole(), closing()],
+    pieces: () => [written.view(), closing()],
   };
 };
 

@@ -10,7 +10,7 @@ import type {
 import { createBody } from '../shared/body.ts';
 import type { BodyWriter } from '../shared/body.ts';
 import { createCallIds } from '../shared/call-ids.ts';
-import { createGrowingWhole, withoutFirst } from '../shared/growing-text.ts';
+import { createGrowingText, withoutFirst } from '../shared/growing-text.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
 import {
@@ -40,7 +40,7 @@ const toolJson = ({ name, description, inputSchema: parameters }: ToolDefinition
 /** Every message is written with a comma before it: the instructions may or may not come first. */
 const createWriter = (provider: string, quirks: Required<OpenAIChatQuirks>, fragment: Fragment): TranscriptWriter => {
   const ids = createCallIds({ pattern: quirks.toolCallIdPattern, maxLength: CALL_ID_LENGTH });
-  const written = createGrowingWhole();
+  const written = createGrowingText();
   let attachments: UserContent[] = [];
 
   // Results of one message's calls must follow it without a gap, so what they attach waits for the last of them.
@@ -79,7 +79,7 @@ const createWriter = (provider: string, quirks: Required<OpenAIChatQuirks>, frag
       if (message.role === 'assistant') addAssistant(message);
       else written.append(fragment(message, '', () => chatUserMessage(message.content, provider, quirks)));
     },
-    pieces: () => [written.whole(), closing()],
+    pieces: () => [written.view(), closing()],
   };
 };
 

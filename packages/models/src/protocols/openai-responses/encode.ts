@@ -9,7 +9,7 @@ import type {
 } from '@treadle/core';
 import { createBody } from '../shared/body.ts';
 import { createCallIds, legalToolName } from '../shared/call-ids.ts';
-import { createGrowingWhole, withoutFirst } from '../shared/growing-text.ts';
+import { createGrowingText, withoutFirst } from '../shared/growing-text.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './content.ts';
@@ -35,7 +35,7 @@ const createWriter = (
   const ids = createCallIds(CALL_ID_RULES);
   const calls = new Map<string, AnsweredCall>();
   const usedItemIds = new Set<string>();
-  const written = createGrowingWhole();
+  const written = createGrowingText();
 
   const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
   const closing = (): string =>
@@ -89,7 +89,7 @@ const createWriter = (
       if (message.role === 'assistant') addAssistant(message);
       else written.append(fragment(message, '', () => responsesUserItem(message.content, provider)));
     },
-    pieces: () => [written.whole(), closing()],
+    pieces: () => [written.view(), closing()],
   };
 };
 

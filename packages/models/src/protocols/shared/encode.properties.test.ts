@@ -204,11 +204,6 @@ describe.each([
       messages.push(assistant([call(`call_${turn}`)]), result(`call_${turn}`, `Result ${turn}: ${'ü'.repeat(200)}`));
     }
     for (const { body, text } of sent) expect(bodyText(body)).toBe(text);
-    const views = sent.flatMap(({ body }) => (typeof body === 'string' || body instanceof Uint8Array ? [] : body));
-    // The history is handed out where it is: the same memory again and again.
-    const long = views.filter(({ length }) => length > 16_000);
-    expect(long.length).toBeGreaterThan(10);
-    expect(new Set(long.map(({ buffer }) => buffer)).size).toBeLessThan(4);
   });
 
   it('writes only what is new when a history grows', () => {
