@@ -1,15 +1,5 @@
 import { errorText, systemClock } from '@treadle/core';
-import type {
-  Clock,
-  Http,
-  HttpResponse,
-  Model,
-  ModelEventIterator,
-  ModelFiles,
-  ModelRequest,
-  ModelStream,
-  Usage,
-} from '@treadle/core';
+import type { Clock, Http, HttpResponse, Model, ModelFiles, ModelRequest, Usage } from '@treadle/core';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
@@ -80,12 +70,6 @@ const secretsOf = (headers: Readonly<Record<string, string>>, baseUrl: string): 
 export function wireModel(options: WireModelOptions): Model {
   const { protocol, provider, modelId, credentials, clock = systemClock } = options;
   const encode = protocol.createEncoder({ provider, modelId });
-  let url = '';
-  let path: string | undefined;
-  // Most wires send the same headers with every request; frozen, they are known by their object.
-  let wireHeaders: Readonly<Record<string, string>> | undefined;
-  let headers: Readonly<Record<string, string>> = {};
-
   const secrets = secretsOf(options.headers, options.baseUrl);
   // Made when there is something to redact: a signature differs with every request.
   let redact: Redact | undefined;
@@ -107,16 +91,8 @@ export function wireModel(options: WireModelOptions): Model {
       return redact(text);
     },
     prepare(request: ModelRequest) {
-      const wire = encode(request);
-      if (wire.path !== path) {
-        path = wire.path;
-        url = withPath(options.baseUrl, path);
-      }
-      if (wire.headers !== wireHeaders) {
-        wireHeaders = wire.headers;
-        headers = Object.freeze({ ...wireHeaders, ...options.headers });
-      }
-      return { url, headers, body: wire.body };
+      const { path, headers, body } = encode(request);
+      return { url: withPath(options.baseUrl, path), headers: { ...headers, ...options.headers }, body };
     },
   };
   const files = options.files?.({
@@ -139,23 +115,6 @@ export function wireModel(options: WireModelOptions): Model {
     ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
     ...(files === undefined ? {} : { files }),
     ...(options.cost === undefined ? {} : { cost: options.cost }),
-    stream: (request, signal) => new WireStream(setup, request, signal),
+    stream: (request, signal) => ({ [Symbol.asyncIterator]: () => createModelStream(setup, request, signal) }),
   };
-}
-
-/** A model call that is sent once somebody iterates it. */
-class WireStream implements ModelStream {
-  readonly #setup: StreamSetup;
-  readonly #request: ModelRequest;
-  readonly #signal: AbortSignal;
-
-  constructor(setup: StreamSetup, request: ModelRequest, signal: AbortSignal) {
-    this.#setup = setup;
-    this.#request = request;
-    this.#signal = signal;
-  }
-
-  [Symbol.asyncIterator](): ModelEventIterator {
-    return createModelStream(this.#setup, this.#request, this.#signal);
-  }
 }

@@ -10,7 +10,7 @@ import { createBody } from '../shared/body.ts';
 import { cacheMarks } from '../shared/cache-marks.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
   tools
@@ -77,16 +77,8 @@ export function createAnthropicEncoder(
     'anthropic-version': quirks.version,
     ...(betas === '' ? {} : { 'anthropic-beta': betas }),
   };
-  let lastSystem = '';
-  let lastSystemJson = '';
 
-  const systemJson = (system: string): string => {
-    if (system !== lastSystem) {
-      lastSystem = system;
-      lastSystemJson = system.trim() === '' ? '' : toJson({ type: 'text', text: system });
-    }
-    return lastSystemJson;
-  };
+  const systemJson = createLatest((system) => (system.trim() === '' ? '' : toJson({ type: 'text', text: system })));
 
   const native = createOnce((format: ResponseFormat) => nativeFormat(format, target.modelId, quirks));
   const formatOf = (request: ModelRequest): AnthropicFormat | undefined => {

@@ -10,7 +10,7 @@ import { cacheMarks } from '../shared/cache-marks.ts';
 import type { CacheMarks } from '../shared/cache-marks.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createOnce } from '../shared/transcripts.ts';
+import { createLatest, createOnce } from '../shared/transcripts.ts';
 
 /** The wire can't forbid tools that it was told of, and wants to be told of tools that were called. So this asks. */
 const NO_TOOLS = '{"text":"(Answer without calling a tool.)"}';
@@ -64,16 +64,8 @@ export function createBedrockEncoder(
   const model = bedrockModel(target.modelId);
   const reasoning = quirks.reasoning === 'auto' ? model.reasoning : quirks.reasoning;
   const cachePoints = quirks.cachePoints === 'auto' ? model.cachePoints : quirks.cachePoints;
-  let lastSystem = '';
-  let lastSystemJson = '';
 
-  const systemJson = (system: string): string => {
-    if (system !== lastSystem) {
-      lastSystem = system;
-      lastSystemJson = system.trim() === '' ? '' : toJson({ text: system });
-    }
-    return lastSystemJson;
-  };
+  const systemJson = createLatest((system) => (system.trim() === '' ? '' : toJson({ text: system })));
 
   const declaredTools = (request: ModelRequest): string => {
     const own = (request.providerTools ?? []).filter((tool) => tool.provider === target.provider);

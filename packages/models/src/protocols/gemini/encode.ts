@@ -24,7 +24,7 @@ import { geminiThinking } from './thinking.ts';
 import { createGrowingText } from '../shared/growing-text.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
 import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 256 };
@@ -203,16 +203,10 @@ export function createGeminiEncoder(
   const writeTools = toolsWriter(quirks.schemas);
   const path = `${modelPath(modelId, quirks.modelsPath)}:streamGenerateContent?alt=sse`;
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
-  let lastSystem = '';
-  let lastSystemJson: string | undefined;
 
-  const systemJson = (system: string): string | undefined => {
-    if (system !== lastSystem) {
-      lastSystem = system;
-      lastSystemJson = system.trim() === '' ? undefined : toJson({ parts: [{ text: system }] });
-    }
-    return lastSystemJson;
-  };
+  const systemJson = createLatest((system) =>
+    system.trim() === '' ? undefined : toJson({ parts: [{ text: system }] }),
+  );
 
   return (request) => {
     const tools = [writeTools(request.tools), ...ownTools(request.providerTools, provider)].filter((t) => t !== '');

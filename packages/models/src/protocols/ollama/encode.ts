@@ -20,7 +20,7 @@ import {
 } from './content.ts';
 import type { OllamaQuirks } from './quirks.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
 import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 
 /** Ollama takes any id; this is what other servers of its wire take too. */
@@ -115,16 +115,8 @@ export function createOllamaEncoder(
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' };
   const levels = quirks.think === 'auto' ? /gpt-?oss/i.test(target.modelId) : quirks.think === 'level';
-  let lastSystem = '';
-  let lastSystemJson = '';
 
-  const systemJson = (system: string): string => {
-    if (system !== lastSystem) {
-      lastSystem = system;
-      lastSystemJson = system === '' ? '' : toJson({ role: 'system', content: system });
-    }
-    return lastSystemJson;
-  };
+  const systemJson = createLatest((system) => (system === '' ? '' : toJson({ role: 'system', content: system })));
 
   return (request) => {
     const system = systemJson(request.system);

@@ -24,7 +24,7 @@ import { chatResponseFormat, instructionsWithFormat } from './format.ts';
 import type { OpenAIChatQuirks } from './quirks.ts';
 import { strictSchema } from '../openai/strict.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
 import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 
 /** The longest id of a tool call the API takes. */
@@ -127,16 +127,10 @@ export function createOpenAIChatEncoder(
   );
   const formatJson = createOnce((format: ResponseFormat) => chatResponseFormat(format, quirks.responseFormat));
   const hasExtraFields = Object.keys(quirks.extraFields).length > 0;
-  let lastSystem = '';
-  let lastSystemJson = '';
 
-  const systemJson = (system: string): string => {
-    if (system !== lastSystem) {
-      lastSystem = system;
-      lastSystemJson = system === '' ? '' : toJson({ role: quirks.systemRole, content: system });
-    }
-    return lastSystemJson;
-  };
+  const systemJson = createLatest((system) =>
+    system === '' ? '' : toJson({ role: quirks.systemRole, content: system }),
+  );
 
   const toolsOf = (request: ModelRequest): string => {
     if (request.toolChoice === 'none' && !(quirks.tools && quirks.toolChoices.includes('none'))) return '';

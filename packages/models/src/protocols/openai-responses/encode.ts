@@ -18,7 +18,7 @@ import type { OpenAIResponsesQuirks } from './quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './replay.ts';
 import { strictSchema } from '../openai/strict.ts';
 import type { Encoder, WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createOnce, createTranscripts } from '../shared/transcripts.ts';
+import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
 import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
@@ -172,16 +172,8 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const kept = new WeakMap<readonly ToolDefinition[], { own: ModelRequest['providerTools']; json: string }>();
-  let lastSystem = '';
-  let lastSystemJson: string | undefined;
 
-  const systemJson = (system: string): string | undefined => {
-    if (system !== lastSystem) {
-      lastSystem = system;
-      lastSystemJson = system === '' ? undefined : toJson(system);
-    }
-    return lastSystemJson;
-  };
+  const systemJson = createLatest((system) => (system === '' ? undefined : toJson(system)));
 
   const ownTools = (request: ModelRequest): readonly ProviderToolDefinition[] =>
     (request.providerTools ?? []).filter((tool) => tool.provider === provider);

@@ -83,6 +83,15 @@ function createFragments(): (...given: [...Parameters<Fragment>, keep: boolean])
   };
 }
 
+/** JSON of a text that is the same in most requests, such as the system prompt, made again when it changes. */
+export function createLatest<Json extends string | undefined>(write: (text: string) => Json): (text: string) => Json {
+  let latest: { readonly text: string; readonly json: Json } | undefined;
+  return (text) => {
+    if (latest?.text !== text) latest = { text, json: write(text) };
+    return latest.json;
+  };
+}
+
 /** JSON of values that keep their identity between requests, such as a list of tools, made once per value. */
 export function createOnce<Value extends object, Json extends string | undefined>(
   write: (value: Value) => Json,
