@@ -6,7 +6,7 @@ import { memoryJournal } from './journal/memory.ts';
 import type { Model } from './model/model.ts';
 import { UNKNOWN_USAGE } from './model/usage.ts';
 import { createSession, openSession, type Session } from './session/session.ts';
-import { defineTool } from './tools/define.ts';
+import { defineTool } from './tools/define/define.ts';
 
 describe('a watcher who joins in the middle of a message', () => {
   /** Says one piece after the other, and lets `look` at the session after each. */

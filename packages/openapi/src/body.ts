@@ -3,8 +3,8 @@ import { isJsonObject } from '@treadle/core';
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from './problem.ts';
-import type { Follow } from './references.ts';
-import type { ArgumentSchema } from './schema.ts';
+import type { Follow } from './document/references.ts';
+import type { ArgumentSchema } from './document/schema.ts';
 import { plainText, queryPairs } from './serialize.ts';
 import type { Style } from './serialize.ts';
 

@@ -1,9 +1,9 @@
 export { openApiTools } from './openapi-tools.ts';
 export type { OpenApiOperation, OpenApiOptions, OpenApiTools } from './openapi-tools.ts';
-export { loadOpenApi } from './load.ts';
-export type { LoadOpenApiOptions } from './load.ts';
+export { loadOpenApi } from './document/load.ts';
+export type { LoadOpenApiOptions } from './document/load.ts';
 export type { OperationPlace, SkippedOperation } from './operations.ts';
-export type { OperationFilter } from './selection.ts';
+export type { OperationFilter } from './document/selection.ts';
 export type { ServerOptions } from './servers.ts';
 export type { OpenApiCredential } from './security.ts';
 export type { OwnHeaders } from './operation-tool.ts';

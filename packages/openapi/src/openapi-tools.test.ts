@@ -8,7 +8,7 @@ import type { JsonObject } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import { loadOpenApi } from './load.ts';
+import { loadOpenApi } from './document/load.ts';
 import { openApiTools } from './openapi-tools.ts';
 import { callOperation, callTool, documentOf, serve } from './test-support/server.ts';
 

@@ -2,19 +2,19 @@ import { TreadleError } from '@treadle/core';
 import type { Http, JsonObject, Tool } from '@treadle/core';
 import { guardedHttp } from '@treadle/http';
 
-import { readDocument } from './document.ts';
+import { readDocument } from './document/document.ts';
 import { operationTool } from './operation-tool.ts';
 import type { OwnHeaders } from './operation-tool.ts';
 import { findOperations, readOperation, toolName } from './operations.ts';
 import type { FoundOperation, OperationPlace, OperationReading, SkippedOperation } from './operations.ts';
 import { OpenApiProblem } from './problem.ts';
-import { followIn } from './references.ts';
-import type { Follow } from './references.ts';
-import { argumentSchemas } from './schema.ts';
+import { followIn } from './document/references.ts';
+import type { Follow } from './document/references.ts';
+import { argumentSchemas } from './document/schema.ts';
 import { hiddenNames, neededFor } from './security.ts';
 import type { Needed, OpenApiCredential } from './security.ts';
-import { select } from './selection.ts';
-import type { OperationFilter } from './selection.ts';
+import { select } from './document/selection.ts';
+import type { OperationFilter } from './document/selection.ts';
 import { serverOf } from './servers.ts';
 import type { ServerOptions } from './servers.ts';
 

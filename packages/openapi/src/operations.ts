@@ -8,10 +8,10 @@ import { parametersOf } from './parameters.ts';
 import type { Parameter } from './parameters.ts';
 import { OpenApiProblem } from './problem.ts';
 import type { OpenApiProblemCode } from './problem.ts';
-import { followIn } from './references.ts';
-import type { Follow } from './references.ts';
-import { cut } from './schema.ts';
-import type { ArgumentSchema } from './schema.ts';
+import { followIn } from './document/references.ts';
+import type { Follow } from './document/references.ts';
+import { cut } from './document/schema.ts';
+import type { ArgumentSchema } from './document/schema.ts';
 
 /** Where an operation is in its document. */
 export interface OperationPlace {

@@ -3,9 +3,9 @@ import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
 
 import { safeName } from './names.ts';
 import { OpenApiProblem } from './problem.ts';
-import type { Follow } from './references.ts';
-import { cut } from './schema.ts';
-import type { ArgumentSchema } from './schema.ts';
+import type { Follow } from './document/references.ts';
+import { cut } from './document/schema.ts';
+import type { ArgumentSchema } from './document/schema.ts';
 import { placed } from './security.ts';
 import type { Style } from './serialize.ts';
 

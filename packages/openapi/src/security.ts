@@ -2,7 +2,7 @@ import { isJsonObject } from '@treadle/core';
 import type { JsonObject, JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from './problem.ts';
-import type { Follow } from './references.ts';
+import type { Follow } from './document/references.ts';
 
 /**
  * What proves who asks, for one security scheme: an API key or a token, a name and a password, or a function that brings a

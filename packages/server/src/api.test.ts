@@ -1,7 +1,7 @@
 import { defineTool, memoryBlobs, type AgentDefinition, type JsonObject } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { ROUTES } from './routes/routes.ts';
+import { ROUTES } from './routes/serving/routes.ts';
 import { isRunEnd, sse, until } from './test-support/events.ts';
 import { startServer, type TestServer } from './test-support/server.ts';
 

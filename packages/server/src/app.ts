@@ -26,8 +26,8 @@ import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.t
 import { describeApi } from './openapi.ts';
 import type { ServerParts } from './parts.ts';
 import { problemResponse, RequestError } from './problem.ts';
-import { ROUTES } from './routes/routes.ts';
-import { allowOrigin, serveRoute, type App } from './routes/serve-route.ts';
+import { ROUTES } from './routes/serving/routes.ts';
+import { allowOrigin, serveRoute, type App } from './routes/serving/serve-route.ts';
 import { checkOrigin, identify, tokenOf } from './security/admit.ts';
 import type { OriginRules } from './security/origin.ts';
 import { rateLimiter } from './security/rate.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '@treadle/core';
 import { statusOf } from './problem.ts';
-import type { Route } from './routes/route.ts';
+import type { Route } from './routes/serving/route.ts';
 
 const VERSION = '0.1.0';
 

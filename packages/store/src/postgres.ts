@@ -1,3 +1,3 @@
 export { postgresJournal } from './postgres/journal.ts';
 export type { PostgresJournalOptions } from './postgres/journal.ts';
-export type { PostgresConnection } from './postgres/connect.ts';
+export type { PostgresConnection } from './postgres/connection/connect.ts';

@@ -2,11 +2,11 @@ import type { Agent } from './agent.ts';
 import { TreadleError } from '../errors.ts';
 import type { Limits } from '../events/limits.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { defineTool } from '../tools/define.ts';
+import { defineTool } from '../tools/define/define.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkLimits } from '../features/limits/options.ts';
-import { loadRule } from '../features/permissions/load.ts';
-import type { RuleInput } from '../features/permissions/rule.ts';
+import { loadRule } from '../features/permissions/rules/load.ts';
+import type { RuleInput } from '../features/permissions/rules/rule.ts';
 import type { Delegation } from '../features/subagents/delegation.ts';
 
 /** How an agent is used as a sub-agent. */

@@ -31,7 +31,8 @@ import { checkNoToolCall, type RequireToolCall } from '../features/output/no-cal
 import { checkAnswerCheck, type OutputGuardrail, type NamedOutputGuardrail } from '../features/guardrails/check.ts';
 import { checkFilters, type InputGuardrail, type NamedInputGuardrail } from '../features/guardrails/filters.ts';
 import { checkOutput, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
-import { OUTPUT_TOOL, isStopToolName, stopTools } from '../tools/terminal-tools.ts';
+import { stopTools } from '../tools/stop-tools.ts';
+import { OUTPUT_TOOL, isStopToolName } from '../tools/stop-tool-names.ts';
 import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
 import {
   checkPermissions,

@@ -36,3 +36,10 @@ export type RuleBehavior = 'allow' | 'ask' | 'deny';
 
 /** Where rules, modes and folders come from. `agent` is the definition in code; `session` what was said while it ran. */
 export type RuleSource = 'agent' | 'cliArg' | 'userSettings' | 'projectSettings' | 'localSettings' | 'session';
+
+/** From the strictest to the loosest. */
+export const PERMISSION_MODES: readonly PermissionMode[] = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypass'];
+
+/** Whether one mode lets no more happen than another. */
+export const isStricter = (mode: PermissionMode, than: PermissionMode): boolean =>
+  PERMISSION_MODES.indexOf(mode) < PERMISSION_MODES.indexOf(than);

@@ -4,7 +4,7 @@ import type { RunEnd } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
-import { isStopToolName, OUTPUT_TOOL } from '../tools/terminal-tools.ts';
+import { isStopToolName, OUTPUT_TOOL } from '../tools/stop-tool-names.ts';
 import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';
 import { openSession, type Session, type SessionOptions } from '../session/session.ts';

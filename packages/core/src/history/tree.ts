@@ -1,8 +1,8 @@
 import type { DurableEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal, SessionSummary } from '../journal/journal.ts';
-import { sessionTreeFold, type RunRecord, type SessionTree } from '../projections/session-tree.ts';
-import { linkSessions } from '../projections/session-tree-queries.ts';
+import { sessionTreeFold, type RunRecord, type SessionTree } from '../projections/tree/session-tree.ts';
+import { linkSessions } from '../projections/tree/session-tree-queries.ts';
 import { addSpending, NOTHING_SPENT, spendingOf, type Spending } from '../projections/spending.ts';
 import { childSessionId } from '../features/subagents/child.ts';
 

@@ -19,7 +19,7 @@ import type { SessionPermissions } from '../features/permissions/updates.ts';
 import { routingFold } from '../features/routing/fold.ts';
 import { titlesFold } from '../features/titles/fold.ts';
 import { turnContextFold } from '../features/turn-context/fold.ts';
-import type { Slot } from '../features/turn-context/turn-context.ts';
+import type { Slot } from '../features/turn-context/slots.ts';
 import type { ModelError } from '../model/model.ts';
 import type { EventOf, Fold } from './fold.ts';
 

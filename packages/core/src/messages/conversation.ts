@@ -1,4 +1,4 @@
-import { isStopToolName, stopToolText } from '../tools/terminal-tools.ts';
+import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 import type { AssistantContent } from './content.ts';
 import { isConversation, type Message } from './message.ts';
 

@@ -4,7 +4,7 @@ import type { GeneratedFile } from '../events/generated-files.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
-import { isStopToolName, stopToolText } from '../tools/terminal-tools.ts';
+import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 import type { ModelError, ModelWarning } from '../model/model.ts';
 import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
 

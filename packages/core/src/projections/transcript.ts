@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { AssistantContent, FileBlock, ImageBlock, ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage, Message, UserMessageOrigin } from '../messages/message.ts';
 import type { StopReason } from '../model/usage.ts';
-import { stopToolText } from '../tools/terminal-tools.ts';
+import { stopToolText } from '../tools/stop-tool-names.ts';
 import { sessionTitleFold, type SessionTitleFold } from './title.ts';
 
 /** An image or a file that is not in the transcript itself. */

@@ -3,7 +3,7 @@ import { TreadleError } from '../errors.ts';
 import { asJson, isJsonObject } from '../json.ts';
 import { tooLate } from '../features/approvals/plan.ts';
 import { isTooLate, isAsked } from '../kernel/services/pending.ts';
-import { checkUpdates } from '../features/permissions/updates.ts';
+import { checkUpdates } from '../features/permissions/check-updates.ts';
 import type { Run } from './run.ts';
 import { postTo } from '../features/approvals/results.ts';
 import { goOnWith, openCalls, refresh, start, type SessionParts } from './runs.ts';

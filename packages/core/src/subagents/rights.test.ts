@@ -14,7 +14,7 @@ import {
   type Tool,
 } from '../index.ts';
 import { evaluate, type CallSubject, type Verdict } from '../features/permissions/evaluate.ts';
-import { loadRule } from '../features/permissions/load.ts';
+import { loadRule } from '../features/permissions/rules/load.ts';
 import { policyOf } from '../features/permissions/policy.ts';
 import { systemClock } from '../ports/clock.ts';
 import { childAgent } from '../agent/child-agent.ts';

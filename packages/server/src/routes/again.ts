@@ -3,8 +3,8 @@ import { branch, replay, rerun, type Again } from '../operations/again.ts';
 import { startOf } from '../operations/inputs.ts';
 import { oneRun } from '../streams/scope.ts';
 import { askOf } from './ask.ts';
-import { json, type Call, type Route } from './route.ts';
-import * as schemas from './schemas.ts';
+import { json, type Call, type Route } from './serving/route.ts';
+import * as schemas from './serving/schemas.ts';
 import { openStream, wantsStream } from './stream.ts';
 
 /** The run of a fork: its stream where that is asked for, else its name. */

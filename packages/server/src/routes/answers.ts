@@ -1,7 +1,7 @@
 import { answerByToken, issueAnswerTokens, readAsked } from '../operations/answer-tokens.ts';
 import { accepted, keyOf, sessionOf } from './ask.ts';
-import { json, type Route } from './route.ts';
-import * as schemas from './schemas.ts';
+import { json, type Route } from './serving/route.ts';
+import * as schemas from './serving/schemas.ts';
 
 /** Questions that are answered by whoever has the token of the question, and no token of the server. */
 export const ANSWER_ROUTES: readonly Route[] = [

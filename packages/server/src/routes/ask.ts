@@ -1,5 +1,5 @@
 import type { Accepted, Ask } from '../operations/post.ts';
-import { json, type Call } from './route.ts';
+import { json, type Call } from './serving/route.ts';
 
 /** How a request counts: keys of different tokens are different keys, and what has none is a request of its own. */
 export function keyOf({ parts, key, principal }: Call): Omit<Ask, 'sessionId'> {

@@ -7,7 +7,7 @@ import type { ClientTurn } from '../inputs/client-turn.ts';
 import { takeTurn } from '../operations/client-turn.ts';
 import { oneRun } from '../streams/scope.ts';
 import { keyOf } from './ask.ts';
-import type { Call, Route } from './route.ts';
+import type { Call, Route } from './serving/route.ts';
 import { openStream } from './stream.ts';
 
 const agent = {

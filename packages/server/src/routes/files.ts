@@ -1,7 +1,7 @@
 import { isBlobId, TreadleError, type Blobs } from '@treadle/core';
 import { piecesOf, tooLarge } from '../json-body.ts';
 import { RequestError } from '../problem.ts';
-import { json, type Call, type Route } from './route.ts';
+import { json, type Call, type Route } from './serving/route.ts';
 
 function blobsOf({ parts }: Call): Blobs {
   if (parts.blobs) return parts.blobs;

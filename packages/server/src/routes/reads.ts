@@ -1,8 +1,8 @@
 import { costTableFold, readConversations, type ContentBlock, type DurableEvent, type Message } from '@treadle/core';
 import { eventJson } from '../encoders/native.ts';
 import { sessionOf } from './ask.ts';
-import { json, type Call, type Route } from './route.ts';
-import { integer } from './parameters.ts';
+import { json, type Call, type Route } from './serving/route.ts';
+import { integer } from './serving/parameters.ts';
 import { openStream, positionOf } from './stream.ts';
 
 const after = { schema: { type: 'integer', minimum: 0 }, description: 'Only what comes after this event. Default 0.' };

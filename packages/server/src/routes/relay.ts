@@ -13,8 +13,8 @@ import { RequestError } from '../problem.ts';
 import { checkAccess } from '../security/admit.ts';
 import { oneRun, type RunRef } from '../streams/scope.ts';
 import { keyOf } from './ask.ts';
-import { integer } from './parameters.ts';
-import { json, type Call, type Route } from './route.ts';
+import { integer } from './serving/parameters.ts';
+import { json, type Call, type Route } from './serving/route.ts';
 import { openStream } from './stream.ts';
 
 const FORMATS: Readonly<Record<string, (options: RelayOptions) => StreamFormat>> = {

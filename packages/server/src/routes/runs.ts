@@ -4,8 +4,8 @@ import { cancel, followUp, startOf, startRun, steer } from '../operations/inputs
 import type { Accepted } from '../operations/post.ts';
 import { oneRun } from '../streams/scope.ts';
 import { accepted, askOf, nothingToDo } from './ask.ts';
-import { json, type Call, type Route } from './route.ts';
-import * as schemas from './schemas.ts';
+import { json, type Call, type Route } from './serving/route.ts';
+import * as schemas from './serving/schemas.ts';
 import { openStream, wantsStream } from './stream.ts';
 
 /** A run that goes on after an input, streamed from there when the client asks for it. */

@@ -2,9 +2,9 @@ import { listSessions, renameSession, searchSessions, tagSession } from '../oper
 import { createSession, forkSession, readSession } from '../operations/sessions.ts';
 import { RequestError } from '../problem.ts';
 import { accepted, askOf, sessionOf } from './ask.ts';
-import { json, type Route } from './route.ts';
-import * as schemas from './schemas.ts';
-import { integer, optional } from './parameters.ts';
+import { json, type Route } from './serving/route.ts';
+import * as schemas from './serving/schemas.ts';
+import { integer, optional } from './serving/parameters.ts';
 
 const PAGE = {
   limit: { schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'At most so many. Default 20.' },

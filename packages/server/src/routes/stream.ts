@@ -10,7 +10,7 @@ import { openReader } from '../streams/reader.ts';
 import { bodySink, nodeSink } from '../streams/response-sink.ts';
 import { wholeSession, type Scope } from '../streams/scope.ts';
 import type { Sink } from '../streams/sink.ts';
-import type { Call } from './route.ts';
+import type { Call } from './serving/route.ts';
 
 export interface StreamRequest {
   readonly from: Position;

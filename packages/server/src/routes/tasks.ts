@@ -1,7 +1,7 @@
 import { listTasks, readTask, stopTask } from '../operations/tasks.ts';
 import { accepted, askOf, nothingToDo, sessionOf } from './ask.ts';
-import { json, type Call, type Route } from './route.ts';
-import * as schemas from './schemas.ts';
+import { json, type Call, type Route } from './serving/route.ts';
+import * as schemas from './serving/schemas.ts';
 
 const taskOf = ({ path }: Call): string => path['taskId'] ?? '';
 

@@ -1,7 +1,7 @@
 import type { Clock, Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
 import type { ProcessTable } from '../processes.ts';
-import type { Query, Sql } from './connect.ts';
+import type { Query, Sql } from './connection/connect.ts';
 import { lastEvent, leaseOf, ownerOf, sessionOf } from './tables.ts';
 
 export interface Leasing {

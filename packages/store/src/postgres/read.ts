@@ -7,7 +7,7 @@ import type {
   SessionSummary,
 } from '@treadle/core';
 import { MAX_ENVELOPE_DEPTH, parseJson, TreadleError } from '@treadle/core';
-import type { Part, Query } from './connect.ts';
+import type { Part, Query } from './connection/connect.ts';
 import { lastEvent, sessionOf } from './tables.ts';
 
 /** A row id and the numbers to read of it. */

@@ -1,4 +1,4 @@
-import type { Query, Sql } from './connect.ts';
+import type { Query, Sql } from './connection/connect.ts';
 import { putFence } from './claims.ts';
 import { removalNotice } from './notices.ts';
 import { sessionOf } from './tables.ts';

@@ -1,5 +1,5 @@
 import { TreadleError } from '@treadle/core';
-import type { Query, Sql } from './connect.ts';
+import type { Query, Sql } from './connection/connect.ts';
 
 /** One step of the schema each; a database that has the first N gets those after them. Never changed, only added to. */
 const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] = [

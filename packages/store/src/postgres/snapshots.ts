@@ -1,6 +1,6 @@
 import type { Snapshot } from '@treadle/core';
 import { journalErrors, thinSnapshots } from '@treadle/core';
-import type { Query, Sql } from './connect.ts';
+import type { Query, Sql } from './connection/connect.ts';
 import { sessionOf } from './tables.ts';
 
 export async function saveSnapshot(sql: Sql, schema: string, name: string, { seq, text }: Snapshot): Promise<void> {

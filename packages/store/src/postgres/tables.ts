@@ -1,6 +1,6 @@
 import type { Owner } from '@treadle/core';
 import { journalErrors } from '@treadle/core';
-import type { Part, Query } from './connect.ts';
+import type { Part, Query } from './connection/connect.ts';
 
 /** A session's row. Postgres's client gives big integers as text, so numbers are read with `Number`. */
 export interface SessionRow {

@@ -1,6 +1,6 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
 import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
-import { isDuplicate, type Query, type Sql } from './connect.ts';
+import { isDuplicate, type Query, type Sql } from './connection/connect.ts';
 import { endsSomething, idOf, noticeOf } from './notices.ts';
 import type { Place } from './place.ts';
 import { lastEvent, sessionOf, type SessionRow } from './tables.ts';

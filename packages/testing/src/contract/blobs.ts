@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { blobIdOf, readBlob, type Blobs } from '@treadle/core';
-import type { ContractCase } from './journal-case.ts';
-import { rejects, turnOfLoop } from './journal-support.ts';
+import type { ContractCase } from './journal/case.ts';
+import { rejects, turnOfLoop } from './journal/support.ts';
 
 /** Fresh blobs for one case of the contract. */
 export interface BlobsUnderTest {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Ledger } from '@treadle/core';
-import type { ContractCase } from './journal-case.ts';
-import { rejects, seeded, turnOfLoop } from './journal-support.ts';
+import type { ContractCase } from './journal/case.ts';
+import { rejects, seeded, turnOfLoop } from './journal/support.ts';
 
 /** A fresh ledger for one case of the contract. */
 export interface LedgerUnderTest {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { FinishedRun, Memory, MemoryQuery } from '@treadle/core';
-import type { ContractCase } from './journal-case.ts';
-import { seeded } from './journal-support.ts';
+import type { ContractCase } from './journal/case.ts';
+import { seeded } from './journal/support.ts';
 
 /** A fresh, empty memory for one case of the contract, which keeps each agent's runs apart. */
 export interface MemoryUnderTest {

@@ -1,4 +1,4 @@
-import type { ContractCase } from '../contract/journal-case.ts';
+import type { ContractCase } from '../contract/journal/case.ts';
 import { bodyCases } from './bodies.ts';
 import type { CreateHttp } from './case.ts';
 import { connectionCases } from './connections.ts';

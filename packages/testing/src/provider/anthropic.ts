@@ -2,7 +2,7 @@ import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@tre
 import { isJsonObject } from '@treadle/core';
 import type { Turn } from '../turns.ts';
 import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
-import { validateAnthropicRequest } from './validate-anthropic.ts';
+import { validateAnthropicRequest } from './validate/anthropic.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 const STOP: Readonly<Record<StopReason, string>> = {

@@ -2,7 +2,7 @@ import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@tre
 import type { Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
 import { eventStreamMessage } from './event-stream.ts';
-import { validateBedrockRequest } from './validate-bedrock.ts';
+import { validateBedrockRequest } from './validate/bedrock.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 const STOP: Readonly<Record<StopReason, string>> = {

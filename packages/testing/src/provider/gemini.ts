@@ -2,7 +2,7 @@ import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@tre
 import { isJsonObject } from '@treadle/core';
 import type { Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
-import { validateGeminiRequest } from './validate-gemini.ts';
+import { validateGeminiRequest } from './validate/gemini.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 const FINISH: Readonly<Record<StopReason, string>> = {

@@ -1,7 +1,7 @@
 import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
 import type { Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
-import { validateOllamaRequest } from './validate-ollama.ts';
+import { validateOllamaRequest } from './validate/ollama.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 /** This wire has two words of its own, and calls of tools are no reason. */

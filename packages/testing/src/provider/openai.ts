@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, ModelEvent, StopReason, Usage } from '@treadle/core';
 import type { Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
-import { validateOpenAIChatRequest } from './validate-openai.ts';
+import { validateOpenAIChatRequest } from './validate/openai.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 const STOP: Readonly<Record<StopReason, string>> = {

@@ -1,6 +1,6 @@
 import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
 import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
-import { validateOpenAIResponsesRequest } from './validate-responses.ts';
+import { validateOpenAIResponsesRequest } from './validate/responses.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 /** Why a response is not complete, by what stopped the turn. The others complete. */

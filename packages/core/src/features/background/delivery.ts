@@ -20,5 +20,5 @@ export function deliveryOf({ taskId, toolName, status, message, content }: TaskS
 
 /** What is said of tasks that nobody works on any more. */
 export const INTERRUPTED = 'interrupted: the process that ran it is gone, and what it has done is unknown.';
-export const FORKED = 'forked: it belongs to the session that this one was forked from.';
+
 export const BEGUN_AGAIN = 'The process that ran it is gone, and it was begun again.';

@@ -1,9 +1,7 @@
 import type { EventOf, Fold } from '../../kernel/fold.ts';
 import { isJsonObject } from '../../json.ts';
-import { FORKED } from './delivery.ts';
-import { TASK_OUTPUT, TASK_STOP } from './tools.ts';
+import { FORKED, TASK_OUTPUT, TASK_STOP, openTasks, type TaskState, type TaskTable } from './task.ts';
 import { hasEnded, type TaskEnd } from '../../tools/task-control.ts';
-import { openTasks, type TaskState, type TaskTable } from './task.ts';
 import type { RunState, SessionState } from '../../kernel/state.ts';
 
 type Ended = Extract<EventOf<'input_received'>['input'], { type: 'task_ended' }>;

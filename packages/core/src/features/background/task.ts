@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { FileBlock, ToolResultContent } from '../../messages/content.ts';
 import type { NormalOutput } from '../../tools/output.ts';
-import type { ReplayPolicy } from '../../tools/tool.ts';
 import type { TaskEnd, TaskStatus } from '../../tools/task-control.ts';
+import type { ReplayPolicy } from '../../tools/tool.ts';
 
 /** What is to be done in the background, as data: another machine could do it too. */
 export interface TaskFacts {
@@ -123,3 +123,10 @@ export interface TaskTable {
 /** Those that something is still to come of, oldest first. */
 export const openTasks = ({ all, open }: TaskTable): TaskState[] =>
   [...open].flatMap((taskId) => all.get(taskId) ?? []);
+
+/** The tools with which a model looks after its background tasks. */
+export const TASK_OUTPUT = 'task_output';
+
+export const TASK_STOP = 'task_stop';
+
+export const FORKED = 'forked: it belongs to the session that this one was forked from.';

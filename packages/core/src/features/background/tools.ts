@@ -1,12 +1,10 @@
 import { TreadleError } from '../../errors.ts';
-import { defineTool } from '../../tools/define.ts';
-import type { Tool, ToolContext, ToolResult } from '../../tools/tool.ts';
+import { defineTool } from '../../tools/define/define.ts';
 import { hasEnded, type TaskControl, type TaskSnapshot } from '../../tools/task-control.ts';
+import type { Tool, ToolContext, ToolResult } from '../../tools/tool.ts';
+import { TASK_OUTPUT, TASK_STOP } from './task.ts';
 
-/** The tools with which a model looks after its background tasks. */
-export const TASK_OUTPUT = 'task_output';
 const TASK_LIST = 'task_list';
-export const TASK_STOP = 'task_stop';
 
 const LONGEST_WAIT_MS = 600_000;
 

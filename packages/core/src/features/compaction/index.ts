@@ -7,7 +7,7 @@ export { estimateMessage, estimateMessages, estimateText } from '../../messages/
 export type { LogReader } from '../../journal/history.ts';
 export { recallTool } from './recall.ts';
 export * from './strategies.ts';
-export { blockOverlay, summarise, type OverlayOptions, type SummariseOptions } from './summarise.ts';
+export { blockOverlay, summarise, type OverlayOptions, type SummariseOptions } from './summary/summarise.ts';
 export {
   condenseReplies,
   dropOldest,

@@ -9,7 +9,7 @@ import { untilInterrupted } from '../../kernel/perform/interrupt.ts';
 import { modelOf } from './plan.ts';
 import { viewTokens } from '../../kernel/services/context-window.ts';
 import type { Step } from '../../kernel/step.ts';
-import { writeSummary, type Spending } from './summarise-step.ts';
+import { writeSummary, type Spending } from './summary/summarise-step.ts';
 
 type CompactStep = Extract<Step, { type: 'compact' }>;
 

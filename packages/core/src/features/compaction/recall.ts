@@ -1,6 +1,6 @@
 import { TreadleError } from '../../errors.ts';
 import type { Message } from '../../messages/message.ts';
-import { defineTool } from '../../tools/define.ts';
+import { defineTool } from '../../tools/define/define.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
 import { headOf } from '../../messages/cut.ts';
 import { RECALL } from '../../messages/result-share.ts';

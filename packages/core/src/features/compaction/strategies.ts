@@ -1,5 +1,5 @@
 import type { CompactionStrategy } from './phase.ts';
-import { blockOverlay, summarise, type OverlayOptions, type SummariseOptions } from './summarise.ts';
+import { blockOverlay, summarise, type OverlayOptions, type SummariseOptions } from './summary/summarise.ts';
 import { condenseReplies, dropOldest, dropThinking, removeResults, truncateResults } from './transforms.ts';
 
 // The ready-made strategies. Each is a list of phases; a strategy of your own is one too.

@@ -3,7 +3,7 @@ import type { Message } from '../../index.ts';
 import { assistant, callAndResult, summaryMessage, toolResult, user } from '../../test-support/views.ts';
 import { estimateMessages } from '../../messages/estimate.ts';
 import { CompactionError, type CompactionPhase, type PhaseContext, type View } from './phase.ts';
-import { blockOverlay, checkSummary, summarise } from './summarise.ts';
+import { blockOverlay, checkSummary, summarise } from './summary/summarise.ts';
 import {
   clipOversized,
   condenseReplies,

@@ -1,6 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
 import { TreadleError } from '../../errors.ts';
-import { defineTool } from '../../tools/define.ts';
+import { defineTool } from '../../tools/define/define.ts';
 import type { Handoff, Tool } from '../../tools/tool.ts';
 
 export interface HandoffOptions extends Pick<Handoff, 'filter'> {

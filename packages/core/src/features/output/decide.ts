@@ -4,7 +4,7 @@ import { answerOf } from '../../kernel/final-answer.ts';
 import { asDecision, type QuestionOf } from '../../kernel/services/question.ts';
 import { timedCall } from '../../timed-call.ts';
 import { askOutput, type OutputDecision } from './structured.ts';
-import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
+import { OUTPUT_TOOL } from '../../tools/stop-tool-names.ts';
 
 /** A schema that can't tell by then can't tell. */
 const SCHEMA_TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../json.ts';
 import type { Fold } from '../../kernel/fold.ts';
 import type { Rejection } from '../../kernel/plan/reject-call.ts';
-import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
+import { OUTPUT_TOOL } from '../../tools/stop-tool-names.ts';
 
 const MISFITS: ReadonlySet<Rejection> = new Set([
   'invalid_arguments',

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../json.ts';
 import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kernel/between-turns.ts';
 import { endingCall } from '../../kernel/final-answer.ts';
 import { lacksCall } from '../../kernel/plan/turn-events.ts';
-import { isStopToolName } from '../../tools/terminal-tools.ts';
+import { isStopToolName } from '../../tools/stop-tool-names.ts';
 import { noCallReminder } from './no-call.ts';
 import { asOutputDecision } from './structured.ts';
 

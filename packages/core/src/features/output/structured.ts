@@ -2,9 +2,9 @@ import { errorText, TreadleError } from '../../errors.ts';
 import { compileSchema } from '../../json-schema/validate.ts';
 import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, parseJson } from '../../json.ts';
 import type { Model, ResponseFormat } from '../../model/model.ts';
-import { jsonCheck, standardCheck } from '../../tools/define.ts';
-import { isStandardSchema, type StandardSchema } from '../../tools/standard-schema.ts';
-import { OUTPUT_TOOL } from '../../tools/terminal-tools.ts';
+import { jsonCheck, standardCheck } from '../../tools/define/define.ts';
+import { isStandardSchema, type StandardSchema } from '../../tools/define/standard-schema.ts';
+import { OUTPUT_TOOL } from '../../tools/stop-tool-names.ts';
 import type { ArgumentsIssue, ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 
 /** How a model is held to a schema: by its provider, by the arguments of a tool, or by its instructions. */

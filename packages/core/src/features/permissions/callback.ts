@@ -2,7 +2,7 @@ import { errorText } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolAccess } from '../../tools/access.ts';
-import { checkUpdates } from './updates.ts';
+import { checkUpdates } from './check-updates.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
 
 /** What a permission callback is told besides the tool and its arguments. */

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ToolAccess } from '../../tools/access.ts';
 import { evaluate, type CallSubject } from './evaluate.ts';
-import { PERMISSION_MODES } from './mode.ts';
-import type { PermissionMode } from '../../events/permission-updates.ts';
+import { PERMISSION_MODES, type PermissionMode } from '../../events/permission-updates.ts';
 import { checkPermissions, type PermissionConfig, type PermissionOptions } from './permissions.ts';
 import { policyOf } from './policy.ts';
 import { applyUpdate, type SessionPermissions } from './updates.ts';

@@ -1,6 +1,6 @@
 import type { ToolAccess } from '../../tools/access.ts';
-import { isInside, namesOf } from './glob.ts';
-import { allowing, restrains, type Subject } from './match.ts';
+import { isInside, namesOf } from './rules/glob.ts';
+import { allowing, restrains, type Subject } from './rules/match.ts';
 import type { PermissionMode, RuleBehavior } from '../../events/permission-updates.ts';
 import type { Rights } from './permissions.ts';
 import type { PermissionRule } from '../../tools/permission-rule.ts';

@@ -2,11 +2,15 @@ import { TreadleError } from '../../errors.ts';
 import { refuseUnknownKeys } from '../../names/known-keys.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CanUseTool } from './callback.ts';
-import { loadRule } from './load.ts';
-import { namesTool, restrainsTool } from './match.ts';
-import { PERMISSION_MODES } from './mode.ts';
-import type { PermissionMode, RuleBehavior, RuleSource } from '../../events/permission-updates.ts';
-import type { RuleInput } from './rule.ts';
+import { loadRule } from './rules/load.ts';
+import { namesTool, restrainsTool } from './rules/match.ts';
+import {
+  PERMISSION_MODES,
+  type PermissionMode,
+  type RuleBehavior,
+  type RuleSource,
+} from '../../events/permission-updates.ts';
+import type { RuleInput } from './rules/rule.ts';
 import type { PermissionRule } from '../../tools/permission-rule.ts';
 import type { FileUpdate } from './updates.ts';
 

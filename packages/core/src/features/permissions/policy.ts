@@ -1,5 +1,5 @@
 import { toolsUnder, type PermissionConfig, type Rights } from './permissions.ts';
-import { readRule } from './rule.ts';
+import { readRule } from './rules/rule.ts';
 import type { PermissionRule } from '../../tools/permission-rule.ts';
 import type { RuleBehavior } from '../../events/permission-updates.ts';
 import { union, without, type SessionPermissions } from './updates.ts';

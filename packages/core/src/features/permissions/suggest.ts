@@ -1,8 +1,8 @@
 import type { ToolAccess } from '../../tools/access.ts';
-import { isInside } from './glob.ts';
-import { readRule } from './rule.ts';
+import { isInside } from './rules/glob.ts';
+import { readRule } from './rules/rule.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
-import { joinWords } from './words.ts';
+import { joinWords } from './rules/words.ts';
 
 /**
  * The updates that would let calls like this one run from now on, the narrowest first: what a person is offered beside yes

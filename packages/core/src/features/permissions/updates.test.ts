@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { checkPermissions } from './permissions.ts';
 import { policyOf } from './policy.ts';
 import { suggestUpdates } from './suggest.ts';
-import { applyUpdate, checkUpdates, type SessionPermissions } from './updates.ts';
+import { applyUpdate, type SessionPermissions } from './updates.ts';
+import { checkUpdates } from './check-updates.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
 
 const after = (...updates: PermissionUpdate[]): SessionPermissions | null =>

@@ -1,6 +1,6 @@
 import type { Fold } from '../../kernel/fold.ts';
 import type { Message } from '../../messages/message.ts';
-import { type Slot, slotOf } from './turn-context.ts';
+import { type Slot, slotOf } from './slots.ts';
 
 export const turnContextFold: Fold = {
   after(state, event) {

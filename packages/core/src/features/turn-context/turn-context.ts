@@ -1,9 +1,10 @@
-import type { DurableEventBody } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
+import type { DurableEventBody } from '../../events/events.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall } from '../../timed-call.ts';
+import { type Slot, SLOTS } from './slots.ts';
 
 /** What a provider may look at. */
 export interface TurnFacts {
@@ -27,10 +28,6 @@ export interface TurnContextOptions {
   /** Milliseconds for each. What takes longer says nothing. Default 10,000. */
   readonly timeoutMs?: number;
 }
-
-/** The slots, in the order of their messages. */
-export const SLOTS = ['planning', 'retrieved'] as const;
-export type Slot = (typeof SLOTS)[number];
 
 const TITLES: Readonly<Record<Slot, string>> = {
   planning: 'The plan as it stands now',
@@ -79,15 +76,6 @@ export async function askTurnContext(
     }),
   );
   return Object.fromEntries(said.flat()) as TurnContextDecision;
-}
-
-const ID = /\.slot\.(planning|retrieved)\.\d+$/;
-
-/** The slot a message fills; null for other messages. */
-export function slotOf(message: Message): Slot | null {
-  if (message.role !== 'user' || message.origin !== 'reminder') return null;
-  const [, slot] = ID.exec(message.id) ?? [];
-  return slot === 'planning' || slot === 'retrieved' ? slot : null;
 }
 
 /** What the slots say that the model doesn't know yet, as messages. */

@@ -2,7 +2,7 @@ import { recallTool, toolsUnder } from '../features.ts';
 import type { Agent } from '../../agent/agent.ts';
 import { RECALL } from '../../messages/result-share.ts';
 import type { ToolDefinition } from '../../model/model.ts';
-import { clientTool } from '../../tools/check-offered.ts';
+import { clientTool } from '../../tools/define/check-offered.ts';
 import type { OfferedTool } from '../../tools/offered-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { mayRecall } from '../services/context-window.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { defineAgent } from '../../agent/agent.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { createSession } from '../../session/session.ts';
-import { defineTool } from '../../tools/define.ts';
+import { defineTool } from '../../tools/define/define.ts';
 
 /** A clock that counts the timers that were set for so many milliseconds, and those of them that wait. */
 function counting(ms: number) {

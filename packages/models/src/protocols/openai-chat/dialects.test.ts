@@ -93,11 +93,11 @@ describe('strict tools', () => {
   it('are declared so where their parameters allow it', () => {
     const loose = { name: 'loose', description: '', inputSchema: { type: 'object', additionalProperties: true } };
     expect(body({ strictTools: true }, { tools: [...tools, loose] })['tools']).toEqual([
-      { type: 'function', function: { name: 'find', description: 'Finds.', inputSchema: STRICT_PERSON, strict: true } },
+      { type: 'function', function: { name: 'find', description: 'Finds.', parameters: STRICT_PERSON, strict: true } },
       { type: 'function', function: { name: 'loose', description: '', parameters: loose.inputSchema, strict: false } },
     ]);
     expect(body({}, { tools })['tools']).toEqual([
-      { type: 'function', function: { name: 'find', description: 'Finds.', inputSchema: PERSON } },
+      { type: 'function', function: { name: 'find', description: 'Finds.', parameters: PERSON } },
     ]);
   });
 

@@ -42,7 +42,7 @@ describe('a request', () => {
       stop: ['END'],
       reasoning_effort: 'low',
       tools: [
-        { type: 'function', function: { name: 'search', description: 'Searches.', inputSchema: { type: 'object' } } },
+        { type: 'function', function: { name: 'search', description: 'Searches.', parameters: { type: 'object' } } },
       ],
     });
     expect(body(request([user('Hi')], { thinking: 'off' }))).not.toHaveProperty('reasoning_effort');

@@ -1,0 +1,268 @@
+import { errorText, TreadleError } from '../../errors.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../../json.ts';
+import { asJson, isJsonObject, TOO_DEEP } from '../../json.ts';
+import type { ToolAccess } from '../access.ts';
+import type { ToolArguments, ToolParameters } from './define-types.ts';
+import { isStandardSchema, type StandardIssue, type StandardResult, type StandardSchema } from './standard-schema.ts';
+import type {
+  ArgumentsCheck,
+  ArgumentsIssue,
+  ArgumentsOutcome,
+  ReplayPolicy,
+  Tool,
+  ToolContext,
+  ToolReturn,
+} from '../tool.ts';
+import { compileSchema } from '../../json-schema/validate.ts';
+import { MAX_ISSUES, pointerOf } from '../../json-schema/run.ts';
+
+interface ToolOptionsBase<P extends ToolParameters> {
+  /** 1 to 64 letters, digits, `_` and `-`. The model calls the tool by it. */
+  readonly name: string;
+  /** For people; the name when absent. */
+  readonly label?: string;
+  /** Tells the model what the tool does and when to use it. */
+  readonly description: string;
+  /** A JSON Schema of an object, or any Standard Schema (Zod, Valibot, ArkType, …). Absent: no arguments. */
+  readonly inputSchema?: P;
+  /** What the model is told instead of the JSON Schema the Standard Schema would give, or because it gives none. */
+  readonly jsonSchema?: JsonSchema;
+  /** What may happen to a call cut off by a crash. `safe` for read-only tools, `never` for others. */
+  readonly replay?: ReplayPolicy;
+  /** True when the tool changes nothing anywhere. Default false. */
+  readonly readOnly?: boolean;
+  /** `sequential` keeps the tool's calls from overlapping other calls of their turn. Default `parallel`. */
+  readonly execution?: 'parallel' | 'sequential';
+  /** True when a call of the tool ends the run. Default false. */
+  readonly terminal?: boolean;
+  /** True when its calls may run in the background wherever the agent has background tasks. Default false. */
+  readonly background?: boolean;
+  /** Milliseconds a call may take. Absent: the agent's `toolTimeoutMs`. */
+  readonly timeoutMs?: number;
+  /**
+   * Says what a call touches, so that rules can be about it. A tool that has it asks wherever nothing allows the call; one
+   * without it, which is the application's own code, runs unless `approval` or a rule says otherwise.
+   */
+  readonly access?: (args: ToolArguments<P>) => ToolAccess | Promise<ToolAccess>;
+  /** Whether a call has to be approved where no rule allows it: always, or when the function says so. Default: no. */
+  readonly approval?: 'always' | ((args: ToolArguments<P>) => boolean | Promise<boolean>);
+}
+
+/** What `defineTool` takes. A server tool has `execute`; a client tool is run by the connected client and has none. */
+export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase<P> &
+  (
+    | {
+        readonly runs?: 'server';
+        /** Does the work. What it throws becomes an error result the model reads. */
+        readonly execute: (args: ToolArguments<P>, context: ToolContext) => Promise<ToolReturn> | ToolReturn;
+      }
+    | { readonly runs: 'client'; readonly execute?: never }
+  );
+
+/**
+ * Defines a tool. The arguments of `execute` are typed by `parameters`, and checked before it is called. The JSON Schema
+ * is made here, once: definitions are meant to live as long as the program.
+ *
+ * JSON Schemas are checked by {@link compileSchema}, which knows the common subset; a schema it can't check fully and
+ * safely (a foreign `$ref`, a `pattern` open to exponential backtracking) is refused.
+ *
+ * @throws TreadleError `invalid_definition` when the definition can't work. The message says what to change.
+ * @example
+ * ```ts
+ * import { defineTool } from '@treadle/core';
+ *
+ * const add = defineTool({
+ *   name: 'add',
+ *   description: 'Adds two numbers.',
+ *   inputSchema: {
+ *     type: 'object',
+ *     properties: { a: { type: 'number' }, b: { type: 'number' } },
+ *     required: ['a', 'b'],
+ *   },
+ *   readOnly: true,
+ *   execute: ({ a, b }) => String(a + b),
+ * });
+ * ```
+ */
+export function defineTool<const P extends ToolParameters = JsonSchema>(definition: ToolOptions<P>): Tool {
+  checkBasics(definition);
+  const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
+  const { access, approval } = definition;
+  const given = definition.inputSchema === undefined ? {} : definition.inputSchema;
+  const { inputSchema: parameters, check } = compileParameters(name, given, definition.jsonSchema);
+  return Object.freeze({
+    name,
+    label,
+    description,
+    inputSchema: parameters,
+    runs,
+    replay: definition.replay ?? (readOnly ? 'safe' : 'never'),
+    readOnly,
+    execution: definition.execution ?? 'parallel',
+    terminal: definition.terminal ?? false,
+    ...(definition.background === true && { background: true }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    check,
+    // The loop hands over what `check` returned, which has this type.
+    ...(access !== undefined && { access: (args: unknown) => access(args as ToolArguments<P>) }),
+    ...(approval !== undefined && {
+      approval: approval === 'always' ? approval : (args: unknown) => approval(args as ToolArguments<P>),
+    }),
+    ...(execute !== undefined && {
+      execute: (args: unknown, context: ToolContext) => execute(args as ToolArguments<P>, context),
+    }),
+  });
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+function refuse(name: unknown, reason: string, cause?: unknown): never {
+  const which = typeof name === 'string' ? `Tool ${JSON.stringify(name)}` : 'A tool';
+  throw new TreadleError('invalid_definition', `${which}: ${reason}`, { cause, details: { tool: name } });
+}
+
+const CHOICES: readonly (readonly [keyof ToolOptions, readonly unknown[]])[] = [
+  ['runs', [undefined, 'server', 'client']],
+  ['replay', [undefined, 'safe', 'never', 'ask']],
+  ['execution', [undefined, 'parallel', 'sequential']],
+  ['readOnly', [undefined, true, false]],
+  ['terminal', [undefined, true, false]],
+  ['background', [undefined, true, false]],
+];
+
+/** The checks the type checker makes too, for definitions that never met one. */
+function checkBasics(definition: { readonly [Key in keyof ToolOptions]?: unknown }): void {
+  const { name, description, label, runs = 'server', execute, timeoutMs, access, approval } = definition;
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    refuse(name, 'the name must be 1 to 64 letters, digits, "_" or "-".');
+  }
+  if (typeof description !== 'string' || description.trim() === '') {
+    refuse(name, 'the description is empty. The model chooses tools by it: say what the tool does.');
+  }
+  if (label !== undefined && (typeof label !== 'string' || label === '')) refuse(name, 'the label must be a text.');
+  for (const [key, allowed] of CHOICES) {
+    if (allowed.includes(definition[key])) continue;
+    const words = allowed.filter((choice) => choice !== undefined).map((choice) => JSON.stringify(choice));
+    refuse(name, `${key} must be ${words.join(' or ')}.`);
+  }
+  if (runs === 'server' && typeof execute !== 'function') {
+    refuse(name, 'execute is missing. A tool that the connected client runs says runs: "client".');
+  }
+  if (runs === 'client' && execute !== undefined) {
+    refuse(name, 'a client tool has no execute: the connected client runs it and posts the result.');
+  }
+  if (access !== undefined && typeof access !== 'function') {
+    refuse(name, 'access must be a function of the arguments.');
+  }
+  if (approval !== undefined && approval !== 'always' && typeof approval !== 'function') {
+    refuse(name, 'approval must be "always" or a function of the arguments.');
+  }
+  if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && Number.isFinite(timeoutMs))) {
+    refuse(name, 'timeoutMs must be a positive number of milliseconds. Leave it out for no limit of its own.');
+  }
+}
+
+interface CompiledParameters {
+  readonly inputSchema: JsonSchema;
+  readonly check: ArgumentsCheck;
+}
+
+function compileParameters(
+  name: string,
+  parameters: ToolParameters,
+  jsonSchema: JsonSchema | undefined,
+): CompiledParameters {
+  if (isStandardSchema(parameters)) {
+    const schema = objectSchema(name, jsonSchema ?? jsonSchemaOf(name, parameters));
+    return { inputSchema: schema, check: standardCheck(parameters) };
+  }
+  if (jsonSchema !== undefined) refuse(name, 'jsonSchema is only for Standard Schema parameters.');
+  const schema = objectSchema(name, parameters);
+  const compiled = compileSchema(schema);
+  const [problem] = compiled.problems;
+  if (problem !== undefined) refuse(name, `the schema of the parameters at #${problem.path} ${problem.message}.`);
+  return { inputSchema: schema, check: jsonCheck(compiled) };
+}
+
+/** Asks a Standard Schema for the JSON Schema of what it accepts. */
+function jsonSchemaOf(name: string, schema: StandardSchema): unknown {
+  const { vendor, jsonSchema } = schema['~standard'];
+  const advice = 'Give the jsonSchema option, which the model is told instead.';
+  if (jsonSchema === undefined) refuse(name, `${vendor} schemas can't be turned into a JSON Schema. ${advice}`);
+  try {
+    return jsonSchema.input({ target: 'draft-2020-12' });
+  } catch (thrown) {
+    return refuse(
+      name,
+      `${vendor} could not turn the parameters into a JSON Schema: ${errorText(thrown)} ${advice}`,
+      thrown,
+    );
+  }
+}
+
+/** A copy that says what providers insist on: `type: "object"` and `properties`. Nobody else can change it later. */
+function objectSchema(name: string, given: unknown): JsonSchema {
+  if (!isJsonObject(given)) refuse(name, 'the parameters must be a JSON Schema object or a Standard Schema.');
+  const { $schema: _dialect, ...schema } = copyOf(name, given);
+  const { type } = schema;
+  if (type === undefined ? onlyOtherTypes(schema) : type !== 'object') {
+    refuse(name, 'the schema of the parameters must have type "object": a model calls tools with named arguments.');
+  }
+  return Object.freeze({ type: 'object', ...schema, ...(schema['properties'] === undefined && { properties: {} }) });
+}
+
+function copyOf(name: string, schema: JsonObject): JsonObject {
+  const copy = asJson(schema)?.value;
+  if (copy !== undefined && isJsonObject(copy)) return copy;
+  return refuse(name, `the schema of the parameters is not plain JSON data, or is ${TOO_DEEP}.`);
+}
+
+/** True for a union none of whose members is an object. */
+function onlyOtherTypes(schema: JsonObject): boolean {
+  const options = schema['anyOf'] ?? schema['oneOf'];
+  if (!Array.isArray(options) || options.length === 0) return false;
+  return options.every(
+    (option: unknown) => isJsonObject(option) && option['type'] !== undefined && option['type'] !== 'object',
+  );
+}
+
+/** The check of a compiled JSON Schema. */
+export function jsonCheck(
+  compiled: (value: unknown) => readonly ArgumentsIssue[],
+): (value: JsonValue) => ArgumentsOutcome {
+  return (args) => {
+    const issues = compiled(args);
+    return issues.length === 0 ? { ok: true, value: args } : { ok: false, issues };
+  };
+}
+
+/** The check of a Standard Schema. Never throws. */
+export function standardCheck(
+  schema: StandardSchema,
+): (value: JsonValue) => ArgumentsOutcome | Promise<ArgumentsOutcome> {
+  const standard = schema['~standard'];
+  return (args) => {
+    try {
+      const result = standard.validate(args);
+      return result instanceof Promise ? result.then(outcomeOf, crashed) : outcomeOf(result);
+    } catch (thrown) {
+      return crashed(thrown);
+    }
+  };
+}
+
+function outcomeOf(result: StandardResult<unknown>): ArgumentsOutcome {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  const issues = result.issues.slice(0, MAX_ISSUES).map(issueOf);
+  return { ok: false, issues: issues.length > 0 ? issues : [{ path: '', message: 'is not valid' }] };
+}
+
+function issueOf(issue: StandardIssue): ArgumentsIssue {
+  const keys = (issue.path ?? []).map((segment) => (typeof segment === 'object' ? segment.key : segment));
+  return { path: pointerOf(keys), message: issue.message };
+}
+
+/** A check that crashes hasn't passed. */
+function crashed(thrown: unknown): ArgumentsOutcome {
+  return { ok: false, issues: [{ path: '', message: `could not be checked: ${errorText(thrown)}` }] };
+}

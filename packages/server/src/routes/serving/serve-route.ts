@@ -1,0 +1,109 @@
+import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core';
+import type { Context, Hono } from 'hono';
+import { readJson } from '../../json-body.ts';
+import { errorField } from '../../log.ts';
+import { SESSION_ID } from '../../operations/sessions.ts';
+import type { ServerParts } from '../../parts.ts';
+import { problemResponse, RequestError } from '../../problem.ts';
+import { checkAccess, checkOrigin, checkReadable, identify, identifyAnswer, tokenOf } from '../../security/admit.ts';
+import type { NodeResponse } from '../../streams/response-sink.ts';
+import type { Call, Route } from './route.ts';
+
+/** What Node's adapter puts beside a request. Under other servers there is nothing. */
+interface NodeBindings {
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
+  readonly outgoing?: NodeResponse;
+}
+
+export type App = Hono<{ Bindings: NodeBindings }>;
+
+const SESSION = new RegExp(SESSION_ID);
+const KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** Has the app serve a route: who may, what may come in, and what goes wrong are the same for all of them. */
+export function serveRoute(app: App, parts: ServerParts, route: Route): void {
+  const check = route.body === undefined ? null : compileSchema(route.body);
+  const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  app[route.method](path, async (context) => {
+    const startedAt = parts.clock.now();
+    let response: Response;
+    let name = '';
+    try {
+      const call = await admitCall(parts, context, route, check);
+      ({ name } = call.principal);
+      response = await route.handle(call);
+    } catch (error) {
+      response = problemResponse(error);
+      if (response.status >= 500) parts.log('error', 'request_failed', { route: route.id, error: errorField(error) });
+    }
+    allowOrigin(parts, context, response.headers);
+    parts.log('info', 'request', {
+      route: route.id,
+      status: response.status,
+      ms: parts.clock.now() - startedAt,
+      ...(name === '' ? {} : { principal: name }),
+    });
+    return response;
+  });
+}
+
+async function admitCall(
+  parts: ServerParts,
+  context: Context<{ Bindings: NodeBindings }>,
+  route: Route,
+  check: SchemaCheck | null,
+): Promise<Call> {
+  const request = context.req.raw;
+  const { headers } = request;
+  const visitor = { host: headers.get('host') ?? hostOf(request), origin: headers.get('origin') };
+  checkOrigin(parts, visitor);
+  const address = context.env?.incoming?.socket?.remoteAddress ?? 'unknown';
+  const token = tokenOf(headers);
+  const identified = { ...visitor, token, address };
+  const principal = await (route.access === 'answer' ? identifyAnswer : identify)(parts, identified);
+  const path: Readonly<Record<string, string>> = context.req.param();
+  const { sessionId } = path;
+  // What no id can be is in no log, and comes into no file's name.
+  if (sessionId !== undefined && !SESSION.test(sessionId))
+    throw new RequestError('not_found', 'There is no such session.');
+  if (sessionId !== undefined && route.access === 'read') await checkReadable(parts, principal, sessionId);
+  else checkAccess(principal, route.access === 'read' ? 'read' : 'write', sessionId);
+  const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
+  return {
+    parts,
+    request,
+    principal,
+    token: token ?? '',
+    path,
+    query: new URL(request.url).searchParams,
+    body,
+    key: keyOf(headers),
+    node: context.env?.outgoing ?? null,
+  };
+}
+
+const hostOf = (request: Request): string => new URL(request.url).host;
+
+function keyOf(headers: Headers): string | null {
+  const key = headers.get('idempotency-key');
+  if (key === null || KEY.test(key)) return key;
+  throw new RequestError('bad_request', 'An idempotency key has 1 to 200 printable characters, without spaces.');
+}
+
+async function bodyOf({ limits }: ServerParts, request: Request, check: SchemaCheck | null): Promise<JsonObject> {
+  const body = await readJson(request, { maxBytes: limits.bodyBytes, maxDepth: limits.bodyDepth });
+  const [issue] = check?.(body) ?? [];
+  if (!issue) return body;
+  throw new RequestError(
+    'bad_request',
+    `The body does not fit: ${issue.path === '' ? 'it' : issue.path} ${issue.message}.`,
+  );
+}
+
+/** Pages of an origin that was allowed may read the answer. */
+export function allowOrigin({ origins }: ServerParts, context: Context, headers: Headers): void {
+  const origin = context.req.header('origin');
+  if (origin === undefined || !origins.origins?.includes(origin)) return;
+  headers.set('access-control-allow-origin', origin);
+  headers.append('vary', 'origin');
+}
