@@ -52,7 +52,8 @@ describe('a request', () => {
   });
 
   it('declares tools, and forbids them by leaving them out', () => {
-    expect(body(request([user('Hi')], { tools }))['tools']).toEqual([{ type: 'function', function: tools[0] }]);
+    const declared = { name: 'search', description: 'Searches.', parameters: { type: 'object' } };
+    expect(body(request([user('Hi')], { tools }))['tools']).toEqual([{ type: 'function', function: declared }]);
     expect(body(request([user('Hi')], { tools, toolChoice: 'none' }))).not.toHaveProperty('tools');
   });
 
