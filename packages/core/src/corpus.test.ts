@@ -1,6 +1,6 @@
 import { journalOf, logOf } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { EVENT_VERSION } from './events/events.ts';
+import { EVENT_VERSION } from './events/version.ts';
 import { openSession } from './index.ts';
 import {
   addToCorpus,

@@ -1,3 +1,4 @@
+export { EVENT_VERSION } from './events/version.ts';
 export * from './json.ts';
 export * from './errors.ts';
 export { checkMessages, type MessageFill } from './messages/check.ts';
@@ -38,7 +39,8 @@ export {
 export type { BlobOptions } from './ports/blob-keeper.ts';
 export { memoryBlobs } from './features/files/memory.ts';
 export { blobIdsOf, sweepBlobs, type SweepBlobsOptions } from './features/files/sweep.ts';
-export { changesFacts, checkTags, checkTitle, factsAfter, type SessionFacts } from './journal/session-facts.ts';
+export { changesFacts, factsAfter, type SessionFacts } from './journal/session-facts.ts';
+export { checkTags, checkTitle } from './journal/check-facts.ts';
 export * from './features/memory/memory.ts';
 export { tellingWords, wordsOf } from './features/memory/words.ts';
 export { createRedactor, type Redactor, type RedactorStream } from './features/secrets/redactor.ts';
@@ -102,13 +104,14 @@ export * from './ports/ledger.ts';
 export type { Budget } from './kernel/services/money.ts';
 export type { AssumedPrice, UnknownPrice } from './model/price.ts';
 export type { BudgetDefinition } from './features/budget/options.ts';
-export { DEFAULT_LOOP_DETECTION, type LoopDetection } from './features/limits/guard.ts';
+export { DEFAULT_LOOP_DETECTION, type LoopDetection } from './features/limits/loop-detection.ts';
 export { type LoopPattern } from './events/limits.ts';
 export type { BackgroundOptions, BackgroundSettings } from './features/background/background.ts';
 export { RUN_IN_BACKGROUND } from './features/background/background.ts';
 export { hasEnded } from './tools/task-control.ts';
 export { inProcessTasks } from './features/background/in-process.ts';
 export type { PollOptions, TaskControl, TaskEnd, TaskSnapshot, TaskStatus } from './tools/task-control.ts';
+export type { TaskState } from './features/background/task.ts';
 export type {
   TaskFacts,
   TaskHandle,
@@ -116,9 +119,8 @@ export type {
   TaskOutput,
   TaskRequest,
   TaskRunner,
-  TaskState,
   TaskWatch,
-} from './features/background/task.ts';
+} from './ports/task-runner.ts';
 export * from './projections/conversations.ts';
 export * from './projections/cost-table.ts';
 export * from './projections/generated-files.ts';

@@ -4,8 +4,8 @@ import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';
 import type { Redact } from './errors/redact.ts';
-import { createModelStream } from './model-stream.ts';
-import type { StreamSetup } from './model-stream.ts';
+import { createModelStream } from './stream/model-stream.ts';
+import type { StreamSetup } from './stream/setup.ts';
 import type { Protocol } from './protocols/shared/protocol.ts';
 
 /** What reading a provider's files needs of a model: its address, its credentials and what keeps them out of errors. */

@@ -1,7 +1,7 @@
 import { AGENT_KEYS } from './agent-keys.ts';
 import { checkContext, type ContextOptions, type ContextPolicy } from '../features/compaction/options.ts';
 import { recallTool } from '../features/compaction/recall.ts';
-import { DEFAULT_RESULT_TOKENS } from '../messages/result-share.ts';
+import { DEFAULT_RESULT_TOKENS } from '../messages/result-limits.ts';
 import type { ConfigSnapshot } from '../events/events.ts';
 import type { Hook } from '../features/hooks/hook.ts';
 import { checkMatchers } from '../features/hooks/check-matchers.ts';
@@ -10,7 +10,7 @@ import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Budget } from '../kernel/services/money.ts';
 import { checkBudget, type BudgetDefinition } from '../features/budget/options.ts';
-import { checkNoProgress, type LoopDetection } from '../features/limits/guard.ts';
+import { checkNoProgress, type LoopDetection } from '../features/limits/loop-detection.ts';
 import { checkLimits, CLOSING_INSTRUCTION, limitsAsData } from '../features/limits/options.ts';
 import type { Limits } from '../events/limits.ts';
 import type { Memory, MemoryOptions } from '../features/memory/memory.ts';

@@ -1,18 +1,18 @@
-import type { PreviousSession } from './about-sessions.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { BudgetSettled, CompactionEvent, ViewPart } from './context-events.ts';
-import type { FileCheckpointedEvent, FilesRewoundEvent } from './files.ts';
-import type { FilesGeneratedEvent } from './generated-files.ts';
 import type { ToolResultContent } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
-import type { LimitName, LimitsData, SizeLimit, LoopPattern } from './limits.ts';
-import type { BranchesEnded, BranchesStarted } from './branches.ts';
-import type { TaskProgress, TaskUpdated } from './tasks.ts';
-import type { TaskEnd } from '../tools/task-control.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { TaskEnd } from '../tools/task-control.ts';
+import type { PreviousSession } from './about-sessions.ts';
+import type { BranchesEnded, BranchesStarted } from './branches.ts';
+import type { BudgetSettled, CompactionEvent, ViewPart } from './context-events.ts';
+import type { FileCheckpointedEvent, FilesRewoundEvent } from './files.ts';
+import type { FilesGeneratedEvent } from './generated-files.ts';
 import type { Continuation, SessionInput } from './inputs.ts';
+import type { LimitName, LimitsData, LoopPattern, SizeLimit } from './limits.ts';
 import type { InRun, InTurn } from './places.ts';
+import type { TaskProgress, TaskUpdated } from './tasks.ts';
 import type { PendingCall, ToolEvent } from './tool-events.ts';
 
 export type {
@@ -25,11 +25,10 @@ export type {
 } from './inputs.ts';
 
 export type { PreviousSession, TitleOrigin } from './about-sessions.ts';
-export type { CompactionTrigger, ViewPart } from './context-events.ts';
-export type { PendingCall } from './tool-events.ts';
 
-/** Version of the event union. A log written by a higher one is refused, untouched. */
-export const EVENT_VERSION = 1;
+export type { CompactionTrigger, ViewPart } from './context-events.ts';
+
+export type { PendingCall } from './tool-events.ts';
 
 /** What made a turn begin. */
 export type TurnTrigger = 'user' | 'subAgent' | 'continuation' | 'branch';

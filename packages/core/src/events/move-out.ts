@@ -1,9 +1,10 @@
-import type { DurableEventBody, InputMessage, SessionInput } from './events.ts';
+import { base64Bytes, base64Of } from '../messages/base64.ts';
 import type { ContentBlock, FileBlock, ImageBlock } from '../messages/content.ts';
 import type { Message } from '../messages/message.ts';
-import { joined } from '../ports/blobs.ts';
-import { base64Bytes, base64Of } from '../messages/base64.ts';
+import { isReference, needsBlob } from '../messages/needs-blob.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
+import { joined } from '../ports/blobs.ts';
+import type { DurableEventBody, InputMessage, SessionInput } from './events.ts';
 
 type Large = (ImageBlock | FileBlock) & { readonly data: string };
 
@@ -71,15 +72,6 @@ export const eventsMovedOut = (keeper: BlobKeeper, events: readonly DurableEvent
       return message === event.message ? event : { ...event, message };
     }),
   );
-
-/** True when a request with this message needs a blob. */
-export const needsBlob = (message: Message): boolean =>
-  message.role !== 'extension' && (message.content as readonly ContentBlock[]).some(isReference);
-
-const isReference = (block: ContentBlock): block is (ImageBlock | FileBlock) & { readonly blob: BlobOf } =>
-  (block.type === 'image' || block.type === 'file') && block.blob !== undefined;
-
-type BlobOf = NonNullable<ImageBlock['blob']>;
 
 /** Reads a blob whole, or rejects. */
 export type ReadWhole = (id: string) => Promise<Uint8Array>;

@@ -1,9 +1,10 @@
-import { EVENT_VERSION, type DurableEvent, type DurableEventBody, type SessionInput } from '../events/events.ts';
+import type { DurableEvent, DurableEventBody, SessionInput } from '../events/events.ts';
+import { EVENT_VERSION } from '../events/version.ts';
 import type { Agent } from '../agent/agent.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal, ListOptions, SessionPage, SessionSummary } from '../journal/journal.ts';
 import { lastSeq } from '../journal/last-seq.ts';
-import { checkTags, checkTitle } from '../journal/session-facts.ts';
+import { checkTags, checkTitle } from '../journal/check-facts.ts';
 import type { JsonObject } from '../json.ts';
 import { systemClock, type Clock } from '../ports/clock.ts';
 import { randomIds, type Ids } from '../ports/ids.ts';

@@ -1,7 +1,8 @@
 import type { Agent } from '../agent/agent.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import { readHandle } from '../journal/history.ts';
-import { EVENT_VERSION, type DurableEvent, type LiveEvent } from '../events/events.ts';
+import type { DurableEvent, LiveEvent } from '../events/events.ts';
+import { EVENT_VERSION } from '../events/version.ts';
 import { TreadleError } from '../errors.ts';
 import type { Claim, Journal, Owner } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';

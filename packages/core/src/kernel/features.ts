@@ -26,7 +26,7 @@ import { decideHandoff } from '../features/handoff/decide.ts';
 import { planHandoff } from '../features/handoff/plan.ts';
 import { askHooks } from '../features/hooks/ask.ts';
 import { askHook, hookEnvironment } from '../features/hooks/decide.ts';
-import { lastRead } from '../features/files/reduce-reads.ts';
+import { lastRead } from '../features/files/last-read.ts';
 import {
   afterHooks,
   callHooks,

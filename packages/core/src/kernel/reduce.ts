@@ -1,11 +1,11 @@
 import { TreadleError } from '../errors.ts';
 import type { DurableEvent, QueueKind, SessionInput } from '../events/events.ts';
-import { anchorOf, NO_ANCHOR } from '../messages/measure.ts';
+import { anchorOf, NO_ANCHOR } from '../messages/anchor.ts';
 import { cutResult } from '../messages/result-share.ts';
-import { UNKNOWN_USAGE } from '../model/model.ts';
+import { UNKNOWN_USAGE } from '../model/usage.ts';
 import type { EventOf } from './fold.ts';
 import { FOLDS, newRunSlices, newSessionSlices } from './folds.ts';
-import { partsOfRunId } from './plan/run-events.ts';
+import { partsOfRunId } from './services/run-id.ts';
 import { endCall, toolStarted } from './reduce/calls.ts';
 import { forked } from './reduce/fork.ts';
 import { callOf, callsOf, consume, openRun, openTurn } from './reduce/open.ts';

@@ -1,10 +1,10 @@
 import type { ApprovalExtras, Continuation, PendingCall, SessionInput, SpawnedBy } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
-import type { ViewAnchor } from '../messages/measure.ts';
+import type { ViewAnchor } from '../messages/anchor.ts';
 import type { AssistantMessage, Message, ToolResultMessage } from '../messages/message.ts';
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
-import { hasFinalText } from '../projections/run-result.ts';
+import { hasFinalText } from '../messages/final-text.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
 import type { RunSlices, SessionSlices } from './folds.ts';

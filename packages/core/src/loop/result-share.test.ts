@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
-import { estimateMessage, estimateMessages } from '../messages/estimate.ts';
+import { estimateMessage } from '../messages/estimate.ts';
+import { estimateMessages } from '../messages/estimate-frame.ts';
 import { viewSizeFold } from '../projections/view-size.ts';
 import {
   createSession,

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AssistantContent, Message } from '../index.ts';
 import { assistant, toolResult, user } from '../test-support/views.ts';
-import { estimateFrame, estimateMessage, estimateText, utf8Length } from './estimate.ts';
+import { estimateMessage, estimateText, utf8Length } from './estimate.ts';
+import { estimateFrame } from './estimate-frame.ts';
 
 const tokensOf = (block: AssistantContent): number => estimateMessage(assistant('m', [block])) - 4;
 

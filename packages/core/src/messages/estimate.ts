@@ -1,22 +1,30 @@
-import type { ContentBlock, ImageBlock, FileBlock } from './content.ts';
+import type { ContentBlock, FileBlock, ImageBlock } from './content.ts';
 import type { Message } from './message.ts';
-import type { ProviderToolDefinition, ToolDefinition } from '../model/model.ts';
 
 // What a message weighs, before a provider has counted it: four bytes of text to a token, and rules of thumb for the
 // rest. It errs on the side of too much, and what providers report replaces it as soon as there is a report.
 
 const BYTES_PER_TOKEN = 4;
+
 /** Bytes of image data to a token, and the least and the most an image can be. */
 const IMAGE_BYTES_PER_TOKEN = 750;
+
 const IMAGE_LEAST = 85;
+
 const IMAGE_MOST = 16_000;
+
 /** An image of which only the address is known: the most that providers scale one down to. */
 const IMAGE_BY_URL = 1600;
+
 const TOKENS_PER_PAGE = 2000;
+
 /** Bytes of a PDF to a page. Its pages can't be counted without unpacking it. */
 const BYTES_PER_PAGE = 50_000;
-const PER_CALL = 8;
+
+export const PER_CALL = 8;
+
 const PER_MESSAGE = 4;
+
 const PER_RESULT = 8;
 
 /** Bytes of a text in UTF-8. */
@@ -34,7 +42,7 @@ export function utf8Length(text: string): number {
 /** Tokens of a text: a quarter of its bytes, rounded up. */
 export const estimateText = (text: string): number => Math.ceil(utf8Length(text) / BYTES_PER_TOKEN);
 
-const estimateJson = (value: unknown): number => estimateText(JSON.stringify(value) ?? '');
+export const estimateJson = (value: unknown): number => estimateText(JSON.stringify(value) ?? '');
 
 /** Bytes that a base64 text stands for. */
 const decodedLength = (base64: string): number => Math.floor((base64.length * 3) / 4);
@@ -85,32 +93,5 @@ export function estimateMessage(message: Message): number {
   let tokens = message.role === 'tool' ? PER_RESULT : PER_MESSAGE;
   for (const block of message.content) tokens += estimateBlock(block);
   known.set(message, tokens);
-  return tokens;
-}
-
-/** Tokens of a list of messages. */
-export function estimateMessages(messages: readonly Message[]): number {
-  let tokens = 0;
-  for (const message of messages) tokens += estimateMessage(message);
-  return tokens;
-}
-
-/** What a request has besides its messages. */
-export interface RequestFrame {
-  readonly instructions: string;
-  readonly toolDefinitions: readonly ToolDefinition[];
-  readonly providerTools: readonly ProviderToolDefinition[];
-}
-
-const frames = new WeakMap<RequestFrame, number>();
-
-/** Tokens of the system prompt and the tools, estimated once per agent. */
-export function estimateFrame(frame: RequestFrame): number {
-  const before = frames.get(frame);
-  if (before !== undefined) return before;
-  const { instructions, toolDefinitions, providerTools } = frame;
-  const tools = [...toolDefinitions, ...providerTools.map(({ definition }) => definition)];
-  const tokens = estimateText(instructions) + tools.reduce((sum, tool) => sum + estimateJson(tool) + PER_CALL, 0);
-  frames.set(frame, tokens);
   return tokens;
 }

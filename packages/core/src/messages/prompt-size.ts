@@ -1,5 +1,5 @@
 import { estimateText } from './estimate.ts';
-import { promptTokens } from './measure.ts';
+import { promptTokens } from './anchor.ts';
 import type { Message } from './message.ts';
 import type { ModelWarning } from '../model/check-usage.ts';
 import type { Usage } from '../model/usage.ts';

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolResultContent, ToolResultMessage } from '../index.ts';
 import { estimateMessage } from './estimate.ts';
-import { cutResult, fairShare, resultTokens } from './result-share.ts';
+import { cutResult } from './result-share.ts';
+import { fairShare, resultTokens } from './result-limits.ts';
 
 const result = (content: readonly ToolResultContent[]): ToolResultMessage => ({
   role: 'tool',

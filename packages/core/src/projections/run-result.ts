@@ -1,12 +1,13 @@
 import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunEnd, SessionInput } from '../events/events.ts';
-import { runIdOf } from '../events/run-of.ts';
 import type { GeneratedFile } from '../events/generated-files.ts';
+import { runIdOf } from '../events/run-of.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
-import { isConversation, type AssistantMessage, type Message, type ToolResultMessage } from '../messages/message.ts';
-import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
+import { finalText } from '../messages/final-text.ts';
+import { type AssistantMessage, isConversation, type Message, type ToolResultMessage } from '../messages/message.ts';
 import type { ModelError, ModelWarning } from '../model/model.ts';
-import { addUsage, cacheHitRate, UNKNOWN_USAGE, type StopReason, type Usage } from '../model/usage.ts';
+import { addUsage, cacheHitRate, type StopReason, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
+import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 
 /** What a run came to. Failing is a result too: read `end` before you rely on the answer. */
 export interface RunResult {
@@ -257,6 +258,7 @@ class ResultFold implements RunResultFold {
 }
 
 const NO_RESULTS: readonly ToolResultMessage[] = [];
+
 /** Results of a turn up to which looking through them costs less than a table of them. */
 const FEW = 8;
 
@@ -279,28 +281,6 @@ export function finalAnswer(
   const said = call && stopToolText(call.name, call.arguments);
   return said ?? (terminal ? textOf(terminal.content) : answered + finalText(message));
 }
-
-/** The text after a reply's last tool block. */
-export function finalText(message: AssistantMessage | null): string {
-  let text = '';
-  for (const block of message?.content ?? []) {
-    if (block.type === 'text') text += block.text;
-    else if (TOOL_BLOCKS.has(block.type)) text = '';
-  }
-  return text;
-}
-
-/** Whether there is any, without putting it together. */
-export function hasFinalText(message: AssistantMessage | null): boolean {
-  let has = false;
-  for (const block of message?.content ?? []) {
-    if (block.type === 'text') has ||= block.text !== '';
-    else if (TOOL_BLOCKS.has(block.type)) has = false;
-  }
-  return has;
-}
-
-const TOOL_BLOCKS: ReadonlySet<string> = new Set(['tool_call', 'provider_tool_call', 'provider_tool_result']);
 
 function textOf(blocks: readonly { readonly type: string; readonly text?: string }[]): string {
   let text = '';

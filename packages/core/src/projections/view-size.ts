@@ -1,4 +1,5 @@
-import { estimateMessage, estimateMessages } from '../messages/estimate.ts';
+import { estimateMessage } from '../messages/estimate.ts';
+import { estimateMessages } from '../messages/estimate-frame.ts';
 import { cutResult } from '../messages/result-share.ts';
 import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
 import type { DurableEvent } from '../events/events.ts';

@@ -1,5 +1,6 @@
 import { errorText, TreadleError } from '../errors.ts';
-import { EVENT_VERSION, type PendingCall, type SessionInput, type TreadleEvent } from '../events/events.ts';
+import type { PendingCall, SessionInput, TreadleEvent } from '../events/events.ts';
+import { EVENT_VERSION } from '../events/version.ts';
 import { limitChanges } from '../features/limits/options.ts';
 import type { Watcher } from '../kernel/watching/hub.ts';
 import { policyOf } from '../features/permissions/policy.ts';

@@ -1,8 +1,9 @@
 import type { Agent } from '../agent/agent.ts';
-import { EVENT_VERSION, type DurableEventBody } from '../events/events.ts';
+import type { DurableEventBody } from '../events/events.ts';
+import { EVENT_VERSION } from '../events/version.ts';
 import type { Journal } from '../journal/journal.ts';
 import { memoryJournal } from '../journal/memory.ts';
-import { checkTags, checkTitle } from '../journal/session-facts.ts';
+import { checkTags, checkTitle } from '../journal/check-facts.ts';
 import { checkMetadata } from '../json.ts';
 import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';

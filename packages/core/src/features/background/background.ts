@@ -2,7 +2,7 @@ import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { inProcessTasks } from './in-process.ts';
-import type { TaskRunner } from './task.ts';
+import type { TaskRunner } from '../../ports/task-runner.ts';
 import { taskTools } from './tools.ts';
 
 /** The argument by which a model puts a call into the background. */

@@ -3,6 +3,7 @@ import type { LiveEvent } from '../../events/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { normalOutput } from '../../tools/output.ts';
 import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from '../../tools/task-control.ts';
+import type { TaskState, TaskTable } from './task.ts';
 import type {
   TaskFacts,
   TaskHandle,
@@ -10,9 +11,7 @@ import type {
   TaskOutput,
   TaskRequest,
   TaskRunner,
-  TaskState,
-  TaskTable,
-} from './task.ts';
+} from '../../ports/task-runner.ts';
 
 /** The background tasks that this process looks after for one session. */
 export interface TaskDesk {

@@ -1,5 +1,5 @@
 import type { NormalOutput } from '../../tools/output.ts';
-import type { TaskHandle, TaskOutcome, TaskOutput, TaskRunner } from './task.ts';
+import type { TaskHandle, TaskOutcome, TaskOutput, TaskRunner } from '../../ports/task-runner.ts';
 
 /**
  * Does background tasks in this process: they live as long as it does. What was running when the process died is cut off,

@@ -14,7 +14,8 @@ import { childSpentBy } from '../../session/money.ts';
 import { createTaskDesk, type TaskDesk } from './desk.ts';
 import { inProcessTasks } from './in-process.ts';
 import { hasEnded } from '../../tools/task-control.ts';
-import { openTasks, type TaskOutput, type TaskState } from './task.ts';
+import { openTasks, type TaskState } from './task.ts';
+import type { TaskOutput } from '../../ports/task-runner.ts';
 
 /** The desk of a session; made when it is first needed, for most sessions need none. */
 export function tasksOf(parts: SessionParts): TaskDesk {

@@ -1,5 +1,4 @@
-import { estimateFrame } from '../../messages/estimate.ts';
-import { measureView } from '../../messages/measure.ts';
+import { estimateFrame, measureView } from '../../messages/estimate-frame.ts';
 import { errorText } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import type { BudgetDecision } from '../../kernel/services/money.ts';

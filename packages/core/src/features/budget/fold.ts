@@ -1,7 +1,7 @@
 import type { EventOf, Fold } from '../../kernel/fold.ts';
 import { openRun } from '../../kernel/reduce/open.ts';
 import { asBudgetDecision } from '../../kernel/services/money.ts';
-import { isForSummary } from '../../kernel/services/run-limits.ts';
+import { isForSummary } from '../../kernel/services/summary-key.ts';
 import type { RunState, SessionState } from '../../kernel/state.ts';
 
 export const budgetFold: Fold = {

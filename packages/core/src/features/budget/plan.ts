@@ -4,7 +4,8 @@ import { asBudgetDecision, type BudgetDecision } from '../../kernel/services/mon
 import { limitHit, type LimitHit } from '../../kernel/services/limits.ts';
 import { limitMessage, endRun } from '../../kernel/plan/run-events.ts';
 import { turnEnded } from '../../kernel/plan/turn-events.ts';
-import { isForSummary, limitsOf } from '../../kernel/services/run-limits.ts';
+import { limitsOf } from '../../kernel/services/run-limits.ts';
+import { isForSummary } from '../../kernel/services/summary-key.ts';
 import type { RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../index.ts';
 import { anyView, callAndResult, user } from '../../test-support/views.ts';
 import { compactView, type CompactionInput } from './compact.ts';
-import { estimateMessages } from '../../messages/estimate.ts';
+import { estimateMessages } from '../../messages/estimate-frame.ts';
 import { CompactionError, type CompactionStrategy } from './phase.ts';
 import {
   blockOverlays,

@@ -1,6 +1,6 @@
 import { errorText } from '../../errors.ts';
 import type { Message } from '../../messages/message.ts';
-import { estimateMessages } from '../../messages/estimate.ts';
+import { estimateMessages } from '../../messages/estimate-frame.ts';
 import {
   CompactionError,
   type CompactionPhase,

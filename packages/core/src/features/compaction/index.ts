@@ -3,7 +3,8 @@ export type { CompactionPhase, CompactionStrategy, PhaseContext, SummaryOptions,
 export { CompactionError } from './phase.ts';
 export type { Unit } from './units.ts';
 export { compactView, type Compaction, type CompactionInput } from './compact.ts';
-export { estimateMessage, estimateMessages, estimateText } from '../../messages/estimate.ts';
+export { estimateMessage, estimateText } from '../../messages/estimate.ts';
+export { estimateMessages } from '../../messages/estimate-frame.ts';
 export type { LogReader } from '../../journal/history.ts';
 export { recallTool } from './recall.ts';
 export * from './strategies.ts';

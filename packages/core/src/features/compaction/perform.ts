@@ -1,5 +1,5 @@
 import { compactView, type Compaction } from './compact.ts';
-import { estimateFrame } from '../../messages/estimate.ts';
+import { estimateFrame } from '../../messages/estimate-frame.ts';
 import { checkContext, contextBounds, type ContextBounds } from './options.ts';
 import { RECALL } from '../../messages/result-share.ts';
 import type { DurableEventBody, ViewPart } from '../../events/events.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../index.ts';
 import { assistant, callAndResult, summaryMessage, toolResult, user } from '../../test-support/views.ts';
-import { estimateMessages } from '../../messages/estimate.ts';
+import { estimateMessages } from '../../messages/estimate-frame.ts';
 import { CompactionError, type CompactionPhase, type PhaseContext, type View } from './phase.ts';
 import { blockOverlay, checkSummary, summarise } from './summary/summarise.ts';
 import {

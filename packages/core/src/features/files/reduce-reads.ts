@@ -1,6 +1,6 @@
 import type { ViewPart } from '../../events/events.ts';
-import type { Message } from '../../messages/message.ts';
 import type { SessionState, TurnState } from '../../kernel/state.ts';
+import type { Message } from '../../messages/message.ts';
 
 /** The turn's results enter the view, and with them what they tell of files: of two calls, the later one counts. */
 export function noteReads(known: SessionState['reads'], { calls }: TurnState): void {
@@ -26,12 +26,4 @@ export function forgetReads({ reads }: SessionState, before: readonly Message[],
     // What a call wrote stands in its arguments.
     if (!results.has(callId) || (written && !calls.has(callId))) reads.delete(path);
   }
-}
-
-/** See `ToolContext.lastRead`. */
-export function lastRead({ reads, run }: SessionState, path: string): string | null {
-  const inThisTurn = run?.turn?.calls.flatMap((call) => call.reads ?? []) ?? [];
-  // The model made its calls before it saw what they would read.
-  const own = inThisTurn.findLast((read) => read.written === true && read.path === path);
-  return own?.hash ?? reads.get(path)?.hash ?? null;
 }

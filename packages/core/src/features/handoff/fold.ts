@@ -1,6 +1,6 @@
 import type { EventOf, Fold } from '../../kernel/fold.ts';
 import type { SessionState } from '../../kernel/state.ts';
-import { NO_ANCHOR } from '../../messages/measure.ts';
+import { NO_ANCHOR } from '../../messages/anchor.ts';
 
 export const handoffFold: Fold = {
   after(state, event) {

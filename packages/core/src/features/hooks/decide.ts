@@ -6,7 +6,7 @@ import type { PerformContext } from '../../kernel/context.ts';
 import { answerOf } from '../../kernel/final-answer.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import { viewTokens } from '../../kernel/services/context-window.ts';
-import { nextRunId } from '../../kernel/plan/run-events.ts';
+import { nextRunId } from '../../kernel/services/run-id.ts';
 
 type HookQuestion = Extract<Question, { type: 'hook' }>;
 

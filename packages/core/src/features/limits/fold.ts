@@ -2,7 +2,7 @@ import type { EventOf, Fold } from '../../kernel/fold.ts';
 import type { RunLimits } from './state.ts';
 import type { RunState, TurnState } from '../../kernel/state.ts';
 import type { AssistantMessage } from '../../messages/message.ts';
-import { finalText } from '../../projections/run-result.ts';
+import { finalText } from '../../messages/final-text.ts';
 import { newGuard, type ObservedCall, observeTurn } from './guard.ts';
 
 export const newRunLimits = ({ limits, config }: EventOf<'run_started'>): RunLimits => ({

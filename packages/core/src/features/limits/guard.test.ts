@@ -1,16 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { newGuard, observeTurn, type ObservedCall, type ObservedTurn } from './guard.ts';
 import {
   DEFAULT_LOOP_DETECTION,
   findNoProgress,
-  newGuard,
-  observeTurn,
   steeringText,
   type LoopDetection,
   type NoProgressFinding,
-  type ObservedCall,
-  type ObservedTurn,
-} from './guard.ts';
+} from './loop-detection.ts';
 
 const call = (name: string, args = '', said = 'ok', isError = false): ObservedCall => ({
   name,

@@ -7,7 +7,7 @@ import { rejectCall } from '../../kernel/plan/reject-call.ts';
 import { limitMessage, notice } from '../../kernel/plan/run-events.ts';
 import { limitsOf, usedBy } from '../../kernel/services/run-limits.ts';
 import type { CallState, RunState, TurnState } from '../../kernel/state.ts';
-import { findNoProgress, steeringText } from './guard.ts';
+import { findNoProgress, steeringText } from './loop-detection.ts';
 
 /**
  * The limit that keeps a run from its next turn, if any. Only time counts inside a turn: a turn that began is finished.

@@ -3,7 +3,8 @@ import { retrieve, update, type MemoryOutcome } from './ask.ts';
 import type { FinishedRun } from './memory.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
-import { finalText, runResultFold } from '../../projections/run-result.ts';
+import { runResultFold } from '../../projections/run-result.ts';
+import { finalText } from '../../messages/final-text.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { Question } from '../../kernel/services/question.ts';
 

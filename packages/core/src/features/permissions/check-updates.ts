@@ -25,23 +25,14 @@ export function checkUpdates(
   return given.map((update: unknown) => checkUpdate(update, allowBypass, tools && [...tools]));
 }
 
-export const wrong = (problem: string): TreadleError =>
+const wrong = (problem: string): TreadleError =>
   new TreadleError('invalid_definition', `The permission updates can't be used: ${problem}.`);
 
-export const DESTINATIONS: readonly UpdateDestination[] = [
-  'userSettings',
-  'projectSettings',
-  'localSettings',
-  'session',
-];
+const DESTINATIONS: readonly UpdateDestination[] = ['userSettings', 'projectSettings', 'localSettings', 'session'];
 
-export const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
+const BEHAVIORS: readonly RuleBehavior[] = ['allow', 'ask', 'deny'];
 
-export function checkUpdate(
-  update: unknown,
-  allowBypass: boolean,
-  tools: readonly string[] | undefined,
-): PermissionUpdate {
+function checkUpdate(update: unknown, allowBypass: boolean, tools: readonly string[] | undefined): PermissionUpdate {
   if (!isJsonObject(update)) throw wrong('each of them must be an object');
   const destination = oneOf('destination', update['destination'], DESTINATIONS);
   const { type } = update;
@@ -70,13 +61,13 @@ export function checkUpdate(
   return { type, rules, behavior, destination };
 }
 
-export function oneOf<Value extends string>(name: string, value: unknown, known: readonly Value[]): Value {
+function oneOf<Value extends string>(name: string, value: unknown, known: readonly Value[]): Value {
   const found = known.find((item) => item === value);
   if (found !== undefined) return found;
   throw wrong(`${name} must be one of ${known.join(', ')}, and it is ${JSON.stringify(value)}`);
 }
 
-export function texts(name: string, value: unknown): readonly string[] {
+function texts(name: string, value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
   throw wrong(`${name} must be a list of texts`);
 }

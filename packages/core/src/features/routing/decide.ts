@@ -1,6 +1,6 @@
 import { plainData } from '../../tools/plain-data.ts';
 import type { Agent } from '../../agent/agent.ts';
-import { estimateMessages } from '../../messages/estimate.ts';
+import { estimateMessages } from '../../messages/estimate-frame.ts';
 import type { JsonValue } from '../../json.ts';
 import { chosenRoute, DEFAULT_MODEL, type Routing, type RoutingFacts } from './routing.ts';
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';

@@ -1,5 +1,4 @@
 import type { Fold } from '../../kernel/fold.ts';
-import { routingKey } from './plan.ts';
 
 /** Notes the newest failure, where somebody chooses models. */
 export const routingFold: Fold = {
@@ -9,3 +8,6 @@ export const routingFold: Fold = {
     if (decisions.has(routingKey(turnIndex))) run.lastFailure = { turnIndex, modelIndex, kind: event.error.kind };
   },
 };
+
+/** The key of the decision about a turn's model. */
+export const routingKey = (turnIndex: number): string => `routing:${turnIndex}`;

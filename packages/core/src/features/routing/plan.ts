@@ -1,9 +1,7 @@
 import { isJsonObject } from '../../json.ts';
 import type { BetweenTurns } from '../../kernel/between-turns.ts';
 import type { Step } from '../../kernel/step.ts';
-
-/** The key of the decision about a turn's model. */
-export const routingKey = (turnIndex: number): string => `routing:${turnIndex}`;
+import { routingKey } from './fold.ts';
 
 /** Asks which model the next turn is for; null when that is decided, or nobody chooses. */
 export function askRouting({ state, run, agent }: BetweenTurns): Step | null {

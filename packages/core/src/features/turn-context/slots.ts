@@ -5,7 +5,7 @@ export const SLOTS = ['planning', 'retrieved'] as const;
 
 export type Slot = (typeof SLOTS)[number];
 
-export const ID = /\.slot\.(planning|retrieved)\.\d+$/;
+const ID = /\.slot\.(planning|retrieved)\.\d+$/;
 
 /** The slot a message fills; null for other messages. */
 export function slotOf(message: Message): Slot | null {

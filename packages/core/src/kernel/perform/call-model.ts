@@ -3,7 +3,7 @@ import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { BlobKeeper } from '../../ports/blob-keeper.ts';
 import { eventsMovedOut } from '../../events/move-out.ts';
-import { promptTokens } from '../../messages/measure.ts';
+import { promptTokens } from '../../messages/anchor.ts';
 import { errorText } from '../../errors.ts';
 import type { SizeLimit } from '../../events/limits.ts';
 import type { AssistantContent } from '../../messages/content.ts';

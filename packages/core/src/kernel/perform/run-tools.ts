@@ -15,7 +15,7 @@ import {
 } from '../features.ts';
 import { DEFAULT_CONCURRENCY } from '../../agent/agent.ts';
 import { windowOf, mayRecall } from '../services/context-window.ts';
-import { resultTokens } from '../../messages/result-share.ts';
+import { resultTokens } from '../../messages/result-limits.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { copyJson, type JsonObject } from '../../json.ts';

@@ -1,8 +1,9 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { Continuation, DurableEventBody, InputMessage, Notice, RunEnd } from '../../events/events.ts';
 import { type ModelError, type StopReason, UNKNOWN_USAGE } from '../../model/model.ts';
-import type { InboxEntry, RunState, SessionState } from '../state.ts';
 import type { LimitHit } from '../services/limits.ts';
+import { nextRunId } from '../services/run-id.ts';
+import type { InboxEntry, RunState, SessionState } from '../state.ts';
 
 /** What planning needs to know of a run, whether it is in the log yet or about to be. */
 export type NewRun = Pick<RunState, 'runId' | 'continuation' | 'startedBy' | 'modelIndex' | 'usage' | 'cost' | 'turns'>;
@@ -12,18 +13,6 @@ export interface StartedRun {
   readonly run: NewRun;
   readonly event: DurableEventBody;
   readonly messages: readonly DurableEventBody[];
-}
-
-/** The id that the agent's next run in this session will have. */
-export function nextRunId(state: SessionState, { configSegment }: Agent): { runId: string; ordinal: number } {
-  const ordinal = (state.ordinals.get(configSegment) ?? 0) + 1;
-  return { runId: `${state.sessionId}.${configSegment}.${ordinal}`, ordinal };
-}
-
-/** Which configuration's run an id names, and its number: the inverse of `nextRunId`. */
-export function partsOfRunId(sessionId: string, runId: string): { configSegment: string; ordinal: number } {
-  const end = runId.lastIndexOf('.');
-  return { configSegment: runId.slice(sessionId.length + 1, end), ordinal: Number(runId.slice(end + 1)) };
 }
 
 /** An input as a user message of the history. Its id is derived, so that planning stays free of randomness. */

@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/agent.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody, TurnTrigger } from '../../events/events.ts';
 import { estimateMessage } from '../../messages/estimate.ts';
-import { fairShare, resultTokens } from '../../messages/result-share.ts';
+import { fairShare, resultTokens } from '../../messages/result-limits.ts';
 import { UNKNOWN_USAGE } from '../../model/model.ts';
 import type { RunState, TurnOutcome, TurnState } from '../state.ts';
 import { mayRecall, windowOf } from '../services/context-window.ts';

@@ -1,4 +1,5 @@
-import { EVENT_VERSION, type DurableEvent, type SessionInput } from '../../events/events.ts';
+import type { DurableEvent, SessionInput } from '../../events/events.ts';
+import { EVENT_VERSION } from '../../events/version.ts';
 import { TreadleError } from '../../errors.ts';
 import type { SessionState } from '../state.ts';
 

@@ -1,5 +1,5 @@
-import { needsBlob } from '../../events/move-out.ts';
-import { NO_ANCHOR } from '../../messages/measure.ts';
+import { needsBlob } from '../../messages/needs-blob.ts';
+import { NO_ANCHOR } from '../../messages/anchor.ts';
 import type { Message } from '../../messages/message.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 import type { RunState, SessionState } from '../state.ts';

@@ -1,6 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
-import { estimateFrame } from '../../messages/estimate.ts';
-import { measureView } from '../../messages/measure.ts';
+import { estimateFrame, measureView } from '../../messages/estimate-frame.ts';
 import type { Model } from '../../model/model.ts';
 import type { SessionState } from '../state.ts';
 

@@ -1,5 +1,6 @@
 import { readBlob } from '../../ports/blobs.ts';
-import { needsBlob, withBlobs } from '../../events/move-out.ts';
+import { withBlobs } from '../../events/move-out.ts';
+import { needsBlob } from '../../messages/needs-blob.ts';
 import { errorText } from '../../errors.ts';
 import type { ModelMessage } from '../../messages/message.ts';
 import type { ModelRequest } from '../../model/model.ts';

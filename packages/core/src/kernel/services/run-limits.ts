@@ -23,11 +23,6 @@ export const usedBy = (run: RunState, now: number): Used => ({
   cost: run.limits.spent,
 });
 
-/** The id under which money is set aside for a summary: another for each, and the same for the process that writes it anew. */
-export const summaryKey = (of: string, number: number): string => `${of}/summary/${number}`;
-
-export const isForSummary = (key: string): boolean => /\/summary\/\d+$/.test(key);
-
 /** Whether the run's time is up: then nobody is asked about its end, for nobody would be given the time to answer. */
 export const timeIsUp = ({ run, agent, now }: Pick<BetweenTurns, 'run' | 'agent' | 'now'>): LimitHit | null =>
   reachedLimit(usedBy(run, now), limitsOf(run, agent), ONLY_TIME);

@@ -1,4 +1,5 @@
-import { EVENT_VERSION, type DurableEvent } from '../../events/events.ts';
+import type { DurableEvent } from '../../events/events.ts';
+import { EVENT_VERSION } from '../../events/version.ts';
 import type { Snapshot } from '../../journal/journal.ts';
 import { MAX_ENVELOPE_DEPTH, parseJson } from '../../json.ts';
 import { createDigest } from '../../digest.ts';

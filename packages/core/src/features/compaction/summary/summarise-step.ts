@@ -1,4 +1,5 @@
-import { estimateFrame, estimateMessages, estimateText } from '../../../messages/estimate.ts';
+import { estimateText } from '../../../messages/estimate.ts';
+import { estimateMessages, estimateFrame } from '../../../messages/estimate-frame.ts';
 import { CompactionError, type SummaryOptions, type View } from '../phase.ts';
 import { checkSummary, summaryRequest } from './summarise.ts';
 import type { ContextPolicy } from '../options.ts';

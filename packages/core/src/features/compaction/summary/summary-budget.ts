@@ -3,7 +3,8 @@ import { callPrice, costOf } from '../../../model/price.ts';
 import type { Model } from '../../../model/model.ts';
 import type { Usage } from '../../../model/usage.ts';
 import type { PerformContext } from '../../../kernel/context.ts';
-import { limitsOf, summaryKey } from '../../../kernel/services/run-limits.ts';
+import { limitsOf } from '../../../kernel/services/run-limits.ts';
+import { summaryKey } from '../../../kernel/services/summary-key.ts';
 
 /** Money that is set aside for one call of a summary's model. */
 export interface SummaryMoney {

@@ -1,69 +1,36 @@
-import { checkUsage } from '@treadle/core';
-import type {
-  Clock,
-  Http,
-  HttpBody,
-  HttpResponse,
-  ModelError,
-  ModelEvent,
-  ModelEventIterator,
-  ModelRequest,
+import {
+  checkUsage,
+  type HttpResponse,
+  type ModelError,
+  type ModelEvent,
+  type ModelEventIterator,
+  type ModelRequest,
 } from '@treadle/core';
-import { CANCELLED, connectionError, excerptOf, reportedError } from './errors/classify.ts';
-import type { FailureFacts } from './errors/classify.ts';
-import type { Redact } from './errors/redact.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from './http/timeouts.ts';
-import { checkHeaders, chunksOf, createWholeBody, responseProblem, sniff } from './response.ts';
-import type { ResponseFacts, WholeBody } from './response.ts';
-import type { Decoder, DecoderSink, Encoder, FrameScanner, Protocol, WireError } from './protocols/shared/protocol.ts';
-import { createUnknownTypes } from './unknown-types.ts';
-import type { UnknownTypes } from './unknown-types.ts';
-
-/** What all streams of one model share. */
-export interface StreamSetup {
-  readonly protocol: Protocol;
-  readonly http: Http;
-  readonly clock: Clock;
-  readonly redact: Redact;
-  /** Whether an error that isn't worth trying again is so after all; see `Encoder`. */
-  readonly recovers: Encoder['recovers'];
-  /** Whether what only keeps the connection alive counts as an answer that goes on. */
-  readonly pingsResetIdleTimeout: boolean;
-  prepare(request: ModelRequest): {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: HttpBody;
-  };
-}
-
-type Result = IteratorResult<ModelEvent>;
-type Body = AsyncIterator<Uint8Array>;
-
-const DONE: Result = { done: true, value: undefined };
-
-/** After the last event, what may still come is read so that the connection can be kept: this much, this long. */
-const DRAIN_BYTES = 64 * 1024;
-const DRAIN_MS = 1000;
-
-/**
- * Characters of frames that gave no event. A decoder may keep what they hold until a block ends, such as a signature, so
- * the limits of a reply, which count events, don't bound them.
- */
-const MOST_SILENT = 64_000_000;
-
-/** Events that say nothing but that somebody is still there. Comments are no events at all. */
-const KEEP_ALIVES: ReadonlySet<string> = new Set(['ping', 'keepalive', 'keep-alive', 'heartbeat']);
-
-type FinishEvent = Extract<ModelEvent, { readonly type: 'finish' }>;
-
-/** Ending the iteration closes the connection. Nobody is left who could do anything about a failure. */
-function leaveBody(body: Body | undefined): void {
-  try {
-    body?.return?.().catch(() => {});
-  } catch {
-    // It failed at once.
-  }
-}
+import { CANCELLED, connectionError, excerptOf, type FailureFacts, reportedError } from '../errors/classify.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from '../http/timeouts.ts';
+import type { Decoder, DecoderSink, FrameScanner, WireError } from '../protocols/shared/protocol.ts';
+import {
+  checkHeaders,
+  chunksOf,
+  createWholeBody,
+  type ResponseFacts,
+  responseProblem,
+  sniff,
+  type WholeBody,
+} from '../response.ts';
+import { createUnknownTypes, type UnknownTypes } from '../unknown-types.ts';
+import {
+  type Body,
+  DONE,
+  DRAIN_BYTES,
+  DRAIN_MS,
+  type FinishEvent,
+  KEEP_ALIVES,
+  leaveBody,
+  MOST_SILENT,
+  type Result,
+  type StreamSetup,
+} from './setup.ts';
 
 /** One model call as an iterator, sent when its first event is asked for. */
 export function createModelStream(setup: StreamSetup, request: ModelRequest, signal: AbortSignal): ModelEventIterator {

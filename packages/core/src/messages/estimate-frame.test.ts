@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { UNKNOWN_USAGE, type Message } from '../index.ts';
 import { assistant, user } from '../test-support/views.ts';
 import { estimateMessage } from './estimate.ts';
-import { anchorOf, measureView, NO_ANCHOR, promptTokens } from './measure.ts';
+import { measureView } from './estimate-frame.ts';
+import { anchorOf, NO_ANCHOR, promptTokens } from './anchor.ts';
 
 const reply = (input: number | null): Message =>
   assistant('a', [{ type: 'text', text: 'abcd' }], { ...UNKNOWN_USAGE, input, cacheRead: 100 });

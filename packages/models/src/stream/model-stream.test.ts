@@ -4,19 +4,19 @@ import { isDeepText } from '@treadle/core';
 import type { Http, HttpRequest, ModelEvent, ModelEventIterator } from '@treadle/core';
 import { fakeProvider, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { openai } from './deployments/openai.ts';
-import { nodeHttp } from './http/node-http.ts';
-import { wireModel } from './model.ts';
-import { anthropicMessages } from './protocols/anthropic/protocol.ts';
-import { gemini } from './protocols/gemini/protocol.ts';
-import { ollamaChat } from './protocols/ollama/protocol.ts';
-import { openaiChat } from './protocols/openai-chat/protocol.ts';
-import type { Decoder, Protocol } from './protocols/shared/protocol.ts';
-import type { ResponseFacts } from './response.ts';
-import { user } from './test-support/messages.ts';
-import { serveBytes } from './test-support/servers.ts';
-import { REQUEST, contractProblems, readModel, sse, utf8 } from './test-support/streams.ts';
-import { TEST_WIRES } from './test-support/wires.ts';
+import { openai } from '../deployments/openai.ts';
+import { nodeHttp } from '../http/node-http.ts';
+import { wireModel } from '../model.ts';
+import { anthropicMessages } from '../protocols/anthropic/protocol.ts';
+import { gemini } from '../protocols/gemini/protocol.ts';
+import { ollamaChat } from '../protocols/ollama/protocol.ts';
+import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import type { Decoder, Protocol } from '../protocols/shared/protocol.ts';
+import type { ResponseFacts } from '../response.ts';
+import { user } from '../test-support/messages.ts';
+import { serveBytes } from '../test-support/servers.ts';
+import { REQUEST, contractProblems, readModel, sse, utf8 } from '../test-support/streams.ts';
+import { TEST_WIRES } from '../test-support/wires.ts';
 
 // What holds between a transport and the stream that reads its responses. Over real sockets it is in model.test.ts.
 

@@ -1,0 +1,23 @@
+import type { AssistantMessage } from './message.ts';
+
+/** The text after a reply's last tool block. */
+export function finalText(message: AssistantMessage | null): string {
+  let text = '';
+  for (const block of message?.content ?? []) {
+    if (block.type === 'text') text += block.text;
+    else if (TOOL_BLOCKS.has(block.type)) text = '';
+  }
+  return text;
+}
+
+/** Whether there is any, without putting it together. */
+export function hasFinalText(message: AssistantMessage | null): boolean {
+  let has = false;
+  for (const block of message?.content ?? []) {
+    if (block.type === 'text') has ||= block.text !== '';
+    else if (TOOL_BLOCKS.has(block.type)) has = false;
+  }
+  return has;
+}
+
+const TOOL_BLOCKS: ReadonlySet<string> = new Set(['tool_call', 'provider_tool_call', 'provider_tool_result']);
