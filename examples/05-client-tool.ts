@@ -52,8 +52,8 @@ if (role === 'server') {
     const html = await readFile(join(folder, typeof page === 'string' ? page : ''), 'utf8');
     return { callId, content: /<title>(.*)<\/title>/.exec(html)?.[1] ?? 'It has no title.' };
   });
-  const { end, text: finalAnswer } = await session.addToolOutputs(await Promise.all(results)).result;
-  console.log('client:', end, finalAnswer);
+  const { end, text } = await session.addToolOutputs(await Promise.all(results)).result;
+  console.log('client:', end, text);
   await journal.close();
 }
 

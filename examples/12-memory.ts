@@ -22,9 +22,9 @@ const agent = defineAgent({ model, memory });
 
 async function ask(prompt: string): Promise<void> {
   const session = await createSession(agent); // A new one each time: it begins with nothing.
-  const { text: finalAnswer, messages } = await session.prompt(prompt).result;
+  const { text, messages } = await session.prompt(prompt).result;
   const origins = session.messages.map((message) => (message.role === 'user' ? message.origin : message.role));
-  console.log(`${prompt} ${finalAnswer} (view: ${origins.join(', ')}; conversation: ${messages.length} messages)`);
+  console.log(`${prompt} ${text} (view: ${origins.join(', ')}; conversation: ${messages.length} messages)`);
 }
 
 await ask('When do we deploy?');

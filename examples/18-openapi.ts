@@ -51,13 +51,13 @@ const session = await createSession(
     permissions: { mode: 'dontAsk', settings: [{ source: 'agent', allow: ['getItem(domain:127.0.0.1)'] }] },
   }),
 );
-const { text: finalAnswer, messages, permissionDenials } = await session.prompt('How much green tea is there?').result;
+const { text, messages, permissionDenials } = await session.prompt('How much green tea is there?').result;
 for (const message of messages) {
   if (message.role !== 'tool' || message.isError) continue;
   for (const block of message.content) if (block.type === 'text') console.log(block.text.replace(String(port), 'PORT'));
 }
 console.log(`Denied: ${permissionDenials.map(({ toolName }) => toolName).join(', ')}`);
-console.log(finalAnswer);
+console.log(text);
 shop.close();
 
 /* Output:
