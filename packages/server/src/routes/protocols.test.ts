@@ -134,7 +134,7 @@ describe('tools that a client of AG-UI offers', () => {
   const colour = {
     name: 'set_colour',
     description: 'Colours the page.',
-    inputSchema: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
+    parameters: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
   };
   const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen by the server' });
   const scripted = () =>
@@ -207,7 +207,7 @@ describe('tools that a client of AG-UI offers', () => {
     };
     expect(await post(colour, { ...colour, name: 'a' }, { ...colour, name: 'b' })).toBe('bad_request');
     expect(await post({ ...colour, description: 'x'.repeat(1000) })).toBe('too_large');
-    expect(await post({ ...colour, inputSchema: { $ref: 'https://elsewhere.test/schema' } })).toBe(
+    expect(await post({ ...colour, parameters: { $ref: 'https://elsewhere.test/schema' } })).toBe(
       'invalid_definition',
     );
     expect(await post(colour, colour)).toBe('invalid_definition');

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../../json.ts';
 import type { StandardOutput, StandardSchema } from './standard-schema.ts';
 
-/** What a tool's `parameters` may be: a JSON Schema, or a schema of any library that implements Standard Schema. */
+/** What a tool's `inputSchema` may be: a JSON Schema, or a schema of any library that implements Standard Schema. */
 export type ToolParameters = JsonSchema | StandardSchema;
 
 /** The type of the arguments `execute` gets: what a Standard Schema parses to, or what a JSON Schema literal says. */

@@ -49,7 +49,7 @@ describe('defaults', () => {
       name: 'tool',
       label: 'tool',
       description: 'Does it.',
-      parameters: { type: 'object', properties: {} },
+      inputSchema: { type: 'object', properties: {} },
       runs: 'server',
       replay: 'never',
       readOnly: false,
@@ -93,17 +93,17 @@ describe('a definition is refused', () => {
     [{ readOnly: 'yes' }, 'readOnly must be true or false'],
     [{ timeoutMs: 0 }, 'timeoutMs must be a positive'],
     [{ timeoutMs: Infinity }, 'timeoutMs must be a positive'],
-    [{ parameters: { type: 'string' } }, 'must have type "object"'],
-    [{ parameters: { type: ['object', 'null'] } }, 'must have type "object"'],
-    [{ parameters: { anyOf: [{ type: 'string' }, { type: 'number' }] } }, 'must have type "object"'],
-    [{ parameters: z.string() }, 'must have type "object"'],
-    [{ parameters: [] }, 'must be a JSON Schema object'],
-    [{ parameters: null }, 'must be a JSON Schema object'],
-    [{ parameters: { type: 'object', properties: { a: { $ref: 'other.json' } } } }, '#/properties/a/$ref leads to no'],
-    [{ parameters: { properties: { a: { pattern: '(?=x)(a+)+' } } } }, '#/properties/a/pattern combines look-around'],
+    [{ inputSchema: { type: 'string' } }, 'must have type "object"'],
+    [{ inputSchema: { type: ['object', 'null'] } }, 'must have type "object"'],
+    [{ inputSchema: { anyOf: [{ type: 'string' }, { type: 'number' }] } }, 'must have type "object"'],
+    [{ inputSchema: z.string() }, 'must have type "object"'],
+    [{ inputSchema: [] }, 'must be a JSON Schema object'],
+    [{ inputSchema: null }, 'must be a JSON Schema object'],
+    [{ inputSchema: { type: 'object', properties: { a: { $ref: 'other.json' } } } }, '#/properties/a/$ref leads to no'],
+    [{ inputSchema: { properties: { a: { pattern: '(?=x)(a+)+' } } } }, '#/properties/a/pattern combines look-around'],
     [{ jsonSchema: { type: 'object' } }, 'jsonSchema is only for Standard Schema'],
-    [{ parameters: plainStandard((value) => ({ value })) }, "plain schemas can't be turned into a JSON Schema"],
-    [{ parameters: z.object({ at: z.date() }) }, 'zod could not turn the parameters into a JSON Schema'],
+    [{ inputSchema: plainStandard((value) => ({ value })) }, "plain schemas can't be turned into a JSON Schema"],
+    [{ inputSchema: z.object({ at: z.date() }) }, 'zod could not turn inputSchema into a JSON Schema'],
   ])('%#: %o', (part, message) => {
     expect(refusal({ ...base, ...part })).toContain(message);
   });
@@ -111,7 +111,7 @@ describe('a definition is refused', () => {
   it('when its schema is cyclic', () => {
     const schema: Record<string, unknown> = { type: 'object' };
     schema['properties'] = schema;
-    expect(refusal({ ...base, parameters: schema })).toContain('not plain JSON data');
+    expect(refusal({ ...base, inputSchema: schema })).toContain('not plain JSON data');
   });
 
   it('by name, so that it can be found', () => {

@@ -60,7 +60,7 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
   );
 
 /**
- * Defines a tool. The arguments of `execute` are typed by `parameters`, and checked before it is called. The JSON Schema
+ * Defines a tool. The arguments of `execute` are typed by `inputSchema`, and checked before it is called. The JSON Schema
  * is made here, once: definitions are meant to live as long as the program.
  *
  * JSON Schemas are checked by {@link compileSchema}, which knows the common subset; a schema it can't check fully and
@@ -176,11 +176,11 @@ function compileParameters(
     const schema = objectSchema(name, jsonSchema ?? jsonSchemaOf(name, parameters));
     return { inputSchema: schema, check: standardCheck(parameters) };
   }
-  if (jsonSchema !== undefined) refuse(name, 'jsonSchema is only for Standard Schema parameters.');
+  if (jsonSchema !== undefined) refuse(name, 'jsonSchema is only for Standard Schemas.');
   const schema = objectSchema(name, parameters);
   const compiled = compileSchema(schema);
   const [problem] = compiled.problems;
-  if (problem !== undefined) refuse(name, `the schema of the parameters at #${problem.path} ${problem.message}.`);
+  if (problem !== undefined) refuse(name, `inputSchema at #${problem.path} ${problem.message}.`);
   return { inputSchema: schema, check: jsonCheck(compiled) };
 }
 
@@ -194,7 +194,7 @@ function jsonSchemaOf(name: string, schema: StandardSchema): unknown {
   } catch (thrown) {
     return refuse(
       name,
-      `${vendor} could not turn the parameters into a JSON Schema: ${errorText(thrown)} ${advice}`,
+      `${vendor} could not turn inputSchema into a JSON Schema: ${errorText(thrown)} ${advice}`,
       thrown,
     );
   }
@@ -202,11 +202,11 @@ function jsonSchemaOf(name: string, schema: StandardSchema): unknown {
 
 /** A copy that says what providers insist on: `type: "object"` and `properties`. Nobody else can change it later. */
 function objectSchema(name: string, given: unknown): JsonSchema {
-  if (!isJsonObject(given)) refuse(name, 'the parameters must be a JSON Schema object or a Standard Schema.');
+  if (!isJsonObject(given)) refuse(name, 'inputSchema must be a JSON Schema object or a Standard Schema.');
   const { $schema: _dialect, ...schema } = copyOf(name, given);
   const { type } = schema;
   if (type === undefined ? onlyOtherTypes(schema) : type !== 'object') {
-    refuse(name, 'the schema of the parameters must have type "object": a model calls tools with named arguments.');
+    refuse(name, 'inputSchema must have type "object": a model calls tools with named arguments.');
   }
   return Object.freeze({ type: 'object', ...schema, ...(schema['properties'] === undefined && { properties: {} }) });
 }
@@ -214,7 +214,7 @@ function objectSchema(name: string, given: unknown): JsonSchema {
 function copyOf(name: string, schema: JsonObject): JsonObject {
   const copy = asJson(schema)?.value;
   if (copy !== undefined && isJsonObject(copy)) return copy;
-  return refuse(name, `the schema of the parameters is not plain JSON data, or is ${TOO_DEEP}.`);
+  return refuse(name, `inputSchema is not plain JSON data, or is ${TOO_DEEP}.`);
 }
 
 /** True for a union none of whose members is an object. */
