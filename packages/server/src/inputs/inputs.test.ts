@@ -134,7 +134,9 @@ describe('a request of AG-UI', () => {
       { type: 'text', text: 'And a coat?' },
       { type: 'image', mediaType: 'image/png', data: 'aGk=' },
     ]);
-    expect(turn.tools).toEqual(input.tools);
+    expect(turn.tools).toEqual([
+      { name: 'locate', description: 'Where.', inputSchema: { type: 'object', properties: {} } },
+    ]);
     expect(turn.request).toMatchObject({ threadId: 't1', runId: 'r1' });
     expect(await imported(turn.history)).toEqual([
       ['user', 1],
