@@ -1,5 +1,5 @@
-/** What a request sends: a text, as UTF-8, or bytes, in one piece or in several that follow one another. */
-export type HttpBody = string | Uint8Array | readonly Uint8Array[];
+/** What a request sends: a text, as UTF-8, or bytes. */
+export type HttpBody = string | Uint8Array;
 
 /**
  * One HTTP request. `body` is sent as it is, with its whole length as `content-length`. Its bytes are never written to
@@ -28,17 +28,6 @@ export interface HttpResponse {
 /** The HTTP port: one request, a streamed response, a signal. Rejects on connection failure or abort. */
 export type Http = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** A body as one piece of bytes, for a transport that takes no more, and for whoever reads what is sent. */
-export function bytesOfBody(body: HttpBody): Uint8Array {
-  if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (body instanceof Uint8Array) return body;
-  const [first] = body;
-  if (first !== undefined && body.length === 1) return first;
-  const bytes = new Uint8Array(body.reduce((total, { length }) => total + length, 0));
-  let at = 0;
-  for (const piece of body) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
-}
+/** A body as bytes. */
+export const bytesOfBody = (body: HttpBody): Uint8Array =>
+  typeof body === 'string' ? new TextEncoder().encode(body) : body;

@@ -1,5 +1,4 @@
 import { systemClock, TreadleError } from '@treadle/core';
-import type { HttpBody } from '@treadle/core';
 import type { Environment } from '../http/proxy.ts';
 import { loadLibrary } from './aws-libraries.ts';
 import type { AwsLibraries } from './aws-libraries.ts';
@@ -67,9 +66,6 @@ const signedHeaders = (request: UnauthorizedRequest, host: string): Record<strin
   return headers;
 };
 
-const hexadecimal = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-
 const queryOf = (url: URL): Record<string, string[]> => {
   const query: Record<string, string[]> = {};
   for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
@@ -87,16 +83,8 @@ export function awsSignatureWith(libraries: AwsLibraries, options: AwsSignatureO
       loadLibrary(libraries.signature, INSTALL_SIGNER),
       loadLibrary(libraries.hash, INSTALL_SIGNER),
     ]);
-    return {
-      signer: (region: string, credentials: AwsCredentials) =>
-        new SignatureV4({ service, region, credentials, sha256: Sha256 }),
-      /** The digest of a body, in hexadecimal: piece by piece, for the signer knows bodies of one piece only. */
-      async digest(body: HttpBody) {
-        const hash = new Sha256();
-        for (const piece of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) hash.update(piece);
-        return hexadecimal(await hash.digest());
-      },
-    };
+    return (region: string, credentials: AwsCredentials) =>
+      new SignatureV4({ service, region, credentials, sha256: Sha256 });
   };
   let loaded: ReturnType<typeof loadSigner> | undefined;
 
@@ -108,7 +96,7 @@ export function awsSignatureWith(libraries: AwsLibraries, options: AwsSignatureO
       loaded ??= loadSigner();
       // A library that couldn't be loaded may be there the next time.
       loaded.catch(() => (loaded = undefined));
-      const { signer, digest } = await loaded;
+      const signer = await loaded;
       const unsigned = signedHeaders(request, url.host);
       const signed = await signer(region, await source.find()).sign(
         {
@@ -117,8 +105,9 @@ export function awsSignatureWith(libraries: AwsLibraries, options: AwsSignatureO
           hostname: url.hostname,
           path: url.pathname,
           query: queryOf(url),
-          // One that the caller brings stands, such as that of a payload which isn't to be signed.
-          headers: { 'x-amz-content-sha256': await digest(request.body), ...unsigned },
+          // A digest of the body that the caller brings stands, such as that of a payload that isn't to be signed.
+          headers: unsigned,
+          body: request.body,
         },
         { signingDate: new Date(clock.now()) },
       );

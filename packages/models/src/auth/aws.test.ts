@@ -119,8 +119,7 @@ describe('a signed request', () => {
 
   it.each<[string, HttpBody]>([
     ['any bytes', Uint8Array.from([0, 255, 128])],
-    ['bytes in several pieces', [Uint8Array.from([0, 255]), Uint8Array.from([]), Uint8Array.from([128])]],
-    ['no bytes', []],
+    ['no bytes', new Uint8Array()],
     ['a text', 'Grüße'],
   ])('is right over %s, for any service', async (_, body) => {
     const request: UnauthorizedRequest = {

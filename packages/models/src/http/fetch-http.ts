@@ -1,5 +1,4 @@
-import { bytesOfBody } from '@treadle/core';
-import type { Http, HttpBody } from '@treadle/core';
+import type { Http } from '@treadle/core';
 import { codingsOf, refusedEncoding } from './content-encoding.ts';
 import { checkedHeadersOf, timedHttp } from './timed-http.ts';
 import type { HttpTimeouts } from './timeouts.ts';
@@ -28,10 +27,6 @@ type FetchBody = Awaited<ReturnType<FetchLike>>['body'];
 
 /** Codings that every `fetch` undoes. */
 const DECODED: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br']);
-
-/** A body in one piece: `fetch` takes no list. */
-const wholeBody = (body: HttpBody): string | Uint8Array<ArrayBuffer> =>
-  typeof body === 'string' ? body : (bytesOfBody(body) as Uint8Array<ArrayBuffer>);
 
 async function* chunksOf(body: FetchBody): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
@@ -68,7 +63,7 @@ export function fetchHttp(
         const response = await fetch(request.url, {
           method: request.method,
           headers: checkedHeadersOf(request),
-          ...(request.body === undefined ? {} : { body: wholeBody(request.body) }),
+          ...(request.body === undefined ? {} : { body: request.body as string | Uint8Array<ArrayBuffer> }),
           signal,
           redirect: 'manual',
         });

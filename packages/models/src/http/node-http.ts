@@ -1,7 +1,7 @@
 import type * as NodeHttp from 'node:http';
 import type { Socket } from 'node:net';
 import { systemClock } from '@treadle/core';
-import type { Http, HttpBody, HttpRequest } from '@treadle/core';
+import type { Http, HttpRequest } from '@treadle/core';
 import { decoded } from './content-encoding.ts';
 import { knowsProxies, proxiesOf, proxyUnsupported } from './proxy.ts';
 import type { Environment, ProxyOf } from './proxy.ts';
@@ -138,7 +138,7 @@ function nodeTransport(options: NodeHttpOptions): Transport {
           fail(error as Error);
         }
       });
-      sendBody(request, input.body);
+      request.end(input.body);
     });
 
   return {
@@ -170,21 +170,10 @@ function proxyFor(url: URL, proxyOf: ProxyOf): string | undefined {
   return proxy;
 }
 
-const lengthOf = (body: HttpBody): number => {
-  if (typeof body === 'string') return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.length : body.reduce((total, { length }) => total + length, 0);
-};
-
-const sentHeaders = (request: HttpRequest): Record<string, string | number> =>
-  request.body === undefined ? headersOf(request) : { ...headersOf(request), 'content-length': lengthOf(request.body) };
-
-/** The pieces of a body are sent from where they are: copying a long history for each request would cost more. */
-function sendBody(request: NodeHttp.ClientRequest, body: HttpBody | undefined): void {
-  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return void request.end(body);
-  request.cork();
-  for (const piece of body) request.write(piece);
-  request.end();
-}
+const sentHeaders = (request: HttpRequest): Record<string, string | number> => ({
+  ...headersOf(request),
+  ...(request.body !== undefined && { 'content-length': Buffer.byteLength(request.body) }),
+});
 
 /** The chunks of a response. What failed is known best by `failure`: a stream says only that it was cut off. */
 function bodyOf(response: NodeHttp.IncomingMessage, failure: () => Error | undefined): AsyncIterator<Uint8Array> {

@@ -1,4 +1,3 @@
-import { bytesOfBody } from '@treadle/core';
 import type { Http } from '@treadle/core';
 import type { Dispatcher } from 'undici';
 import { loadLibrary } from '../auth/optional-library.ts';
@@ -66,7 +65,7 @@ function undiciTransport(undici: Undici, options: UndiciHttpOptions): Transport 
         dispatcher: dispatcherFor(url),
         method: request.method,
         headers: checkedHeadersOf(request),
-        body: typeof request.body === 'object' ? bytesOfBody(request.body) : (request.body ?? null),
+        body: request.body ?? null,
         signal,
         // The limits are ours.
         headersTimeout: 0,

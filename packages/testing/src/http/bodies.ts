@@ -62,7 +62,7 @@ export const bodyCases: readonly HttpCase[] = [
     },
   },
   {
-    name: 'sends a body in pieces as one, with its own length',
+    name: 'sends a long body and a short one, each with its own length',
     async run(create) {
       const seen: unknown[] = [];
       await using server = await serve((request, response) => {
@@ -73,15 +73,12 @@ export const bodyCases: readonly HttpCase[] = [
         });
       });
       const http = create({});
-      const texts = ['{"ü":"', 'x'.repeat(300_000), '', '🦊"}'];
-      const bodies = [texts, texts.slice(0, 1)];
+      const bodies = [`{"ü":"${'x'.repeat(300_000)}🦊"}`, '{"ü":"'];
       const headers = { 'Content-Length': '999', 'Transfer-Encoding': 'chunked' };
-      for (const pieces of bodies)
-        await ask(http, server.url, { headers, body: pieces.map((text) => new TextEncoder().encode(text)) });
-      const expected = bodies.map((pieces) => pieces.join(''));
+      for (const text of bodies) await ask(http, server.url, { headers, body: new TextEncoder().encode(text) });
       assert.deepEqual(
         seen,
-        expected.map((body) => ({ body, length: String(Buffer.byteLength(body)), coding: undefined })),
+        bodies.map((body) => ({ body, length: String(Buffer.byteLength(body)), coding: undefined })),
       );
     },
   },
@@ -197,7 +194,7 @@ export const bodyCases: readonly HttpCase[] = [
         });
       });
       const http = create({});
-      const body = Array.from({ length: 32 }, () => new Uint8Array(1024 * 1024));
+      const body = new Uint8Array(32 * 1024 * 1024);
       for (let turn = 0; turn < 2; turn++) {
         const response = await http(post(server.url, { body }));
         assert.deepEqual([response.status, await textOf(response)], [413, 'no']);
