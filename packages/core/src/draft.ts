@@ -1,5 +1,2 @@
-/**
- * A value that is still being put together. Adding what there is of it costs a fraction of a literal with spreads of what
- * there may be.
- */
+/** A value that is still being put together. */
 export type Draft<Value> = { -readonly [Key in keyof Value]: Value[Key] };

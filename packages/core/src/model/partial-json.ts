@@ -59,7 +59,6 @@ export function createPartialJson(): PartialJson {
   return new ScannedJson(scanner);
 }
 
-/** A class, because its getters are made once; an object literal would make them anew for every tool call. */
 class ScannedJson implements PartialJson {
   readonly #scanner: Scanner;
 

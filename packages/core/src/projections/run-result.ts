@@ -90,7 +90,6 @@ export interface RunResultFold {
 /** Starts the fold of a run's result. Feed it the run's events from `run_started` on. */
 export const runResultFold = (runId: string): RunResultFold => new ResultFold(runId);
 
-/** A class, for every run that goes on has one. */
 class ResultFold implements RunResultFold {
   readonly #runId: string;
   readonly #messages: Message[] = [];
@@ -100,9 +99,9 @@ class ResultFold implements RunResultFold {
   #cost: number | null = 0;
   #promptsCounted = true;
   #turns = 0;
-  /** The open turn's message, if its calls count, and what they came to; null until one has ended. */
+  /** The open turn's message, if its calls count, and the results of those that have ended, by their ids. */
   #asked: AssistantMessage | null = null;
-  #results: ToolResultMessage[] | null = null;
+  #results = new Map<string, ToolResultMessage>();
   #finalMessage: AssistantMessage | null = null;
   #lastResults = NO_RESULTS;
   /** What an answer said until it was cut off, and whether the next message goes on with it. */
@@ -209,8 +208,7 @@ class ResultFold implements RunResultFold {
     const { callId, toolName, at, content } = event;
     const isError = event.type === 'tool_call_rejected' || event.isError;
     const result: ToolResultMessage = { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };
-    if (this.#results) this.#results.push(result);
-    else this.#results = [result];
+    this.#results.set(callId, result);
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = this.#finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
@@ -241,26 +239,19 @@ class ResultFold implements RunResultFold {
 
   #endTurn(): void {
     const ofTurn: ToolResultMessage[] = [];
-    const results = this.#results ?? NO_RESULTS;
-    // Most turns have one or two, and how many they have is for the model to say.
-    const byId = results.length > FEW ? new Map(results.map((result) => [result.callId, result])) : null;
     for (const block of this.#asked?.content ?? []) {
       if (block.type !== 'tool_call') continue;
-      const { callId } = block;
-      const result = byId ? byId.get(callId) : results.findLast((each) => each.callId === callId);
+      const result = this.#results.get(block.callId);
       if (!result) continue;
       ofTurn.push(result);
       if (result.isError || !isStopToolName(result.toolName)) this.#messages.push(result);
     }
     this.#lastResults = ofTurn;
-    this.#results = null;
+    this.#results = new Map();
   }
 }
 
 const NO_RESULTS: readonly ToolResultMessage[] = [];
-
-/** Results of a turn up to which looking through them costs less than a table of them. */
-const FEW = 8;
 
 const isQueued = (input: SessionInput): input is Extract<SessionInput, { readonly type: QueueKind }> =>
   input.type === 'steering' || input.type === 'follow_up';

@@ -39,7 +39,6 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
   const { execute } = tool;
   if (!execute) return Promise.resolve(errorOutput(`${tool.name} can't be executed here: it is a client tool.`));
   return new Promise((resolve) => {
-    // Made at once: a getter that makes it when it is asked for costs seven times as much, and most of it in every call.
     const abort = new AbortController();
     let settled = false;
     let stopping: string | null = null;

@@ -1,5 +1,5 @@
 import type { FrameScanner } from '../protocols/shared/protocol.ts';
-import { crc32, tableCrc32 } from './crc32.ts';
+import { crc32 } from './crc32.ts';
 
 /** A header's value. Timestamps are milliseconds since 1970-01-01 UTC, UUIDs their 36 characters. */
 export type EventStreamValue = boolean | number | bigint | string | Uint8Array;
@@ -157,7 +157,7 @@ export function createEventStreamScanner(
   /** The length of the message at `start`, whose prelude is there; 0 when it can't be one. */
   const readPrelude = (bytes: Uint8Array, start: number): number => {
     const length = uint32(bytes, start);
-    if (tableCrc32(bytes, start, start + 8) !== uint32(bytes, start + 8)) {
+    if (crc32(bytes, start, start + 8) !== uint32(bytes, start + 8)) {
       stop('The stream is damaged: the checksum of a message’s lengths is wrong.');
       return 0;
     }
@@ -175,7 +175,7 @@ export function createEventStreamScanner(
   /** The message between two places, whose prelude was right. */
   const deliver = (bytes: Uint8Array, from: number, to: number): void => {
     const end = to - CHECKSUM_BYTES;
-    if (crc32(bytes.subarray(from, end)) !== uint32(bytes, end)) {
+    if (crc32(bytes, from, end) !== uint32(bytes, end)) {
       return stop('The stream is damaged: the checksum of a message is wrong.');
     }
     const start = from + PRELUDE_BYTES;

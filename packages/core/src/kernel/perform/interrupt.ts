@@ -16,14 +16,11 @@ export interface Interrupt {
 
 type Listener = (reason: InterruptReason) => void;
 
-const NOBODY: readonly Listener[] = [];
-
 export const createInterrupt = (): Interrupt => new Switch();
 
-/** A class, because every drive has one: its functions are made once. */
 class Switch implements Interrupt {
-  // Replaced, never changed: a drive has one or two at a time, and one for each call that runs.
-  private listeners = NOBODY;
+  // Replaced, never changed: listeners come and go while they are called.
+  private listeners: readonly Listener[] = [];
   private reason: InterruptReason | null = null;
 
   fired(): InterruptReason | null {
@@ -40,7 +37,7 @@ class Switch implements Interrupt {
       listener(this.reason);
       return nothing;
     }
-    this.listeners = this.listeners.length === 0 ? [listener] : [...this.listeners, listener];
+    this.listeners = [...this.listeners, listener];
     return () => this.forget(listener);
   }
   reset(): void {
@@ -49,7 +46,7 @@ class Switch implements Interrupt {
   private forget(listener: Listener): void {
     const { listeners } = this;
     if (!listeners.includes(listener)) return;
-    this.listeners = listeners.length === 1 ? NOBODY : listeners.filter((other) => other !== listener);
+    this.listeners = listeners.filter((other) => other !== listener);
   }
 }
 

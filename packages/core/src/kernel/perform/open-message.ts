@@ -50,12 +50,12 @@ export interface OpenMessage {
 
 export const openMessage = (place: MessagePlace, ids: Ids): OpenMessage => new Progress(place, ids);
 
-/** What has come of a message by now. A class, because a thousand may be open at once: its functions are made once. */
+/** What has come of a message by now. */
 class Progress implements OpenMessage {
   readonly place: MessagePlace;
   readonly ids: Ids;
   /** In the order in which they came. */
-  blocks: OpenBlock[] = NONE;
+  blocks: OpenBlock[] = [];
   /** The highest index among them. */
   highest = -1;
   /** Most deltas are of the same block as the one before. */
@@ -79,7 +79,7 @@ class Progress implements OpenMessage {
   restart(): boolean {
     const seen = this.blocks.length > 0;
     if (seen) this.restarts += 1;
-    this.blocks = NONE;
+    this.blocks = [];
     this.highest = -1;
     this.latest = null;
     return seen;
@@ -89,18 +89,15 @@ class Progress implements OpenMessage {
   }
   replay(): LiveEvent[] {
     const shown = ordered(this).filter(({ text }) => text !== '');
-    return [started(this), ...shown.map((open) => snapshot(open, this.place))];
+    return [started(this), ...shown.map((open) => delta(this.place, open, open.text, 0))];
   }
   finished(stopReason: StopReason): AssistantContent[] {
-    return contentOf(this, (open) => finishedBlock(open, stopReason));
+    return ordered(this).flatMap((open) => finishedBlock(open, stopReason));
   }
   salvaged(withThinking: boolean): AssistantContent[] {
-    return contentOf(this, (open) => salvagedBlock(open, withThinking));
+    return ordered(this).flatMap((open) => salvagedBlock(open, withThinking));
   }
 }
-
-/** Never added to. */
-const NONE: OpenBlock[] = [];
 
 function take(progress: Progress, event: ModelEvent, observed: boolean): Delta | null {
   switch (event.type) {
@@ -144,39 +141,25 @@ function blockAt(
   if (!found) {
     const call = kind === 'tool_arguments' ? { name, callId: ids.create('call'), providerCallId } : null;
     found = { index, kind, text: '', call, partial: null, final: null };
-    if (blocks.length === 0) progress.blocks = [found];
-    else blocks.push(found);
+    blocks.push(found);
   }
   progress.latest = found;
   return found;
 }
 
-// Made for every delta, so written out: spreading the place costs several times as much.
-function delta(place: MessagePlace, { kind, index, call, partial }: OpenBlock, text: string, offset: number): Delta {
-  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
-  const type = 'message_delta';
-  if (!call || !partial) {
-    return { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text };
-  }
-  const { name: toolName, callId } = call;
-  const { value } = partial;
-  return value === undefined
-    ? { type, afterSeq, runId, turnIndex, messageId, attempt, kind, index, offset, text, toolName, callId }
-    : {
-        type,
-        afterSeq,
-        runId,
-        turnIndex,
-        messageId,
-        attempt,
-        kind,
-        index,
-        offset,
-        text,
-        toolName,
-        callId,
-        partial: value,
-      };
+/** What an open block says, from `offset` on. */
+function delta(place: MessagePlace, open: OpenBlock, text: string, offset: number): Delta {
+  const { kind, index, call, partial } = open;
+  return {
+    type: 'message_delta',
+    ...place,
+    kind,
+    index,
+    offset,
+    text,
+    ...(call && { toolName: call.name, callId: call.callId }),
+    ...(partial?.value !== undefined && { partial: partial.value }),
+  };
 }
 
 /** Nobody's value is parsed before somebody watches; then all of the text so far is. */
@@ -197,32 +180,13 @@ function grow(progress: Progress, open: OpenBlock, text: string, observed: boole
   return delta(progress.place, open, text, offset);
 }
 
-// Made for every call of a model: written out, as a delta is.
-function started({ place, restarts }: Progress): LiveEvent {
-  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
-  const type = 'message_started';
-  if (restarts === 0) return { type, afterSeq, runId, turnIndex, messageId, attempt };
-  return { type, afterSeq, runId, turnIndex, messageId, attempt, restart: restarts };
-}
+const started = ({ place, restarts }: Progress): LiveEvent => ({
+  type: 'message_started',
+  ...place,
+  ...(restarts > 0 && { restart: restarts }),
+});
 
-const ordered = ({ blocks }: Progress): readonly OpenBlock[] =>
-  blocks.length < 2 ? blocks : blocks.toSorted((a, b) => a.index - b.index);
-
-/** A message is kept as long as its session: its content has room for what is in it and no more. */
-function contentOf(progress: Progress, of: (open: OpenBlock) => AssistantContent[]): AssistantContent[] {
-  const [only, ...more] = ordered(progress);
-  if (only === undefined) return [];
-  return more.length === 0 ? of(only) : [only, ...more].flatMap(of).slice();
-}
-
-/** Everything a block has so far, as one delta from its beginning. */
-function snapshot(open: OpenBlock, place: MessagePlace): Delta {
-  const named = open.call ? { toolName: open.call.name, callId: open.call.callId } : {};
-  const value = open.partial?.value;
-  const partial = value === undefined ? {} : { partial: value };
-  const { kind, index, text } = open;
-  return { type: 'message_delta', ...place, kind, index, offset: 0, text, ...named, ...partial };
-}
+const ordered = ({ blocks }: Progress): readonly OpenBlock[] => blocks.toSorted((a, b) => a.index - b.index);
 
 function finishedBlock(open: OpenBlock, stopReason: StopReason): AssistantContent[] {
   const { final, call } = open;

@@ -66,7 +66,6 @@ export function readReply(
   new Reading(context, call, signal, done).start();
 }
 
-/** A class, so that of all its steps only the two that a promise calls are made anew for every call. */
 class Reading {
   private readonly context: PerformContext;
   private readonly call: Call;

@@ -98,20 +98,15 @@ function beginTurn(
   messages: readonly DurableEventBody[],
 ): Step {
   const { state, run, agent, now } = between;
-  const events = run.turns === 0 ? gather(RUN_CONTEXT, state, agent, run, now) : [];
-  const modelIndex = modelOfTurn(between);
-  events.push(turnStarted(modelIndex === run.modelIndex ? run : { ...run, modelIndex }, run.turns, now));
-  addAll(events, gather(BEFORE_PROMPT, between));
-  addAll(events, prompt);
-  addAll(events, gather(AFTER_PROMPT, between));
-  addAll(events, decorated(state, messages));
-  addAll(events, gather(NOTES, state, run.runId, now));
-  return record(events);
-}
-
-/** Most of these are empty in most turns, where spreading or joining them costs as much as if they weren't. */
-function addAll(events: DurableEventBody[], more: readonly DurableEventBody[]): void {
-  for (const event of more) events.push(event);
+  return record([
+    ...(run.turns === 0 ? gather(RUN_CONTEXT, state, agent, run, now) : []),
+    turnStarted({ ...run, modelIndex: modelOfTurn(between) }, run.turns, now),
+    ...gather(BEFORE_PROMPT, between),
+    ...prompt,
+    ...gather(AFTER_PROMPT, between),
+    ...decorated(state, messages),
+    ...gather(NOTES, state, run.runId, now),
+  ]);
 }
 
 const isRefusal = (stopReason: StopReason | null): boolean =>

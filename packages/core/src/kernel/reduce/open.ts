@@ -46,16 +46,8 @@ export function callOf(
 }
 
 /** The calls that a message asks for, with nothing done about them yet. */
-export function callsOf({ content }: AssistantMessage): CallState[] {
-  let calls: CallState[] | null = null;
-  for (const block of content) {
-    if (block.type !== 'tool_call') continue;
-    // A list of one is made with room for one.
-    if (calls) calls.push(callFrom(block));
-    else calls = [callFrom(block)];
-  }
-  return calls ?? [];
-}
+export const callsOf = ({ content }: AssistantMessage): CallState[] =>
+  content.filter((block) => block.type === 'tool_call').map(callFrom);
 
 const callFrom = ({ callId, name, arguments: args, problem }: ToolCallBlock): CallState => ({
   callId,
