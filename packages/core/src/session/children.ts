@@ -26,7 +26,6 @@ const NOTHING: ChildOutcome = { type: 'paused', childRunId: null, pending: [] };
 /** Runs the sub-agents of a session, each in a session of its own in the same journal. */
 export const childRunner = (parts: SessionParts, open: OpenChild): ChildRunner => new Children(parts, open);
 
-/** A class, for most sessions have no sub-agents: this costs them nothing. */
 class Children implements ChildRunner {
   readonly #parts: SessionParts;
   readonly #open: OpenChild;

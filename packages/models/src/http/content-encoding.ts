@@ -38,34 +38,6 @@ const decoderOf = (coding: string): Transform | undefined => {
   }
 };
 
-/** The chunks of a stream. A stream's own iterator makes several times as many listeners for each body. */
-function chunksOf(stream: Readable): AsyncIterator<Uint8Array> {
-  let failure: { readonly error: unknown } | undefined;
-  let wake: (() => void) | undefined;
-  const changed = (): void => wake?.();
-  stream.on('readable', changed);
-  stream.on('end', changed);
-  stream.on('error', (error) => {
-    failure ??= { error };
-    changed();
-  });
-  stream.on('close', () => {
-    if (!stream.readableEnded) failure ??= { error: new Error('The stream was closed before its end.') };
-    changed();
-  });
-  return {
-    async next() {
-      for (;;) {
-        const chunk = stream.read() as Uint8Array | null;
-        if (chunk !== null) return { done: false, value: chunk };
-        if (failure !== undefined) throw failure.error;
-        if (stream.readableEnded) return { done: true, value: undefined };
-        await new Promise<void>((resolve) => (wake = resolve));
-      }
-    },
-  };
-}
-
 /** True for a body that ends without a byte. */
 const isEmpty = (body: Readable): Promise<boolean> =>
   new Promise((resolve) => {
@@ -89,7 +61,7 @@ async function* unpacked(body: Readable, decoders: readonly Transform[]): AsyncG
  */
 export function decoded(body: Readable, header: string | undefined): AsyncIterator<Uint8Array> {
   const codings = codingsOf(header);
-  if (codings.length === 0) return chunksOf(body);
+  if (codings.length === 0) return body[Symbol.asyncIterator]();
   const decoders = codings.length > MOST_CODINGS ? [] : codings.reverse().flatMap((coding) => decoderOf(coding) ?? []);
   if (decoders.length < codings.length) throw refusedEncoding(header);
   return unpacked(body, decoders);

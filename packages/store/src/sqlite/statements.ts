@@ -7,29 +7,6 @@ const whole = (parameter: string): string => `CAST(${parameter} AS INTEGER)`;
 const lastSeq = (id: string): string =>
   `(SELECT max(events.id) & 0xffffffff FROM events WHERE events.id < ((${id} + 1) << 32))`;
 
-/**
- * The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log. Its parameters:
- * expected number, time, body, sum, session, epoch. They are bound by place, which costs less than by name.
- */
-const APPEND = `
-    INSERT INTO events (id, at, posted, body, sum)
-    SELECT (leases.session << 32) + ?1 + 1, ?2, 0, ?3, ?4 FROM leases
-    WHERE leases.session = ?5 AND leases.epoch = ?6
-      AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1`;
-
-/**
- * The same for several events: one statement needs no transaction around it. Its parameters: expected number, session, epoch, and
- * the time, body and sum of each event.
- */
-const appendSeveral = (count: number): string => `
-    INSERT INTO events (id, at, posted, body, sum)
-    SELECT log.last + row.column1, row.column2, 0, row.column3, row.column4
-    FROM (
-      SELECT (leases.session << 32) + ?1 AS last FROM leases
-      WHERE leases.session = ?2 AND leases.epoch = ?3
-        AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1
-    ) AS log CROSS JOIN (VALUES ${Array.from({ length: count }, (_, index) => `(${index + 1}, ?, ?, ?)`).join(', ')}) AS row`;
-
 const SOURCES = {
   session: `
     SELECT id, base, parent, epoch, first_prompt AS firstPrompt, first_prompt_seq AS firstPromptSeq,
@@ -42,9 +19,13 @@ const SOURCES = {
   addEvent: `
     INSERT INTO events (id, at, posted, body, sum)
     VALUES ((${whole(':session')} << 32) + ${whole(':seq')}, :at, :posted, :body, :sum)`,
-  // The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log.
-  append: APPEND,
-  appendFirst: `${APPEND} RETURNING id`,
+  // The fence and the write are one statement: whoever holds the lease of this epoch, at this end of the log. Its
+  // parameters: expected number, time, body, sum, session, epoch.
+  append: `
+    INSERT INTO events (id, at, posted, body, sum)
+    SELECT (leases.session << 32) + ?1 + 1, ?2, 0, ?3, ?4 FROM leases
+    WHERE leases.session = ?5 AND leases.epoch = ?6
+      AND (SELECT max(id) FROM events WHERE id < ((leases.session + 1) << 32)) = (leases.session << 32) + ?1`,
   appendedAfter: `
     SELECT 1 FROM events
     WHERE id > (${whole(':session')} << 32) + ${whole(':seq')} AND id < ((${whole(':session')} + 1) << 32) AND posted = 0
@@ -95,27 +76,13 @@ const SOURCES = {
   dataVersion: 'PRAGMA data_version',
 } as const;
 
-/** Rows that one statement adds at most: what it costs to run one is more than what a row costs. */
-export const ROWS_AT_ONCE = 16;
-
 /** An open file with its statements, each prepared when it is first used. */
 export type Store = {
   readonly db: DatabaseSync;
-  /** Appends so many events: see `appendSeveral`. */
-  appendRows(count: number): StatementSync;
-  /** Adds so many events that nobody has posted, each as `id, at, body, sum`. */
-  addRows(count: number): StatementSync;
 } & Readonly<Record<keyof typeof SOURCES, StatementSync>>;
 
 export function prepareStore(db: DatabaseSync): Store {
-  const adding: StatementSync[] = [];
-  const addRows = (count: number): StatementSync =>
-    (adding[count] ??= db.prepare(
-      `INSERT INTO events (id, at, posted, body, sum) VALUES ${Array(count).fill('(?, ?, 0, ?, ?)').join(', ')}`,
-    ));
-  const appending: StatementSync[] = [];
-  const appendRows = (count: number): StatementSync => (appending[count] ??= db.prepare(appendSeveral(count)));
-  const store = { db, addRows, appendRows };
+  const store = { db };
   for (const [name, source] of Object.entries(SOURCES)) {
     let statement: StatementSync | undefined;
     Object.defineProperty(store, name, { get: () => (statement ??= db.prepare(source)) });

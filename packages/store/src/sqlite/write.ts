@@ -1,7 +1,7 @@
 import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
 import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
 import { transaction } from './database.ts';
-import { findSession, ROWS_AT_ONCE, type SessionRow, type Store } from './statements.ts';
+import { findSession, type SessionRow, type Store } from './statements.ts';
 import { sumOf, type SummedRow } from './sum.ts';
 
 export function sessionOf(store: Store, name: string): SessionRow {
@@ -107,55 +107,18 @@ function writeAll(
   const values = [BigInt(expected), first.at, text, sum, session, epoch] as const;
   const hasInput = bodies.some(({ type }) => type === 'input_received');
   if (bodies.length === 1 && !hasInput) return store.append.run(...values).changes === 1;
-  if (bodies.length <= ROWS_AT_ONCE && !hasInput)
-    return writeSeveral(store, [BigInt(expected), session, epoch], expected, bodies, texts);
   return transaction(store.db, () => {
     // Only the first can miss: from then on the lock is ours.
-    const made = store.appendFirst.get(...values) as { readonly id: number } | undefined;
-    if (!made) return false;
-    addRows(store, made.id - 1, expected, bodies, texts);
+    if (store.append.run(...values).changes !== 1) return false;
     for (const [index, body] of bodies.entries()) {
+      const seq = expected + index + 1;
+      if (index > 0) addEvent(store, session, { seq, at: body.at, posted: 0, body: texts[index] ?? '' });
       if (body.type !== 'input_received') continue;
-      noteInput(store, session, body.key, body.input, expected + index + 1);
+      noteInput(store, session, body.key, body.input, seq);
       noteFacts(store, session, body);
     }
     return true;
   });
-}
-
-/** All of them by one statement, or none. */
-function writeSeveral(
-  store: Store,
-  fence: readonly (bigint | number)[],
-  expected: number,
-  bodies: readonly DurableEventBody[],
-  texts: readonly string[],
-): boolean {
-  const values: (bigint | number | string)[] = [...fence];
-  for (let index = 0; index < bodies.length; index += 1) {
-    const row = { seq: expected + index + 1, at: bodies[index]?.at ?? 0, posted: 0, body: texts[index] ?? '' };
-    values.push(row.at, row.body, sumOf(row));
-  }
-  return store.appendRows(bodies.length).run(...values).changes === bodies.length;
-}
-
-/** Adds all but the first, several at once. `base` is the row before the first. */
-function addRows(
-  store: Store,
-  base: number,
-  expected: number,
-  bodies: readonly DurableEventBody[],
-  texts: readonly string[],
-): void {
-  for (let from = 1; from < bodies.length; from += ROWS_AT_ONCE) {
-    const values: (bigint | number | string)[] = [];
-    for (let index = from; index < Math.min(from + ROWS_AT_ONCE, bodies.length); index += 1) {
-      const row = { seq: expected + index + 1, at: bodies[index]?.at ?? 0, posted: 0, body: texts[index] ?? '' };
-      // A number would arrive as floating point.
-      values.push(BigInt(base + index + 1), row.at, row.body, sumOf(row));
-    }
-    store.addRows(values.length / 4).run(...values);
-  }
 }
 
 export function appendEvents(

@@ -33,12 +33,11 @@ export interface Hub {
 export const createHub = (onError: (error: unknown) => void, watcher: Watcher | null = null): Hub =>
   new SessionHub(onError, watcher);
 
-/** A class, for every session has one. */
 class SessionHub implements Hub {
   readonly #onError: (error: unknown) => void;
   readonly #watcher: Watcher | null;
   /** Replaced, never changed: an observer that leaves or joins while it is told changes nothing for the others. */
-  #observers = NOBODY;
+  #observers: readonly Observer[] = [];
   #follower: Follower | null = null;
   #open: OpenMessage | null = null;
 
@@ -89,5 +88,3 @@ class SessionHub implements Hub {
     }
   }
 }
-
-const NOBODY: readonly Observer[] = [];
