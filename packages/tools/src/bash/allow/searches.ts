@@ -4,6 +4,20 @@ const flags = (text: string): string[] => text.split(' ');
 const number = /^[-+]?\d+$/;
 const format = /^[^]*$/;
 
+/** Options with a value that `grep` and `rg` share. */
+const common = {
+  '-e': 'pattern',
+  '--regexp': 'pattern',
+  '-m': number,
+  '--max-count': number,
+  '-A': number,
+  '-B': number,
+  '-C': number,
+  '--after-context': number,
+  '--before-context': number,
+  '--context': number,
+} as const;
+
 /** What `grep` and its relatives share. */
 const grep = {
   flags: flags(
@@ -13,16 +27,7 @@ const grep = {
       '--with-filename --no-filename --line-number --initial-tab --null --text --recursive --line-buffered',
   ),
   values: {
-    '-e': 'pattern',
-    '--regexp': 'pattern',
-    '-m': number,
-    '--max-count': number,
-    '-A': number,
-    '-B': number,
-    '-C': number,
-    '--after-context': number,
-    '--before-context': number,
-    '--context': number,
+    ...common,
     '--include': 'text',
     '--exclude': 'text',
     '--exclude-dir': 'text',
@@ -63,16 +68,7 @@ export const searchRules: readonly CommandRule[] = [
         '--column --vimgrep --stats --trim --no-messages --no-config --type-list --unrestricted --null',
     ),
     values: {
-      '-e': 'pattern',
-      '--regexp': 'pattern',
-      '-m': number,
-      '--max-count': number,
-      '-A': number,
-      '-B': number,
-      '-C': number,
-      '--after-context': number,
-      '--before-context': number,
-      '--context': number,
+      ...common,
       '-g': 'text',
       '--glob': 'text',
       '--iglob': 'text',
