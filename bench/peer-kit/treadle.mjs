@@ -51,9 +51,9 @@ export async function run(options) {
     if (event.kind === 'text') options.onDelta?.(event.text);
     else if (event.kind === 'tool_arguments' && event.text !== '') options.onArgs?.(event.text, event.partial);
   }
-  const { end, finalAnswer, message } = await running.result;
+  const { end, text, message } = await running.result;
   if (end !== 'completed') throw new Error(`The run ended as ${end}: ${message}`);
-  return { text: finalAnswer };
+  return { text: text };
 }
 
 const agents = new WeakMap();
