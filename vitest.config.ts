@@ -16,6 +16,15 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts', 'examples/**/*.test.ts'],
     // Those need programs that npm doesn't bring: vitest.system.config.ts runs them.
     exclude: [...configDefaults.exclude, '**/*.system.test.ts'],
+    // Starting a worker and loading the sources anew for each file took a third of the time. So test files share their
+    // process: what one changes in it, it changes back.
+    pool: 'forks',
+    isolate: false,
+    // A `*.slow.test.ts` begins with `@module-tag slow`. `npm test` runs only those of its tests that have the tag `share`.
+    tags: [
+      { name: 'slow', description: 'Takes long by nature.' },
+      { name: 'share', description: 'Runs in `npm test`, although its file is slow.' },
+    ],
     setupFiles: ['scripts/vitest/seed.ts'],
     testTimeout: 30_000,
     // By default one core is left idle.

@@ -28,7 +28,7 @@ describe.each(kinds)('where bubblewrap is %s', (kind) => {
       process.execPath,
       vitest,
       'run',
-      'scripts/docs.test.ts',
+      'scripts/docs.slow.test.ts',
       '-t',
       title,
       '--reporter=json',

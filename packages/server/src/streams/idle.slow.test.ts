@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

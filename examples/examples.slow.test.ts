@@ -1,3 +1,5 @@
+// @module-tag slow
+
 // Each example is run as its reader would run it, and prints what its last lines say.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -27,7 +29,7 @@ describe.concurrent('the example', () => {
   });
 });
 
-describe('the examples', () => {
+describe('the examples', { tags: ['share'] }, () => {
   it('are numbered from 01 on, and all in the list', () => {
     const numbers = examples.map((file) => /^\d\d(?=-[a-z-]+\.ts$)/.exec(file)?.[0]);
     expect(numbers).toEqual(examples.map((_, index) => String(index + 1).padStart(2, '0')));

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { deepStrictEqual } from 'node:assert/strict';
 import { crashMatrix, everythingScenario, type CrashCourse } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
@@ -44,6 +46,11 @@ describe('a run with everything in it', () => {
     }
     expect(moments.length).toBeGreaterThan(200);
   }, 120_000);
+
+  it('survives a death at every thirtieth of these moments', { tags: ['share'] }, async () => {
+    const { moments, courses } = await crashMatrix(foldedTwice, { moments: (moment) => moment % 30 === 7 });
+    expect(courses).toBeGreaterThanOrEqual(Math.floor(moments.length / 30));
+  });
 
   it('survives a second death while another process goes on', async () => {
     const { moments, courses } = await crashMatrix(foldedTwice, { deaths: 2, moments: (moment) => moment % 2 === 1 });

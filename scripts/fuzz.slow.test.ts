@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { TARGETS } from './fuzz/targets.ts';
@@ -12,4 +14,8 @@ describe('values from outside that no type allows', () => {
       await fc.assert(property(), { seed: 1, numRuns: runs / 5 });
     },
   );
+
+  it.each(Object.entries(TARGETS))('the first few: %s', { tags: ['share'] }, async (_, { property, runs }) => {
+    await fc.assert(property(), { seed: 1, numRuns: Math.ceil(runs / 100) });
+  });
 });

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,29 +101,33 @@ describe('what is cut off', () => {
     }
   }, 60_000);
 
-  it('S3: of the database, at any place, is said, and the file is left as it is', async () => {
-    const path = newPath();
-    const { journal } = await written(path, 8);
-    await journal.close();
-    expect(readdirSync(join(path, '..'))).toEqual(['journal.db']);
-    const whole = readFileSync(path);
-    for (let length = whole.length - 1; length >= 64; length -= length > whole.length - 20 ? 1 : 509) {
-      const copy = put(whole.subarray(0, length), Buffer.alloc(0));
-      const cut = open(copy);
-      for (const call of [
-        () => cut.list(),
-        () => logOf(cut, 's'),
-        () => cut.post('s', note('x'), 'x', 3),
-        () => cut.claim('s', { id: 'a', label: 'a' }),
-      ]) {
-        await expect(call(), `cut to ${length}`).rejects.toMatchObject({ code: 'journal_corrupt' });
+  it(
+    'S3: of the database, at any place, is said, and the file is left as it is',
+    { tags: ['share'], timeout: 60_000 },
+    async () => {
+      const path = newPath();
+      const { journal } = await written(path, 8);
+      await journal.close();
+      expect(readdirSync(join(path, '..'))).toEqual(['journal.db']);
+      const whole = readFileSync(path);
+      for (let length = whole.length - 1; length >= 64; length -= length > whole.length - 20 ? 1 : 509) {
+        const copy = put(whole.subarray(0, length), Buffer.alloc(0));
+        const cut = open(copy);
+        for (const call of [
+          () => cut.list(),
+          () => logOf(cut, 's'),
+          () => cut.post('s', note('x'), 'x', 3),
+          () => cut.claim('s', { id: 'a', label: 'a' }),
+        ]) {
+          await expect(call(), `cut to ${length}`).rejects.toMatchObject({ code: 'journal_corrupt' });
+        }
+        await cut.close();
+        expect(readFileSync(copy).equals(whole.subarray(0, length))).toBe(true);
+        expect(readdirSync(join(copy, '..'))).toEqual(['journal.db']);
       }
-      await cut.close();
-      expect(readFileSync(copy).equals(whole.subarray(0, length))).toBe(true);
-      expect(readdirSync(join(copy, '..'))).toEqual(['journal.db']);
-    }
-    expect(await readAndGoOn(put(whole, Buffer.alloc(0)))).toHaveLength(8);
-  }, 60_000);
+      expect(await readAndGoOn(put(whole, Buffer.alloc(0)))).toHaveLength(8);
+    },
+  );
 });
 
 /** Each sector is the old one or the new one. Where the old file had none yet, it is zeros; it ends where `length` says. */

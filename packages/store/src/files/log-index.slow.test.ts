@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import * as nodeFiles from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -143,7 +145,7 @@ describe('the index of a log', () => {
     }
   });
 
-  it('is not believed of a log that was cut off before its end, or is another one', async () => {
+  it('is not believed of a log that was cut off before its end, or is another one', { tags: ['share'] }, async () => {
     const { folder, log, keys } = await longLogIn(5500);
     const bytes = readFileSync(log);
     let end = 0;

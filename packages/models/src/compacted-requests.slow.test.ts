@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -203,21 +205,25 @@ describe.each(WIRES)('consecutive requests on the wire $name', (wire) => {
     });
   });
 
-  it('break that once per compaction, and declare the same tools even where none may be called', async () => {
-    const { bodies, compactions } = await bodiesOf({ window: 8000 });
-    expect(compactions).toBeGreaterThan(1);
-    const breaks = bodies.slice(1).filter((body, index) => {
-      const before = bodies[index] ?? '';
-      return sharedPrefix(before, body) + sharedSuffix(before, body) < before.length;
-    }).length;
-    // A summary is asked for on a shorter prefix, and the request after it has the summary in it.
-    expect(breaks).toBeLessThanOrEqual(2 * compactions);
-    const toolsOf = (body: string): unknown => {
-      const { tools, toolConfig } = JSON.parse(body) as JsonObject;
-      return tools ?? (toolConfig as JsonObject | undefined)?.['tools'];
-    };
-    // Ollama has no tool choice: there, tools can be forbidden only by not declaring them.
-    if (wire.provider === 'ollama') return;
-    for (const body of bodies) expect(toolsOf(body)).toEqual(toolsOf(bodies[0] ?? '{}'));
-  });
+  it(
+    'break that once per compaction, and declare the same tools even where none may be called',
+    { tags: ['share'] },
+    async () => {
+      const { bodies, compactions } = await bodiesOf({ window: 8000 });
+      expect(compactions).toBeGreaterThan(1);
+      const breaks = bodies.slice(1).filter((body, index) => {
+        const before = bodies[index] ?? '';
+        return sharedPrefix(before, body) + sharedSuffix(before, body) < before.length;
+      }).length;
+      // A summary is asked for on a shorter prefix, and the request after it has the summary in it.
+      expect(breaks).toBeLessThanOrEqual(2 * compactions);
+      const toolsOf = (body: string): unknown => {
+        const { tools, toolConfig } = JSON.parse(body) as JsonObject;
+        return tools ?? (toolConfig as JsonObject | undefined)?.['tools'];
+      };
+      // Ollama has no tool choice: there, tools can be forbidden only by not declaring them.
+      if (wire.provider === 'ollama') return;
+      for (const body of bodies) expect(toolsOf(body)).toEqual(toolsOf(bodies[0] ?? '{}'));
+    },
+  );
 });

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -148,12 +150,16 @@ describe('sqliteJournal among processes', () => {
     expect((await journal.list()).sessions.map((row) => row.sessionId).sort()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('does not keep a process alive that only watches, and prints nothing of its own', async () => {
-    const { journal, path } = newJournal();
-    await journal.create('s', created('s'));
-    const watcher = start(`journal.watch('s', () => {}); await journal.list(); say('watching');`, path);
-    expect(await watcher.exited).toEqual({ code: 0, signal: null, errors: '' });
-  });
+  it(
+    'does not keep a process alive that only watches, and prints nothing of its own',
+    { tags: ['share'] },
+    async () => {
+      const { journal, path } = newJournal();
+      await journal.create('s', created('s'));
+      const watcher = start(`journal.watch('s', () => {}); await journal.list(); say('watching');`, path);
+      expect(await watcher.exited).toEqual({ code: 0, signal: null, errors: '' });
+    },
+  );
 
   // The file may not grow beyond what `ulimit` allows: a write fails in the middle, as on a full disk.
   it.runIf(process.platform !== 'win32')(

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { isDurable, type DurableEvent, type TreadleEvent } from '@treadle/core';
 import { sqliteJournal } from '@treadle/store';
 import { fakeProvider, type FakeProvider, type ProviderTurn } from '@treadle/testing';
@@ -90,7 +92,7 @@ describe('a process that is killed', () => {
     for (const said of ['Remember plum.', 'Which word?']) expect(w.provider.requests[1]?.rawBody).toContain(said);
   });
 
-  it('while the model speaks: -c alone goes on with that run', async () => {
+  it('while the model speaks: -c alone goes on with that run', { tags: ['share'] }, async () => {
     await using w = await world([HANGING, 'Whole this time.']);
     const first = w.run('Go.', '--output-format', 'events');
     await first.printed('message_delta');
@@ -219,7 +221,7 @@ describe('the output, with the session in SQLite', () => {
 });
 
 describe('the program', () => {
-  it('is on the PATH of npm’s scripts, and says its version', async () => {
+  it('is on the PATH of npm’s scripts, and says its version', { tags: ['share'] }, async () => {
     const { code, stdout, stderr } = await startCommand(join(root, 'node_modules/.bin/treadle'), ['--version'], {
       cwd: root,
     }).ended;

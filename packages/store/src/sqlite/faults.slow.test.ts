@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -93,7 +95,7 @@ describe('a row of which a byte was changed', () => {
     expect(found).toBeGreaterThan(end - body + 4);
   });
 
-  it('S4: is found out when the change is still JSON', async () => {
+  it('S4: is found out when the change is still JSON', { tags: ['share'] }, async () => {
     const path = join(newFolder(), 'journal.db');
     const journal = open(path);
     await journal.create('s', created);

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 // The linter's configuration, proved: each rule the project relies on is shown a snippet that breaks it.
 
 import { execFile } from 'node:child_process';

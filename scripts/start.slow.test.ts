@@ -1,3 +1,5 @@
+// @module-tag slow
+
 // `npm start`, on a copy of this repository: what it says about the files is compared with the files.
 
 import { execFile, spawn } from 'node:child_process';
@@ -46,31 +48,35 @@ async function largest(folder: string, count: number, ending: string): Promise<s
 }
 
 describe('npm start', () => {
-  it('without a prompt does a job of several turns and tools, and is right about the files', async () => {
-    const { stdout, stderr } = await start('--output-format', 'json');
-    const {
-      end,
-      turns,
-      text: finalAnswer,
-      provider,
-      messages,
-    } = JSON.parse(stdout) as {
-      end: string;
-      turns: number;
-      text: string;
-      provider: string;
-      messages: { role: string; toolName?: string }[];
-    };
-    expect({ end, provider }).toEqual({ end: 'completed', provider: 'demo' });
-    expect(turns).toBeGreaterThan(2);
-    expect(new Set(messages.flatMap(({ toolName }) => toolName ?? [])).size).toBeGreaterThan(2);
-    const paths = await largest('', 3, '.ts');
-    for (const path of paths) {
-      const lines = (await readFile(join(copy.path, path), 'utf8')).split('\n').length - 1;
-      expect(finalAnswer).toContain(`${path}: ${lines.toLocaleString('en-US')} lines`);
-    }
-    expect(stderr.split('\n').filter((line) => line.startsWith('treadle: Model: demo/'))).toHaveLength(1);
-  });
+  it(
+    'without a prompt does a job of several turns and tools, and is right about the files',
+    { tags: ['share'] },
+    async () => {
+      const { stdout, stderr } = await start('--output-format', 'json');
+      const {
+        end,
+        turns,
+        text: finalAnswer,
+        provider,
+        messages,
+      } = JSON.parse(stdout) as {
+        end: string;
+        turns: number;
+        text: string;
+        provider: string;
+        messages: { role: string; toolName?: string }[];
+      };
+      expect({ end, provider }).toEqual({ end: 'completed', provider: 'demo' });
+      expect(turns).toBeGreaterThan(2);
+      expect(new Set(messages.flatMap(({ toolName }) => toolName ?? [])).size).toBeGreaterThan(2);
+      const paths = await largest('', 3, '.ts');
+      for (const path of paths) {
+        const lines = (await readFile(join(copy.path, path), 'utf8')).split('\n').length - 1;
+        expect(finalAnswer).toContain(`${path}: ${lines.toLocaleString('en-US')} lines`);
+      }
+      expect(stderr.split('\n').filter((line) => line.startsWith('treadle: Model: demo/'))).toHaveLength(1);
+    },
+  );
 
   it('does the job it is given, in this folder', async () => {
     await start('Create own/hello.md with the names of the three largest files in packages/core/src');

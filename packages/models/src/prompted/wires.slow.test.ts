@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createSession,
@@ -193,7 +195,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
     expect(conversation.messages).toEqual(expected.messages);
   });
 
-  it('recovers from a call that is none, and from a tool that is not there', async () => {
+  it('recovers from a call that is none, and from a tool that is not there', { tags: ['share'] }, async () => {
     const args = ARGUMENTS[0] ?? {};
     const unknown = '<tool>{"server_name":"local","tool_name":"nope","arguments":{}}</tool>';
     await using server = await fakeProvider([
@@ -246,7 +248,7 @@ describe.each(TEST_WIRES)('structured output on $name', (wire) => {
     expect(result).toMatchObject({ end: 'completed', output: VALUE });
   });
 
-  it('works through prompted tool calls', async () => {
+  it('works through prompted tool calls', { tags: ['share'] }, async () => {
     const written = `<tool>${JSON.stringify({ server_name: 'local', tool_name: 'structured_output', arguments: VALUE })}</tool>`;
     const { result } = await ask([{ text: written }], { schema }, (model) => promptedTools(model));
     expect(result).toMatchObject({ end: 'completed', output: VALUE });

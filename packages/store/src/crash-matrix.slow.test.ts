@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { crashMatrix, everythingScenario } from '@treadle/testing';
@@ -24,6 +26,18 @@ describe('a run with everything in it', () => {
     );
     expect(courses).toBeGreaterThanOrEqual(8);
   });
+
+  it.each(['SQLite', 'files'] as const)(
+    'on %s, is brought to its end by another process after a few deaths',
+    { tags: ['share'] },
+    async (kind) => {
+      const { courses } = await crashMatrix(
+        everythingScenario(() => newStore(kind, place)),
+        { moments: (moment) => moment % 97 === 5 },
+      );
+      expect(courses).toBeGreaterThanOrEqual(2);
+    },
+  );
 
   it.each(['SQLite', 'files'] as const)(
     'S1, S2: on %s, is brought to its end by another process wherever one was killed',

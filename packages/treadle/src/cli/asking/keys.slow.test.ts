@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { DEPLOYMENTS, keysIn } from '@treadle/models';
 import { fakeProvider, scriptedModel, type ProviderTurn } from '@treadle/testing';
 import { withoutSecrets } from '@treadle/tools';
@@ -136,7 +138,7 @@ describe.runIf(process.platform === 'linux')('a command without a sandbox', () =
 });
 
 describe('the keys of a run', () => {
-  it('are those of the user’s settings too', async () => {
+  it('are those of the user’s settings too', { tags: ['share'] }, async () => {
     await using w = await world();
     const key = newKey();
     await w.say({ env: { ANTHROPIC_API_KEY: key } });
@@ -190,7 +192,7 @@ describe('the keys of a run', () => {
     expect(stderr).not.toContain(key);
   });
 
-  it('are known for every provider, by names that commands don’t get', () => {
+  it('are known for every provider, by names that commands don’t get', { tags: ['share'] }, () => {
     const names = DEPLOYMENTS.flatMap(({ keyVariables, secretVariables = [] }) => [
       ...keyVariables,
       ...secretVariables,

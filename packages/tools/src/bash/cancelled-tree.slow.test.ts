@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';

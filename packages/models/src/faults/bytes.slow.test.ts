@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Turn } from '@treadle/testing';
@@ -115,7 +117,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 });
 
 describe.each(TEST_WIRES.filter(({ name }) => name !== 'bedrock'))('on $name', (wire) => {
-  it('P29: bytes that are not UTF-8 become U+FFFD, and the next request is valid', async () => {
+  it('P29: bytes that are not UTF-8 become U+FFFD, and the next request is valid', { tags: ['share'] }, async () => {
     const body = await bytesOf(wire, { text: 'before #### after', chunkSize: 1000 });
     const at = body.indexOf('####');
     expect(at).toBeGreaterThan(0);
@@ -166,7 +168,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
     await understood(`retry: 3000\n\n${text}`);
   });
 
-  it('P30: the last event needs no blank line after it', async () => {
+  it('P30: the last event needs no blank line after it', { tags: ['share'] }, async () => {
     await understood((await textOf()).trimEnd());
   });
 

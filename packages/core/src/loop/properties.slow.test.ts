@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
@@ -160,21 +162,25 @@ function problems(messages: readonly Message[]): string[] {
 }
 
 describe('any run', () => {
-  it('ends once, answers every call once, and leaves a conversation that can be sent', async () => {
-    await fc.assert(
-      fc.asyncProperty(world, async (made) => {
-        const { events, live } = await play(made);
-        const count = (type: DurableEvent['type']): number => events.filter((event) => event.type === type).length;
-        expect(count('run_ended')).toBe(1);
-        expect(events.at(-1)?.type === 'run_ended' || count('input_received') > 1).toBe(true);
-        const started = new Set(events.flatMap((event) => (event.type === 'turn_started' ? [event.turnIndex] : [])));
-        expect(count('turn_ended')).toBe(started.size);
-        expect(problems(live)).toEqual([]);
-        expect(stateOf(events).view).toEqual(live);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  it(
+    'ends once, answers every call once, and leaves a conversation that can be sent',
+    { tags: ['share'] },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(world, async (made) => {
+          const { events, live } = await play(made);
+          const count = (type: DurableEvent['type']): number => events.filter((event) => event.type === type).length;
+          expect(count('run_ended')).toBe(1);
+          expect(events.at(-1)?.type === 'run_ended' || count('input_received') > 1).toBe(true);
+          const started = new Set(events.flatMap((event) => (event.type === 'turn_started' ? [event.turnIndex] : [])));
+          expect(count('turn_ended')).toBe(started.size);
+          expect(problems(live)).toEqual([]);
+          expect(stateOf(events).view).toEqual(live);
+        }),
+        { numRuns: 500 },
+      );
+    },
+  );
 
   it('cut off after any event has a next step, and goes on to an end with a valid conversation', async () => {
     await fc.assert(

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Claim, DurableEvent, DurableEventBody, Journal } from '@treadle/core';
 import { simulatedDisk, testClock, type SimulatedDisk } from '@treadle/testing';
 import fc from 'fast-check';

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 // Everything the documentation shows as code is true: it runs, here, without keys and without a network.
 
 import { execFile } from 'node:child_process';
@@ -32,13 +34,22 @@ async function expectToHold({ block, output }: Runnable): Promise<void> {
   expect(printed, `${block.where} prints something else than the docs show`).toBe(output);
 }
 
+const isFirstPage = ({ block }: Runnable): boolean => block.where.startsWith('README.md:');
+
 describe.concurrent('each code block of the documents', () => {
-  it.each(pageBlocks.flatMap(runnables).map((runnable) => [runnable.block.where, runnable] as const))(
-    'runs: %s',
-    async (_where, runnable) => {
-      await expectToHold(runnable);
-    },
-  );
+  const blocks = pageBlocks.flatMap(runnables);
+  describe.each([
+    { where: 'in the README', tags: ['share'], chosen: blocks.filter(isFirstPage) },
+    { where: 'elsewhere', tags: [], chosen: blocks.filter((runnable) => !isFirstPage(runnable)) },
+  ])('$where', ({ tags, chosen }) => {
+    it.each(chosen.map((runnable) => [runnable.block.where, runnable] as const))(
+      'runs: %s',
+      { tags },
+      async (_where, runnable) => {
+        await expectToHold(runnable);
+      },
+    );
+  });
 
   it.each(ofKind('json').map(({ where, text }) => [where, text] as const))('is JSON: %s', (_where, text) => {
     expect(() => JSON.parse(text) as unknown).not.toThrow();
@@ -90,7 +101,7 @@ describe('all TypeScript in the docs', () => {
   });
 });
 
-describe('the pages', () => {
+describe('the pages', { tags: ['share'] }, () => {
   it.each(pages.map(({ file, text }) => [file, text] as const))('lead nowhere that is not there: %s', (file, text) => {
     expect(linksOf(text).filter((target) => !existsSync(join(root, dirname(file), target)))).toEqual([]);
   });
@@ -103,7 +114,7 @@ describe('the pages', () => {
   });
 });
 
-describe('the reader of code blocks', () => {
+describe('the reader of code blocks', { tags: ['share'] }, () => {
   const fenced = (info: string, text: string): string => `Before.\n\n\`\`\`${info}\n${text}\n\`\`\`\n\nAfter.\n`;
 
   it('finds a block with its kind, its text and its line', () => {
