@@ -50,14 +50,15 @@ const CENT: ScriptedModelOptions = { cost: ({ output }) => (output === null ? nu
 
 export interface Play {
   readonly turns?: readonly (Turn | string)[];
-  readonly agent?: Partial<AgentDefinition>;
+  /** A function where the definition has state: each log then begins with a new one. */
+  readonly agent?: Partial<AgentDefinition> | (() => Partial<AgentDefinition>);
   readonly act: (session: Session, journal: Journal) => Promise<unknown>;
 }
 
 /** A session that somebody acts on, and its log. */
 export async function playLog({ turns = [], agent = {}, act }: Play): Promise<DurableEvent[]> {
   const journal = memoryJournal();
-  const definition = { model: scriptedModel(turns.map(counted), CENT), tools: TOOLS, ...agent };
+  const definition = { model: scriptedModel(turns.map(counted), CENT), tools: TOOLS, ...(typeof agent === 'function' ? agent() : agent) };
   const session = await createSession(defineAgent({ retry: { initialDelayMs: 0 }, ...definition }), {
     journal,
     id: 's1',
@@ -189,10 +190,10 @@ const PLAYS: Readonly<Record<string, Play>> = {
   },
   checked: {
     turns: ['Wrong.', 'Right.'],
-    agent: {
+    agent: () => ({
       outputGuardrail: (text) => (text === 'Right.' ? { ok: true } : { ok: false, message: 'Look again.' }),
       memory: transientMemory(),
-    },
+    }),
     act: (session) => ask(session, 'Hi'),
   },
   imported: {

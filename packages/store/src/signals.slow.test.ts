@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -79,7 +81,7 @@ const durable = (stdout: string): DurableEvent[] =>
 describe.each(['files', 'Postgres'] as const)('a command line that is told to end, with its session in %s', (kind) => {
   const newStore = useStores(kind);
 
-  it('S15: by SIGTERM exits 143, and its log has an end', async () => {
+  it('S15: by SIGTERM exits 143, and its log has an end', { tags: ['share'] }, async () => {
     const store = newStore();
     const turn = { text: 'This is the beginning of', waitAfter: { deltas: 1, until: new Promise<never>(() => {}) } };
     const { child, heard, ended } = await startOn(store, [turn], ['Go.']);
