@@ -81,7 +81,7 @@ const durable = (stdout: string): DurableEvent[] =>
 describe.each(['files', 'Postgres'] as const)('a command line that is told to end, with its session in %s', (kind) => {
   const newStore = useStores(kind);
 
-  it('S15: by SIGTERM exits 143, and its log has an end', { tags: ['share'] }, async () => {
+  it('S15: by SIGTERM exits 143, and its log has an end', { tags: ['share'], timeout: 60_000 }, async () => {
     const store = newStore();
     const turn = { text: 'This is the beginning of', waitAfter: { deltas: 1, until: new Promise<never>(() => {}) } };
     const { child, heard, ended } = await startOn(store, [turn], ['Go.']);
@@ -91,7 +91,7 @@ describe.each(['files', 'Postgres'] as const)('a command line that is told to en
     const log = await onlyLog(store);
     expect(log.filter(({ type }) => type === 'run_ended')).toHaveLength(1);
     expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
-  }, 60_000);
+  });
 
   it('S15: twice ends at once, with what was acknowledged in its log and no command left behind', async () => {
     const store = newStore();

@@ -58,7 +58,11 @@ export interface Play {
 /** A session that somebody acts on, and its log. */
 export async function playLog({ turns = [], agent = {}, act }: Play): Promise<DurableEvent[]> {
   const journal = memoryJournal();
-  const definition = { model: scriptedModel(turns.map(counted), CENT), tools: TOOLS, ...(typeof agent === 'function' ? agent() : agent) };
+  const definition = {
+    model: scriptedModel(turns.map(counted), CENT),
+    tools: TOOLS,
+    ...(typeof agent === 'function' ? agent() : agent),
+  };
   const session = await createSession(defineAgent({ retry: { initialDelayMs: 0 }, ...definition }), {
     journal,
     id: 's1',

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { describe, it } from 'vitest';
 import { systemProcesses } from './processes.ts';
 import { holderIsNamedAndTakenOver, hundredAtOnce, reusedProcessIdHoldsNothing } from './test-support/contention.ts';
@@ -8,8 +10,8 @@ describe.each(['files', 'SQLite', 'Postgres'] as const)('several processes at on
 
   it(
     'S7: the second at a session is refused and told who holds it, and takes it over when that one was killed',
+    { tags: ['share'], timeout: 60_000 },
     () => holderIsNamedAndTakenOver(newStore()),
-    60_000,
   );
 
   // Where the system doesn't tell when a process started, its id is all there is.

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { sessionContract } from '@treadle/testing';
 import { describe, it } from 'vitest';
 import { useStores } from './test-support/use-stores.ts';

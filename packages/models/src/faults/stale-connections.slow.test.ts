@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Socket } from 'node:net';
 import { createSession, defineAgent, type DurableEvent, type Http, type TreadleEvent } from '@treadle/core';
 import { testClock } from '@treadle/testing';

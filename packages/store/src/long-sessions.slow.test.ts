@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineAgent, EVENT_VERSION, openSession, type Journal } from '@treadle/core';
@@ -85,7 +87,7 @@ describe.each<StoreAt['kind']>(['SQLite', 'files', 'Postgres'])('a long session 
     expect(reads[1]?.opened).toBeLessThan(50);
   });
 
-  it('S11: is forked in place, whatever its length: nothing is copied', async () => {
+  it('S11: is forked in place, whatever its length: nothing is copied', { tags: ['share'] }, async () => {
     const grown = [];
     for (const count of [1000, 5000]) {
       const store = newStore(kind, await server?.database());

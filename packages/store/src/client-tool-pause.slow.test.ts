@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { crashAtRandom } from '@treadle/testing';
@@ -18,6 +20,15 @@ describe('a run that waits for its client, and goes on in another process', () =
     // Three processes have work to do when none dies.
     expect(lives - deaths).toBeGreaterThan(150);
   }, 60_000);
+
+  it('has them in a few courses', { tags: ['share'] }, async () => {
+    const { courses } = await crashAtRandom(() => clientToolCourse('SQLite', place, false), {
+      courses: 4,
+      seed: 5,
+      latest: 30,
+    });
+    expect(courses).toBe(4);
+  });
 
   it('S1, S2: does so too when those are processes that are killed', async () => {
     const { deaths, lives } = await crashAtRandom(() => clientToolCourse('files', place, true), {

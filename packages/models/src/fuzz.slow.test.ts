@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { describe, expect, it } from 'vitest';
 import { createSession, defineAgent, defineTool, type Http, type HttpResponse, type JsonObject } from '@treadle/core';
 import { fakeProvider, type Turn } from '@treadle/testing';
@@ -172,7 +174,12 @@ describe.each(TEST_WIRES)('damaged streams of $name', (wire) => {
     expect(ended.get('completed') ?? 0).toBeGreaterThan(20);
   });
 
-  // The one place where ordinary tests draw new cases: streams come from outside, and no list of theirs is ever complete.
+  it('end in a result: the first 100 of these cases', { tags: ['share'] }, async () => {
+    const { ended } = await run(FIXED_SEED, 100);
+    expect([...ended.values()].reduce((sum, count) => sum + count, 0)).toBe(100);
+  });
+
+  // The one place where tests draw new cases: streams come from outside, and no list of theirs is ever complete.
   it('end in a result with any other seed', { timeout: 60_000 }, async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     // The seed of a failing case must be known afterwards.
