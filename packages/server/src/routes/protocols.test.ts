@@ -207,9 +207,7 @@ describe('tools that a client of AG-UI offers', () => {
     };
     expect(await post(colour, { ...colour, name: 'a' }, { ...colour, name: 'b' })).toBe('bad_request');
     expect(await post({ ...colour, description: 'x'.repeat(1000) })).toBe('too_large');
-    expect(await post({ ...colour, parameters: { $ref: 'https://elsewhere.test/schema' } })).toBe(
-      'invalid_definition',
-    );
+    expect(await post({ ...colour, parameters: { $ref: 'https://elsewhere.test/schema' } })).toBe('invalid_definition');
     expect(await post(colour, colour)).toBe('invalid_definition');
   });
 });

@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DurableEventBody, JsonObject } from '@treadle/core';
 import type { JournalCase } from './case.ts';
-import {
-  append,
-  begin,
-  created,
-  labels,
-  noted,
-  owner,
-  prompt,
-  readAll,
-  rejects,
-  turnOfLoop,
-} from './support.ts';
+import { append, begin, created, labels, noted, owner, prompt, readAll, rejects, turnOfLoop } from './support.ts';
 
 async function roundTrip(journal: Parameters<JournalCase['run']>[0]['journal'], decision: JsonObject): Promise<void> {
   const claim = await begin(journal);
