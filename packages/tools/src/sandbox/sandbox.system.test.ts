@@ -4,7 +4,7 @@ import type { Tool } from '@treadle/core';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -165,6 +165,17 @@ describe('a sandboxed command', () => {
     spawnSync('ln', ['-s', 'a', join(root, '.mcp.json')]);
     expect((await call(bash, { command: 'true' })).details['problem']).toBe('sandbox');
   });
+});
+
+test('a command that only reads runs, though the first bash on PATH is one that its sandbox does not show', async () => {
+  const { root, outside } = await workspace({ 'a.txt': 'one\n' });
+  const own = join(outside, 'bin');
+  await mkdir(own);
+  await copyFile('/bin/bash', join(own, 'bash'));
+  const bash = bashTool({ root, env: { PATH: `${own}:/usr/bin:/bin` } });
+  const answer = await call(bash, { command: 'cat a.txt' }, { confined: true });
+  expect(answer).toMatchObject({ isError: false, details: { exitCode: 0, sandboxed: true } });
+  expect(answer.text).toContain('one');
 });
 
 describe('T11: nothing that a command started outlives it', () => {

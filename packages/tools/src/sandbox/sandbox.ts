@@ -4,6 +4,7 @@ import type { SandboxParts } from './parts.ts';
 import { probe, unavailable } from './probe.ts';
 import type { Probed, SandboxStatus } from './probe.ts';
 import type { SandboxSettings } from './settings.ts';
+import { isSystemPath } from './view.ts';
 import { confineCommand, wrapCommand } from './wrap.ts';
 import type { ConfinedCommand, SandboxedCommand, WrapOptions } from './wrap.ts';
 
@@ -15,7 +16,8 @@ export interface Sandbox {
   /** @throws FileProblem `sandbox` when the command can't be sandboxed. */
   wrap(command: readonly string[]): Promise<SandboxedCommand>;
   /**
-   * The command where it may only read: the working folder, the system's programs and `paths`.
+   * The command where it may only read: the working folder, the system's programs and `paths`. A shell from elsewhere,
+   * which isn't there, is replaced by the system's bash.
    *
    * @throws FileProblem `sandbox` when the command can't be confined.
    */
@@ -42,6 +44,9 @@ export function openSandbox(root: string, settings: SandboxSettings, parts: Sand
     settings,
     status: async () => (await found()).status,
     wrap: async (command) => wrapCommand(command, await options()),
-    confine: async (command, paths, environment) => confineCommand(command, await options(), paths, environment),
+    async confine([shell = '', ...rest], paths, environment) {
+      const shown = isSystemPath(shell) ? shell : ((await parts.find('bash')) ?? shell);
+      return confineCommand([shown, ...rest], await options(), paths, environment);
+    },
   };
 }

@@ -19,12 +19,15 @@ const systemPaths = [
   ...['/etc/alternatives', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/localtime', '/etc/magic'],
 ];
 
+/** Whether every view shows this path. */
+export const isSystemPath = (path: string): boolean => relativeToRoots(path, systemPaths) !== undefined;
+
 /** The mounts of a view: arguments of bubblewrap. `names` are the descriptors of the lists of users and groups. */
 export function viewMounts(
   { root, paths }: ReadView,
   names: { readonly users: number; readonly groups: number },
 ): string[] {
-  const shown = outermost([root, ...paths.filter((path) => relativeToRoots(path, systemPaths) === undefined)]);
+  const shown = outermost([root, ...paths.filter((path) => !isSystemPath(path))]);
   return [
     ...systemMounts(),
     ...['--ro-bind-data', String(names.users), '/etc/passwd', '--ro-bind-data', String(names.groups), '/etc/group'],
