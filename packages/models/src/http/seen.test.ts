@@ -27,6 +27,9 @@ const answerOf = async (http?: Http): Promise<string> => {
   return text;
 };
 
+// Its import alone puts it between Node and every socket, also for the test files that share this process.
+nock.restore();
+
 afterEach(() => vi.unstubAllGlobals());
 
 describe('msw', () => {
@@ -58,14 +61,14 @@ describe('nock', () => {
     ['nodeHttp', nodeHttp({ env: {} })],
     ['fetchHttp', fetchHttp()],
   ])('answers the requests of %s', async (_, http) => {
-    const scope = nock('https://api.openai.com').post('/v1/chat/completions').reply(200, ANSWER, HEADERS);
+    nock.activate();
     try {
+      const scope = nock('https://api.openai.com').post('/v1/chat/completions').reply(200, ANSWER, HEADERS);
       expect(await answerOf(http)).toBe('Mocked.');
       expect(scope.isDone()).toBe(true);
     } finally {
       nock.cleanAll();
       nock.restore();
-      nock.activate();
     }
   });
 });
