@@ -75,7 +75,26 @@ interface ProcessFacts {
   readonly member: boolean;
 }
 
+/** How often the processes are listed again at most, while some of a list have ended before they were read. */
+const MOST_LISTS = 5;
+
+/** A process that ends while the list is read may have left a child that isn't in it. */
 async function findMembers(marks: ProcessMarks): Promise<number[] | undefined> {
+  let found: Listed | undefined;
+  for (let list = 0; list < MOST_LISTS; list += 1) {
+    found = await listMembers(marks);
+    if (found?.isStale !== true) break;
+  }
+  return found?.members;
+}
+
+interface Listed {
+  readonly members: number[];
+  /** Some process of the list had ended before it was read. */
+  readonly isStale: boolean;
+}
+
+async function listMembers(marks: ProcessMarks): Promise<Listed | undefined> {
   let names: string[];
   try {
     names = await readdir('/proc');
@@ -86,25 +105,26 @@ async function findMembers(marks: ProcessMarks): Promise<number[] | undefined> {
   if (pids.length === 0) return undefined;
   const outputs = marks.outputs();
   const found = await Promise.all(pids.filter((pid) => pid !== process.pid).map((pid) => factsOf(pid, marks, outputs)));
-  const processes = found.filter((facts) => facts !== undefined);
+  const processes = found.filter((facts) => facts !== null && facts !== undefined);
   const members = new Set(processes.filter((facts) => facts.member).map((facts) => facts.pid));
   for (let before = -1; before !== members.size;) {
     before = members.size;
     for (const { pid, parent } of processes) if (members.has(parent)) members.add(pid);
   }
-  return [...members];
+  return { members: [...members], isStale: found.includes(null) };
 }
 
+/** Null when it has ended since it was listed; undefined when it is about to be reaped. */
 async function factsOf(
   pid: number,
   marks: ProcessMarks,
   outputs: ReadonlySet<string>,
-): Promise<ProcessFacts | undefined> {
+): Promise<ProcessFacts | null | undefined> {
   let stat: string;
   try {
     stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    return undefined;
+    return null;
   }
   // The name in parentheses may itself contain parentheses and spaces.
   const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -116,7 +136,13 @@ async function factsOf(
 
 async function hasTag(pid: number, tag: string): Promise<boolean> {
   try {
-    return (await readFile(`/proc/${pid}/environ`)).includes(tag);
+    let environment = await readFile(`/proc/${pid}/environ`);
+    // A process has no environment for a moment while another program takes its place.
+    for (let again = 0; environment.length === 0 && again < 3; again += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      environment = await readFile(`/proc/${pid}/environ`);
+    }
+    return environment.includes(tag);
   } catch {
     // Another user's process, or one that is gone.
     return false;
