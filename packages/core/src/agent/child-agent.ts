@@ -1,5 +1,6 @@
 import type { Agent } from './agent.ts';
 import { askHooks } from '../features/hooks/ask.ts';
+import { ABOUT_TOOLS } from '../features/hooks/check-matchers.ts';
 import { defineHook, type Hook, type HookAnswer, type HookContext, type HookEvent } from '../features/hooks/hook.ts';
 import type { HookDecision } from '../kernel/services/hook-decision.ts';
 import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
@@ -50,16 +51,7 @@ export function childAgent(parent: ParentAgent, { agent, agentType, grants }: De
 }
 
 /** Hooks about calls stand guard over those of sub-agents too; those about prompts, turns and runs are about one agent. */
-const INHERITED: ReadonlySet<HookEvent> = new Set([
-  'before_tool',
-  'after_tool',
-  'tool_failed',
-  'before_tool_update',
-  'after_tool_update',
-  'permission_request',
-  'subagent_start',
-  'subagent_stop',
-]);
+const INHERITED: ReadonlySet<HookEvent> = new Set([...ABOUT_TOOLS, 'subagent_start', 'subagent_stop']);
 
 function childHooks(parent: HookRegistry | null, own: HookRegistry | null, more: readonly Hook[]): HookRegistry | null {
   const added = hookRegistry(more);

@@ -40,7 +40,7 @@ import {
   closingMessage,
   continueCutReply,
   limitBefore,
-  loopDetection,
+  detectLoop,
   refuseCalls,
   stoppedForSize,
   warnings,
@@ -160,7 +160,7 @@ export const ENDING_CALL: (
 export const REMINDERS: readonly ((between: BetweenTurns) => Events)[] = [remindOfCalls];
 
 /** Whether the run gets anywhere. */
-export const stuckIn = loopDetection;
+export const stuckIn = detectLoop;
 
 /** The run would end: what makes it go on. */
 export const CONTINUES: readonly ((between: BetweenTurns) => DurableEventBody | null)[] = [continueCutReply];

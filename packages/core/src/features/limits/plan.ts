@@ -61,7 +61,7 @@ export type Stuck =
  * Whether the run gets anywhere. Where calls are wanted, and the model was reminded of them, a reply of thoughts is a slip
  * and not empty: all the text of a prompted model may be thoughts.
  */
-export function loopDetection({ run, agent, now, last }: BetweenTurns, isReminded: boolean): Stuck | null {
+export function detectLoop({ run, agent, now, last }: BetweenTurns, isReminded: boolean): Stuck | null {
   if (isReminded && hasThoughts(run)) return null;
   const { guard } = run.limits;
   if (!guard || !agent.loopDetection || last === null) return null;

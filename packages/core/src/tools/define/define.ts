@@ -1,3 +1,4 @@
+import { refuseUnknownKeys } from '../../names/known-keys.ts';
 import { errorText, TreadleError } from '../../errors.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../../json.ts';
 import { asJson, isJsonObject, TOO_DEEP } from '../../json.ts';
@@ -48,6 +49,24 @@ interface ToolOptionsBase<P extends ToolParameters> {
   readonly approval?: 'always' | ((args: ToolArguments<P>) => boolean | Promise<boolean>);
 }
 
+const KEYS: Readonly<Record<keyof ToolOptionsBase<JsonSchema> | 'runs' | 'execute', true>> = {
+  name: true,
+  label: true,
+  description: true,
+  inputSchema: true,
+  jsonSchema: true,
+  replay: true,
+  readOnly: true,
+  execution: true,
+  terminal: true,
+  background: true,
+  timeoutMs: true,
+  access: true,
+  approval: true,
+  runs: true,
+  execute: true,
+};
+
 /** What `defineTool` takes. A server tool has `execute`; a client tool is run by the connected client and has none. */
 export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase<P> &
   (
@@ -86,15 +105,16 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
  */
 export function defineTool<const P extends ToolParameters = JsonSchema>(definition: ToolOptions<P>): Tool {
   checkBasics(definition);
+  refuseUnknownKeys(`Tool "${definition.name}"`, definition, KEYS);
   const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
   const { access, approval } = definition;
   const given = definition.inputSchema === undefined ? {} : definition.inputSchema;
-  const { inputSchema: parameters, check } = compileParameters(name, given, definition.jsonSchema);
+  const { inputSchema, check } = compileParameters(name, given, definition.jsonSchema);
   return Object.freeze({
     name,
     label,
     description,
-    inputSchema: parameters,
+    inputSchema,
     runs,
     replay: definition.replay ?? (readOnly ? 'safe' : 'never'),
     readOnly,
