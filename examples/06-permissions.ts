@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createSession, defineAgent, isJsonObject } from '@treadle/core';
+import { createSession, defineAgent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { scriptedModel } from '@treadle/testing';
 import { builtInTools } from '@treadle/tools';
 

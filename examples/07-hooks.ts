@@ -5,7 +5,8 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createSession, defineAgent, defineHook, type HookCall } from '@treadle/core';
+import { createSession, defineAgent, defineHook } from '@treadle/core';
+import type { HookCall } from '@treadle/core/features';
 import { scriptedModel } from '@treadle/testing';
 import { bashTool, commandHook } from '@treadle/tools';
 

@@ -1,7 +1,8 @@
 // A model that plans and asks: `todo` is a list that a user interface can show, folded out of the events, and `ask_user` puts
 // questions to the user. The run pauses until somebody answers, in any process and as late as they like.
 
-import { answerQuestions, createSession, defineAgent, todoFold, userQuestions } from '@treadle/core';
+import { answerQuestions, createSession, defineAgent, userQuestions } from '@treadle/core';
+import { todoFold } from '@treadle/core/projections';
 import { scriptedModel } from '@treadle/testing';
 import { askUserTool, todoTool } from '@treadle/tools';
 

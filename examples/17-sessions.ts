@@ -1,15 +1,8 @@
 // Sessions as such: named, tagged and found, forked and done again, and replayed against another model. Nothing is copied
 // by a fork, and no tool is executed by a replay.
 
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  memoryJournal,
-  replaySession,
-  rerunSession,
-  sessionsOf,
-} from '@treadle/core';
+import { createSession, defineAgent, defineTool, memoryJournal, sessionsOf } from '@treadle/core';
+import { replaySession, rerunSession } from '@treadle/core/history';
 import { scriptedModel } from '@treadle/testing';
 
 let asked = 0;

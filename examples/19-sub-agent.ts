@@ -1,15 +1,8 @@
 // An agent that gives work to two others, side by side. One of them must be approved to pay: the question comes up at the
 // top, and is answered there. Each works in a session of its own, linked to the call that started it.
 
-import {
-  asTool,
-  createSession,
-  defineAgent,
-  defineTool,
-  linkSessions,
-  memoryJournal,
-  sessionTree,
-} from '@treadle/core';
+import { asTool, createSession, defineAgent, defineTool, memoryJournal } from '@treadle/core';
+import { linkSessions, sessionTree } from '@treadle/core/projections';
 import { logOf, scriptedModel } from '@treadle/testing';
 
 const pay = defineTool({

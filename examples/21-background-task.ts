@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createSession, defineAgent, type ModelRequest } from '@treadle/core';
+import { createSession, defineAgent } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { scriptedModel } from '@treadle/testing';
 import { bashTool } from '@treadle/tools';
 

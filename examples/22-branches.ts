@@ -5,14 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import {
-  createSession,
-  defineAgent,
-  pairwiseJudge,
-  promoteBranch,
-  runBranches,
-  type ModelRequest,
-} from '@treadle/core';
+import { createSession, defineAgent, promoteBranch, runBranches } from '@treadle/core';
+import { pairwiseJudge } from '@treadle/core/branches';
+import type { ModelRequest } from '@treadle/core/model';
 import { scriptedModel } from '@treadle/testing';
 import { folderCopies, writeFileTool } from '@treadle/tools';
 

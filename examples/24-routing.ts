@@ -1,7 +1,9 @@
 // A model for each turn: a small one for what is easy, a large one once it has failed, and a table that says so. The two are
 // servers on this machine that speak real protocols of two providers; only what the models say is written down.
 
-import { costTable, createSession, defineAgent, defineTool, memoryJournal, type Route } from '@treadle/core';
+import { createSession, defineAgent, defineTool, memoryJournal } from '@treadle/core';
+import type { Route } from '@treadle/core/features';
+import { costTable } from '@treadle/core/projections';
 import { resolveModel } from '@treadle/models';
 import { fakeProvider, logOf } from '@treadle/testing';
 

@@ -6,7 +6,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Http, ModelBlock, ModelEvent, ModelWarning } from '@treadle/core';
+import type { Http } from '@treadle/core';
+import type { ModelBlock, ModelEvent, ModelWarning } from '@treadle/core/model';
 import {
   anthropicMessages,
   bedrockConverse,

@@ -136,7 +136,7 @@ const rows: readonly Row[] = [
 ];
 
 /** Limits that the house is still on its way to. They are printed, and not held yet. */
-const GOALS: ReadonlySet<string> = new Set(['names that @treadle/core exports', 'lines of code in packages']);
+const GOALS: ReadonlySet<string> = new Set(['lines of code in packages']);
 
 const problems: string[] = [];
 for (const { what, is, most, where = [] } of rows) {

@@ -1,6 +1,7 @@
 // Appends to one journal and to the bare store under it, in turns. Prints the milliseconds of each round.
 
-import type { DurableEventBody, Journal } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import { journalAt, openStore, type Log, type StoreName } from './stores.ts';
 
 const ROUNDS = 9;

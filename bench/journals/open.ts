@@ -4,7 +4,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { defineAgent, EVENT_VERSION, openSession, type Agent, type Journal } from '@treadle/core';
+import { defineAgent, openSession, type Agent, type Journal } from '@treadle/core';
+import { EVENT_VERSION } from '@treadle/core/events';
 import { longLog, scriptedModel } from '@treadle/testing';
 import { journalAt, openStore, type Place, type StoreName } from './stores.ts';
 

@@ -1,6 +1,7 @@
 // Treadle as a server, with a model in its process that says one piece at every tick. The journal is in memory.
 
-import { defineAgent, memoryJournal, UNKNOWN_USAGE, type Model } from '@treadle/core';
+import { defineAgent, memoryJournal, type Model } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { inProcess, serve } from '@treadle/server';
 import { deltaText } from '../scenarios.ts';
 import type { ServerJob } from './job.ts';

@@ -1,4 +1,5 @@
-import type { Model, ModelRequest } from '@treadle/core';
+import type { Model } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { scriptedModel, type Turn } from '@treadle/testing';
 
 /**

@@ -1,4 +1,5 @@
-import { UNKNOWN_USAGE, type Model, type ModelEvent } from '@treadle/core';
+import type { Model } from '@treadle/core';
+import { UNKNOWN_USAGE, type ModelEvent } from '@treadle/core/model';
 
 /** A model that writes one page: its first part at once, the rest when it is let. Stands in for a language model in tests. */
 export interface GatedModel extends Model {

@@ -2,20 +2,19 @@ import { deepStrictEqual, ok } from 'node:assert/strict';
 import process from 'node:process';
 import {
   createSession,
-  initialState,
   memoryJournal,
   openSession,
-  reduce,
   TreadleError,
   type Agent,
   type DurableEvent,
   type Journal,
-  type ModelRequest,
   type Run,
   type RunResult,
   type Session,
   type TreadleEvent,
 } from '@treadle/core';
+import { initialState, reduce } from '@treadle/core/kernel';
+import type { ModelRequest } from '@treadle/core/model';
 import { logOf } from '@treadle/testing';
 
 /** How a run may end: `RunEnd` of core, and `paused`. */

@@ -30,9 +30,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   treadle: {
     packages: [
       CORE,
-      HTTP,
       '@treadle/models',
-      '@treadle/openapi',
       '@treadle/otel',
       '@treadle/tools',
       '@treadle/store',

@@ -1,6 +1,6 @@
 // What recordings of the Responses API say differently from those of other wires.
 
-import type { ModelBlock, ModelToolCall } from '@treadle/core';
+import type { ModelBlock, ModelToolCall } from '@treadle/core/model';
 
 /** Where a response begins in a recording: its event's name, when it has one, and its data. */
 const RESPONSE_BEGINS = /^(?:event: ?response\.created\r?\n)?data: ?\{(?=[^\n]*"type": ?"response\.created")/gm;

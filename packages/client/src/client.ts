@@ -1,16 +1,7 @@
-import type {
-  ConversationPage,
-  CostTable,
-  DurableEvent,
-  JsonObject,
-  Limits,
-  Message,
-  PendingCall,
-  ReplayReport,
-  SessionHit,
-  SessionSummary,
-  UserInput,
-} from '@treadle/core';
+import type { DurableEvent, JsonObject, Limits, Message, PendingCall, UserInput } from '@treadle/core';
+import type { ReplayReport, SessionHit } from '@treadle/core/history';
+import type { SessionSummary } from '@treadle/core/journal';
+import type { ConversationPage, CostTable } from '@treadle/core/projections';
 import { createHttp, type ClientOptions } from './http.ts';
 import {
   followRun,

@@ -3,7 +3,6 @@ import {
   createSession,
   defineAgent,
   defineTool,
-  inProcessTasks,
   memoryJournal,
   openSession,
   type Agent,
@@ -11,6 +10,7 @@ import {
   type Journal,
   type Session,
 } from '@treadle/core';
+import { inProcessTasks } from '@treadle/core/features';
 import { serve } from '@treadle/server';
 import { journalOf, logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';

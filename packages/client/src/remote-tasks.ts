@@ -1,4 +1,4 @@
-import type { TaskFacts, TaskHandle, TaskOutcome, TaskOutput, TaskRunner } from '@treadle/core';
+import type { TaskFacts, TaskHandle, TaskOutcome, TaskOutput, TaskRunner } from '@treadle/core/ports';
 import type { Client } from './client.ts';
 import { ClientError } from './error.ts';
 import type { FollowOptions, RunOutcome } from './run.ts';
@@ -21,7 +21,8 @@ export interface RemoteTasksOptions extends Pick<FollowOptions, 'tools' | 'appro
  * @example
  * ```ts
  * import { createClient, remoteTasks } from '@treadle/client';
- * import { asTool, createSession, defineAgent, inProcessTasks, memoryJournal } from '@treadle/core';
+ * import { asTool, createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { inProcessTasks } from '@treadle/core/features';
  * import { serve } from '@treadle/server';
  * import { scriptedModel } from '@treadle/testing';
  *

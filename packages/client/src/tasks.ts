@@ -1,4 +1,5 @@
-import type { TaskSnapshot, ToolResultContent } from '@treadle/core';
+import type { ToolResultContent } from '@treadle/core';
+import type { TaskSnapshot } from '@treadle/core/tools';
 import type { Http } from './http.ts';
 
 /** A background task, as its session's log has it. What it puts out meanwhile is in streams, as `task_progress`. */

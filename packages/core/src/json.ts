@@ -128,7 +128,7 @@ const containersIn = (values: readonly unknown[]): Set<object> =>
  *
  * @example
  * ```ts
- * import { parseJson } from '@treadle/core';
+ * import { parseJson } from '@treadle/core/json';
  *
  * console.log(parseJson('{"a":[1]}')); // { a: [ 1 ] }
  * ```

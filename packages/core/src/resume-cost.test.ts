@@ -1,15 +1,8 @@
 import { logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  memoryJournal,
-  openSession,
-  openState,
-  type Journal,
-} from './index.ts';
+import { openState } from './entries/kernel.ts';
+import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Journal } from './index.ts';
 import { encodeState } from './kernel/snapshot/snapshot.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks.', readOnly: true, execute: () => 'nothing' });

@@ -1,8 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { bytesOfBody } from '@treadle/core';
-import type { HttpRequest } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
+import type { HttpRequest } from '@treadle/core/ports';
 
 import { parseAddress } from './address.ts';
 import { idleProblem } from './body.ts';

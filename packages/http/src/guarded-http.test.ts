@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { HttpRequest } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 import { testClock } from '@treadle/testing';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';

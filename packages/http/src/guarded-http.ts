@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { HttpRequest, HttpResponse } from '@treadle/core';
+import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
 
 import { readBody } from './body.ts';
 import { exchange, NOT_CONNECTED } from './exchange.ts';

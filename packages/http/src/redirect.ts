@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { HttpRequest } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 
 import { HttpProblem, shownUrl } from './problem.ts';
 import { readUrl } from './target.ts';

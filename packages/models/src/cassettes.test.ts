@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Http, Model, ModelEvent, ModelRequest } from '@treadle/core';
+import type { Http, Model } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
 import {
   fakeProvider,
   readCassette,

@@ -3,7 +3,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  blockOverlays,
   createSession,
   defineAgent,
   defineTool,
@@ -11,14 +10,13 @@ import {
   pruneOldest,
   slidingWindow,
   summarising,
-  threeTiers,
-  type CompactionStrategy,
   type DurableEvent,
   type JsonObject,
   type Model,
-  type ModelRequest,
   type Session,
 } from '@treadle/core';
+import { blockOverlays, threeTiers, type CompactionStrategy } from '@treadle/core/context';
+import type { ModelRequest } from '@treadle/core/model';
 import { logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
 import { bodyText } from './test-support/body.ts';
 import { WIRES, type Wire } from './test-support/judged-wires.ts';

@@ -1,4 +1,5 @@
-import type { Http, HttpRequest, Model } from '@treadle/core';
+import type { Http, Model } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 import { TreadleError } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
 import type { ModelOptions } from './deployments/deployment.ts';

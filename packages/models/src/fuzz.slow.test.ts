@@ -1,7 +1,8 @@
 // @module-tag slow
 
 import { describe, expect, it } from 'vitest';
-import { createSession, defineAgent, defineTool, type Http, type HttpResponse, type JsonObject } from '@treadle/core';
+import { createSession, defineAgent, defineTool, type Http, type JsonObject } from '@treadle/core';
+import type { HttpResponse } from '@treadle/core/ports';
 import { fakeProvider, type Turn } from '@treadle/testing';
 import { nodeHttp } from './http/node-http.ts';
 import { TEST_WIRES, type TestWire } from './test-support/wires.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import type { Http, ModelEvent } from '@treadle/core';
+import type { Http } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import { describe, expect, it } from 'vitest';
 import { nodeHttp } from './http/node-http.ts';
 import { wireModel } from './model.ts';

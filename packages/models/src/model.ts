@@ -1,5 +1,7 @@
 import { errorText, systemClock } from '@treadle/core';
-import type { Clock, Http, HttpResponse, Model, ModelFiles, ModelRequest, Usage } from '@treadle/core';
+import type { Clock, Http, Model, Usage } from '@treadle/core';
+import type { ModelFiles, ModelRequest } from '@treadle/core/model';
+import type { HttpResponse } from '@treadle/core/ports';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
 import { createRedact } from './errors/redact.ts';

@@ -4,7 +4,6 @@ import {
   createSession,
   defineAgent,
   defineTool,
-  isJsonObject,
   memoryJournal,
   type CacheHints,
   type ContextOptions,
@@ -12,6 +11,7 @@ import {
   type JsonValue,
   type Model,
 } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { anthropicMessages } from './protocols/anthropic/protocol.ts';
 import { bodyText } from './test-support/body.ts';

@@ -1,4 +1,6 @@
-import type { Http, HttpResponse, ModelError, ModelEvent } from '@treadle/core';
+import type { Http, ModelError } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
+import type { HttpResponse } from '@treadle/core/ports';
 import { describe, expect, it } from 'vitest';
 import { openaiChat } from './protocols/openai-chat/protocol.ts';
 import { readModel, sse, utf8 } from './test-support/streams.ts';

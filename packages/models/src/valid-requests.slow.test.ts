@@ -11,9 +11,9 @@ import {
   type DurableEvent,
   type JsonObject,
   type Model,
-  type ModelRequest,
   type Session,
 } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
 import { bodyText } from './test-support/body.ts';
 import { WIRES, type Wire } from './test-support/judged-wires.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from './problem.ts';

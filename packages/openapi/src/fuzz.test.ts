@@ -1,4 +1,5 @@
-import { compileSchema, TreadleError } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import { compileSchema } from '@treadle/core/json';
 import type { JsonObject, JsonValue } from '@treadle/core';
 import fc from 'fast-check';
 import { stringify } from 'yaml';

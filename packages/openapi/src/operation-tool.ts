@@ -1,5 +1,7 @@
-import { compileSchema, jsonCheck } from '@treadle/core';
-import type { ArgumentsCheck, Http, JsonObject, JsonValue, Tool, ToolContext, ToolResult } from '@treadle/core';
+import { compileSchema } from '@treadle/core/json';
+import { jsonCheck } from '@treadle/core/tools';
+import type { Http, JsonObject, JsonValue, Tool, ToolContext, ToolResult } from '@treadle/core';
+import type { ArgumentsCheck } from '@treadle/core/tools';
 import { HttpProblem } from '@treadle/http';
 
 import type { Operation } from './operations.ts';

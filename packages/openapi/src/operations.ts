@@ -1,5 +1,6 @@
-import { isJsonObject } from '@treadle/core';
-import type { HttpRequest, JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 
 import { bodyOf } from './body.ts';
 import type { RequestBody } from './body.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
 
 import { safeName } from './names.ts';

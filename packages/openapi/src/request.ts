@@ -1,4 +1,5 @@
-import type { HttpRequest, JsonObject } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 
 import { writeBody } from './body.ts';
 import type { Operation } from './operations.ts';

@@ -1,4 +1,5 @@
-import type { HttpResponse, ToolResult } from '@treadle/core';
+import type { ToolResult } from '@treadle/core';
+import type { HttpResponse } from '@treadle/core/ports';
 
 /** What a response is read with. */
 export interface ResponseReading {

@@ -13,7 +13,6 @@ import {
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import {
   asTool,
-  createRedactor,
   createSession,
   defineAgent,
   defineTool,
@@ -25,6 +24,7 @@ import {
   type Session,
   type TreadleEvent,
 } from '@treadle/core';
+import { createRedactor } from '@treadle/core/features';
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

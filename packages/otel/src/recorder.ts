@@ -1,4 +1,5 @@
-import { TreadleError, type Redactor } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import type { Redactor } from '@treadle/core/features';
 import {
   context as contexts,
   SpanKind,

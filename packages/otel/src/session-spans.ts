@@ -1,4 +1,5 @@
-import { addUsage, type AssistantMessage, type DurableEvent, type JsonObject, type ModelError } from '@treadle/core';
+import type { AssistantMessage, DurableEvent, JsonObject, ModelError } from '@treadle/core';
+import { addUsage } from '@treadle/core/model';
 import type { Context, Link } from '@opentelemetry/api';
 import { inputMessage, outputMessage, toolResult } from './content.ts';
 import type { Facts } from './conventions.ts';

@@ -1,21 +1,17 @@
 import {
   createAnswerTokens,
-  randomIds,
   systemClock,
   TreadleError,
   type Agent,
-  type AnswerTokenOptions,
   type Blobs,
   type Clock,
-  type Dispatcher,
-  type Ids,
   type Journal,
   type JsonValue,
-  type LiveEvent,
-  type LiveFeed,
-  type Redactor,
   type Session,
 } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
+import type { AnswerTokenOptions, Redactor } from '@treadle/core/features';
+import { randomIds, type Dispatcher, type Ids, type LiveFeed } from '@treadle/core/ports';
 import { Hono } from 'hono';
 import { inProcess } from './dispatch/in-process.ts';
 import type { StreamFormat } from './encoders/encoder.ts';

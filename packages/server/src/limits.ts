@@ -1,4 +1,5 @@
-import { MAX_JSON_DEPTH, TreadleError } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import { MAX_JSON_DEPTH } from '@treadle/core/json';
 import type { RateLimit } from './security/rate.ts';
 
 /** The bounds of a server. Times are in milliseconds, sizes in bytes. */

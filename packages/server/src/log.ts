@@ -1,4 +1,5 @@
-import { errorText, type Redactor } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import type { Redactor } from '@treadle/core/features';
 
 /** One line of a server's log: facts as data. No header, body, query or token is ever in one. */
 export interface LogRecord {

@@ -1,4 +1,6 @@
-import type { Agent, AnswerTokens, Blobs, Clock, Dispatcher, Ids, Journal, LiveFeed, Redactor } from '@treadle/core';
+import type { Agent, Blobs, Clock, Journal } from '@treadle/core';
+import type { AnswerTokens, Redactor } from '@treadle/core/features';
+import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
 import type { StreamFormat } from './encoders/encoder.ts';
 import type { ServerLimits } from './limits.ts';
 import type { Log } from './log.ts';

@@ -1,4 +1,5 @@
-import { openState, reduce, type Journal, type SessionState } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import { openState, reduce, type SessionState } from '@treadle/core/kernel';
 
 /** What sessions are at: their logs, folded, and kept so that the next question costs what is new. */
 export interface States {

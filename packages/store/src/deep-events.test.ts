@@ -1,4 +1,6 @@
-import { MAX_ENVELOPE_DEPTH, type DurableEventBody, type JsonObject } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import { MAX_ENVELOPE_DEPTH } from '@treadle/core/json';
 import { logOf } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { useStores } from './test-support/use-stores.ts';

@@ -2,7 +2,8 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineAgent, EVENT_VERSION, openSession, type Journal } from '@treadle/core';
+import { defineAgent, openSession, type Journal } from '@treadle/core';
+import { EVENT_VERSION } from '@treadle/core/events';
 import { logOf, longLog, scriptedModel } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,12 +1,5 @@
-import {
-  defineHook,
-  type Hook,
-  type HookAnswer,
-  type HookEvent,
-  type HookInput,
-  type Message,
-  type TreadleEvent,
-} from '@treadle/core';
+import { defineHook, type Hook, type HookEvent, type HookInput, type Message, type TreadleEvent } from '@treadle/core';
+import type { HookAnswer } from '@treadle/core/features';
 
 /** A transcript to read in a review: one line per event, indented by run and turn, with what matters of each. */
 export interface Golden {

@@ -1,4 +1,4 @@
-import type { Ids } from '@treadle/core';
+import type { Ids } from '@treadle/core/ports';
 
 /**
  * Ids that count: `msg_1`, `msg_2`, `call_1`, … Each prefix counts by itself, so that a new kind of id in the code under

@@ -1,4 +1,5 @@
-import { memoryJournal, type DurableEvent, type DurableEventBody, type Journal } from '@treadle/core';
+import { memoryJournal, type DurableEvent, type Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 
 /** All events of a session, oldest first. */
 export async function logOf(journal: Journal, sessionId: string): Promise<DurableEvent[]> {

@@ -1,12 +1,5 @@
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  memoryJournal,
-  type DurableEvent,
-  type DurableEventBody,
-  type Journal,
-} from '@treadle/core';
+import { createSession, defineAgent, defineTool, memoryJournal, type DurableEvent, type Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import { countingIds } from './ids.ts';
 import { logOf } from './log.ts';
 import { scriptedModel } from './scripted-model.ts';

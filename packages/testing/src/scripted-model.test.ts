@@ -1,4 +1,4 @@
-import type { ModelEvent, ModelRequest } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock } from './index.ts';

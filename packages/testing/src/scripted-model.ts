@@ -1,4 +1,5 @@
-import type { Clock, Model, ModelError, ModelEvent, ModelRequest, Usage } from '@treadle/core';
+import type { Clock, Model, ModelError, Usage } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
 import { errorText, systemClock } from '@treadle/core';
 import { passPauses } from './pause.ts';
 import type { Script } from './script.ts';

@@ -1,5 +1,6 @@
-import type { FinishedRun, Memory, MemoryScope } from '@treadle/core';
-import { tellingWords, wordsOf } from '@treadle/core';
+import type { Memory } from '@treadle/core';
+import type { FinishedRun, MemoryScope } from '@treadle/core/features';
+import { tellingWords, wordsOf } from '@treadle/core/features';
 
 export interface TransientMemoryOptions {
   /** Whose memory a run writes and reads. Default: the agent's id. */

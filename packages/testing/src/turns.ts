@@ -1,19 +1,20 @@
 import type {
   JsonObject,
-  ModelBlock,
   ModelError,
   ModelErrorKind,
-  ModelEvent,
   StopReason,
   ThinkingBlock,
   TextBlock,
+  Usage,
+} from '@treadle/core';
+import type {
   RedactedThinkingBlock,
   ProviderBlock,
   ProviderToolCallBlock,
   ProviderToolResultBlock,
-  Usage,
-} from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+} from '@treadle/core/messages';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 
 /** A tool call of a scripted turn. */
 export interface ScriptedToolCall {

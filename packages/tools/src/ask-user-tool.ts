@@ -1,5 +1,7 @@
-import { answersOutput, ASK_USER_TOOL, defineTool, nobodyToAsk, userQuestions } from '@treadle/core';
-import type { ArgumentsIssue, JsonObject, Tool, ToolContext, UserAnswer, UserQuestion } from '@treadle/core';
+import { defineTool, userQuestions } from '@treadle/core';
+import { answersOutput, ASK_USER_TOOL, nobodyToAsk } from '@treadle/core/tools';
+import type { JsonObject, Tool, ToolContext } from '@treadle/core';
+import type { ArgumentsIssue, UserAnswer, UserQuestion } from '@treadle/core/tools';
 
 /** Settings of {@link askUserTool}. */
 export interface AskUserToolOptions {

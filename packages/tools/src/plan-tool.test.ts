@@ -1,4 +1,5 @@
-import { createSession, defineAgent, memoryJournal, planFold } from '@treadle/core';
+import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+import { planFold } from '@treadle/core/projections';
 import { logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,7 @@
-import { defineTool, PLAN_TOOL, planOf } from '@treadle/core';
-import type { Plan, Tool } from '@treadle/core';
+import { defineTool } from '@treadle/core';
+import { PLAN_TOOL, planOf } from '@treadle/core/projections';
+import type { Tool } from '@treadle/core';
+import type { Plan } from '@treadle/core/projections';
 
 /**
  * The tool `update_plan`: the model writes down its goal, the steps to it, and what came of each. Each call replaces the

@@ -1,4 +1,5 @@
-import { defineTool, TODO_TOOL, todoItems } from '@treadle/core';
+import { defineTool } from '@treadle/core';
+import { TODO_TOOL, todoItems } from '@treadle/core/projections';
 import type { Tool } from '@treadle/core';
 
 /**

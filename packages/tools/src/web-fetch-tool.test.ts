@@ -3,7 +3,8 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { createSession, defineAgent } from '@treadle/core';
-import type { PermissionSettings, Tool } from '@treadle/core';
+import type { Tool } from '@treadle/core';
+import type { PermissionSettings } from '@treadle/core/permissions';
 import { scriptedModel } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 

@@ -3,9 +3,7 @@
  * The parts are packages of their own (`@treadle/core` and so on) for programs that want less.
  */
 export * from '@treadle/core';
-export * from '@treadle/http';
 export * from '@treadle/models';
-export * from '@treadle/openapi';
 export * from '@treadle/store';
 export * from '@treadle/tools';
 export { demoModel } from './demo/index.ts';

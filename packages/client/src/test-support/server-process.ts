@@ -1,4 +1,5 @@
-import { defineAgent, defineTool, UNKNOWN_USAGE, type Model } from '@treadle/core';
+import { defineAgent, defineTool, type Model } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { serve } from '@treadle/server';
 import { sqliteJournal } from '@treadle/store';
 

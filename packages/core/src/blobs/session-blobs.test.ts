@@ -1,4 +1,6 @@
 import type { Blobs, DurableEvent, ImageBlock, Journal, Tool, ToolResultContent } from '../index.ts';
+import { recallTool } from '../entries/context.ts';
+import { readBlob } from '../entries/ports.ts';
 import {
   createSession,
   defineAgent,
@@ -7,8 +9,6 @@ import {
   memoryBlobs,
   memoryJournal,
   openSession,
-  readBlob,
-  recallTool,
 } from '../index.ts';
 import { scriptedModel, type ScriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';

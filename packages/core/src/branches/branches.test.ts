@@ -3,26 +3,26 @@ import { describe, expect, it } from 'vitest';
 import {
   chosenBy,
   cheapestThatPasses,
+  fewestTokens,
+  firstBranch,
+  mostTokens,
+  vote,
+  type BranchOutcome,
+  type BranchStrategy,
+  type WorkingCopies,
+} from '../entries/branches.ts';
+import { linkSessions, parallelSiblings, sessionTree } from '../entries/projections.ts';
+import {
   createSession,
   defineAgent,
   defineTool,
-  fewestTokens,
-  firstBranch,
-  linkSessions,
   memoryJournal,
-  mostTokens,
   openSession,
-  parallelSiblings,
   promoteBranch,
   runBranches,
-  sessionTree,
-  vote,
   type Agent,
-  type BranchOutcome,
-  type BranchStrategy,
   type JsonObject,
   type Tool,
-  type WorkingCopies,
 } from '../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];

@@ -1,22 +1,18 @@
 import { crashMatrix, logOf, scriptedModel, type CrashCourse } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chosenBy, firstBranch, llmJudge, pairwiseJudge, type BranchStrategy } from '../entries/branches.ts';
 import {
   asTool,
-  chosenBy,
   createSession,
   defineAgent,
   defineTool,
-  firstBranch,
-  llmJudge,
   memoryJournal,
   memoryLedger,
   openSession,
-  pairwiseJudge,
   runBranches,
   type Agent,
   type AgentDefinition,
-  type BranchStrategy,
   type DurableEvent,
   type Journal,
   type Model,

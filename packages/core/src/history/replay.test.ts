@@ -1,7 +1,8 @@
 import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import { createSession, defineAgent, defineTool, memoryJournal, replaySession, type Journal } from '../index.ts';
+import { replaySession } from '../entries/history.ts';
+import { createSession, defineAgent, defineTool, memoryJournal, type Journal } from '../index.ts';
 
 let ran = 0;
 const add = defineTool({

@@ -65,7 +65,8 @@ export interface ReplayReport {
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, defineTool, memoryJournal, replaySession } from '@treadle/core';
+ * import { createSession, defineAgent, defineTool, memoryJournal } from '@treadle/core';
+ * import { replaySession } from '@treadle/core/history';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

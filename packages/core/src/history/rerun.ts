@@ -42,7 +42,8 @@ export interface RunAgain {
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, memoryJournal, rerunSession } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { rerunSession } from '@treadle/core/history';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

@@ -1,17 +1,16 @@
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
+import { branchSession, rerunSession } from '../entries/history.ts';
+import { sessionTree } from '../entries/projections.ts';
 import {
-  branchSession,
   createSession,
   defineAgent,
   defineTool,
   memoryJournal,
   openLatest,
   openSession,
-  rerunSession,
   sessionsOf,
-  sessionTree,
   type Message,
 } from '../index.ts';
 

@@ -1,26 +1,25 @@
 import { logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
+import { firstBranch } from '../entries/branches.ts';
 import {
-  asTool,
   branchSession,
   childMembers,
-  childRuns,
-  createSession,
-  defineAgent,
   familySpending,
   findMember,
-  findRun,
-  firstBranch,
-  memoryJournal,
-  openSession,
   readFamily,
   rerunSession,
-  rootRuns,
+  siblingMembers,
+} from '../entries/history.ts';
+import { childRuns, findRun, rootRuns, totalUsage } from '../entries/projections.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  memoryJournal,
+  openSession,
   runBranches,
   sessionsOf,
-  siblingMembers,
-  totalUsage,
   systemClock,
   type Clock,
   type Journal,

@@ -58,7 +58,9 @@ export interface SessionFamily {
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, memoryJournal, readFamily, rerunSession, rootRuns } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { readFamily, rerunSession } from '@treadle/core/history';
+ * import { rootRuns } from '@treadle/core/projections';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

@@ -41,7 +41,7 @@ const NO_ISSUES: readonly ArgumentsIssue[] = Object.freeze([]);
  *
  * @example
  * ```ts
- * import { compileSchema } from '@treadle/core';
+ * import { compileSchema } from '@treadle/core/json';
  *
  * const check = compileSchema({ type: 'object', properties: { path: { type: 'string' } }, required: ['path'] });
  * check({ path: 3 }); // [{ path: '/path', message: 'must be string, got number 3' }]

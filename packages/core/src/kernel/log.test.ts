@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { initialState, memoryJournal, type DurableEvent, type DurableEventBody, type Journal } from '../index.ts';
+import type { DurableEventBody } from '../entries/events.ts';
+import { initialState } from '../entries/kernel.ts';
+import { memoryJournal, type DurableEvent, type Journal } from '../index.ts';
 import { openLog } from './log.ts';
 import { reduce } from './reduce.ts';
 

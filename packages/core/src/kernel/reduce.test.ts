@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { initialState, reduce, type DurableEvent, type DurableEventBody } from '../index.ts';
+import type { DurableEventBody } from '../entries/events.ts';
+import { initialState, reduce } from '../entries/kernel.ts';
+import type { DurableEvent } from '../index.ts';
 
 const created: DurableEventBody = { type: 'session_created', at: 1, eventVersion: 1, sessionId: 's' };
 const noted: DurableEventBody = { type: 'task_updated', at: 2, taskId: 't', status: 'running' };

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
+import { ledgerEntries } from '../entries/ports.ts';
 import {
   createSession,
   defineAgent,
   defineTool,
-  ledgerEntries,
   memoryJournal,
   memoryLedger,
   openSession,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
+import type { CompactionNews } from '../entries/features.ts';
+import { todoFold } from '../entries/projections.ts';
 import {
   createSession,
   defineAgent,
@@ -8,9 +10,7 @@ import {
   pruneOldest,
   slidingWindow,
   summarising,
-  todoFold,
   type AgentDefinition,
-  type CompactionNews,
   type Memory,
   type TreadleEvent,
 } from '../index.ts';

@@ -3,21 +3,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
+import { blockOverlays, threeTiers, type CompactionStrategy } from '../entries/context.ts';
+import { initialState, reduce } from '../entries/kernel.ts';
 import {
-  blockOverlays,
   createSession,
   defineAgent,
   defineTool,
-  initialState,
   memoryJournal,
   openSession,
   pruneOldest,
-  reduce,
   slidingWindow,
   summarising,
-  threeTiers,
   type Agent,
-  type CompactionStrategy,
   type DurableEvent,
   type Message,
 } from '../index.ts';

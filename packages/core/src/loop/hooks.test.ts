@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countingIds, scriptedModel, testClock, type Turn } from '@treadle/testing';
+import type { HookAnswer } from '../entries/features.ts';
+import type { ModelRequest } from '../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -9,10 +11,8 @@ import {
   openSession,
   type AgentDefinition,
   type Hook,
-  type HookAnswer,
   type HookEvent,
   type Message,
-  type ModelRequest,
   type Session,
   type TreadleEvent,
 } from '../index.ts';

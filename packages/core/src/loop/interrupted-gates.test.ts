@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, type TestClock } from '@treadle/testing';
+import type { CompactionPhase } from '../entries/context.ts';
+import type { ToolAccess } from '../entries/tools.ts';
 import {
   createSession,
   defineAgent,
@@ -8,11 +10,9 @@ import {
   memoryJournal,
   openSession,
   type AgentDefinition,
-  type CompactionPhase,
   type DurableEvent,
   type Journal,
   type Session,
-  type ToolAccess,
 } from '../index.ts';
 
 /** A loop that goes round without getting anywhere never lets a test's own timeout fire: it asks for the time, though. */

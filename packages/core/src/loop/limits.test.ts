@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, transientMemory, type ScriptedModel, type Turn } from '@treadle/testing';
+import { initialState, reduce } from '../entries/kernel.ts';
+import { UNKNOWN_USAGE, type ModelEvent } from '../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -8,13 +10,9 @@ import {
   openSession,
   type AgentDefinition,
   type DurableEvent,
-  initialState,
-  reduce,
-  UNKNOWN_USAGE,
   type Limits,
   type Message,
   type Model,
-  type ModelEvent,
   type RunResult,
 } from '../index.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, testClock } from '@treadle/testing';
+import type { ModelEvent } from '../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -9,7 +10,6 @@ import {
   type AgentDefinition,
   type Journal,
   type Model,
-  type ModelEvent,
 } from '../index.ts';
 
 const LEASE_MS = 3000;

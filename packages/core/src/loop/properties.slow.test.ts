@@ -3,19 +3,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
+import { initialState, plan, reduce, type SessionState } from '../entries/kernel.ts';
 import {
   createSession,
   defineAgent,
   defineTool,
-  initialState,
   memoryJournal,
   openSession,
-  plan,
-  reduce,
   type Agent,
   type DurableEvent,
   type Message,
-  type SessionState,
   type ToolExecution,
 } from '../index.ts';
 

@@ -3,17 +3,16 @@ import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/te
 import { estimateMessage } from '../messages/estimate.ts';
 import { estimateMessages } from '../messages/estimate-frame.ts';
 import { viewSizeFold } from '../projections/view-size.ts';
+import { initialState, reduce } from '../entries/kernel.ts';
+import type { ModelRequest } from '../entries/model.ts';
 import {
   createSession,
   defineAgent,
   defineTool,
-  initialState,
   memoryBlobs,
   memoryJournal,
   openSession,
-  reduce,
   type AgentDefinition,
-  type ModelRequest,
   type ToolResultMessage,
 } from '../index.ts';
 

@@ -9,23 +9,20 @@ import {
   type Turn,
 } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { ChooseModel, RoutingFacts } from '../entries/features.ts';
+import { replaySession } from '../entries/history.ts';
+import { initialState, plan, reduce } from '../entries/kernel.ts';
+import { costTable } from '../entries/projections.ts';
 import {
   asTool,
-  costTable,
   createSession,
   defineAgent,
   defineTool,
   memoryJournal,
   memoryLedger,
-  initialState,
   openSession,
-  plan,
-  reduce,
-  replaySession,
   type AgentDefinition,
-  type ChooseModel,
   type JsonObject,
-  type RoutingFacts,
   type RoutingOptions,
   type TreadleEvent,
 } from '../index.ts';

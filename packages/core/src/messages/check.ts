@@ -43,7 +43,7 @@ const BLOCKS_OF: Readonly<Record<string, readonly string[]>> = {
  *
  * @example
  * ```ts
- * import { checkMessages } from '@treadle/core';
+ * import { checkMessages } from '@treadle/core/messages';
  *
  * let count = 0;
  * const fill = { at: Date.now(), id: () => `msg_${++count}` };

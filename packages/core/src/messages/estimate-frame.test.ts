@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_USAGE, type Message } from '../index.ts';
+import { UNKNOWN_USAGE } from '../entries/model.ts';
+import type { Message } from '../index.ts';
 import { assistant, user } from '../test-support/views.ts';
 import { estimateMessage } from './estimate.ts';
 import { measureView } from './estimate-frame.ts';

@@ -22,7 +22,7 @@ export interface CheckedUsage {
  *
  * @example
  * ```ts
- * import { checkUsage } from '@treadle/core';
+ * import { checkUsage } from '@treadle/core/model';
  *
  * const { usage, warning } = checkUsage({ input: -5, output: 20, cacheRead: 15, cacheWrite: null, reasoning: null });
  * console.log(usage.output, warning?.code); // null usage_invalid

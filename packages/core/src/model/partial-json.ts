@@ -30,7 +30,7 @@ export interface PartialJson {
  *
  * @example
  * ```ts
- * import { createPartialJson } from '@treadle/core';
+ * import { createPartialJson } from '@treadle/core/model';
  *
  * const json = createPartialJson();
  * json.push('{"path":"a.txt","content":"Hel');

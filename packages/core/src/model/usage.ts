@@ -53,7 +53,7 @@ export function totalTokens(usage: Usage): number {
  *
  * @example
  * ```ts
- * import { cacheHitRate } from '@treadle/core';
+ * import { cacheHitRate } from '@treadle/core/model';
  *
  * console.log(cacheHitRate({ input: 100, output: 20, cacheRead: 900, cacheWrite: 0, reasoning: null })); // 0.9
  * console.log(cacheHitRate({ input: 100, output: 20, cacheRead: null, cacheWrite: null, reasoning: null })); // null

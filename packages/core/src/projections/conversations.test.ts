@@ -2,15 +2,9 @@ import fc from 'fast-check';
 import { journalOf, scriptedModel } from '@treadle/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import {
-  createSession,
-  defineAgent,
-  memoryJournal,
-  type ConversationRecord,
-  type DurableEvent,
-  type Journal,
-  type LogReader,
-} from '../index.ts';
+import type { LogReader } from '../entries/journal.ts';
+import type { ConversationRecord } from '../entries/projections.ts';
+import { createSession, defineAgent, memoryJournal, type DurableEvent, type Journal } from '../index.ts';
 import { anyLog, logsOfAllKinds } from '../test-support/logs.ts';
 import { readConversations } from './conversations.ts';
 

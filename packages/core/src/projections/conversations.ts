@@ -44,7 +44,8 @@ const FIRST_WINDOW = 128;
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, memoryJournal, readConversations } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { readConversations } from '@treadle/core/projections';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

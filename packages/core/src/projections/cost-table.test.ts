@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { scriptedModel } from '@treadle/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { addUsage, UNKNOWN_USAGE, type DurableEvent } from '../index.ts';
+import { addUsage, UNKNOWN_USAGE } from '../entries/model.ts';
+import type { DurableEvent } from '../index.ts';
 import { anyLog, logsOfAllKinds } from '../test-support/logs.ts';
 import { costTable, costTableFold, type CostSum, type CostTable } from './cost-table.ts';
 

@@ -51,7 +51,8 @@ export interface CostTableFold {
  *
  * @example
  * ```ts
- * import { costTable, createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { costTable } from '@treadle/core/projections';
  * import { logOf, scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

@@ -56,7 +56,8 @@ export interface PlanFold {
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, planFold } from '@treadle/core';
+ * import { createSession, defineAgent } from '@treadle/core';
+ * import { planFold } from '@treadle/core/projections';
  * import { scriptedModel } from '@treadle/testing';
  * import { planTool } from '@treadle/tools';
  *

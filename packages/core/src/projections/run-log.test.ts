@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { estimateMessages, initialState, reduce, type DurableEvent } from '../index.ts';
+import { initialState, reduce } from '../entries/kernel.ts';
+import { estimateMessages } from '../entries/messages.ts';
+import type { DurableEvent } from '../index.ts';
 import { anyLog, logsOfAllKinds } from '../test-support/logs.ts';
 import { runLog, runLogFold, type RunLogEntry } from './run-log.ts';
 

@@ -54,7 +54,8 @@ export interface RunLogFold {
  * @param runId only of this run
  * @example
  * ```ts
- * import { createSession, defineAgent, memoryJournal, runLog } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { runLog } from '@treadle/core/projections';
  * import { logOf, scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

@@ -1,7 +1,7 @@
 import { scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { cacheHitRate } from '../entries/model.ts';
 import {
-  cacheHitRate,
   createSession,
   defineAgent,
   defineTool,

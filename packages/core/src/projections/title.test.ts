@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { DurableEvent, InputMessage, SessionInput } from '../index.ts';
+import type { InputMessage, SessionInput } from '../entries/events.ts';
+import type { DurableEvent } from '../index.ts';
 import { fallbackTitle, sessionTitle } from './title.ts';
 
 describe('the fallback title', () => {

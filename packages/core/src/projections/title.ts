@@ -12,7 +12,7 @@ const LOOKED_AT = MOST * 16;
  *
  * @example
  * ```ts
- * import { fallbackTitle } from '@treadle/core';
+ * import { fallbackTitle } from '@treadle/core/projections';
  *
  * console.log(fallbackTitle('Why is the sky blue, and why is it red in the evening?'));
  * // Why is the sky blue, and why is it red in the e...

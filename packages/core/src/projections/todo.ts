@@ -44,7 +44,8 @@ export interface TodoFold {
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, todoFold } from '@treadle/core';
+ * import { createSession, defineAgent } from '@treadle/core';
+ * import { todoFold } from '@treadle/core/projections';
  * import { scriptedModel } from '@treadle/testing';
  * import { todoTool } from '@treadle/tools';
  *

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import type { DurableEvent, TranscriptEntry, TranscriptOptions } from '../index.ts';
+import type { TranscriptEntry, TranscriptOptions } from '../entries/projections.ts';
+import type { DurableEvent } from '../index.ts';
 import { logsOfAllKinds, playLog } from '../test-support/logs.ts';
 import { transcript } from './transcript.ts';
 

@@ -114,7 +114,8 @@ type Item = Entry & ({ readonly message: Message; readonly isComplete: boolean }
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, memoryJournal, transcript, transcriptText } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { transcript, transcriptText } from '@treadle/core/projections';
  * import { logOf, scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '@treadle/testing';
+import { UNKNOWN_USAGE } from '../entries/model.ts';
+import { runResultFold } from '../entries/projections.ts';
 import {
   createSession,
   defineAgent,
   isDurable,
   memoryJournal,
-  runResultFold,
-  UNKNOWN_USAGE,
   type Journal,
   type Model,
   type Run,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, type ScriptedModel } from '@treadle/testing';
+import type { DurableEventBody } from '../entries/events.ts';
 import {
   createSession,
   defineAgent,
   defineTool,
   memoryJournal,
   openSession,
-  type DurableEventBody,
   type Journal,
   type Message,
   type Session,

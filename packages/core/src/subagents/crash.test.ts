@@ -1,5 +1,6 @@
 import { crashMatrix, logOf, scriptedModel, type CrashCourse, type CrashLife } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { ModelRequest } from '../entries/model.ts';
 import {
   asTool,
   createSession,
@@ -9,7 +10,6 @@ import {
   memoryJournal,
   openSession,
   type Agent,
-  type ModelRequest,
 } from '../index.ts';
 
 /** What was done, and what was asked, in all the lives of a course. */

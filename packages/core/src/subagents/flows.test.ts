@@ -1,5 +1,7 @@
 import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { ModelRequest } from '../entries/model.ts';
+import { sessionTree, type ChildRunRef } from '../entries/projections.ts';
 import {
   agentsTool,
   asTool,
@@ -9,11 +11,8 @@ import {
   defineTool,
   handoffTool,
   memoryJournal,
-  sessionTree,
   type Agent,
   type AgentDefinition,
-  type ChildRunRef,
-  type ModelRequest,
   type Tool,
 } from '../index.ts';
 

@@ -1,5 +1,6 @@
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { ModelRequest } from '../entries/model.ts';
 import {
   asTool,
   createSession,
@@ -10,7 +11,6 @@ import {
   type Agent,
   type DurableEvent,
   type Journal,
-  type ModelRequest,
   type RunResult,
   type Tool,
 } from '../index.ts';

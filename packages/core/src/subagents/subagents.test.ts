@@ -1,19 +1,17 @@
 import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { ModelRequest } from '../entries/model.ts';
+import { linkSessions, rootRuns, sessionTree } from '../entries/projections.ts';
 import {
   agentsTool,
   asTool,
   createSession,
   defineAgent,
   defineHook,
-  linkSessions,
   memoryJournal,
-  rootRuns,
-  sessionTree,
   type Agent,
   type AgentDefinition,
   type DurableEvent,
-  type ModelRequest,
   type TreadleEvent,
 } from '../index.ts';
 

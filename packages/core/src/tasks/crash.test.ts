@@ -1,5 +1,6 @@
 import { crashMatrix, scriptedModel, type CrashCourse, type CrashLife, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { ModelRequest } from '../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -8,7 +9,6 @@ import {
   openSession,
   type Agent,
   type DurableEvent,
-  type ModelRequest,
   type Tool,
 } from '../index.ts';
 

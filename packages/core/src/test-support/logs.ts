@@ -7,12 +7,12 @@ import {
   type ScriptedModelOptions,
   type Turn,
 } from '@treadle/testing';
+import { EVENT_VERSION } from '../entries/events.ts';
 import {
   createSession,
   defineAgent,
   defineHook,
   defineTool,
-  EVENT_VERSION,
   memoryJournal,
   openSession,
   pruneOldest,

@@ -1,5 +1,6 @@
 import { scriptedModel, type ScriptedModel, type ScriptedModelOptions, type Turn } from '@treadle/testing';
-import { defineTool, type ModelRequest } from '../index.ts';
+import type { ModelRequest } from '../entries/model.ts';
+import { defineTool } from '../index.ts';
 
 // Runs that are long enough to be compacted.
 

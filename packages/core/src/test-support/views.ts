@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { UNKNOWN_USAGE, type AssistantContent, type Message, type UserMessage } from '../index.ts';
+import { UNKNOWN_USAGE } from '../entries/model.ts';
+import type { AssistantContent, Message, UserMessage } from '../index.ts';
 
 // Random conversations of the shape every view has: whatever order things come in, each call has its result.
 

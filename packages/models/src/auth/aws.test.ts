@@ -1,6 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import { bytesOfBody, TreadleError } from '@treadle/core';
-import type { HttpBody, HttpRequest, ModelError } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
+import type { ModelError } from '@treadle/core';
+import type { HttpBody, HttpRequest } from '@treadle/core/ports';
 import { testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { bedrock } from '../deployments/bedrock.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import type { Usage } from '@treadle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-export { cacheHitRate } from '@treadle/core';
+export { cacheHitRate } from '@treadle/core/model';
 export { CATALOGUE, lookUp } from './catalogue.ts';
 export { priceOf } from './price.ts';
 export type { Cost, PriceOptions } from './price.ts';

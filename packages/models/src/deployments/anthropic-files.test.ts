@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { ModelFile, ModelFiles } from '@treadle/core';
+import type { ModelFile, ModelFiles } from '@treadle/core/model';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../test-support/servers.ts';
 import { anthropic } from './anthropic.ts';

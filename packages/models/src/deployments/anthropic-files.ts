@@ -1,4 +1,4 @@
-import type { ModelFile, ModelFiles } from '@treadle/core';
+import type { ModelFile, ModelFiles } from '@treadle/core/model';
 import type { FilesWire } from '../model.ts';
 import { aboutFile, exactly, getFile, isFileId } from './files-api.ts';
 

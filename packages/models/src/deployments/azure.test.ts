@@ -1,4 +1,5 @@
-import type { Http, HttpRequest } from '@treadle/core';
+import type { Http } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 import { TreadleError } from '@treadle/core';
 import { fakeProvider } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';

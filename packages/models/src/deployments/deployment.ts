@@ -1,5 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type { Clock, Http, Model, ModelFiles } from '@treadle/core';
+import type { Clock, Http, Model } from '@treadle/core';
+import type { ModelFiles } from '@treadle/core/model';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { modelFacts } from '../catalogue/facts.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';

@@ -1,5 +1,6 @@
-import { isJsonObject } from '@treadle/core';
-import type { HttpResponse, JsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+import type { JsonObject } from '@treadle/core';
+import type { HttpResponse } from '@treadle/core/ports';
 import { parseFrame } from '../protocols/shared/json-text.ts';
 import { excerptOf } from '../errors/classify.ts';
 import type { FilesWire } from '../model.ts';

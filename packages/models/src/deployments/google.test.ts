@@ -1,4 +1,6 @@
-import type { HttpRequest, Model, ModelEvent, ModelRequest } from '@treadle/core';
+import type { Model } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
+import type { HttpRequest } from '@treadle/core/ports';
 import { createSession, defineAgent, defineTool, memoryJournal, openSession, TreadleError } from '@treadle/core';
 import { fakeProvider } from '@treadle/testing';
 import type { FakeProvider } from '@treadle/testing';

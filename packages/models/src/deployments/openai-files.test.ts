@@ -1,5 +1,7 @@
 import type { RequestListener } from 'node:http';
-import { createSession, defineAgent, memoryBlobs, readBlob, type Model, type ModelFiles } from '@treadle/core';
+import { createSession, defineAgent, memoryBlobs, type Model } from '@treadle/core';
+import type { ModelFiles } from '@treadle/core/model';
+import { readBlob } from '@treadle/core/ports';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../test-support/servers.ts';
 import { azure } from './azure.ts';

@@ -1,4 +1,5 @@
-import type { HttpResponse, ModelFile, ModelFiles } from '@treadle/core';
+import type { ModelFile, ModelFiles } from '@treadle/core/model';
+import type { HttpResponse } from '@treadle/core/ports';
 import type { FilesWire } from '../model.ts';
 import { aboutFile, exactly, getFile, isFileId } from './files-api.ts';
 

@@ -1,4 +1,4 @@
-import { secretSpellings } from '@treadle/core';
+import { secretSpellings } from '@treadle/core/features';
 
 /** Replaces secrets in a text. */
 export type Redact = (text: string) => string;

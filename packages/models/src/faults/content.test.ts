@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent, openSession, UNKNOWN_USAGE, type StopReason } from '@treadle/core';
+import { defineAgent, openSession, type StopReason } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { eventStreamMessage, fakeProvider, type Turn } from '@treadle/testing';
 import { bytesOf, faultBench, ofType } from '../test-support/faults.ts';
 import { sse } from '../test-support/streams.ts';

@@ -1,12 +1,5 @@
-import {
-  createSession,
-  defineAgent,
-  memoryLedger,
-  UNKNOWN_USAGE,
-  type JsonObject,
-  type Model,
-  type UserContent,
-} from '@treadle/core';
+import { createSession, defineAgent, memoryLedger, type JsonObject, type Model, type UserContent } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { resolveModel } from '../deployments.ts';

@@ -1,5 +1,5 @@
 import { Agent as HttpAgent, request as openRequest } from 'node:http';
-import { bytesOfBody } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
 import { httpContract, type CreateHttp } from '@treadle/testing';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';

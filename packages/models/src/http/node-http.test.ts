@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import { createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
-import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
+import type { Http } from '@treadle/core';
+import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
 import { testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { CERTIFICATE } from '../test-support/certificate.ts';

@@ -1,7 +1,8 @@
 import type * as NodeHttp from 'node:http';
 import type { Socket } from 'node:net';
 import { systemClock } from '@treadle/core';
-import type { Http, HttpRequest } from '@treadle/core';
+import type { Http } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 import { decoded } from './content-encoding.ts';
 import { knowsProxies, proxiesOf, proxyUnsupported } from './proxy.ts';
 import type { Environment, ProxyOf } from './proxy.ts';

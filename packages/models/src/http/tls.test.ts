@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, rootCertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
-import type { HttpRequest, HttpResponse } from '@treadle/core';
+import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
 import { describe, expect, it } from 'vitest';
 import { CERTIFICATE, OTHER_CERTIFICATE, OTHER_KEY } from '../test-support/certificate.ts';
 import { serveSecure } from '../test-support/servers.ts';

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { golden, scriptedModel, type Turn } from '@treadle/testing';
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  type AgentDefinition,
-  type JsonObject,
-  type ModelRequest,
-} from '@treadle/core';
+import { createSession, defineAgent, defineTool, type AgentDefinition, type JsonObject } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { promptedTools } from './prompted-tools.ts';
 
 // The loop of prompted tool calls, with each way in which a call comes to nothing, as transcripts.

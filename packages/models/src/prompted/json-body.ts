@@ -1,4 +1,5 @@
-import { TreadleError, errorText, parseJson } from '@treadle/core';
+import { TreadleError, errorText } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import { CLOSE, isSpace, type Body, type BodyProblem } from './body.ts';
 
 // What the next character may be. Values are only measured here: what they hold is for `JSON.parse`, at the end.

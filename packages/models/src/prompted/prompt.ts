@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '@treadle/core';
+import type { ToolDefinition } from '@treadle/core/model';
 import { callElement, type CallForm } from './element.ts';
 import { exampleCall } from './recovery.ts';
 import { serverToolOf } from './names.ts';

@@ -8,11 +8,11 @@ import {
   type AgentDefinition,
   type DurableEvent,
   type JsonObject,
-  type ModelRequest,
   type RunResult,
   type Session,
   type TreadleEvent,
 } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { promptedTools, type PromptedToolsOptions } from './prompted-tools.ts';
 
 const call = (

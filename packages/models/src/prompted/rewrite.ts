@@ -1,14 +1,14 @@
-import {
-  isNoCallReminder,
-  isStopToolName,
-  type AssistantContent,
-  type AssistantMessage,
-  type ModelMessage,
-  type TextBlock,
-  type ToolCallBlock,
-  type ToolResultMessage,
-  type UserMessage,
+import type {
+  AssistantContent,
+  AssistantMessage,
+  ModelMessage,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserMessage,
 } from '@treadle/core';
+import { isNoCallReminder } from '@treadle/core/features';
+import { isStopToolName } from '@treadle/core/tools';
 import { callElement, type CallForm } from './element.ts';
 import { serverToolOf } from './names.ts';
 import { noCallRecovery, unknownToolRecovery, unreadableRecovery, type RecoveryFacts } from './recovery.ts';

@@ -1,4 +1,5 @@
-import type { ModelBlock, ModelEvent, ModelToolCall, StopReason } from '@treadle/core';
+import type { StopReason } from '@treadle/core';
+import type { ModelBlock, ModelEvent, ModelToolCall } from '@treadle/core/model';
 import type { BodyProblem, CallNames, SchemaOf } from './body.ts';
 import { LOCAL_SERVER, toolNameOf } from './names.ts';
 import { PROMPTED_TEXT } from './rewrite.ts';

@@ -9,10 +9,10 @@ import {
   type JsonObject,
   type Message,
   type Model,
-  type ModelEvent,
   type OutputOptions,
   type RunResult,
 } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import { fakeProvider, type FakeProvider, type ProviderTurn } from '@treadle/testing';
 import { nodeHttp } from '../http/node-http.ts';
 import { promptedTools } from './prompted-tools.ts';

@@ -1,4 +1,5 @@
-import { MAX_JSON_DEPTH, type JsonSchema } from '@treadle/core';
+import type { JsonSchema } from '@treadle/core';
+import { MAX_JSON_DEPTH } from '@treadle/core/json';
 import type { Body, BodyProblem, SchemaOf } from './body.ts';
 import { argumentsWriter } from './xml-arguments.ts';
 import { decodeEntities, escapeText } from './xml-text.ts';

@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson, type JsonSchema } from '@treadle/core';
+import type { JsonSchema } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 
 /** An element inside the arguments: text, or elements. */
 export interface XmlNode {

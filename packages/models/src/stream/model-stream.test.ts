@@ -1,7 +1,9 @@
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { isDeepText } from '@treadle/core';
-import type { Http, HttpRequest, ModelEvent, ModelEventIterator } from '@treadle/core';
+import { isDeepText } from '@treadle/core/json';
+import type { Http } from '@treadle/core';
+import type { ModelEvent, ModelEventIterator } from '@treadle/core/model';
+import type { HttpRequest } from '@treadle/core/ports';
 import { fakeProvider, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { openai } from '../deployments/openai.ts';

@@ -1,4 +1,6 @@
-import type { Clock, Http, HttpBody, ModelEvent, ModelRequest } from '@treadle/core';
+import type { Clock, Http } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
+import type { HttpBody } from '@treadle/core/ports';
 import type { Redact } from '../errors/redact.ts';
 import type { Encoder, Protocol } from '../protocols/shared/protocol.ts';
 

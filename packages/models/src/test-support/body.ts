@@ -1,5 +1,5 @@
-import { bytesOfBody } from '@treadle/core';
-import type { HttpBody } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
+import type { HttpBody } from '@treadle/core/ports';
 
 /** A request's body as text. Throws where it is not UTF-8. */
 export function bodyText(body: HttpBody | undefined): string {

@@ -4,10 +4,7 @@ import {
   createSession,
   defineAgent,
   defineTool,
-  initialState,
-  isJsonObject,
   memoryJournal,
-  reduce,
   type AgentDefinition,
   type DurableEvent,
   type Http,
@@ -20,6 +17,8 @@ import {
   type Tool,
   type TreadleEvent,
 } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+import { initialState, reduce } from '@treadle/core/kernel';
 import {
   fakeProvider,
   testClock,

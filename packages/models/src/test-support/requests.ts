@@ -1,4 +1,4 @@
-import type { HttpRequest } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 
 /** A request as tests of transports send it. */
 export const post = (url: string, fields: Partial<HttpRequest> = {}): HttpRequest => ({

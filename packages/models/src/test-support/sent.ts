@@ -1,4 +1,6 @@
-import type { Http, HttpRequest, Model, ModelRequest } from '@treadle/core';
+import type { Http, Model } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
+import type { HttpRequest } from '@treadle/core/ports';
 import type { ModelOptions } from '../deployments/deployment.ts';
 import { bodyText } from './body.ts';
 import { answering, REQUEST } from './streams.ts';

@@ -1,4 +1,5 @@
-import type { Clock, Http, ModelBlock, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
+import type { Clock, Http, ModelError } from '@treadle/core';
+import type { ModelBlock, ModelEvent, ModelRequest } from '@treadle/core/model';
 import { wireModel } from '../model.ts';
 import type { Protocol } from '../protocols/shared/protocol.ts';
 

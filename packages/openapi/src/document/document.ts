@@ -1,4 +1,5 @@
-import { errorText, isDeep, isJsonObject, parseJson, TOO_DEEP, TreadleError } from '@treadle/core';
+import { errorText, TreadleError } from '@treadle/core';
+import { isDeep, isJsonObject, parseJson, TOO_DEEP } from '@treadle/core/json';
 import type { JsonObject } from '@treadle/core';
 import { parse } from 'yaml';
 

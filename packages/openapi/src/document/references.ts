@@ -1,4 +1,4 @@
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { JsonObject, JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from '../problem.ts';

@@ -1,4 +1,4 @@
-import { compileSchema, copyJson, isJsonObject } from '@treadle/core';
+import { compileSchema, copyJson, isJsonObject } from '@treadle/core/json';
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
 
 import type { Follow } from './references.ts';

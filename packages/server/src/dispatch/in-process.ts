@@ -1,20 +1,18 @@
 import {
-  hasEnded,
   openSession,
   systemClock,
   TreadleError,
   type Agent,
   type Blobs,
   type Clock,
-  type Dispatcher,
   type DurableEvent,
-  type Ids,
   type Journal,
-  type LiveFeed,
   type Session,
-  type SessionSummary,
   type TreadleEvent,
 } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
+import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
+import { hasEnded } from '@treadle/core/tools';
 
 export interface InProcessOptions {
   readonly journal: Journal;

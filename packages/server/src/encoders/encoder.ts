@@ -1,4 +1,5 @@
-import type { Message, PendingCall, SessionStatus, TreadleEvent } from '@treadle/core';
+import type { Message, PendingCall, TreadleEvent } from '@treadle/core';
+import type { SessionStatus } from '@treadle/core/session';
 
 /** What a session has come to, for a reader who can't be told every event since the last one it saw. */
 export interface SessionSnapshot {

@@ -1,4 +1,6 @@
-import { createPartialJson, isJsonObject, type JsonObject, type PartialJson } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+import { createPartialJson, type PartialJson } from '@treadle/core/model';
 
 /** A file is shown again when it has grown by this many characters… */
 const MIN_STEP = 40;

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 /** Characters of an argument, and of a result, that clients are shown. */
 const SHOWN_ARGUMENT = 200;

@@ -1,4 +1,5 @@
-import type { AssistantContent, DurableEvent, LiveEvent } from '@treadle/core';
+import type { AssistantContent, DurableEvent } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { replyFold, type ReplyPart } from './parts.ts';

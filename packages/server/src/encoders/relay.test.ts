@@ -1,4 +1,5 @@
-import type { DurableEvent, LiveEvent } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeAll, type StreamFormat } from './encoder.ts';

@@ -1,15 +1,14 @@
-import {
-  runResultFold,
-  type AssistantMessage,
-  type DurableEvent,
-  type FileBlock,
-  type FilesGeneratedEvent,
-  type JsonObject,
-  type JsonValue,
-  type RunResultFold,
-  type ToolResultContent,
-  type TreadleEvent,
+import type {
+  AssistantMessage,
+  DurableEvent,
+  FileBlock,
+  JsonObject,
+  JsonValue,
+  ToolResultContent,
+  TreadleEvent,
 } from '@treadle/core';
+import type { FilesGeneratedEvent } from '@treadle/core/events';
+import { runResultFold, type RunResultFold } from '@treadle/core/projections';
 import { NOTHING, type Encoder, type Frame, type StreamEvent, type StreamFormat } from './encoder.ts';
 import { replyFold, type BlockPlace, type ReplyPart } from './parts.ts';
 import { endMessage } from './stream-end.ts';

@@ -1,12 +1,5 @@
-import {
-  type ClientToolResult,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type OfferedTool,
-  parseJson,
-  type UserContent,
-} from '@treadle/core';
+import type { ClientToolResult, JsonObject, JsonValue, OfferedTool, UserContent } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { AgUiRequest } from '../encoders/ag-ui.ts';
 import { fileBlock, invalid, listAt, objectAt, textAt, type ApprovalDecision, type ClientTurn } from './client-turn.ts';
 

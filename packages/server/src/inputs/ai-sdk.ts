@@ -1,4 +1,5 @@
-import { isJsonObject, type ClientToolResult, type JsonObject, type JsonValue, type UserContent } from '@treadle/core';
+import type { ClientToolResult, JsonObject, JsonValue, UserContent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { fileBlock, invalid, listAt, objectAt, textAt, type ApprovalDecision, type ClientTurn } from './client-turn.ts';
 
 /**

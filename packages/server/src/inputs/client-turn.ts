@@ -1,11 +1,11 @@
 import {
-  isJsonObject,
   TreadleError,
   type ClientToolResult,
   type JsonObject,
   type OfferedTool,
   type UserContent,
 } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 /** What a request of a chat protocol asks of a session, whichever protocol it is. */
 export interface ClientTurn {

@@ -1,4 +1,5 @@
-import { isJsonObject, type ClientToolResult, type ToolResultContent, type UserContent } from '@treadle/core';
+import type { ClientToolResult, ToolResultContent, UserContent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { fileBlock, invalid, listAt, objectAt, textAt } from './client-turn.ts';
 
 /** A prompt as browser-tool relays post it. */

@@ -1,16 +1,8 @@
-import {
-  branchOf,
-  replaySession,
-  rerunOf,
-  type Continuation,
-  type ForkedRun,
-  type Ids,
-  type ReplayReport,
-  type SessionInput,
-  type SessionState,
-  type TreadleError,
-  type UserInput,
-} from '@treadle/core';
+import type { TreadleError, UserInput } from '@treadle/core';
+import type { Continuation, SessionInput } from '@treadle/core/events';
+import { branchOf, replaySession, rerunOf, type ForkedRun, type ReplayReport } from '@treadle/core/history';
+import type { SessionState } from '@treadle/core/kernel';
+import type { Ids } from '@treadle/core/ports';
 import type { ServerParts } from '../parts.ts';
 import type { Principal } from '../security/tokens.ts';
 import { agentOf, refuseContinue, runExtra, type RunRequest } from './inputs.ts';

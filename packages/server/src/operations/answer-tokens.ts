@@ -1,10 +1,6 @@
-import {
-  pendingCalls,
-  type AnswerTokens,
-  type ClientToolResult,
-  type JsonObject,
-  type PendingCall,
-} from '@treadle/core';
+import type { ClientToolResult, JsonObject, PendingCall } from '@treadle/core';
+import type { AnswerTokens } from '@treadle/core/features';
+import { pendingCalls } from '@treadle/core/session';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { answerApproval, addToolOutputs, type ApprovalRequest } from './answers.ts';

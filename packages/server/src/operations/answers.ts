@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import {
-  pendingCalls,
-  resultsProblem,
   TreadleError,
   type ClientToolResult,
   type JsonObject,
   type PendingCall,
   type PermissionUpdate,
-  type SessionInput,
 } from '@treadle/core';
+import type { SessionInput } from '@treadle/core/events';
+import { pendingCalls, resultsProblem } from '@treadle/core/session';
 import type { ServerParts } from '../parts.ts';
 import {
   findInput,

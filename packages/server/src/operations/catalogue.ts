@@ -1,12 +1,7 @@
-import {
-  checkTags,
-  checkTitle,
-  sessionsOf,
-  type Journal,
-  type SessionHit,
-  type SessionInput,
-  type SessionSummary,
-} from '@treadle/core';
+import { sessionsOf, type Journal } from '@treadle/core';
+import type { SessionInput } from '@treadle/core/events';
+import type { SessionHit } from '@treadle/core/history';
+import { checkTags, checkTitle, type SessionSummary } from '@treadle/core/journal';
 import type { ServerParts } from '../parts.ts';
 import { maySee, type Principal } from '../security/tokens.ts';
 import { findInput, isSameInput, mismatch, refuseDraining, type Accepted, type Ask } from './post.ts';

@@ -1,4 +1,7 @@
-import { checkMessages, pendingCalls, TreadleError, type PendingCall, type SessionState } from '@treadle/core';
+import { TreadleError, type PendingCall } from '@treadle/core';
+import type { SessionState } from '@treadle/core/kernel';
+import { checkMessages } from '@treadle/core/messages';
+import { pendingCalls } from '@treadle/core/session';
 import type { ClientTurn } from '../inputs/client-turn.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';

@@ -1,18 +1,15 @@
 import {
   TreadleError,
-  userMessage,
-  userMessages,
   type Agent,
   type DurableEvent,
   type JsonObject,
   type Limits,
-  type LimitsData,
-  type MessageInput,
   type OfferedTool,
-  type SessionInput,
-  type SessionState,
   type UserInput,
 } from '@treadle/core';
+import type { LimitsData, SessionInput } from '@treadle/core/events';
+import type { SessionState } from '@treadle/core/kernel';
+import { userMessage, userMessages, type MessageInput } from '@treadle/core/session';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { takeOffered } from './offered-tools.ts';

@@ -1,4 +1,5 @@
-import { checkOffered, type Agent, type OfferedTool } from '@treadle/core';
+import type { Agent, OfferedTool } from '@treadle/core';
+import { checkOffered } from '@treadle/core/tools';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 

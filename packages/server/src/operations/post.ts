@@ -1,4 +1,6 @@
-import type { DurableEvent, SessionInput, SessionState, TreadleError } from '@treadle/core';
+import type { DurableEvent, TreadleError } from '@treadle/core';
+import type { SessionInput } from '@treadle/core/events';
+import type { SessionState } from '@treadle/core/kernel';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 

@@ -1,17 +1,8 @@
 import { createHash } from 'node:crypto';
-import {
-  checkTags,
-  checkTitle,
-  EVENT_VERSION,
-  pendingCalls,
-  sessionsOf,
-  sessionStatus,
-  TreadleError,
-  type DurableEventBody,
-  type JsonObject,
-  type PendingCall,
-  type SessionStatus,
-} from '@treadle/core';
+import { sessionsOf, TreadleError, type JsonObject, type PendingCall } from '@treadle/core';
+import { EVENT_VERSION, type DurableEventBody } from '@treadle/core/events';
+import { checkTags, checkTitle } from '@treadle/core/journal';
+import { pendingCalls, sessionStatus, type SessionStatus } from '@treadle/core/session';
 import type { SessionSnapshot } from '../encoders/encoder.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';

@@ -1,11 +1,7 @@
-import {
-  hasEnded,
-  TreadleError,
-  type SessionState,
-  type TaskSnapshot,
-  type TaskState,
-  type ToolResultContent,
-} from '@treadle/core';
+import { TreadleError, type ToolResultContent } from '@treadle/core';
+import type { TaskState } from '@treadle/core/features';
+import type { SessionState } from '@treadle/core/kernel';
+import { hasEnded, type TaskSnapshot } from '@treadle/core/tools';
 import type { ServerParts } from '../parts.ts';
 import { post, type Accepted, type Ask } from './post.ts';
 

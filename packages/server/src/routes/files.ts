@@ -1,4 +1,5 @@
-import { isBlobId, TreadleError, type Blobs } from '@treadle/core';
+import { TreadleError, type Blobs } from '@treadle/core';
+import { isBlobId } from '@treadle/core/ports';
 import { piecesOf, tooLarge } from '../json-body.ts';
 import { RequestError } from '../problem.ts';
 import { json, type Call, type Route } from './serving/route.ts';

@@ -1,4 +1,6 @@
-import { costTableFold, readConversations, type ContentBlock, type DurableEvent, type Message } from '@treadle/core';
+import type { DurableEvent, Message } from '@treadle/core';
+import type { ContentBlock } from '@treadle/core/messages';
+import { costTableFold, readConversations } from '@treadle/core/projections';
 import { eventJson } from '../encoders/native.ts';
 import { sessionOf } from './ask.ts';
 import { json, type Call, type Route } from './serving/route.ts';

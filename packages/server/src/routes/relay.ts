@@ -1,4 +1,5 @@
-import { readConversations, type DurableEvent } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import { readConversations } from '@treadle/core/projections';
 import type { StreamFormat } from '../encoders/encoder.ts';
 import { relayJsonFormat } from '../encoders/relay-json.ts';
 import { relayRawFormat } from '../encoders/relay-raw.ts';

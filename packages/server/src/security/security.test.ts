@@ -1,15 +1,8 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import {
-  createRedactor,
-  defineAgent,
-  defineTool,
-  memoryJournal,
-  secretGuard,
-  TreadleError,
-  type DurableEvent,
-} from '@treadle/core';
+import { defineAgent, defineTool, memoryJournal, secretGuard, TreadleError, type DurableEvent } from '@treadle/core';
+import { createRedactor } from '@treadle/core/features';
 import { scriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { serve } from '../index.ts';

@@ -1,11 +1,6 @@
-import {
-  isDurable,
-  type DurableEvent,
-  type Journal,
-  type LiveEvent,
-  type LiveFeed,
-  type TreadleEvent,
-} from '@treadle/core';
+import { isDurable, type DurableEvent, type Journal, type TreadleEvent } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
+import type { LiveFeed } from '@treadle/core/ports';
 
 /** A reader that has caught up with its session's log. */
 export interface Follower {

@@ -1,4 +1,5 @@
-import type { DurableEvent, LiveEvent } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
 
 type Delta = Extract<LiveEvent, { type: 'message_delta' }>;
 type Started = Extract<LiveEvent, { type: 'message_started' }>;

@@ -1,4 +1,5 @@
-import { UNKNOWN_USAGE, type Model, type ModelEvent } from '@treadle/core';
+import type { Model } from '@treadle/core';
+import { UNKNOWN_USAGE, type ModelEvent } from '@treadle/core/model';
 
 /** A model whose reply comes as the test says: one block of text, piece by piece. */
 export interface SteppedModel extends Model {

@@ -1,4 +1,6 @@
-import { memoryJournal, readBlob, sweepBlobs } from '@treadle/core';
+import { memoryJournal } from '@treadle/core';
+import { sweepBlobs } from '@treadle/core/features';
+import { readBlob } from '@treadle/core/ports';
 import { blobsContract, testClock } from '@treadle/testing';
 import { mkdtemp, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

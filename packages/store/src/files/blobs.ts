@@ -1,5 +1,7 @@
-import type { BlobContent, BlobRef, Blobs, BlobSweep, BlobSweepReport, Clock } from '@treadle/core';
-import { blobErrors, blobIdOf, errorText, isBlobId, systemClock, TreadleError } from '@treadle/core';
+import type { Blobs, Clock } from '@treadle/core';
+import type { BlobContent, BlobRef, BlobSweep, BlobSweepReport } from '@treadle/core/ports';
+import { errorText, systemClock, TreadleError } from '@treadle/core';
+import { blobErrors, blobIdOf, isBlobId } from '@treadle/core/ports';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { createReadStream } from 'node:fs';
@@ -25,7 +27,7 @@ export interface FileBlobsOptions {
  * import { mkdtempSync } from 'node:fs';
  * import { tmpdir } from 'node:os';
  * import { join } from 'node:path';
- * import { readBlob } from '@treadle/core';
+ * import { readBlob } from '@treadle/core/ports';
  * import { fileBlobs } from '@treadle/store';
  *
  * const blobs = fileBlobs({ folder: mkdtempSync(join(tmpdir(), 'treadle-')) });

@@ -5,10 +5,10 @@ import {
   isDurable,
   openSession,
   type DurableEvent,
-  type DurableEventBody,
   type Journal,
   type RunResult,
 } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import { logOf, scriptedModel, simulatedDisk, testClock, type DiskCall, type SimulatedDisk } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson, TreadleError, type JsonObject } from '@treadle/core';
+import { TreadleError, type JsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { defineAgent, memoryBlobs, openSession, sweepBlobs, type Journal } from '@treadle/core';
+import { defineAgent, memoryBlobs, openSession, type Journal } from '@treadle/core';
+import { sweepBlobs } from '@treadle/core/features';
 import { journalContract, scriptedModel, testClock } from '@treadle/testing';
 import { createHash } from 'node:crypto';
 import {

@@ -1,5 +1,6 @@
 import type { Clock } from '@treadle/core';
-import { parseJson, systemClock, TreadleError } from '@treadle/core';
+import { systemClock, TreadleError } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemProcesses, type ProcessIdentity, type ProcessTable } from '../processes.ts';

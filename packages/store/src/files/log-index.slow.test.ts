@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync,
 import * as nodeFiles from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Journal, SessionInput } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import type { SessionInput } from '@treadle/core/events';
 import { longLog } from '@treadle/testing';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-import { parseJson } from '@treadle/core';
-import type { SessionFacts } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
+import type { SessionFacts } from '@treadle/core/journal';
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';

@@ -1,5 +1,8 @@
-import type { DurableEvent, DurableEventBody, SessionFacts } from '@treadle/core';
-import { agentIdOf, factsAfter, firstPromptOf, TreadleError } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import type { SessionFacts } from '@treadle/core/journal';
+import { TreadleError } from '@treadle/core';
+import { agentIdOf, factsAfter, firstPromptOf } from '@treadle/core/journal';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';

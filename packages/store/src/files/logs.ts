@@ -1,5 +1,7 @@
-import type { DurableEvent, DurableEventBody, Snapshot } from '@treadle/core';
-import { agentIdOf, journalErrors } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import type { Snapshot } from '@treadle/core/journal';
+import { agentIdOf, journalErrors } from '@treadle/core/journal';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { findLog, nameLog, parsedFile, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';

@@ -1,6 +1,8 @@
 // @module-tag slow
 
-import type { Claim, DurableEvent, DurableEventBody, Journal } from '@treadle/core';
+import type { DurableEvent, Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import type { Claim } from '@treadle/core/journal';
 import { simulatedDisk, testClock, type SimulatedDisk } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

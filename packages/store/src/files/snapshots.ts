@@ -1,5 +1,5 @@
-import type { Snapshot } from '@treadle/core';
-import { journalErrors, thinSnapshots } from '@treadle/core';
+import type { Snapshot } from '@treadle/core/journal';
+import { journalErrors, thinSnapshots } from '@treadle/core/journal';
 import { dirname, join } from 'node:path';
 import { readText, replaceFile } from './folder.ts';
 import { refresh, type LogFile } from './log.ts';

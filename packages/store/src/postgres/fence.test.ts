@@ -1,4 +1,5 @@
-import type { DurableEventBody, Journal } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import { logOf } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

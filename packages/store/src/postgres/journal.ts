@@ -1,5 +1,6 @@
 import type { Clock, DurableEvent, Journal } from '@treadle/core';
-import { journalErrors, systemClock, TreadleError } from '@treadle/core';
+import { systemClock, TreadleError } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';

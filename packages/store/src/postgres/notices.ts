@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DurableEventBody } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 
 /** A session's name, of fixed length: what is sent to listeners is bounded. */
 export const idOf = (name: string): string => createHash('md5').update(name).digest('hex');

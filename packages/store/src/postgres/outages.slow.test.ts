@@ -1,13 +1,7 @@
 // @module-tag slow
 
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  openSession,
-  type DurableEventBody,
-  type Journal,
-} from '@treadle/core';
+import { createSession, defineAgent, defineTool, openSession, type Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import { crashMatrix, everythingScenario, logOf, scriptedModel } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

@@ -1,12 +1,8 @@
-import type {
-  DurableEvent,
-  DurableEventBody,
-  ListOptions,
-  SessionFacts,
-  SessionPage,
-  SessionSummary,
-} from '@treadle/core';
-import { MAX_ENVELOPE_DEPTH, parseJson, TreadleError } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import type { ListOptions, SessionFacts, SessionPage, SessionSummary } from '@treadle/core/journal';
+import { TreadleError } from '@treadle/core';
+import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 import type { Part, Query } from './connection/connect.ts';
 import { lastEvent, sessionOf } from './tables.ts';
 

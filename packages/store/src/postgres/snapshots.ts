@@ -1,5 +1,5 @@
-import type { Snapshot } from '@treadle/core';
-import { journalErrors, thinSnapshots } from '@treadle/core';
+import type { Snapshot } from '@treadle/core/journal';
+import { journalErrors, thinSnapshots } from '@treadle/core/journal';
 import type { Query, Sql } from './connection/connect.ts';
 import { sessionOf } from './tables.ts';
 

@@ -1,5 +1,5 @@
-import type { Owner } from '@treadle/core';
-import { journalErrors } from '@treadle/core';
+import type { Owner } from '@treadle/core/journal';
+import { journalErrors } from '@treadle/core/journal';
 import type { Part, Query } from './connection/connect.ts';
 
 /** A session's row. Postgres's client gives big integers as text, so numbers are read with `Number`. */

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@treadle/core';
-import { journalErrors, TreadleError } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import { corrupt, failed, isBusy, journalError } from './errors.ts';
 import { loadSqlite } from './load.ts';
 

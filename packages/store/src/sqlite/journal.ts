@@ -1,5 +1,6 @@
 import type { Clock, Journal } from '@treadle/core';
-import { eventText, journalErrors, systemClock, TreadleError } from '@treadle/core';
+import { systemClock, TreadleError } from '@treadle/core';
+import { eventText, journalErrors } from '@treadle/core/journal';
 import type { Taken } from './claims.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease } from './claims.ts';
 import { openDatabase, patiently } from './database.ts';

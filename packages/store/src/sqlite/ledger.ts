@@ -1,14 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Clock, Ledger, LedgerBalance } from '@treadle/core';
-import {
-  journalErrors,
-  ledgerBalance,
-  ledgerDollars,
-  ledgerUnits,
-  ledgerWouldFall,
-  systemClock,
-  TreadleError,
-} from '@treadle/core';
+import type { Clock, Ledger } from '@treadle/core';
+import type { LedgerBalance } from '@treadle/core/ports';
+import { systemClock, TreadleError } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
+import { ledgerBalance, ledgerDollars, ledgerUnits, ledgerWouldFall } from '@treadle/core/ports';
 import { openDatabase, patiently, transaction } from './database.ts';
 
 export interface SqliteLedgerOptions {

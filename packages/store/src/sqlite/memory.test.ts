@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FinishedRun, MemoryQuery } from '@treadle/core';
+import type { FinishedRun, MemoryQuery } from '@treadle/core/features';
 import { memoryContract, testClock } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SqliteMemory, SqliteMemoryOptions } from '../index.ts';

@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock, FinishedRun, Memory, MemoryScope } from '@treadle/core';
-import { journalErrors, systemClock, tellingWords, TreadleError, wordsOf } from '@treadle/core';
+import type { Clock, Memory } from '@treadle/core';
+import type { FinishedRun, MemoryScope } from '@treadle/core/features';
+import { systemClock, TreadleError } from '@treadle/core';
+import { tellingWords, wordsOf } from '@treadle/core/features';
+import { journalErrors } from '@treadle/core/journal';
 import { openDatabase, patiently, transaction } from './database.ts';
 
 export interface SqliteMemoryOptions {

@@ -1,12 +1,8 @@
-import type {
-  DurableEvent,
-  DurableEventBody,
-  ListOptions,
-  SessionFacts,
-  SessionPage,
-  SessionSummary,
-} from '@treadle/core';
-import { journalErrors, MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import type { ListOptions, SessionFacts, SessionPage, SessionSummary } from '@treadle/core/journal';
+import { journalErrors } from '@treadle/core/journal';
+import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 import { corrupt } from './errors.ts';
 import type { SessionRow, Store } from './statements.ts';
 import { findSession } from './statements.ts';

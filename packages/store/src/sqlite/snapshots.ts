@@ -1,5 +1,5 @@
-import type { Snapshot } from '@treadle/core';
-import { journalErrors, thinSnapshots } from '@treadle/core';
+import type { Snapshot } from '@treadle/core/journal';
+import { journalErrors, thinSnapshots } from '@treadle/core/journal';
 import { transaction } from './database.ts';
 import type { SessionRow, Store } from './statements.ts';
 import { sessionOf } from './write.ts';

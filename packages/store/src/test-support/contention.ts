@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createSession, defineAgent, openSession, type Journal, type SessionSummary } from '@treadle/core';
+import { createSession, defineAgent, openSession, type Journal } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
 import { logOf, scriptedModel } from '@treadle/testing';
 import { expect } from 'vitest';
 import { systemProcesses, type ProcessTable } from '../processes.ts';

@@ -4,7 +4,8 @@ import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Http, HttpRequest } from '@treadle/core';
+import type { Http } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import {

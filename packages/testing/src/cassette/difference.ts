@@ -1,5 +1,5 @@
 import type { JsonValue } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 const LONGEST_SHOWN = 60;
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { JsonValue } from '@treadle/core';
-import { errorText, isJsonObject, TreadleError } from '@treadle/core';
+import { errorText, TreadleError } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 /** A body as text, or in base64 where it isn't UTF-8. */
 export type RecordedBody = string | { readonly base64: string };

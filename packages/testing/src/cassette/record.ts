@@ -1,7 +1,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock, Http, HttpBody, HttpResponse } from '@treadle/core';
-import { bytesOfBody, errorText, systemClock, TreadleError } from '@treadle/core';
+import type { Clock, Http } from '@treadle/core';
+import type { HttpBody, HttpResponse } from '@treadle/core/ports';
+import { errorText, systemClock, TreadleError } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
 import { lineOf, packBody } from './format.ts';
 import type { RecordedExchange } from './format.ts';
 import { createCleaner } from './secrets.ts';

@@ -1,5 +1,7 @@
-import type { Clock, Http, HttpResponse, Model } from '@treadle/core';
-import { bytesOfBody, systemClock, TreadleError } from '@treadle/core';
+import type { Clock, Http, Model } from '@treadle/core';
+import type { HttpResponse } from '@treadle/core/ports';
+import { systemClock, TreadleError } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
 import { bodyDifference } from './difference.ts';
 import { packBody, readCassette, unpackBody } from './format.ts';
 import type { Cassette, RecordedBody, RecordedExchange } from './format.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { FinishedRun, Memory, MemoryQuery } from '@treadle/core';
+import type { Memory } from '@treadle/core';
+import type { FinishedRun, MemoryQuery } from '@treadle/core/features';
 import type { ContractCase } from './journal/case.ts';
 import { seeded } from './journal/support.ts';
 

@@ -1,4 +1,6 @@
-import type { Claim, Clock, DurableEvent, Ids, Journal } from '@treadle/core';
+import type { Clock, DurableEvent, Journal } from '@treadle/core';
+import type { Claim } from '@treadle/core/journal';
+import type { Ids } from '@treadle/core/ports';
 import { TreadleError } from '@treadle/core';
 import { testClock } from '../clock.ts';
 

@@ -3,15 +3,15 @@ import {
   defineTool,
   memoryLedger,
   type DurableEvent,
-  type FinishedRun,
   type Journal,
   type Ledger,
   type Memory,
   type Model,
-  type ModelRequest,
   type Tool,
   type Usage,
 } from '@treadle/core';
+import type { FinishedRun } from '@treadle/core/features';
+import type { ModelRequest } from '@treadle/core/model';
 import { scriptedModel } from '../scripted-model.ts';
 import { transientMemory, type TransientMemory } from '../transient-memory.ts';
 import type { Turn } from '../turns.ts';

@@ -1,5 +1,6 @@
-import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import type { JsonObject, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
+import { isJsonObject } from '@treadle/core/json';
 import type { Turn } from '../turns.ts';
 import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
 import { validateAnthropicRequest } from './validate/anthropic.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
+import type { JsonObject, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import type { Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
 import { eventStreamMessage } from './event-stream.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelEvent, StopReason, Usage } from '@treadle/core';
+import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import type { Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
 import { validateOpenAIChatRequest } from './validate/openai.ts';

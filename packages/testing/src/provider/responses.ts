@@ -1,4 +1,5 @@
-import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
+import type { JsonObject, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
 import { validateOpenAIResponsesRequest } from './validate/responses.ts';
 import type { ReplyContext, Wire } from './wire.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelEvent } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import type { ScriptedError, Turn } from '../turns.ts';
 
 /** What an encoder knows of the reply it writes. */

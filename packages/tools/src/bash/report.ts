@@ -1,4 +1,5 @@
-import type { BlobRef, ToolResult } from '@treadle/core';
+import type { ToolResult } from '@treadle/core';
+import type { BlobRef } from '@treadle/core/ports';
 import { errorText } from '@treadle/core';
 import { safeText } from '../text/safe-text.ts';
 import type { Captured } from './capture.ts';

@@ -1,4 +1,5 @@
-import type { BlobRef, Blobs } from '@treadle/core';
+import type { Blobs } from '@treadle/core';
+import type { BlobRef } from '@treadle/core/ports';
 import { createFile } from '../root/create.ts';
 import { errnoOf, FileProblem } from '../root/problem.ts';
 import type { Root } from '../root/root.ts';

@@ -1,13 +1,5 @@
-import {
-  chosenBy,
-  createSession,
-  defineAgent,
-  memoryJournal,
-  promoteBranch,
-  runBranches,
-  type Agent,
-  type BranchConfig,
-} from '@treadle/core';
+import { createSession, defineAgent, memoryJournal, promoteBranch, runBranches, type Agent } from '@treadle/core';
+import { chosenBy, type BranchConfig } from '@treadle/core/branches';
 import { scriptedModel } from '@treadle/testing';
 import {
   chmodSync,

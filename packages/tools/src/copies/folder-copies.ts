@@ -1,5 +1,5 @@
 import { TreadleError } from '@treadle/core';
-import type { WorkingCopies } from '@treadle/core';
+import type { WorkingCopies } from '@treadle/core/branches';
 import { createHash, randomUUID } from 'node:crypto';
 import { constants, realpathSync } from 'node:fs';
 import { access, cp, lstat, mkdir, rename, rm } from 'node:fs/promises';

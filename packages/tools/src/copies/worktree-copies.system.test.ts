@@ -1,4 +1,5 @@
-import { chosenBy, createSession, defineAgent, promoteBranch, runBranches, type BranchConfig } from '@treadle/core';
+import { createSession, defineAgent, promoteBranch, runBranches } from '@treadle/core';
+import { chosenBy, type BranchConfig } from '@treadle/core/branches';
 import { scriptedModel } from '@treadle/testing';
 import { execFileSync } from 'node:child_process';
 import {

@@ -1,5 +1,5 @@
 import { TreadleError } from '@treadle/core';
-import type { WorkingCopies } from '@treadle/core';
+import type { WorkingCopies } from '@treadle/core/branches';
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';

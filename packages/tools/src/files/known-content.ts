@@ -1,4 +1,5 @@
-import type { FileRead, ToolContext } from '@treadle/core';
+import type { ToolContext } from '@treadle/core';
+import type { FileRead } from '@treadle/core/tools';
 import { FileProblem } from '../root/problem.ts';
 import type { FileCheck, UpdatedFile } from '../root/root.ts';
 import { idOfBytes, idOfFile } from './checkpoint.ts';

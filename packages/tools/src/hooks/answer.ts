@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { HookEvent, HookResult, JsonObject, ToolResultContent } from '@treadle/core';
 
 /** Events at which plain text on the standard output is something for the model to know. */

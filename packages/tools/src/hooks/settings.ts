@@ -1,4 +1,5 @@
-import { isJsonObject, TreadleError } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { Hook, JsonObject, JsonValue } from '@treadle/core';
 import { didYouMean } from '@treadle/core/names';
 import { commandHook } from './command-hook.ts';

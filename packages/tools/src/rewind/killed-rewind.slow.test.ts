@@ -1,14 +1,8 @@
 // @module-tag slow
 
-import {
-  createSession,
-  defineAgent,
-  memoryBlobs,
-  memoryJournal,
-  readBlob,
-  type DurableEvent,
-  type DurableEventBody,
-} from '@treadle/core';
+import { createSession, defineAgent, memoryBlobs, memoryJournal, type DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import { readBlob } from '@treadle/core/ports';
 import { journalOf, logOf, scriptedModel } from '@treadle/testing';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

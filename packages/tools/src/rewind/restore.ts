@@ -1,5 +1,7 @@
-import type { BlobRef, Blobs, ChangedFile } from '@treadle/core';
-import { readBlob } from '@treadle/core';
+import type { Blobs } from '@treadle/core';
+import type { BlobRef } from '@treadle/core/ports';
+import type { ChangedFile } from '@treadle/core/projections';
+import { readBlob } from '@treadle/core/ports';
 import { contentOf, idOfBytes, idOfFile } from '../files/checkpoint.ts';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';

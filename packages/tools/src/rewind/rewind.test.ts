@@ -1,5 +1,6 @@
 import type { Blobs, Journal } from '@treadle/core';
-import { createSession, defineAgent, memoryBlobs, memoryJournal, openSession, readBlob } from '@treadle/core';
+import { createSession, defineAgent, memoryBlobs, memoryJournal, openSession } from '@treadle/core';
+import { readBlob } from '@treadle/core/ports';
 import { logOf, scriptedModel } from '@treadle/testing';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,5 +1,10 @@
-import type { Blobs, Clock, DurableEventBody, Ids, Journal, RewindFold, RewindPoint, RewoundFile } from '@treadle/core';
-import { errorText, randomIds, rewindFold, sessionsOf, systemClock, TreadleError } from '@treadle/core';
+import type { Blobs, Clock, Journal } from '@treadle/core';
+import type { DurableEventBody, RewoundFile } from '@treadle/core/events';
+import type { Ids } from '@treadle/core/ports';
+import type { RewindFold, RewindPoint } from '@treadle/core/projections';
+import { errorText, sessionsOf, systemClock, TreadleError } from '@treadle/core';
+import { randomIds } from '@treadle/core/ports';
+import { rewindFold } from '@treadle/core/projections';
 import { asRoot, type Root } from '../root/root.ts';
 import { inspect, keepNow, restore, type Restoration, type RewoundFileReport } from './restore.ts';
 

@@ -1,4 +1,4 @@
-import type { ToolAccess } from '@treadle/core';
+import type { ToolAccess } from '@treadle/core/tools';
 import { join } from 'node:path';
 import { FileProblem } from './problem.ts';
 import { realPath } from './real-path.ts';

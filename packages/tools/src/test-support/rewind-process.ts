@@ -1,12 +1,6 @@
 // Rewinds a session, and kills itself at one of its calls of the file system: before it, after it, or with half of it done.
-import {
-  memoryBlobs,
-  memoryJournal,
-  type Blobs,
-  type DurableEvent,
-  type DurableEventBody,
-  type Journal,
-} from '@treadle/core';
+import { memoryBlobs, memoryJournal, type Blobs, type DurableEvent, type Journal } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { FileHandle } from 'node:fs/promises';
 import { rewindSession } from '../rewind/rewind.ts';

@@ -1,4 +1,5 @@
-import type { Http, HttpResponse, ToolResult } from '@treadle/core';
+import type { Http, ToolResult } from '@treadle/core';
+import type { HttpResponse } from '@treadle/core/ports';
 import { HttpProblem } from '@treadle/http';
 
 import { safeText } from '../text/safe-text.ts';

@@ -1,4 +1,4 @@
-import { UNKNOWN_USAGE } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import fc from 'fast-check';
 
 import { describe, expect, it } from 'vitest';

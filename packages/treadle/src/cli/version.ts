@@ -1,4 +1,4 @@
-import { parseJson } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import { readFileSync } from 'node:fs';
 
 /** The version of this package. */

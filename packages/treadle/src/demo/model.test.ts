@@ -1,11 +1,5 @@
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  type ModelEvent,
-  type ModelMessage,
-  type ModelRequest,
-} from '@treadle/core';
+import { createSession, defineAgent, defineTool, type ModelMessage } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
 
 import { describe, expect, it } from 'vitest';
 

@@ -1,4 +1,5 @@
-import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '@treadle/core';
+import type { Model, ModelMessage } from '@treadle/core';
+import type { ModelEvent, ModelRequest, ModelToolCall } from '@treadle/core/model';
 import { nextReply, type Reply, type Result } from './job.ts';
 import { jobFor, unknownPrompt } from './jobs.ts';
 

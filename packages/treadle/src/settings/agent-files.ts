@@ -1,4 +1,6 @@
-import { errorText, isJsonObject, PERMISSION_MODES, type JsonObject, type PermissionMode } from '@treadle/core';
+import { errorText, type JsonObject, type PermissionMode } from '@treadle/core';
+import { PERMISSION_MODES } from '@treadle/core/events';
+import { isJsonObject } from '@treadle/core/json';
 import { builtInToolName, didYouMean } from '@treadle/core/names';
 
 import { readdir } from 'node:fs/promises';

@@ -1,10 +1,6 @@
-import {
-  isStricter,
-  type JsonObject,
-  type PermissionMode,
-  type PermissionOptions,
-  type PermissionSettings,
-} from '@treadle/core';
+import type { JsonObject, PermissionMode, PermissionOptions } from '@treadle/core';
+import { isStricter } from '@treadle/core/events';
+import type { PermissionSettings } from '@treadle/core/permissions';
 
 import { join } from 'node:path';
 

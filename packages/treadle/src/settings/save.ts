@@ -1,5 +1,6 @@
-import { parseJson } from '@treadle/core';
-import type { FileUpdate, JsonObject } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
+import type { JsonObject } from '@treadle/core';
+import type { FileUpdate } from '@treadle/core/permissions';
 
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';

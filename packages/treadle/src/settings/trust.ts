@@ -1,4 +1,4 @@
-import { parseJson } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

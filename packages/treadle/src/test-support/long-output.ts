@@ -1,5 +1,6 @@
 // A process with a session in files whose tool gives a hundred megabytes. Prints what came of it, and the memory it took.
-import { createSession, defineAgent, defineTool, recallTool, type ToolResultContent } from '@treadle/core';
+import { createSession, defineAgent, defineTool, type ToolResultContent } from '@treadle/core';
+import { recallTool } from '@treadle/core/context';
 import { fileBlobs, fileJournal } from '@treadle/store';
 import { scriptedModel } from '@treadle/testing';
 import { bashTool } from '@treadle/tools';

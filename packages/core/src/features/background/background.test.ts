@@ -1,13 +1,12 @@
 import { countingIds, golden, scriptedModel, type ScriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { initialState, reduce } from '../../entries/kernel.ts';
 import {
   createSession,
   defineAgent,
   defineTool,
-  initialState,
   memoryJournal,
   openSession,
-  reduce,
   type Agent,
   type BackgroundOptions,
   type DurableEvent,

@@ -1,7 +1,8 @@
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { estimateText } from '../../messages/estimate.ts';
-import { llmJudge, pairwiseJudge, type BranchOutcome, type EvaluationContext, type ModelRequest } from '../../index.ts';
+import { llmJudge, pairwiseJudge, type BranchOutcome, type EvaluationContext } from '../../entries/branches.ts';
+import type { ModelRequest } from '../../entries/model.ts';
 import { fitToBudget, shrunk } from './shrink.ts';
 
 const outcome = (index: number, text: string, output = 10): BranchOutcome => ({

@@ -34,7 +34,8 @@ export interface BranchesRun extends Run {
  * the run that is gone on with.
  * @example
  * ```ts
- * import { createSession, defineAgent, fewestTokens, runBranches } from '@treadle/core';
+ * import { createSession, defineAgent, runBranches } from '@treadle/core';
+ * import { fewestTokens } from '@treadle/core/branches';
  * import { scriptedModel } from '@treadle/testing';
  *
  * const wordy = defineAgent({ configId: 'wordy', model: scriptedModel(['It is four, as far as I can see from here.']) });

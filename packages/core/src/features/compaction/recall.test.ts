@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, type Agent, type ModelRequest, type Session } from '../../index.ts';
+import type { ModelRequest } from '../../entries/model.ts';
+import { createSession, defineAgent, defineTool, type Agent, type Session } from '../../index.ts';
 
 const read = defineTool({
   name: 'read',

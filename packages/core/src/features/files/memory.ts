@@ -7,7 +7,8 @@ import { blobErrors, blobIdOf, joined, type BlobContent, type Blobs } from '../.
  *
  * @example
  * ```ts
- * import { memoryBlobs, readBlob } from '@treadle/core';
+ * import { memoryBlobs } from '@treadle/core';
+ * import { readBlob } from '@treadle/core/ports';
  *
  * const blobs = memoryBlobs();
  * const { id, size } = await blobs.put(new TextEncoder().encode('abc'));

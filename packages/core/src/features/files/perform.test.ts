@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import { journalOf, logOf, scriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { FilesGeneratedEvent } from '../../entries/events.ts';
+import type { ProviderToolResultBlock } from '../../entries/messages.ts';
+import type { ModelFiles } from '../../entries/model.ts';
+import { readBlob } from '../../entries/ports.ts';
+import { generatedFiles } from '../../entries/projections.ts';
 import {
   createSession,
   defineAgent,
-  generatedFiles,
   memoryBlobs,
   memoryJournal,
   openSession,
-  readBlob,
   type Blobs,
   type DurableEvent,
-  type FilesGeneratedEvent,
   type Journal,
   type JsonObject,
   type JsonValue,
   type Model,
-  type ModelFiles,
-  type ProviderToolResultBlock,
 } from '../../index.ts';
 import { fileIdsIn } from '../../messages/file-ids.ts';
 

@@ -1,5 +1,6 @@
 import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import type { CompactionPhase } from '../../entries/context.ts';
 import {
   createSession,
   defineAgent,
@@ -8,7 +9,6 @@ import {
   memoryJournal,
   openSession,
   type AgentDefinition,
-  type CompactionPhase,
   type Message,
 } from '../../index.ts';
 import { foldLog } from '../../test-support/corpus.ts';

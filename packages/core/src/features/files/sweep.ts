@@ -26,7 +26,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  *
  * @example
  * ```ts
- * import { memoryBlobs, memoryJournal, sweepBlobs } from '@treadle/core';
+ * import { memoryBlobs, memoryJournal } from '@treadle/core';
+ * import { sweepBlobs } from '@treadle/core/features';
  *
  * const { removed } = await sweepBlobs({ blobs: memoryBlobs(), journals: [memoryJournal()] });
  * console.log(removed); // 0

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
+import type { AnswerContext } from '../../entries/features.ts';
 import {
   createSession,
   defineAgent,
@@ -7,7 +8,6 @@ import {
   memoryJournal,
   openSession,
   type AgentDefinition,
-  type AnswerContext,
   type DurableEvent,
   type OutputGuardrail,
 } from '../../index.ts';

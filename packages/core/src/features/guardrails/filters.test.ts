@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
+import type { FilterVerdict } from '../../entries/features.ts';
 import {
   createSession,
   defineAgent,
@@ -8,7 +9,6 @@ import {
   memoryJournal,
   type AgentDefinition,
   type DurableEvent,
-  type FilterVerdict,
   type InputGuardrail,
   type PromptInput,
   type Session,

@@ -1,15 +1,8 @@
 import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import {
-  createSession,
-  defineAgent,
-  handoffTool,
-  memoryJournal,
-  openSession,
-  type Agent,
-  type Handoff,
-  type ModelRequest,
-} from '../../index.ts';
+import type { ModelRequest } from '../../entries/model.ts';
+import type { Handoff } from '../../entries/tools.ts';
+import { createSession, defineAgent, handoffTool, memoryJournal, openSession, type Agent } from '../../index.ts';
 
 const HAND_OFF: Turn = {
   toolCalls: [{ name: 'hand_off_to_billing', arguments: { message: 'Wants an invoice.' } }],

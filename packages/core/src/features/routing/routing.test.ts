@@ -1,7 +1,8 @@
 import { scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defineAgent, defineTool, type RouteCondition, type RoutingFacts, type RoutingOptions } from '../../index.ts';
+import type { RouteCondition, RoutingFacts } from '../../entries/features.ts';
+import { defineAgent, defineTool, type RoutingOptions } from '../../index.ts';
 import { chosenRoute, nextModel } from './routing.ts';
 
 const model = scriptedModel([]);

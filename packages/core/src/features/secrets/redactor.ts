@@ -33,7 +33,7 @@ export const placeholder = (name: string): string => `[secret:${name}]`;
  * @throws TreadleError `invalid_definition` for a name or a value that can't work. The value is not in the message.
  * @example
  * ```ts
- * import { createRedactor } from '@treadle/core';
+ * import { createRedactor } from '@treadle/core/features';
  *
  * const redactor = createRedactor({ DEPLOY_KEY: 'k3y.with.dots' });
  * console.log(redactor.redact('curl -H "Key: k3y.with.dots"')); // curl -H "Key: [secret:DEPLOY_KEY]"

@@ -1,25 +1,22 @@
 import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it, vi } from 'vitest';
 
+import type { SessionInput } from '../../entries/events.ts';
+import { replaySession } from '../../entries/history.ts';
+import { costTable, sessionTitle, sessionTree, transcript } from '../../entries/projections.ts';
 import {
   asTool,
-  costTable,
   createSession,
   defineAgent,
   memoryJournal,
   memoryLedger,
   openSession,
-  replaySession,
   runBranches,
   sessionsOf,
-  sessionTitle,
-  sessionTree,
-  transcript,
   type AgentDefinition,
   type CreateSessionOptions,
   type Journal,
   type Model,
-  type SessionInput,
   type TreadleEvent,
 } from '../../index.ts';
 

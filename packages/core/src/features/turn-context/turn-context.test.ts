@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, type Turn } from '@treadle/testing';
-import {
-  createSession,
-  defineAgent,
-  defineTool,
-  type ModelRequest,
-  type TreadleEvent,
-  type TurnContextOptions,
-} from '../../index.ts';
+import type { ModelRequest } from '../../entries/model.ts';
+import { createSession, defineAgent, defineTool, type TreadleEvent, type TurnContextOptions } from '../../index.ts';
 
 const step = defineTool({ name: 'step', description: 'Does a step.', execute: () => 'stepped' });
 const call: Turn = { toolCalls: [{ name: 'step' }] };

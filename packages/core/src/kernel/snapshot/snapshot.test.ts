@@ -1,18 +1,17 @@
 import fc from 'fast-check';
 import { countingIds, journalOf, logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
+import { EVENT_VERSION } from '../../entries/events.ts';
+import type { Snapshots } from '../../entries/journal.ts';
+import { initialState, reduce } from '../../entries/kernel.ts';
 import {
   createSession,
   defineAgent,
   defineTool,
-  EVENT_VERSION,
-  initialState,
   memoryJournal,
   openSession,
-  reduce,
   type DurableEvent,
   type Journal,
-  type Snapshots,
 } from '../../index.ts';
 import { createDigest } from '../../digest.ts';
 import { corpusLog, corpusNames, foldLog } from '../../test-support/corpus.ts';

@@ -2,16 +2,9 @@ import { scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import {
-  createSession,
-  defineAgent,
-  isConversation,
-  type DurableEvent,
-  type Message,
-  type RunRecord,
-  type SessionTree,
-  type TreadleEvent,
-} from '../../index.ts';
+import { isConversation } from '../../entries/messages.ts';
+import type { RunRecord, SessionTree } from '../../entries/projections.ts';
+import { createSession, defineAgent, type DurableEvent, type Message, type TreadleEvent } from '../../index.ts';
 import { anyLog, logsOfAllKinds } from '../../test-support/logs.ts';
 import { sessionTree, sessionTreeFold } from './session-tree.ts';
 import { childRuns, findRun, linkSessions, parallelSiblings, rootRuns, totalUsage } from './session-tree-queries.ts';

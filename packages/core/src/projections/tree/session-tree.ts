@@ -134,7 +134,8 @@ export interface SessionTreeFold {
  *
  * @example
  * ```ts
- * import { createSession, defineAgent, memoryJournal, rootRuns, sessionTree } from '@treadle/core';
+ * import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+ * import { rootRuns, sessionTree } from '@treadle/core/projections';
  * import { logOf, scriptedModel } from '@treadle/testing';
  *
  * const journal = memoryJournal();

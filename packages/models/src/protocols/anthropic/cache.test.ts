@@ -1,4 +1,5 @@
-import type { CacheHints, ModelMessage, ModelRequest } from '@treadle/core';
+import type { CacheHints, ModelMessage } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { validateAnthropicRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

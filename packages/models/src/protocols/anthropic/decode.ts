@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { asCount, asObject, asText, parsedOrText, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink, WireError } from '../shared/protocol.ts';
 import { createTextRun } from '../shared/text-run.ts';

@@ -1,4 +1,5 @@
-import type { ModelMessage, ModelRequest } from '@treadle/core';
+import type { ModelMessage } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { describe, expect, it } from 'vitest';
 import { bodyText } from '../../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../../test-support/messages.ts';

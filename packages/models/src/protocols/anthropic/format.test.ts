@@ -1,4 +1,5 @@
-import type { JsonSchema, ModelRequest, ResponseFormat } from '@treadle/core';
+import type { JsonSchema, ResponseFormat } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { TreadleError } from '@treadle/core';
 import { validateAnthropicRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type { ModelRequest, ResponseFormat } from '@treadle/core';
+import type { ResponseFormat } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { isAtLeast } from './model.ts';
 import type { AnthropicQuirks } from './quirks.ts';
 import { anthropicSchema } from './schema.ts';

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { sseFraming } from '../../sse/scanner.ts';
 import { createAnthropicDecoder, readAnthropicError } from './decode.ts';
 import { createAnthropicEncoder } from './encode.ts';

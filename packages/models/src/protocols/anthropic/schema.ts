@@ -1,5 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 // What the API's grammar takes of JSON Schema. Source: its guide on structured outputs.
 

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { isAtLeast } from './model.ts';
 import type { AnthropicQuirks } from './quirks.ts';
 

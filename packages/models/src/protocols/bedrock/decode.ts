@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { finishedBlock, kindOfDelta } from './blocks.ts';
 import type { BlockKind, Fields, OpenBlock } from './blocks.ts';
 import { bedrockError, readBedrockError } from './error.ts';

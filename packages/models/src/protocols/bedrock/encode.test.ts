@@ -1,4 +1,5 @@
-import type { FileBlock, ModelMessage, ModelRequest } from '@treadle/core';
+import type { FileBlock, ModelMessage } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { validateBedrockRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { bodyText } from '../../test-support/body.ts';

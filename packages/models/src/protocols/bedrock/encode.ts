@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest, ToolDefinition } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { bedrockInstructions, bedrockOutputConfig } from './format.ts';
 import { bedrockModel } from './models.ts';
 import type { BedrockQuirks } from './quirks.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import type { BedrockQuirks } from './quirks.ts';
 import { legalToolName } from '../shared/call-ids.ts';
 import { toJson } from '../shared/json-text.ts';

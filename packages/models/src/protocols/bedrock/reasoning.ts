@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import type { BedrockReasoning } from './models.ts';
 
 /** Tokens of reasoning per level for Anthropic's models, which want 1,024 at least. */

@@ -1,4 +1,4 @@
-import type { ModelBlock } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue, ModelBlock, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { createPartialArguments } from './arguments.ts';
 import type { PartialArguments } from './arguments.ts';
 import { DESCRIPTION_KIND } from './content.ts';

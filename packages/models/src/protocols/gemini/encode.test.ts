@@ -1,4 +1,5 @@
-import type { AssistantContent, ModelMessage, ModelRequest, ToolResultContent, UserContent } from '@treadle/core';
+import type { AssistantContent, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { validateGeminiRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
 import { asObject, asText } from '../shared/json-text.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 
 /** Tokens of reasoning per level, on models that count them. */
 const BUDGETS = { minimal: 128, low: 512, medium: 2048, high: 8192 };

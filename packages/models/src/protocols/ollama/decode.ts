@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import { readOllamaError } from './error.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';

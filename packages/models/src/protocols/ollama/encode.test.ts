@@ -1,4 +1,5 @@
-import type { ModelMessage, ModelRequest } from '@treadle/core';
+import type { ModelMessage } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { validateOllamaRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { bodyText } from '../../test-support/body.ts';

@@ -1,12 +1,5 @@
-import type {
-  AssistantMessage,
-  JsonObject,
-  ModelMessage,
-  ModelRequest,
-  ResponseFormat,
-  ToolDefinition,
-  UserContent,
-} from '@treadle/core';
+import type { AssistantMessage, JsonObject, ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { createBody } from '../shared/body.ts';
 import { createCallIds } from '../shared/call-ids.ts';
 import { createGrowingText, withoutFirst } from '../shared/growing-text.ts';

@@ -1,4 +1,5 @@
-import type { JsonValue, ModelToolCall } from '@treadle/core';
+import type { JsonValue } from '@treadle/core';
+import type { ModelToolCall } from '@treadle/core/model';
 import { asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
 import { createTextRun } from '../shared/text-run.ts';

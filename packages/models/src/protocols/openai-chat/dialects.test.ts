@@ -1,4 +1,5 @@
-import type { JsonSchema, ModelMessage, ModelRequest, ResponseFormat } from '@treadle/core';
+import type { JsonSchema, ModelMessage, ResponseFormat } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { validateOpenAIChatRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { assistant, bodyOf, call, request, result, user } from '../../test-support/messages.ts';

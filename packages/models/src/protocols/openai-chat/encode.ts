@@ -1,12 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type {
-  AssistantMessage,
-  ModelMessage,
-  ModelRequest,
-  ResponseFormat,
-  ToolDefinition,
-  UserContent,
-} from '@treadle/core';
+import type { AssistantMessage, ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { createBody } from '../shared/body.ts';
 import type { BodyWriter } from '../shared/body.ts';
 import { createCallIds } from '../shared/call-ids.ts';

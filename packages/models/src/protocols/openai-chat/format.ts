@@ -1,4 +1,5 @@
-import type { ModelRequest, ResponseFormat } from '@treadle/core';
+import type { ResponseFormat } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { legalToolName } from '../shared/call-ids.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { OpenAIChatQuirks } from './quirks.ts';

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { sseFraming } from '../../sse/scanner.ts';
 import { createOpenAIChatDecoder } from './decode.ts';
 import { createOpenAIChatEncoder } from './encode.ts';

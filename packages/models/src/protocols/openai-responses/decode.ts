@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue, ModelRequest, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import { readOpenAIResponsesError } from './error.ts';
 import { createItems } from './items.ts';

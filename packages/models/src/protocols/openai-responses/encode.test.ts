@@ -3,10 +3,10 @@ import type {
   AssistantMessage,
   JsonObject,
   ModelMessage,
-  ModelRequest,
   ToolResultContent,
   UserContent,
 } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { TreadleError } from '@treadle/core';
 import { validateOpenAIResponsesRequest } from '@treadle/testing';
 import fc from 'fast-check';

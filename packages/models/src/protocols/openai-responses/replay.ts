@@ -2,12 +2,12 @@ import type {
   AssistantContent,
   AssistantMessage,
   JsonObject,
-  RedactedThinkingBlock,
   TextBlock,
   ThinkingBlock,
   ToolCallBlock,
 } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import type { RedactedThinkingBlock } from '@treadle/core/messages';
+import { isJsonObject } from '@treadle/core/json';
 import { legalToolName } from '../shared/call-ids.ts';
 import { asText, toJson } from '../shared/json-text.ts';
 import { interruptedAnswer, replayedItem } from './provider.ts';

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { shortId } from '../shared/call-ids.ts';
 
 /** Characters a `prompt_cache_key` may have. */

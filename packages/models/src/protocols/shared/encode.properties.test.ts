@@ -1,4 +1,5 @@
-import type { AssistantContent, HttpBody, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
+import type { AssistantContent, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
+import type { HttpBody } from '@treadle/core/ports';
 import { validateBedrockRequest, validateOllamaRequest } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,6 @@
-import type { HttpBody, JsonObject, Model, ModelError, ModelEvent, ModelRequest } from '@treadle/core';
+import type { JsonObject, Model, ModelError } from '@treadle/core';
+import type { ModelEvent, ModelRequest } from '@treadle/core/model';
+import type { HttpBody } from '@treadle/core/ports';
 
 /** Whose model a request is for. `provider` decides which opaque blocks may return. */
 export interface WireTarget {

@@ -1,4 +1,5 @@
-import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import { compileSchema, type SchemaCheck } from '@treadle/core/json';
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
 import { errorField } from '../../log.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { DurableEventBody, JsonObject } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import type { JournalCase } from './case.ts';
 import { append, begin, created, labels, noted, owner, prompt, readAll, rejects, turnOfLoop } from './support.ts';
 

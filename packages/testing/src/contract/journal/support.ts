@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Claim, DurableEvent, DurableEventBody, Journal, SessionInput, TreadleErrorCode } from '@treadle/core';
+import type { DurableEvent, Journal, TreadleErrorCode } from '@treadle/core';
+import type { DurableEventBody, SessionInput } from '@treadle/core/events';
+import type { Claim } from '@treadle/core/journal';
 
 type Created = Extract<DurableEventBody, { type: 'session_created' }>;
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { Problems } from '../checks.ts';
 import {
   checkName,

@@ -1,4 +1,4 @@
-import type { CommandAccess, PathAccess, PlainCommand } from '@treadle/core';
+import type { CommandAccess, PathAccess, PlainCommand } from '@treadle/core/tools';
 import { errorText } from '@treadle/core';
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';

@@ -1,13 +1,5 @@
-import {
-  answerQuestions,
-  ASK_USER_TOOL,
-  nobodyToAsk,
-  userQuestions,
-  type ClientToolResult,
-  type PendingCall,
-  type UserAnswer,
-  type UserQuestion,
-} from '@treadle/core';
+import { answerQuestions, userQuestions, type ClientToolResult, type PendingCall } from '@treadle/core';
+import { ASK_USER_TOOL, nobodyToAsk, type UserAnswer, type UserQuestion } from '@treadle/core/tools';
 
 import type { Printer } from '../io.ts';
 import { plainLine } from './plain-text.ts';

@@ -1,13 +1,12 @@
 import {
-  checkRule,
   TreadleError,
   type CanUseTool,
   type JsonObject,
   type PermissionMode,
   type PermissionOptions,
-  type PermissionSettings,
   type RunResult,
 } from '@treadle/core';
+import { checkRule, type PermissionSettings } from '@treadle/core/permissions';
 
 import type { CombinedSettings } from '../../settings/combine.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,5 +1,6 @@
 import { errorText, TreadleError } from '@treadle/core';
-import type { Model, ModelBlock, ModelError, ModelMessage, ModelRequest, StopReason, Usage } from '@treadle/core';
+import type { Model, ModelError, ModelMessage, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock, ModelRequest } from '@treadle/core/model';
 
 import type { CliIo } from '../io.ts';
 

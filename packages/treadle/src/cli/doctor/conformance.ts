@@ -1,5 +1,7 @@
-import type { AssistantContent, JsonObject, Model, ModelMessage, ModelToolCall, ToolDefinition } from '@treadle/core';
-import { isJsonObject, parseJson, UNKNOWN_USAGE } from '@treadle/core';
+import type { AssistantContent, JsonObject, Model, ModelMessage } from '@treadle/core';
+import type { ModelToolCall, ToolDefinition } from '@treadle/core/model';
+import { isJsonObject, parseJson } from '@treadle/core/json';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 
 import { ask, question, userMessage, type ProbeLimits, type Reply } from './ask.ts';
 

@@ -1,5 +1,6 @@
-import type { Http, HttpRequest, JsonObject, JsonValue } from '@treadle/core';
-import { isJsonObject, parseJson } from '@treadle/core';
+import type { Http, JsonObject, JsonValue } from '@treadle/core';
+import type { HttpRequest } from '@treadle/core/ports';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import { DEPLOYMENTS, nodeHttp, resolveModel } from '@treadle/models';
 
 import { ask, inTime, question, type ProbeLimits } from './ask.ts';

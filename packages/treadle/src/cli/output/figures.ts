@@ -1,4 +1,5 @@
-import { totalTokens, type Usage } from '@treadle/core';
+import type { Usage } from '@treadle/core';
+import { totalTokens } from '@treadle/core/model';
 
 /** `1,234`. */
 export const grouped = (count: number): string => count.toLocaleString('en-US');

@@ -1,4 +1,5 @@
-import { TODO_TOOL, todoItems, type JsonObject, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import { TODO_TOOL, todoItems } from '@treadle/core/projections';
 
 import { counted } from './figures.ts';
 

@@ -1,4 +1,4 @@
-import type { Plan } from '@treadle/core';
+import type { Plan } from '@treadle/core/projections';
 
 import { plainLine } from '../asking/plain-text.ts';
 import type { Style } from '../style.ts';

@@ -1,12 +1,6 @@
-import {
-  isConversation,
-  PLAN_TOOL,
-  planOf,
-  TODO_TOOL,
-  todoItems,
-  type JsonObject,
-  type TreadleEvent,
-} from '@treadle/core';
+import type { JsonObject, TreadleEvent } from '@treadle/core';
+import { isConversation } from '@treadle/core/messages';
+import { PLAN_TOOL, planOf, TODO_TOOL, todoItems } from '@treadle/core/projections';
 
 import { duration } from './figures.ts';
 import type { Printer } from '../io.ts';

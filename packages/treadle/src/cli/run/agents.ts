@@ -1,12 +1,6 @@
-import {
-  agentsTool,
-  defineAgent,
-  isStricter,
-  type Model,
-  type PermissionOptions,
-  type SubAgentDefinition,
-  type Tool,
-} from '@treadle/core';
+import { agentsTool, defineAgent, type Model, type PermissionOptions, type Tool } from '@treadle/core';
+import { isStricter } from '@treadle/core/events';
+import type { SubAgentDefinition } from '@treadle/core/features';
 import { didYouMean } from '@treadle/core/names';
 
 import { join } from 'node:path';

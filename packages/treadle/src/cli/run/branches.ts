@@ -1,4 +1,5 @@
-import type { Agent, BranchesRun, BranchStrategy, Model, RunResult, Session, WorkingCopies } from '@treadle/core';
+import type { Agent, Model, RunResult, Session } from '@treadle/core';
+import type { BranchesRun, BranchStrategy, WorkingCopies } from '@treadle/core/branches';
 
 import { join } from 'node:path';
 
@@ -13,7 +14,8 @@ export async function strategyOf(
   own: Model,
   load: (name: string) => Promise<Model>,
 ): Promise<BranchStrategy> {
-  const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } = await import('@treadle/core');
+  const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } =
+    await import('@treadle/core/branches');
   switch (judge) {
     case 'first':
       return firstBranch();

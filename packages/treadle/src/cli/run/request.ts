@@ -1,4 +1,5 @@
-import type { AgainOptions, Agent, Limits, PermissionMode, RunAgain } from '@treadle/core';
+import type { Agent, Limits, PermissionMode } from '@treadle/core';
+import type { AgainOptions, RunAgain } from '@treadle/core/history';
 
 import { branchesOf, type BranchesRequest } from './branches-request.ts';
 import { RUN_OPTIONS } from '../commands.ts';

@@ -1,4 +1,6 @@
-import { initialState, reduce, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
+import type { DurableEvent, Journal } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
+import { initialState, reduce } from '@treadle/core/kernel';
 
 import {
   COST_OPTIONS,

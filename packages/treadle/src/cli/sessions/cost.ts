@@ -1,4 +1,5 @@
-import { costTableFold, type CostSum, type CostTable, type DurableEvent } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import { costTableFold, type CostSum, type CostTable } from '@treadle/core/projections';
 
 import { cost, grouped } from '../output/figures.ts';
 import { plainLine } from '../asking/plain-text.ts';

@@ -1,4 +1,5 @@
-import type { Journal, SessionSummary } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
 
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';

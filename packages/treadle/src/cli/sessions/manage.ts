@@ -1,4 +1,5 @@
-import { readFamily, sessionsOf, type Journal, type Sessions } from '@treadle/core';
+import { sessionsOf, type Journal } from '@treadle/core';
+import { readFamily, type Sessions } from '@treadle/core/history';
 
 import {
   DELETE_OPTIONS,

@@ -1,11 +1,5 @@
-import {
-  branchSession,
-  replaySession,
-  rerunSession,
-  type Agent,
-  type ReplayReport,
-  type RunAgain,
-} from '@treadle/core';
+import type { Agent } from '@treadle/core';
+import { branchSession, replaySession, rerunSession, type ReplayReport, type RunAgain } from '@treadle/core/history';
 
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';

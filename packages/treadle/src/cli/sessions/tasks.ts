@@ -1,4 +1,6 @@
-import { initialState, reduce, type Journal, type SessionState, type TaskEnd, type TaskStatus } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import { initialState, reduce, type SessionState } from '@treadle/core/kernel';
+import type { TaskEnd, TaskStatus } from '@treadle/core/tools';
 
 import type { CommandContext } from '../context.ts';
 import { duration } from '../output/figures.ts';

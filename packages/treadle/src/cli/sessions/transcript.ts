@@ -1,4 +1,5 @@
-import { transcript, transcriptMarkdown, transcriptText, type DurableEvent, type Transcript } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import { transcript, transcriptMarkdown, transcriptText, type Transcript } from '@treadle/core/projections';
 
 import { plainText } from '../asking/plain-text.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,4 +1,4 @@
-import { childMembers, findMember, type FamilyMember, type SessionFamily } from '@treadle/core';
+import { childMembers, findMember, type FamilyMember, type SessionFamily } from '@treadle/core/history';
 
 import { cost, counted } from '../output/figures.ts';
 import { plainLine } from '../asking/plain-text.ts';

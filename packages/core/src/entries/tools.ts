@@ -1,0 +1,12 @@
+// Parts of tools: what they access, how arguments are checked, plans of tasks and questions to users.
+export { toolDefinitions } from '../agent/agent.ts';
+export * from '../tools/access.ts';
+export { checkOffered } from '../tools/define/check-offered.ts';
+export * from '../tools/define/define-types.ts';
+export * from '../tools/define/define.ts';
+export type { StandardIssue, StandardResult, StandardSchema } from '../tools/define/standard-schema.ts';
+export * from '../tools/offered-tool.ts';
+export { isStopToolName, type StopToolName } from '../tools/stop-tool-names.ts';
+export * from '../tools/task-control.ts';
+export * from '../tools/tool.ts';
+export * from '../tools/user-questions.ts';
