@@ -1,7 +1,7 @@
 // Every event of the log and of the live stream, with the types of their parts.
 export * from '../events/about-sessions.ts';
 export * from '../events/branches.ts';
-export * from "../events/context-events.ts";
+export * from '../events/context-events.ts';
 export * from '../events/events.ts';
 export * from '../events/files.ts';
 export * from '../events/generated-files.ts';

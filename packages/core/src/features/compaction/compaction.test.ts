@@ -16,8 +16,8 @@ import {
   type Journal,
   type RunResult,
   type Session,
-} from '../index.ts';
-import { asksForSummary, explorer, look } from '../test-support/long-run.ts';
+} from '../../index.ts';
+import { asksForSummary, explorer, look } from '../../test-support/long-run.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 

@@ -1,8 +1,8 @@
 import { countingIds, golden, logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { llmJudge, onlyBranch, type BranchesOptions } from '../entries/branches.ts';
-import { linkSessions, sessionTree } from '../entries/projections.ts';
-import { createSession, defineAgent, memoryJournal, runBranches, type Agent } from '../index.ts';
+import { llmJudge, onlyBranch, type BranchesOptions } from '../../entries/branches.ts';
+import { linkSessions, sessionTree } from '../../entries/projections.ts';
+import { createSession, defineAgent, memoryJournal, runBranches, type Agent } from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -1,6 +1,6 @@
-import type { Blobs, DurableEvent, ImageBlock, Journal, Tool, ToolResultContent } from '../index.ts';
-import { recallTool } from '../entries/context.ts';
-import { readBlob } from '../entries/ports.ts';
+import type { Blobs, DurableEvent, ImageBlock, Journal, Tool, ToolResultContent } from '../../index.ts';
+import { recallTool } from '../../entries/context.ts';
+import { readBlob } from '../../entries/ports.ts';
 import {
   createSession,
   defineAgent,
@@ -9,7 +9,7 @@ import {
   memoryBlobs,
   memoryJournal,
   openSession,
-} from '../index.ts';
+} from '../../index.ts';
 import { scriptedModel, type ScriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 

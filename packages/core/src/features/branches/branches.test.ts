@@ -10,8 +10,8 @@ import {
   type BranchOutcome,
   type BranchStrategy,
   type WorkingCopies,
-} from '../entries/branches.ts';
-import { linkSessions, parallelSiblings, sessionTree } from '../entries/projections.ts';
+} from '../../entries/branches.ts';
+import { linkSessions, parallelSiblings, sessionTree } from '../../entries/projections.ts';
 import {
   createSession,
   defineAgent,
@@ -23,7 +23,7 @@ import {
   type Agent,
   type JsonObject,
   type Tool,
-} from '../index.ts';
+} from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -9,10 +9,10 @@ import {
   type Turn,
 } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { ChooseModel, RoutingFacts } from '../entries/features.ts';
-import { replaySession } from '../entries/history.ts';
-import { initialState, plan, reduce } from '../entries/kernel.ts';
-import { costTable } from '../entries/projections.ts';
+import type { ChooseModel, RoutingFacts } from '../../entries/features.ts';
+import { replaySession } from '../../entries/history.ts';
+import { initialState, plan, reduce } from '../../entries/kernel.ts';
+import { costTable } from '../../entries/projections.ts';
 import {
   asTool,
   createSession,
@@ -25,7 +25,7 @@ import {
   type JsonObject,
   type RoutingOptions,
   type TreadleEvent,
-} from '../index.ts';
+} from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

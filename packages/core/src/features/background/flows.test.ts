@@ -15,8 +15,8 @@ import {
   memoryJournal,
   openSession,
   type BackgroundOptions,
-} from '../index.ts';
-import type { ToolContext } from '../tools/tool.ts';
+} from '../../index.ts';
+import type { ToolContext } from '../../tools/tool.ts';
 
 /** A tool whose call ends when the test says so. */
 function longTool() {

@@ -1,6 +1,6 @@
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { ModelRequest } from '../entries/model.ts';
+import type { ModelRequest } from '../../entries/model.ts';
 import {
   asTool,
   createSession,
@@ -13,7 +13,7 @@ import {
   type Journal,
   type RunResult,
   type Tool,
-} from '../index.ts';
+} from '../../index.ts';
 
 /** Asks for its tools first, and answers with their results. */
 const byResults = (calls: Turn['toolCalls']): ((request: ModelRequest) => Turn | string) => {

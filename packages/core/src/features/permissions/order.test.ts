@@ -8,7 +8,7 @@ import {
   type AgentDefinition,
   type PermissionOptions,
   type RunResult,
-} from '../index.ts';
+} from '../../index.ts';
 
 const remove = defineTool({
   name: 'remove',

@@ -1,7 +1,7 @@
 import { crashMatrix, logOf, scriptedModel, type CrashCourse } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chosenBy, firstBranch, llmJudge, pairwiseJudge, type BranchStrategy } from '../entries/branches.ts';
+import { chosenBy, firstBranch, llmJudge, pairwiseJudge, type BranchStrategy } from '../../entries/branches.ts';
 import {
   asTool,
   createSession,
@@ -17,7 +17,7 @@ import {
   type Journal,
   type Model,
   type TreadleEvent,
-} from '../index.ts';
+} from '../../index.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
 const CENT = 0.01;

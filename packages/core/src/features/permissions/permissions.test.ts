@@ -17,7 +17,7 @@ import {
   type Run,
   type RunResult,
   type Session,
-} from '../index.ts';
+} from '../../index.ts';
 
 const ran: string[] = [];
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, transientMemory, type ScriptedModel, type Turn } from '@treadle/testing';
-import { initialState, reduce } from '../entries/kernel.ts';
-import { UNKNOWN_USAGE, type ModelEvent } from '../entries/model.ts';
+import { initialState, reduce } from '../../entries/kernel.ts';
+import { UNKNOWN_USAGE, type ModelEvent } from '../../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -14,7 +14,7 @@ import {
   type Message,
   type Model,
   type RunResult,
-} from '../index.ts';
+} from '../../index.ts';
 
 const textsOf = (messages: readonly Message[]): string[] =>
   messages.map((message) =>

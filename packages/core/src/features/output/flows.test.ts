@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { golden, scriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, type AgentDefinition } from '../index.ts';
+import { createSession, defineAgent, type AgentDefinition } from '../../index.ts';
 
 // How a run ends, or doesn't begin, as transcripts.
 

@@ -1,6 +1,6 @@
 import { crashMatrix, logOf, scriptedModel, type CrashCourse, type CrashLife } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { ModelRequest } from '../entries/model.ts';
+import type { ModelRequest } from '../../entries/model.ts';
 import {
   asTool,
   createSession,
@@ -10,7 +10,7 @@ import {
   memoryJournal,
   openSession,
   type Agent,
-} from '../index.ts';
+} from '../../index.ts';
 
 /** What was done, and what was asked, in all the lives of a course. */
 interface World {

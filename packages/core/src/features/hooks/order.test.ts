@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { golden, type Golden, scriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, type Hook, type HookEvent, type RunResult } from '../index.ts';
+import { createSession, defineAgent, defineTool, type Hook, type HookEvent, type RunResult } from '../../index.ts';
 
 const bash = defineTool({
   name: 'bash',

@@ -1,6 +1,6 @@
 import { crashMatrix, scriptedModel, type CrashCourse, type CrashLife, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { ModelRequest } from '../entries/model.ts';
+import type { ModelRequest } from '../../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -10,7 +10,7 @@ import {
   type Agent,
   type DurableEvent,
   type Tool,
-} from '../index.ts';
+} from '../../index.ts';
 
 /** What the tools have done to the world, whichever process had them do it. */
 type Effects = Map<string, string[]>;

@@ -11,7 +11,7 @@ import {
   type DurableEvent,
   type Journal,
   type Tool,
-} from '../index.ts';
+} from '../../index.ts';
 
 /** A sub-agent that starts so many of each of its own. */
 interface Tree {

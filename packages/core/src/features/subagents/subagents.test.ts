@@ -1,7 +1,7 @@
 import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { ModelRequest } from '../entries/model.ts';
-import { linkSessions, rootRuns, sessionTree } from '../entries/projections.ts';
+import type { ModelRequest } from '../../entries/model.ts';
+import { linkSessions, rootRuns, sessionTree } from '../../entries/projections.ts';
 import {
   agentsTool,
   asTool,
@@ -13,7 +13,7 @@ import {
   type AgentDefinition,
   type DurableEvent,
   type TreadleEvent,
-} from '../index.ts';
+} from '../../index.ts';
 
 const asks = (name: string, args: Record<string, string>): Turn => ({ toolCalls: [{ name, arguments: args }] });
 

@@ -1,7 +1,7 @@
 import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import type { ModelRequest } from '../entries/model.ts';
-import { sessionTree, type ChildRunRef } from '../entries/projections.ts';
+import type { ModelRequest } from '../../entries/model.ts';
+import { sessionTree, type ChildRunRef } from '../../entries/projections.ts';
 import {
   agentsTool,
   asTool,
@@ -14,7 +14,7 @@ import {
   type Agent,
   type AgentDefinition,
   type Tool,
-} from '../index.ts';
+} from '../../index.ts';
 
 const pay = defineTool({
   name: 'pay',

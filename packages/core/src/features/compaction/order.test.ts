@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { golden, scriptedModel } from '@treadle/testing';
-import { createSession, defineAgent, pruneOldest, summarising } from '../index.ts';
-import { asksForSummary, explorer } from '../test-support/long-run.ts';
-import { defineTool } from '../tools/define/define.ts';
+import { createSession, defineAgent, pruneOldest, summarising } from '../../index.ts';
+import { asksForSummary, explorer } from '../../test-support/long-run.ts';
+import { defineTool } from '../../tools/define/define.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'well '.repeat(600) });
 

@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
-import { blockOverlays, threeTiers, type CompactionStrategy } from '../entries/context.ts';
-import { initialState, reduce } from '../entries/kernel.ts';
+import { blockOverlays, threeTiers, type CompactionStrategy } from '../../entries/context.ts';
+import { initialState, reduce } from '../../entries/kernel.ts';
 import {
   createSession,
   defineAgent,
@@ -17,9 +17,9 @@ import {
   type Agent,
   type DurableEvent,
   type Message,
-} from '../index.ts';
-import { viewProblem } from '../features/compaction/units.ts';
-import { asksForSummary } from '../test-support/long-run.ts';
+} from '../../index.ts';
+import { viewProblem } from './units.ts';
+import { asksForSummary } from '../../test-support/long-run.ts';
 
 // Runs that outgrow a small window, with providers that complain, summaries that are no use, and people who steer, compact
 // and cancel in between.

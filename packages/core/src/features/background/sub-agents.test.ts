@@ -1,7 +1,7 @@
 import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ModelRequest } from '../entries/model.ts';
+import type { ModelRequest } from '../../entries/model.ts';
 import {
   asTool,
   createSession,
@@ -15,7 +15,7 @@ import {
   type BackgroundOptions,
   type DurableEvent,
   type Journal,
-} from '../index.ts';
+} from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -12,12 +12,12 @@ import {
   type Hook,
   type PermissionOptions,
   type Tool,
-} from '../index.ts';
-import { evaluate, type CallSubject, type Verdict } from '../features/permissions/evaluate.ts';
-import { loadRule } from '../features/permissions/rules/load.ts';
-import { policyOf } from '../features/permissions/policy.ts';
-import { systemClock } from '../ports/clock.ts';
-import { childAgent } from '../agent/child-agent.ts';
+} from '../../index.ts';
+import { evaluate, type CallSubject, type Verdict } from '../permissions/evaluate.ts';
+import { loadRule } from '../permissions/rules/load.ts';
+import { policyOf } from '../permissions/policy.ts';
+import { systemClock } from '../../ports/clock.ts';
+import { childAgent } from '../../agent/child-agent.ts';
 
 const PATHS = ['src/a.ts', 'src/b.ts', 'notes/c.md', '/etc/hosts'];
 

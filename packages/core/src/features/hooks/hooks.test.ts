@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countingIds, scriptedModel, testClock, type Turn } from '@treadle/testing';
-import type { HookAnswer } from '../entries/features.ts';
-import type { ModelRequest } from '../entries/model.ts';
+import type { HookAnswer } from '../../entries/features.ts';
+import type { ModelRequest } from '../../entries/model.ts';
 import {
   createSession,
   defineAgent,
@@ -15,7 +15,7 @@ import {
   type Message,
   type Session,
   type TreadleEvent,
-} from '../index.ts';
+} from '../../index.ts';
 
 const ran: string[] = [];
 const bash = defineTool({

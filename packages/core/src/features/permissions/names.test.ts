@@ -12,7 +12,7 @@ import {
   type OfferedTool,
   type PermissionOptions,
   type Tool,
-} from '../index.ts';
+} from '../../index.ts';
 
 /** Built-in tools by their names, as far as rules see them. */
 const tool = (name: string): Tool =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
-import { ledgerEntries } from '../entries/ports.ts';
+import { ledgerEntries } from '../../entries/ports.ts';
 import {
   createSession,
   defineAgent,
@@ -16,7 +16,7 @@ import {
   type Model,
   type RunResult,
   type Usage,
-} from '../index.ts';
+} from '../../index.ts';
 
 const work = defineTool({
   name: 'work',
