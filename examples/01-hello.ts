@@ -22,7 +22,7 @@ const agent = defineAgent({
 
 const session = await createSession(agent);
 const first = await session.prompt('Create largest.md with the names of the two largest files').result;
-console.log(first.end, 'after', first.turns, 'turns');
+console.log(first.status, 'after', first.turns, 'turns');
 console.log(readFileSync(join(folder, 'largest.md'), 'utf8').trim());
 
 // A session remembers what was said.

@@ -56,7 +56,7 @@ for await (const event of session.prompt('Get me some tea.')) {
   if (event.type === 'tool_call_rejected' || event.type === 'tool_ended') {
     console.log(event.type, event.content.map((block) => (block.type === 'text' ? block.text : '')).join());
   }
-  if (event.type === 'run_ended') console.log(event.end, JSON.stringify(shop.prepare('select * from stock').all()));
+  if (event.type === 'run_ended') console.log(event.status, JSON.stringify(shop.prepare('select * from stock').all()));
 }
 
 /* Output:

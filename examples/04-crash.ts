@@ -59,7 +59,7 @@ if (isDoomed) {
   for await (const event of session.resume()) {
     const isResult = event.type === 'tool_ended' || event.type === 'tool_call_rejected';
     if (isResult) console.log(event.type, JSON.stringify(event.content));
-    if (event.type === 'run_ended') console.log(event.end);
+    if (event.type === 'run_ended') console.log(event.status);
   }
   await journal.close();
   console.log(`What the world saw:\n${readFileSync(world, 'utf8').trim()}`);

@@ -30,8 +30,8 @@ const journal = sqliteJournal({ path: join(folder, 'sessions.db') });
 if (role === 'server') {
   writeFileSync(join(folder, 'index.html'), '<title>Hello</title>');
   const session = await createSession(agent, { id: 'page', journal });
-  const { end, pending } = await session.prompt('What is on my page?').result;
-  console.log('server:', end, JSON.stringify(pending.map((call) => [call.toolName, call.arguments])));
+  const { status, pending } = await session.prompt('What is on my page?').result;
+  console.log('server:', status, JSON.stringify(pending.map((call) => [call.toolName, call.arguments])));
 
   const client = spawnSync(process.execPath, [...process.execArgv, script, 'client', folder], { encoding: 'utf8' });
   process.stdout.write(client.stdout + client.stderr);
@@ -39,7 +39,7 @@ if (role === 'server') {
   await session.refresh(); // Takes in what others have written to the log.
   console.log(
     'server:',
-    session.hasOpenRun ? 'the run is open' : 'the run is over',
+    session.status !== 'idle' ? 'the run is open' : 'the run is over',
     session.messages.length,
     'messages',
   );
@@ -52,8 +52,8 @@ if (role === 'server') {
     const html = await readFile(join(folder, typeof page === 'string' ? page : ''), 'utf8');
     return { callId, content: /<title>(.*)<\/title>/.exec(html)?.[1] ?? 'It has no title.' };
   });
-  const { end, text } = await session.addToolOutputs(await Promise.all(results)).result;
-  console.log('client:', end, text);
+  const { status, text } = await session.addToolOutputs(await Promise.all(results)).result;
+  console.log('client:', status, text);
   await journal.close();
 }
 

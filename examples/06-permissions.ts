@@ -34,15 +34,15 @@ session.subscribe((event) => {
   if (event.type === 'tool_ended') console.log('ran:', JSON.stringify(event.content));
 });
 
-const { end, pending } = await session.prompt('Do this and that.').result;
-console.log(end, JSON.stringify(pending.map((call) => call.arguments)), readdirSync(folder));
+const { status, pending } = await session.prompt('Do this and that.').result;
+console.log(status, JSON.stringify(pending.map((call) => call.arguments)), readdirSync(folder));
 
 const [question] = pending;
-const run = session.answerApproval(question?.approvalId ?? '', 'approve', {
+const run = session.approve(question?.approvalId ?? '', {
   updatedPermissions: [{ type: 'addRules', behavior: 'allow', rules: ['bash(node -p:*)'], destination: 'session' }],
 });
 const answered = await run.result;
-console.log(answered.end, JSON.stringify(answered.permissionDenials.map((denial) => denial.arguments)));
+console.log(answered.status, JSON.stringify(answered.permissionDenials.map((denial) => denial.arguments)));
 rmSync(folder, { recursive: true });
 
 /* Output:

@@ -51,7 +51,7 @@ for await (const event of session.prompt('Does it work?')) {
     for (const block of event.message.content)
       if (block.type === 'text') console.log(event.message.role, '>', block.text);
   }
-  if (event.type === 'run_ended') console.log(event.end);
+  if (event.type === 'run_ended') console.log(event.status);
 }
 console.log('What was run:', readFileSync(list, 'utf8').trim());
 rmSync(folder, { recursive: true });

@@ -41,8 +41,8 @@ for await (const event of run) {
   console.log('bash >', JSON.stringify(event.content));
   await run.abort('That is long enough.');
 }
-const { end, message } = await run.result;
-console.log(end, '>', message);
+const { status, message } = await run.result;
+console.log(status, '>', message);
 rmSync(folder, { recursive: true });
 
 /* Output:

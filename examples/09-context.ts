@@ -36,7 +36,7 @@ const session = await createSession(agent);
 for await (const event of session.prompt('Read the logs. What was the code of the third one?')) {
   if (event.type === 'compacted') console.log(event.trigger, event.messagesBefore, 'messages to', event.messagesAfter);
   if (event.type === 'tool_ended' && event.toolName === 'recall') console.log(JSON.stringify(event.content));
-  if (event.type === 'run_ended') console.log(event.end);
+  if (event.type === 'run_ended') console.log(event.status);
 }
 console.log(session.messages.map((message) => (message.role === 'user' ? message.origin : message.role)).join());
 rmSync(folder, { recursive: true });

@@ -21,18 +21,19 @@ const clerk = defineAgent({
 const desk = await createSession(clerk);
 for await (const event of desk.prompt('Ada bought tea for 3.50.')) {
   if (event.type === 'tool_call_rejected') console.log(event.reason, JSON.stringify(event.content));
-  if (event.type === 'run_ended') console.log(event.end);
+  if (event.type === 'run_ended') console.log(event.status);
 }
-const { end, message } = await desk.prompt('My password is 1234.').result;
-console.log(end, message);
+const { status, message } = await desk.prompt('My password is 1234.').result;
+console.log(status, message);
 
 const summariser = defineAgent({
   model: scriptedModel(['It was a long story, and I will tell it from its beginning.', 'A short one.']),
-  outputGuardrail: (text) =>
-    text.split(' ').length < 6 ? { ok: true } : { ok: false, message: 'At most five words.' },
+  outputGuardrails: [
+    (text) => (text.split(' ').length < 6 ? { ok: true } : { ok: false, message: 'At most five words.' }),
+  ],
 });
 const told = await (await createSession(summariser)).prompt('Sum it up.').result;
-console.log(told.end, told.turns, told.text);
+console.log(told.status, told.turns, told.text);
 
 /* Output:
 invalid_arguments [{"type":"text","text":"Not executed: the arguments of structured_output don't fit its schema.\n- /items/0/price: Invalid input: expected number, received string"}]

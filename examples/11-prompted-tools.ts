@@ -40,7 +40,7 @@ for await (const event of session.prompt('What is to be done?')) {
     const [why] = event.content;
     console.log('rejected:', event.reason, '>', why?.type === 'text' ? why.text : '');
   }
-  if (event.type === 'run_ended') console.log(event.end);
+  if (event.type === 'run_ended') console.log(event.status);
 }
 
 /* Output:

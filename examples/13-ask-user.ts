@@ -38,9 +38,9 @@ session.subscribe((event) => {
   console.log(todos.items.map(({ status, content }) => `${content}: ${status}`).join(', '));
 });
 
-const { end, pending } = await session.prompt('Set up storage.').result;
+const { status, pending } = await session.prompt('Set up storage.').result;
 for (const { question, options } of pending.flatMap((call) => userQuestions(call.arguments) ?? [])) {
-  console.log(`${end}: ${question} (${options.map(({ label }) => label).join(' or ')})`);
+  console.log(`${status}: ${question} (${options.map(({ label }) => label).join(' or ')})`);
 }
 const answers = pending.map((call) => answerQuestions(call, [{ selected: ['SQLite'], other: 'We are only two.' }]));
 console.log((await session.addToolOutputs(answers).result).text);

@@ -27,7 +27,7 @@ for await (const event of session.prompt('Good morning!')) {
     const { provider, model, usage, cost } = event.message;
     console.log(`${provider}/${model}: ${usage.input} tokens in, ${usage.output} out, $${cost ?? '?'}`);
   }
-  if (event.type === 'run_ended') console.log(event.end);
+  if (event.type === 'run_ended') console.log(event.status);
 }
 console.log(
   first.requests.map(({ path }) => path),

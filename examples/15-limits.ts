@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -32,15 +32,15 @@ const definition = { model, tools: [look], maxTokens: 5 };
 
 if (given !== undefined) {
   const agent = defineAgent({ ...definition, budget: { ledger, minOutputTokens: 5 } });
-  const { end } = await (await createSession(agent)).prompt('Find it.').result;
-  console.log(end, model.requests.length);
+  const { status } = await (await createSession(agent)).prompt('Find it.').result;
+  console.log(status, model.requests.length);
 } else {
   const careful = defineAgent({ ...definition, limits: { maxTurns: 2 }, wrapUp: true });
-  const { end, message, text: finalAnswer } = await (await createSession(careful)).prompt('Find it.').result;
-  console.log(`${end}: ${message}. It says: ${finalAnswer}`);
+  const { status, message, text } = await (await createSession(careful)).prompt('Find it.').result;
+  console.log(`${status}: ${message}. It says: ${text}`);
 
   const spenders = [1, 2].map(() => spawn(process.execPath, [...process.execArgv, script, folder]));
-  const said = await Promise.all(spenders.map(({ stdout }) => text(stdout)));
+  const said = await Promise.all(spenders.map(({ stdout }) => textOf(stdout)));
   const ends = said.map((line) => line.replace(/ \d+\n/, ''));
   const calls = said.map((line) => Number(/\d+/.exec(line)?.[0]));
   console.log(`Two processes: ${ends.join(', ')}; ${calls.reduce((sum, count) => sum + count)} calls`);
@@ -49,7 +49,7 @@ if (given !== undefined) {
   await ledger.raise(1.25);
   const agent = defineAgent({ ...definition, budget: { ledger, minOutputTokens: 5 } });
   const more = await (await createSession(agent)).prompt('Is there one more?').result;
-  console.log(more.end, more.turns, 'turns:', more.message);
+  console.log(more.status, more.turns, 'turns:', more.message);
 }
 await ledger.close();
 if (given === undefined) rmSync(folder, { recursive: true });

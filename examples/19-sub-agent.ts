@@ -44,7 +44,7 @@ session.subscribe((event) => {
 const paused = await session.prompt('See to invoice 7.').result;
 const [question] = paused.pending;
 console.log('asked:', question?.toolName, question?.arguments);
-const result = await session.answerApproval(question?.approvalId ?? '', 'approve').result;
+const result = await session.approve(question?.approvalId ?? '').result;
 console.log(result.text);
 
 const { sessions } = await journal.list();

@@ -40,7 +40,7 @@ const run = runBranches(session, {
   branches: [writer('short', 'Hi.'), writer('polite', 'Come in, please.'), writer('rude', 'Go away.')],
   strategy: pairwiseJudge({ model: judge }),
   copies,
-  onOutcome: ({ configId, end }) => console.log(`${configId}: ${end}`),
+  onOutcome: ({ configId, status }) => console.log(`${configId}: ${status}`),
 });
 const greeting = (): string => readFileSync(join(base, 'greeting.txt'), 'utf8');
 console.log((await run.result).text, '| in the folder:', greeting());

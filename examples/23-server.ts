@@ -26,20 +26,20 @@ const first = await serve({ agents: [agent()], journal, tokens });
 const here = createClient({ url: first.url, token: 'a-token-that-only-i-know' });
 const session = await here.createSession({ id: 'trip' });
 const paused = await session.run('Take me to the sea.', { tools: { place: () => 'Oslo' } });
-console.log(paused.end, '>', paused.pending.map(({ toolName }) => toolName).join(', '));
+console.log(paused.status, '>', paused.pending.map(({ toolName }) => toolName).join(', '));
 await first.close();
 
 const second = await serve({ agents: [agent()], journal, tokens });
 const there = createClient({ url: second.url, token: 'a-token-that-only-i-know' });
 const again = there.session('trip');
 const [question] = (await again.read()).pending;
-await again.answerApproval(question?.approvalId ?? '', { decision: 'approve' });
+await again.approve(question?.approvalId ?? '');
 const roles: string[] = [];
 for await (const { event } of again.stream()) {
   if (event.type === 'message_added') roles.push(event.message.role);
   if (event.type === 'tool_ended') roles.push('tool');
   if (event.type !== 'run_ended') continue;
-  console.log(event.end, '>', event.turns, 'turns');
+  console.log(event.status, '>', event.turns, 'turns');
   break;
 }
 console.log(roles.join(' '));

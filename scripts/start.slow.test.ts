@@ -54,19 +54,19 @@ describe('npm start', () => {
     async () => {
       const { stdout, stderr } = await start('--output-format', 'json');
       const {
-        end,
+        status,
         turns,
         text: finalAnswer,
         provider,
         messages,
       } = JSON.parse(stdout) as {
-        end: string;
+        status: string;
         turns: number;
         text: string;
         provider: string;
         messages: { role: string; toolName?: string }[];
       };
-      expect({ end, provider }).toEqual({ end: 'completed', provider: 'demo' });
+      expect({ status, provider }).toEqual({ status: 'completed', provider: 'demo' });
       expect(turns).toBeGreaterThan(2);
       expect(new Set(messages.flatMap(({ toolName }) => toolName ?? [])).size).toBeGreaterThan(2);
       const paths = await largest('', 3, '.ts');

@@ -33,9 +33,9 @@ function contender(createModel: CreateModel, setup: Setup, journal: Journal | un
       if (event.kind === 'text') onText(event.text);
       else if (event.kind === 'tool_arguments') onArguments(event.text, event.partial);
     }
-    const { end, text: finalAnswer, message } = await run.result;
-    if (end !== 'completed') throw new Error(`The run ended as ${end}: ${message}`);
-    return finalAnswer;
+    const { status, text, message } = await run.result;
+    if (status !== 'completed') throw new Error(`The run ended as ${status}: ${message}`);
+    return text;
   }
 
   return {

@@ -110,9 +110,9 @@ async function makeVariant(
   const abort = (): void => void session.abort('The user cancelled it.').catch(() => {});
   signal.addEventListener('abort', abort, { once: true });
   try {
-    const { end, text } = await session.prompt(prompt).result;
+    const { status, text } = await session.prompt(prompt).result;
     send(encoder.end({ reason: 'finished' }));
-    return end === 'completed' && (file.content !== null || extractHtml(text) !== null);
+    return status === 'completed' && (file.content !== null || extractHtml(text) !== null);
   } catch (error) {
     send(encoder.end({ reason: 'failed', code: 'internal', message: errorText(error) }));
     return false;

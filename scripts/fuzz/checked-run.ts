@@ -17,8 +17,8 @@ import { initialState, reduce } from '@treadle/core/kernel';
 import type { ModelRequest } from '@treadle/core/model';
 import { logOf } from '@treadle/testing';
 
-/** How a run may end: `RunEnd` of core, and `paused`. */
-const ENDS: ReadonlySet<string> = new Set<RunResult['end']>([
+/** How a run may end: `RunStatus` of core, and `paused`. */
+const ENDS: ReadonlySet<string> = new Set<RunResult['status']>([
   'completed',
   'model_error',
   'aborted',
@@ -35,10 +35,10 @@ const ENDS: ReadonlySet<string> = new Set<RunResult['end']>([
   'reply_limit',
   'thinking_limit',
   'arguments_limit',
-  'no_progress',
+  'loop_detected',
   'context_limit',
   'invalid_output',
-  'check_failed',
+  'guardrail_failed',
   'paused',
 ]);
 
@@ -96,9 +96,12 @@ async function settled(play: CheckedRun, session: Session, started: Run): Promis
       ok(play.mayReject === true && error instanceof TreadleError, `a run rejected: ${String(error)}`);
       return;
     }
-    ok(ENDS.has(result.end), `a run ended as ${result.end}`);
-    ok(result.end === 'completed' || result.end === 'paused' || result.message, `nobody says why it is ${result.end}`);
-    if (result.end !== 'paused' || !play.answer) return;
+    ok(ENDS.has(result.status), `a run ended as ${result.status}`);
+    ok(
+      result.status === 'completed' || result.status === 'paused' || result.message,
+      `nobody says why it is ${result.status}`,
+    );
+    if (result.status !== 'paused' || !play.answer) return;
     run = play.answer(session, result);
   }
 }

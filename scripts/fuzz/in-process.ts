@@ -113,9 +113,9 @@ const ASKED: Readonly<Record<string, (answer: () => unknown) => Partial<AgentDef
   'the permission callback': (answer) => ({
     permissions: { ask: ['act'], canUseTool: () => answer() as never },
   }),
-  'the check of an answer': (answer) => ({ outputGuardrail: () => answer() as never }),
+  'an output guardrail': (answer) => ({ outputGuardrails: [() => answer() as never] }),
   'a memory': (answer) => ({ memory: { retrieve: () => answer(), update: () => answer() } as unknown as Memory }),
-  'an input filter': (answer) => ({ inputGuardrails: [() => answer() as never] }),
+  'an input guardrail': (answer) => ({ inputGuardrails: [() => answer() as never] }),
 };
 
 /** What hooks, callbacks, memories and checks answer. */

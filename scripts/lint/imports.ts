@@ -28,14 +28,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   otel: { packages: [CORE], node: false },
   testing: { packages: [CORE], node: true },
   treadle: {
-    packages: [
-      CORE,
-      '@treadle/models',
-      '@treadle/otel',
-      '@treadle/tools',
-      '@treadle/store',
-      '@treadle/server',
-    ],
+    packages: [CORE, '@treadle/models', '@treadle/otel', '@treadle/tools', '@treadle/store', '@treadle/server'],
     node: true,
   },
 };

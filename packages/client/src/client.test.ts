@@ -69,12 +69,12 @@ describe('sessions', () => {
     const fork = await session.fork({ title: 'A fork', seq: 1 });
     expect((await fork.read()).seq).toBe(2);
     const again = await session.rerun({ tag: 'second' });
-    expect(again).toMatchObject({ end: 'completed', text: 'Tails.' });
+    expect(again).toMatchObject({ status: 'completed', text: 'Tails.' });
     const path = await session.branch({ input: 'Toss it otherwise.', instead: true });
     expect(path.text).toBe('On its edge.');
     expect((await path.session.history()).messages).toHaveLength(2);
     const report = await session.replay({ model: 'recorded' });
-    expect(report).toMatchObject({ differences: [], misses: [], runs: [{ end: 'completed' }] });
+    expect(report).toMatchObject({ differences: [], misses: [], runs: [{ status: 'completed' }] });
     expect((await session.history()).messages).toHaveLength(2);
     await expect(session.continue()).rejects.toMatchObject({ code: 'ends_with_assistant' });
   });
@@ -83,13 +83,13 @@ describe('sessions', () => {
     const model = scriptedModel(() => ({ toolCalls: [{ name: 'place' }] }));
     const { client } = await connected(defineAgent({ model, tools: [place] }));
     const session = await client.createSession();
-    expect((await session.run('Where?')).end).toBe('paused');
+    expect((await session.run('Where?')).status).toBe('paused');
     await session.steer('Quick.');
     await session.followUp('And then?');
     await session.cancel('Enough.');
     await expect.poll(async () => (await session.read()).status).toBe('idle');
     const { conversations } = await session.conversations();
-    expect(conversations).toMatchObject([{ end: 'aborted' }]);
+    expect(conversations).toMatchObject([{ status: 'aborted' }]);
   });
 });
 
@@ -102,9 +102,9 @@ describe('what waits', () => {
     await session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'Oslo' })));
     await expect.poll(async () => (await session.read()).pending.map(({ toolName }) => toolName)).toEqual(['erase']);
     const [question] = (await session.read()).pending;
-    await session.answerApproval(question?.approvalId ?? '', { decision: 'approve' });
+    await session.approve(question?.approvalId ?? '');
     await expect.poll(async () => (await session.conversations()).conversations).toMatchObject([{ text: 'Done.' }]);
-    await expect(session.answerApproval(question?.approvalId ?? '', { decision: 'deny' })).rejects.toMatchObject({
+    await expect(session.reject(question?.approvalId ?? '')).rejects.toMatchObject({
       status: 409,
       code: 'conflict',
     });
@@ -121,7 +121,7 @@ describe('what waits', () => {
     await expect(createClient(holder).session(session.id).read()).rejects.toMatchObject({ status: 401 });
     await answerWithToken(holder, { decision: 'approve' });
     await expect.poll(async () => (await session.conversations()).conversations).toMatchObject([{ text: 'Done.' }]);
-    await expect(answerWithToken(holder, { decision: 'deny' })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(answerWithToken(holder, { decision: 'reject' })).rejects.toMatchObject({ code: 'conflict' });
   });
 
   it('of a run that is followed is asked here, that of several sub-agents too', async () => {
@@ -146,7 +146,7 @@ describe('what waits', () => {
         return { decision: 'approve' };
       },
     });
-    expect(outcome).toMatchObject({ end: 'completed', text: 'All done.' });
+    expect(outcome).toMatchObject({ status: 'completed', text: 'All done.' });
     expect(asked).toEqual(['erase', 'erase']);
   });
 });

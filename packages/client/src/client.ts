@@ -118,7 +118,8 @@ export interface ClientSession {
   /** Ends the open run, prompts that wait, and what runs in the background. */
   cancel(reason?: string): Promise<void>;
   /** Answers a question of a run that nobody here follows. @throws ClientError `not_awaiting`, `conflict` */
-  answerApproval(approvalId: string, approval: Approval): Promise<void>;
+  approve(approvalId: string, answer?: Omit<Approval, 'decision'>): Promise<void>;
+  reject(approvalId: string, answer?: Omit<Approval, 'decision'>): Promise<void>;
   /** Gives results of client tools of a run that nobody here follows. @throws ClientError `not_awaiting`, `results_missing`, `conflict` */
   addToolOutputs(results: readonly ToolResult[]): Promise<void>;
   /** Tokens for all calls that wait, or for one of them. */
@@ -206,6 +207,8 @@ export function createClient(options: ClientOptions): Client {
     const say = async (path: string, body: unknown): Promise<void> => {
       await post(`${at}${path}`, body);
     };
+    const decide = (approvalId: string, approval: Approval): Promise<void> =>
+      say(`/approvals/${encodeURIComponent(approvalId)}`, approval);
     const start = async (asked: object, run: RunOptions): Promise<RunOutcome> => {
       const { metadata, clientTools, key = newKey(), signal } = run;
       const tools = clientTools === undefined ? {} : { clientTools };
@@ -227,7 +230,8 @@ export function createClient(options: ClientOptions): Client {
       steer: (input) => say('/steering', { input }),
       followUp: (input) => say('/follow-ups', { input }),
       cancel: (reason) => say('/cancel', reason === undefined ? {} : { reason }),
-      answerApproval: (approvalId, approval) => say(`/approvals/${encodeURIComponent(approvalId)}`, approval),
+      approve: (approvalId, answer) => decide(approvalId, { ...answer, decision: 'approve' }),
+      reject: (approvalId, answer) => decide(approvalId, { ...answer, decision: 'reject' }),
       addToolOutputs: (results) => say('/tool-results', { results }),
       async answerTokens(callId) {
         const body = callId === undefined ? {} : { callId };

@@ -116,7 +116,7 @@ it('50 clients finish though their server is killed again and again; none sees a
   );
   await reborn;
   expect(killed).toBe(KILLS);
-  expect(new Set(outcomes.map(({ end }) => end))).toEqual(new Set(['completed']));
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['completed']));
   for (const events of seen) {
     const seqs = events.flatMap((event) => ('seq' in event ? [event.seq] : []));
     expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index));

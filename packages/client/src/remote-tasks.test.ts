@@ -119,7 +119,7 @@ describe('a task that an agent of a server does', () => {
     expect(endsIn(await logOf(journal, 's'))).toMatchObject([{ status: 'killed', message: 'Never mind.' }]);
     const there = client.session((await client.listSessions()).sessions[0]?.sessionId ?? '');
     const { events } = await there.events();
-    expect(events.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+    expect(events.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
   });
 
   it('is waited for by the next process, which starts no second one', async () => {

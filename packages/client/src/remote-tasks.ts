@@ -143,14 +143,14 @@ function follow(
 }
 
 function outcomeOf(
-  { end, text, runId, pending, cost }: RunOutcome,
+  { status, text, runId, pending, cost }: RunOutcome,
   sessionId: string,
   stopped: string | null,
 ): TaskOutcome {
   const content = text.trim() === '' ? [] : [{ type: 'text' as const, text }];
-  const details = { sessionId, runId, end, cost };
+  const details = { sessionId, runId, status, cost };
   if (stopped !== null) return { status: 'killed', message: stopped, content, details };
-  if (end === 'paused') {
+  if (status === 'paused') {
     const asked = pending.map(({ toolName }) => toolName).join(', ');
     return {
       status: 'failed',
@@ -159,7 +159,7 @@ function outcomeOf(
       details,
     };
   }
-  if (end === 'completed' && content.length > 0) return { status: 'completed', content, details };
-  const message = end === 'completed' ? 'It ended without an answer.' : `It did not finish: ${end}.`;
+  if (status === 'completed' && content.length > 0) return { status: 'completed', content, details };
+  const message = status === 'completed' ? 'It ended without an answer.' : `It did not finish: ${status}.`;
   return { status: 'failed', message, content, details };
 }

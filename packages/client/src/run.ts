@@ -1,4 +1,4 @@
-import type { JsonObject, OfferedTool, PendingCall, RunEnd, ToolResultContent, TreadleEvent } from '@treadle/core';
+import type { JsonObject, OfferedTool, PendingCall, RunStatus, ToolResultContent, TreadleEvent } from '@treadle/core';
 import { ClientError } from './error.ts';
 import type { Http } from './http.ts';
 import { streamSession, type Snapshot } from './stream.ts';
@@ -8,7 +8,7 @@ export type ClientTool = (args: JsonObject, call: PendingCall) => unknown;
 
 /** A person's answer to a question of permission. */
 export interface Approval {
-  readonly decision: 'approve' | 'deny';
+  readonly decision: 'approve' | 'reject';
   /** Told to the model with a no. */
   readonly message?: string;
   /** Other arguments for the call. */
@@ -43,7 +43,7 @@ export interface RunOptions extends FollowOptions {
 export interface RunOutcome {
   readonly runId: string;
   /** `paused`: it waits for what there is no function for here. */
-  readonly end: RunEnd | 'paused';
+  readonly status: RunStatus | 'paused';
   /** The text of its last reply. */
   readonly text: string;
   /** What it waits for, when it is paused. */
@@ -73,10 +73,10 @@ export async function followRun(
     if (!('runId' in event) || event.runId !== runId || runId === '') continue;
     if (event.type === 'message_added' && event.message.role === 'assistant') {
       text = event.message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-    } else if (event.type === 'run_ended') return { runId, end: event.end, text, pending: [], cost: event.cost };
+    } else if (event.type === 'run_ended') return { runId, status: event.status, text, pending: [], cost: event.cost };
     else if (event.type === 'run_paused') {
       const rest = await answer(http, sessionId, event.pending, { ...options, answered });
-      if (rest.length > 0) return { runId, end: 'paused', text, pending: rest, cost: null };
+      if (rest.length > 0) return { runId, status: 'paused', text, pending: rest, cost: null };
     }
   }
   throw new ClientError(0, 'cancelled', 'The run was left before its end. It goes on all the same.');

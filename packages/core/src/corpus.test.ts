@@ -45,10 +45,10 @@ describe('a log of any version', () => {
       });
       const { pending } = await session.resume().result;
       const question = pending.find(({ approvalId }) => approvalId !== undefined);
-      await session.answerApproval(question?.approvalId ?? '', 'approve').result;
+      await session.approve(question?.approvalId ?? '').result;
       const call = pending.find(({ toolName }) => toolName === 'pick');
       const result = await session.addToolOutputs([{ callId: call?.callId ?? '', content: 'blue' }]).result;
-      expect(result).toMatchObject({ end: 'completed', text: 'Thank you.', turns: 3 });
+      expect(result).toMatchObject({ status: 'completed', text: 'Thank you.', turns: 3 });
       expect(result.messages.map((message) => (message.role === 'user' ? message.origin : message.role))).toEqual([
         'prompt',
         'assistant',

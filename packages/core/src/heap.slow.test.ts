@@ -25,8 +25,8 @@ const SCRIPT = `
   for (let n = 1; n <= 1000; n++) {
     const session = await createSession(agent);
     session.subscribe(() => {});
-    const { end } = await session.prompt('Go.').result;
-    if (end !== 'completed') throw new Error(end);
+    const { status } = await session.prompt('Go.').result;
+    if (status !== 'completed') throw new Error(status);
     if (n === 400 || n === 700 || n === 1000) {
       for (let round = 0; round < 3; round++) {
         globalThis.gc();

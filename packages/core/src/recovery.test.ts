@@ -73,9 +73,9 @@ const resultTexts = (messages: readonly Message[]): string[] =>
 describe('a run whose process died', () => {
   it('during the model call is asked again, and what had been streamed is said to be void', async () => {
     const { session, journal } = await reopened('turn_started', 'never', ['Done.']);
-    expect(session.hasOpenRun).toBe(true);
+    expect(session.status).not.toBe('idle');
     const result = await session.resume().result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 1 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 1 });
     const types = (await logOf(journal, 's1')).map(({ type }) => type);
     expect(types).toContain('message_discarded');
     expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
@@ -97,7 +97,7 @@ describe('a run whose process died', () => {
     const result = await session.resume().result;
     expect(effects.count).toBe(0);
     expect(resultTexts(result.messages)[0]).toContain('Whether it took effect is unknown');
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
   });
 
   it('during a safe call runs it again under the same key', async () => {
@@ -110,17 +110,15 @@ describe('a run whose process died', () => {
   it('during a call to be asked about pauses, and does what the person says', async () => {
     for (const [decision, runs, words] of [
       ['approve', 1, 'acted'],
-      ['deny', 0, 'Peter was here.'],
+      ['reject', 0, 'Peter was here.'],
     ] as const) {
       const { session } = await reopened('tool_started', 'ask', ['Done.']);
       const paused = await session.resume().result;
-      expect(paused).toMatchObject({ end: 'paused', pending: [{ toolName: 'act' }] });
+      expect(paused).toMatchObject({ status: 'paused', pending: [{ toolName: 'act' }] });
       const approvalId = paused.pending[0]?.approvalId ?? '';
-      expect(() => session.answerApproval('approval_nope', 'approve')).toThrow(
-        expect.objectContaining({ code: 'conflict' }),
-      );
-      const result = await session.answerApproval(approvalId, decision, 'Peter was here.').result;
-      expect(result.end).toBe('completed');
+      expect(() => session.approve('approval_nope')).toThrow(expect.objectContaining({ code: 'conflict' }));
+      const result = await session[decision](approvalId, 'Peter was here.').result;
+      expect(result.status).toBe('completed');
       expect(effects.count).toBe(runs);
       expect(resultTexts(result.messages)[0]).toContain(words);
     }
@@ -136,16 +134,16 @@ describe('a run whose process died', () => {
   it('is ended as aborted by a new prompt, with a valid history', async () => {
     const { session, journal } = await reopened('tool_started', 'never', ['Hello again.']);
     const result = await session.prompt('Forget it.').result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello again.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello again.' });
     expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
-    const ends = (await logOf(journal, 's1')).flatMap((event) => (event.type === 'run_ended' ? [event.end] : []));
+    const ends = (await logOf(journal, 's1')).flatMap((event) => (event.type === 'run_ended' ? [event.status] : []));
     expect(ends).toEqual(['aborted', 'completed']);
   });
 
   it('can be aborted without going on', async () => {
     const { session } = await reopened('tool_started', 'safe', []);
     await session.abort('no more');
-    expect(session.hasOpenRun).toBe(false);
+    expect(session.status).toBe('idle');
     expect(effects.count).toBe(0);
   });
 
@@ -158,7 +156,8 @@ describe('a run whose process died', () => {
         's1',
         { journal },
       );
-      if (session.hasOpenRun) expect((await session.resume().result).end, `after event ${length}`).toBe('completed');
+      if (session.status !== 'idle')
+        expect((await session.resume().result).status, `after event ${length}`).toBe('completed');
       const log = await logOf(journal, 's1');
       expect(log.slice(0, length)).toEqual(events.slice(0, length));
       const calls = session.messages.flatMap((message) =>
@@ -196,7 +195,7 @@ describe('client tools', () => {
     const journal = memoryJournal();
     const session = await createSession(agent([first]), { journal, id: 's1' });
     const paused = await session.prompt('Go.').result;
-    expect(paused.end).toBe('paused');
+    expect(paused.status).toBe('paused');
     expect(paused.pending.map(({ toolName, arguments: args }) => [toolName, args])).toEqual([
       ['pick_color', { title: 'One' }],
       ['pick_color', { title: 'Two' }],
@@ -208,7 +207,7 @@ describe('client tools', () => {
       { callId: one, content: 'red' },
     ]).result;
     expect(resultTexts(result.messages)).toEqual(['red', 'acted', 'blue']);
-    expect(result).toMatchObject({ end: 'completed', text: 'Pretty.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Pretty.', turns: 2 });
     expect(result.messages[0]).toMatchObject({ role: 'user' });
     expect(result.runId).toBe(paused.runId);
   });
@@ -223,7 +222,7 @@ describe('client tools', () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'strict' }] }, 'Sorry.']);
     const session = await createSession(defineAgent({ model, tools: [strict] }));
     const result = await session.prompt('Go.').result;
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(resultTexts(result.messages)[0]).toContain('title');
   });
 
@@ -242,7 +241,7 @@ describe('client tools', () => {
         expect.objectContaining({ code, message: expect.stringContaining(words) }),
       );
     }
-    expect((await session.addToolOutputs(answers).result).end).toBe('completed');
+    expect((await session.addToolOutputs(answers).result).status).toBe('completed');
     expect(() => session.addToolOutputs(answers)).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
@@ -251,7 +250,7 @@ describe('client tools', () => {
     await session.prompt('Go.').result;
     expect(() => session.prompt('Something else')).toThrow(expect.objectContaining({ code: 'run_active' }));
     await session.abort();
-    expect((await session.prompt('Something else').result).end).toBe('completed');
+    expect((await session.prompt('Something else').result).status).toBe('completed');
   });
 
   it('waiting cost no time of the limit', async () => {
@@ -268,7 +267,7 @@ describe('client tools', () => {
     now += 3_600_000;
     const result = await session.addToolOutputs(paused.pending.map(({ callId }) => ({ callId, content: 'red' })))
       .result;
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
   });
 });
 

@@ -42,7 +42,7 @@ describe('an input that comes while the log is being read', () => {
       for (let n = 0; n < microtasks; n++) await Promise.resolve();
       await session.abort();
       await steered;
-      expect((await run.result).end).toBe('aborted');
+      expect((await run.result).status).toBe('aborted');
       hold.resolve();
     }
   });
@@ -71,7 +71,7 @@ describe('an input that comes while the log is being read', () => {
         await session.idle();
         for (const failure of failures) expect(failure).toMatchObject({ code: 'run_active' });
         await session.refresh();
-        expect((await session.prompt('The last.').result).end).toBe('completed');
+        expect((await session.prompt('The last.').result).status).toBe('completed');
         const again = await openSession(defineAgent({ model: scriptedModel([]) }), 's1', { journal });
         expect(again.messages).toEqual(session.messages);
       }),
@@ -92,10 +92,10 @@ describe('a prompt whose process died before its run began', () => {
 
   it('is work to resume', async () => {
     const { session } = await withWaiting(['Answer to the first.']);
-    expect(session.hasOpenRun).toBe(true);
+    expect(session.status).not.toBe('idle');
     const run = session.resume();
     const result = await run.result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Answer to the first.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Answer to the first.' });
     expect(result.runId).toBe(await run.id);
   });
 
@@ -115,7 +115,7 @@ describe('a prompt whose process died before its run began', () => {
   it('is kept and not answered when it is aborted', async () => {
     const { session } = await withWaiting([]);
     await session.abort('no longer needed');
-    expect(session.hasOpenRun).toBe(false);
+    expect(session.status).toBe('idle');
     expect(said(session.messages)).toEqual(['First.']);
   });
 
@@ -133,7 +133,7 @@ describe('a handle of a run', () => {
     await one.result;
     const two = session.prompt('Second.');
     await one.abort('an old handle');
-    expect((await two.result).end).toBe('completed');
+    expect((await two.result).status).toBe('completed');
   });
 
   it('in another process cancels by posting, for whoever drives', async () => {
@@ -144,7 +144,7 @@ describe('a handle of a run', () => {
     await run.id;
     const other = await openSession(defineAgent({ model: scriptedModel([]) }), 's1', { journal });
     await other.abort('from elsewhere');
-    expect(await run.result).toMatchObject({ end: 'aborted', message: 'from elsewhere' });
+    expect(await run.result).toMatchObject({ status: 'aborted', message: 'from elsewhere' });
     hold.resolve();
   });
 
@@ -187,7 +187,7 @@ describe('a stream of prompts', () => {
     await answered.promise;
     for (let n = 0; n < 5; n++) await new Promise<void>((resolve) => setImmediate(resolve));
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'time_limit', text: 'One.' });
+    expect(await run.result).toMatchObject({ status: 'time_limit', text: 'One.' });
   });
 
   it('that outlives its run says nothing to the next one', async () => {
@@ -229,7 +229,7 @@ describe('time nobody worked', () => {
     const session = await openSession(agent(['Done.']), 's0', { journal: copy, clock });
     await session.steer('Hurry.');
     now += 3_600_000;
-    expect((await session.resume().result).end).toBe('completed');
+    expect((await session.resume().result).status).toBe('completed');
   });
 });
 
@@ -251,7 +251,7 @@ describe('a limit that was reached', () => {
       back = 60_000;
     });
     await clock.advance(5000);
-    expect((await run.result).end).toBe('time_limit');
+    expect((await run.result).status).toBe('time_limit');
     expect(model.requests).toHaveLength(1);
     hold.resolve();
   });
@@ -267,6 +267,6 @@ describe('a claim that can not be let go', () => {
       },
     };
     const session = await sessionOn(stubborn, ['Done.']);
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
   });
 });

@@ -62,7 +62,7 @@ describe('whether a session can go on', () => {
     expect(session.canResume).toBe(false);
     const { pending } = await session.prompt('Where?').result;
     await session.idle();
-    expect({ open: session.hasOpenRun, canResume: session.canResume }).toEqual({ open: true, canResume: false });
+    expect({ open: session.status !== 'idle', canResume: session.canResume }).toEqual({ open: true, canResume: false });
     const results = pending.map(({ callId }) => ({ callId, content: 'Oslo' }));
     await journal.post(session.id, { type: 'client_tool_results', results }, 'k', 0);
     const other = await openSession(agent, session.id, { journal });

@@ -63,7 +63,7 @@ describe('a run that waits for a client', () => {
     }
     const result = await fresh.addToolOutputs(given(second, first)).result;
     expect(outcomes(result.messages)).toEqual([`pick: for ${first}`, 'look: seen', `pick: for ${second}`]);
-    expect(result).toMatchObject({ end: 'completed', turns: 2, runId: paused.runId });
+    expect(result).toMatchObject({ status: 'completed', turns: 2, runId: paused.runId });
     expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'tool', 'assistant']);
     expect(model.requests[1]?.messages).toHaveLength(5);
     const turns = (await logOf(journal, 's')).flatMap((event) =>
@@ -83,7 +83,7 @@ describe('a run that waits for a client', () => {
     const { pending } = await session.prompt('Go.').result;
     expect(pending).toMatchObject([{ toolName: 'soon', expiresAt: clock.now() + 1000 }]);
     await clock.advance(999);
-    expect((await (await open()).resume().result).end).toBe('paused');
+    expect((await (await open()).resume().result).status).toBe('paused');
     await clock.advance(1);
     const late = await open();
     const results = pending.map(({ callId }) => ({ callId, content: 'red' }));
@@ -106,11 +106,11 @@ describe('a question with an end', () => {
     expect((await logOf(journal, 's')).find(({ type }) => type === 'approval_requested')).toMatchObject({ expiresAt });
     await clock.advance(60_000);
     for (const late of [session, await open()]) {
-      expect(() => late.answerApproval(approvalId, 'approve')).toThrow(expect.objectContaining({ code: 'conflict' }));
+      expect(() => late.approve(approvalId)).toThrow(expect.objectContaining({ code: 'conflict' }));
     }
     const result = await (await open()).resume().result;
     expect(outcomes(result.messages)).toEqual([expect.stringContaining('Nobody answered in time')]);
-    expect(result).toMatchObject({ end: 'completed', permissionDenials: [{ toolName: 'pay' }] });
+    expect(result).toMatchObject({ status: 'completed', permissionDenials: [{ toolName: 'pay' }] });
     expect(ran).toEqual([]);
     expect((await logOf(journal, 's')).find((event) => event.type === 'tool_call_rejected')).toMatchObject({
       reason: 'expired',
@@ -151,9 +151,7 @@ describe('a question with an end', () => {
     await session.resume().result;
     const behind = testClock();
     const later = await openSession(agent, 's', { journal, clock: behind });
-    expect(() => later.answerApproval(pending[0]?.approvalId ?? '', 'approve')).toThrow(
-      expect.objectContaining({ code: 'conflict' }),
-    );
+    expect(() => later.approve(pending[0]?.approvalId ?? '')).toThrow(expect.objectContaining({ code: 'conflict' }));
     expect(later.pending).toMatchObject([{ toolName: 'pick' }]);
     expect(ran).toEqual([]);
   });
@@ -174,11 +172,11 @@ describe('an answer', () => {
     const session = await createSession(agent, { journal, clock, id: 's' });
     const { pending } = await session.prompt('Pay.').result;
     const approvalId = pending[0]?.approvalId ?? '';
-    const first = session.answerApproval(approvalId, 'approve');
-    expect(() => session.answerApproval(approvalId, 'deny')).toThrow(expect.objectContaining({ code: 'conflict' }));
+    const first = session.approve(approvalId);
+    expect(() => session.reject(approvalId)).toThrow(expect.objectContaining({ code: 'conflict' }));
     expect((await first.result).text).toBe('Paid.');
     const other = await open();
-    expect(() => other.answerApproval(approvalId, 'deny')).toThrow(expect.objectContaining({ code: 'conflict' }));
+    expect(() => other.reject(approvalId)).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   it('H4: that another process has posted meanwhile is found by the run, which rejects as a conflict', async () => {
@@ -187,9 +185,9 @@ describe('an answer', () => {
     const { pending } = await session.prompt('Pay.').result;
     const approvalId = pending[0]?.approvalId ?? '';
     const other = await open();
-    const counted = await other.answerApproval(approvalId, 'approve').result;
-    expect(counted.end).toBe('completed');
-    await expect(session.answerApproval(approvalId, 'deny').result).rejects.toMatchObject({ code: 'conflict' });
+    const counted = await other.approve(approvalId).result;
+    expect(counted.status).toBe('completed');
+    await expect(session.reject(approvalId).result).rejects.toMatchObject({ code: 'conflict' });
     expect(ran).toEqual(['s']);
   });
 });

@@ -107,14 +107,14 @@ function judged(wire: Wire, turns: readonly Turn[], seen: { problems: string[]; 
 
 async function finish(session: Session, run: ReturnType<Session['prompt']>): Promise<string> {
   let result = await run.result;
-  while (result.end === 'paused') {
+  while (result.status === 'paused') {
     result = await session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: 'picked' }))).result;
   }
-  return result.end;
+  return result.status;
 }
 
 const tooLong = (events: readonly DurableEvent[]): number =>
-  events.filter((event) => event.type === 'run_ended' && event.end === 'context_limit').length;
+  events.filter((event) => event.type === 'run_ended' && event.status === 'context_limit').length;
 
 describe.each(WIRES)('requests on the wire $name', (wire) => {
   it.each(Object.entries(STRATEGIES))('C1, C8: are valid, and smaller, after %s', async (_, strategy) => {

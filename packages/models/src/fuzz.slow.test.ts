@@ -64,7 +64,7 @@ async function repliesOf(wire: TestWire): Promise<Reply[]> {
   const act = defineTool({ name: 'act', description: 'Acts.', inputSchema: { type: 'object' }, execute: () => 'ok' });
   const session = await createSession(defineAgent({ model: wire.model(provider, recording), tools: [act] }));
   const result = await session.prompt('Go.').result;
-  expect(result).toMatchObject({ end: 'completed', turns: 3 });
+  expect(result).toMatchObject({ status: 'completed', turns: 3 });
   return replies;
 }
 
@@ -155,7 +155,7 @@ describe.each(TEST_WIRES)('damaged streams of $name', (wire) => {
         retry: { maxRetries: 0 },
       });
       const result = await (await createSession(agent)).prompt('Go.').result;
-      seen.ended.set(result.end, (seen.ended.get(result.end) ?? 0) + 1);
+      seen.ended.set(result.status, (seen.ended.get(result.status) ?? 0) + 1);
       seen.ran += executed.length;
       if (!onlyCut) continue;
       seen.cut += 1;

@@ -154,7 +154,7 @@ async function bills(turns: number, context: ContextOptions, cache: CacheHints =
   const journal = memoryJournal();
   const session = await createSession(agent, { journal, clock, id: 's' });
   const result = await session.prompt('Look everywhere.').result;
-  expect(result).toMatchObject({ end: 'completed', turns: turns + 1 });
+  expect(result).toMatchObject({ status: 'completed', turns: turns + 1 });
   const compactions = (await logOf(journal, 's')).filter(({ type }) => type === 'compacted').length;
   return { real, best, compactions };
 }

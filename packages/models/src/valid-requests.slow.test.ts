@@ -62,7 +62,7 @@ const user = fc.constantFrom('Go.', 'And\ud800 now?', ' padded ');
 /** Awaits a run to its end, with results for whatever client tools it waits for. */
 async function finish(session: Session, run: ReturnType<Session['prompt']>): Promise<void> {
   let result = await run.result;
-  while (result.end === 'paused') {
+  while (result.status === 'paused') {
     result = await session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: '' }))).result;
   }
 }
@@ -109,7 +109,7 @@ describe.each(WIRES)('requests on the wire $name', (wire) => {
             const problems: string[] = [];
             const agent = defineAgent({ model: judged(wire, problems), tools: TOOLS, instructions: 'Be good.' });
             const session = await openSession(agent, 's1', { journal: await journalOf(events.slice(0, length)) });
-            if (session.hasOpenRun) await finish(session, session.resume());
+            if (session.status !== 'idle') await finish(session, session.resume());
             await finish(session, session.prompt('And now?'));
             expect(problems).toEqual([]);
           }

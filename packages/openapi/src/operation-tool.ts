@@ -42,7 +42,7 @@ export function operationTool(name: string, operation: Operation, calling: Calli
     replay: readOnly ? 'safe' : 'never',
     readOnly,
     execution: 'parallel',
-    terminal: false,
+    endsRun: false,
     check: (args) => (check ??= jsonCheck(compileSchema(operation.schema)))(args),
     access: () => ({ hosts: [host], readOnly }),
     // What the check returns is the arguments as they were.

@@ -32,7 +32,7 @@ interface FactValues {
   readonly toolArguments?: JsonValue;
   readonly toolResult?: JsonValue;
   readonly runId?: string;
-  readonly runEnd?: string;
+  readonly runStatus?: string;
   readonly runPaused?: string;
   readonly runContinued?: true;
   readonly turns?: number;
@@ -123,7 +123,7 @@ const TABLE: readonly Row[] = [
   { name: since141('gen_ai.tool.call.arguments'), value: (facts) => json(facts.toolArguments) },
   { name: since141('gen_ai.tool.call.result'), value: (facts) => json(facts.toolResult) },
   { name: same('treadle.run.id'), value: (facts) => facts.runId },
-  { name: same('treadle.run.end'), value: (facts) => facts.runEnd },
+  { name: same('treadle.run.status'), value: (facts) => facts.runStatus },
   { name: same('treadle.run.paused'), value: (facts) => facts.runPaused },
   { name: same('treadle.run.continued'), value: (facts) => facts.runContinued },
   { name: same('treadle.run.turns'), value: (facts) => facts.turns },

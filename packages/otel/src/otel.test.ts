@@ -127,7 +127,7 @@ describe('the spans of a run', () => {
     const run = named(all, 'invoke_agent gardener');
     expect(run.attributes).toMatchObject({
       'gen_ai.usage.input_tokens': 300,
-      'treadle.run.end': 'completed',
+      'treadle.run.status': 'completed',
       'treadle.run.turns': 2,
     });
     expect(run.status.code).toBe(SpanStatusCode.UNSET);
@@ -196,7 +196,7 @@ describe('the spans of a run', () => {
     await run.result;
     expect(named(out.spans(), 'invoke_agent gardener').attributes).toMatchObject({
       'error.type': 'aborted',
-      'treadle.run.end': 'aborted',
+      'treadle.run.status': 'aborted',
     });
     expect(named(out.spans(), 'execute_tool wait').ended).toBe(true);
     expect(out.spans()).toHaveLength(out.started());
@@ -241,7 +241,7 @@ describe('a run that pauses', () => {
     await answer(session);
     const [first, second] = spans().filter((span) => span.name === 'invoke_agent gardener');
     expect(second?.links.map((link) => link.context.spanId)).toEqual([idOf(first)]);
-    expect(second?.attributes).toMatchObject({ 'treadle.run.continued': true, 'treadle.run.end': 'completed' });
+    expect(second?.attributes).toMatchObject({ 'treadle.run.continued': true, 'treadle.run.status': 'completed' });
     expect(named(spans(), 'execute_tool ask').attributes['treadle.tool']).toBe('client');
     expect(spans()).toHaveLength(started());
   });

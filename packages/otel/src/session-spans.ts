@@ -240,10 +240,10 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
   }
 
   function runOver(run: OpenRun, event: EventOf<'run_ended'>): void {
-    const { end, usage, cost, turns, stopReason, error, at } = event;
-    const failed = end === 'completed' ? undefined : error ? errorType(error) : end;
+    const { status, usage, cost, turns, stopReason, error, at } = event;
+    const failed = status === 'completed' ? undefined : error ? errorType(error) : status;
     const facts: Facts = {
-      runEnd: end,
+      runStatus: status,
       turns,
       usage,
       ...(cost === null ? {} : { cost }),

@@ -189,7 +189,7 @@ describe('runs', () => {
     expect((await server.call('POST', `${at}/follow-ups`, { input: 'And then?' })).status).toBe(202);
     expect((await server.call('POST', `${at}/cancel`, { reason: 'No more.' })).status).toBe(202);
     const seen = await until(sse(await server.call('GET', `${at}/stream`)), isRunEnd);
-    expect(seen.at(-1)?.event).toMatchObject({ end: 'aborted', message: 'No more.' });
+    expect(seen.at(-1)?.event).toMatchObject({ status: 'aborted', message: 'No more.' });
     expect(seen.flatMap(({ event }) => (event.type === 'input_received' ? [event.input.type] : []))).toEqual([
       'prompt',
       'steering',
@@ -222,7 +222,7 @@ describe('client tools', () => {
       { accept: 'text/event-stream' },
     );
     const rest = await until(sse(response), isRunEnd);
-    expect(rest.at(-1)?.event).toMatchObject({ type: 'run_ended', end: 'completed' });
+    expect(rest.at(-1)?.event).toMatchObject({ type: 'run_ended', status: 'completed' });
   });
 
   it('V12: refuse results that are forged, late, given twice, or given by somebody who may not see the session', async () => {
@@ -288,7 +288,7 @@ describe('approvals', () => {
     const answer = (decision: string, id = approvalId) => server.call('POST', `${at}/approvals/${id}`, { decision });
     expect(await (await answer('approve', 'approval_forged')).json()).toMatchObject({ code: 'not_awaiting' });
     expect((await answer('approve')).status).toBe(202);
-    expect(await (await answer('deny')).json()).toMatchObject({ status: 409, code: 'conflict' });
+    expect(await (await answer('reject')).json()).toMatchObject({ status: 409, code: 'conflict' });
     const seen = await until(sse(await server.call('GET', `${at}/stream`)), isRunEnd);
     const results = seen.flatMap(({ event }) => (event.type === 'tool_ended' ? [event.content] : []));
     expect(results).toEqual([[{ type: 'text', text: 'erased' }]]);
@@ -297,7 +297,7 @@ describe('approvals', () => {
   it('tell the model why not', async () => {
     const server = await startServer(asksToErase);
     const { at, approvalId } = await asked(server);
-    const body = { decision: 'deny', message: 'Not on a Friday.' };
+    const body = { decision: 'reject', message: 'Not on a Friday.' };
     const response = await server.call('POST', `${at}/approvals/${approvalId}`, body, { accept: 'text/event-stream' });
     const seen = await until(sse(response), isRunEnd);
     const rejected = seen.find(({ event }) => event.type === 'tool_call_rejected')?.event;

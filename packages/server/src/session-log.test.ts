@@ -43,7 +43,7 @@ it('says what runs came to, with levels, and no word of what was asked, answered
     'warning attempt_failed',
     'error run_ended',
   ]);
-  expect(ofSession.at(-1)).toMatchObject({ end: 'model_error', errorKind: 'auth', turns: 3 });
+  expect(ofSession.at(-1)).toMatchObject({ status: 'model_error', errorKind: 'auth', turns: 3 });
   expect(ofSession[2]).toMatchObject({ tool: 'look', isError: false });
   expect(JSON.stringify(records)).not.toContain('safe');
 });

@@ -1,4 +1,4 @@
-import { isDurable, type DurableEvent, type RunEnd, type Session } from '@treadle/core';
+import { isDurable, type DurableEvent, type RunStatus, type Session } from '@treadle/core';
 import type { Log, LogRecord } from './log.ts';
 
 /** What a log says of an event: names, counts and ids, and no word of what was asked, answered, called with or returned. */
@@ -14,11 +14,11 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 const MAX_NAME = 100;
 
 /** Somebody wanted these ends. What else runs end with is worth a look. */
-const WANTED: ReadonlySet<RunEnd> = new Set(['completed', 'aborted', 'rejected', 'stopped']);
+const WANTED: ReadonlySet<RunStatus> = new Set(['completed', 'aborted', 'rejected', 'stopped']);
 
-function levelOfEnd(end: RunEnd): LogRecord['level'] {
-  if (end === 'model_error') return 'error';
-  return WANTED.has(end) ? 'info' : 'warning';
+function levelOfEnd(status: RunStatus): LogRecord['level'] {
+  if (status === 'model_error') return 'error';
+  return WANTED.has(status) ? 'info' : 'warning';
 }
 
 /**
@@ -53,9 +53,9 @@ export function sessionLogEntry(event: DurableEvent): SessionLogEntry | null {
     case 'run_paused':
       return entry('info', { reason: event.reason, pending: event.pending.length });
     case 'run_ended': {
-      const { end, turns, cost, usage, error } = event;
+      const { status, turns, cost, usage, error } = event;
       const tokens = { inputTokens: usage.input, outputTokens: usage.output };
-      return entry(levelOfEnd(end), { end, turns, cost, ...tokens, errorKind: error?.kind });
+      return entry(levelOfEnd(status), { status, turns, cost, ...tokens, errorKind: error?.kind });
     }
     case 'attempt_failed': {
       const { attempt, error, retry } = event;

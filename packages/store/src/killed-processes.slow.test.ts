@@ -84,12 +84,12 @@ describe.each([
       const acknowledged = await killedAt(moment, folder, kind);
       expect(acknowledged.length).toBeGreaterThan(0);
       const result = await driveToTheEnd(folder, kind, async () => {});
-      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+      expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
       const journal = journalAt[kind](folder);
       const log = await logOf(journal, SESSION);
       await journal.close();
       expect(log.map(({ seq, type }) => `${seq} ${type}`)).toEqual(expect.arrayContaining(acknowledged));
-      expect(only(log, 'run_ended').map(({ end }) => end)).toEqual(['completed']);
+      expect(only(log, 'run_ended').map(({ status }) => status)).toEqual(['completed']);
       const lines = effectsIn(folder);
       expect(lines.map((line) => line.replace(/ \S+$/, ''))).toEqual(effects);
       // A call that is done again is done under its own key.

@@ -90,7 +90,7 @@ describe.each(['files', 'Postgres'] as const)('a command line that is told to en
     expect((await ended).code).toBe(143);
     const log = await onlyLog(store);
     expect(log.filter(({ type }) => type === 'run_ended')).toHaveLength(1);
-    expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+    expect(log.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
   });
 
   it('S15: twice ends at once, with what was acknowledged in its log and no command left behind', async () => {
@@ -121,7 +121,7 @@ describe.each(['files', 'Postgres'] as const)('a command line that is told to en
     const { ended } = await startOn(store, [turn], ['Go.'], script);
     expect(await ended).toMatchObject({ code: 141, stderr: '' });
     const log = await onlyLog(store);
-    expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+    expect(log.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
   }, 60_000);
 });
 

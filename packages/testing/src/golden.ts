@@ -113,7 +113,7 @@ function lineOf(event: TreadleEvent): string {
     case 'turn_started':
       return `turn_started ${event.turnIndex} by ${event.triggeredBy}`;
     case 'run_ended':
-      return `run_ended ${event.end}${event.handoff === undefined ? '' : `, hands over to ${event.handoff.agentId}`}${event.message === undefined ? '' : ` ${JSON.stringify(event.message)}`}`;
+      return `run_ended ${event.status}${event.handoff === undefined ? '' : `, hands over to ${event.handoff.agentId}`}${event.message === undefined ? '' : ` ${JSON.stringify(event.message)}`}`;
     case 'run_paused':
       return `run_paused ${event.reason} ${event.pending.map(({ toolName }) => toolName).join(', ')}`;
     case 'tool_paused':

@@ -40,12 +40,12 @@ describe('ask_user without a callback', () => {
     const agent = agentAsking([question]);
     const session = await createSession(agent, { journal });
     const asked = await session.prompt('Set up storage.').result;
-    expect(asked).toMatchObject({ end: 'paused', pending: [{ toolName: 'ask_user' }] });
+    expect(asked).toMatchObject({ status: 'paused', pending: [{ toolName: 'ask_user' }] });
 
     const elsewhere = await openSession(agent, session.id, { journal });
     const results = asked.pending.map((call) => answerQuestions(call, [{ selected: ['SQLite'] }]));
     const answered = await elsewhere.addToolOutputs(results).result;
-    expect(answered).toMatchObject({ end: 'completed', text: 'Good.' });
+    expect(answered).toMatchObject({ status: 'completed', text: 'Good.' });
     expect(answered.messages.find(({ role }) => role === 'tool')).toMatchObject({
       content: [{ text: '{"answers":[{"question":"Which database?","selected":["SQLite"]}]}' }],
       isError: false,

@@ -32,7 +32,7 @@ const MOST_MB = 40;
 
 it('T4: a tool that streams 100 MB has its middle cut out, all of it kept, and little memory taken', async () => {
   const { end, grownMb, shown, notice, whole, recalled } = await outcomeOf('any');
-  expect({ end, whole }).toEqual({ end: 'completed', whole: HUNDRED_MB });
+  expect({ end, whole }).toEqual({ status: 'completed', whole: HUNDRED_MB });
   expect(shown).toBeLessThan(2_001_000);
   expect(notice).toMatch(/^\[… \d+ characters cut out; all 104857600 are kept: read them with recall, handle sha256-/);
   expect(recalled).toMatch(/^\[Characters 52428800 to 52428808 of 104857600\. Go on with offset 52428808\.\]\n.{8}$/s);
@@ -41,7 +41,7 @@ it('T4: a tool that streams 100 MB has its middle cut out, all of it kept, and l
 
 it('T4: bash that prints 100 MB has its middle cut out, all of it kept, and little memory taken', async () => {
   const { end, grownMb, shown, notice, whole, recalled } = await outcomeOf('bash');
-  expect({ end, whole }).toEqual({ end: 'completed', whole: HUNDRED_MB });
+  expect({ end, whole }).toEqual({ status: 'completed', whole: HUNDRED_MB });
   expect(shown).toBeLessThan(270_000);
   expect(notice).toContain('the whole output is in .treadle/output/bash-');
   expect(recalled).toContain('[Characters 52428800 to 52428808 of ');

@@ -36,7 +36,7 @@ export const AGENT_KEYS = {
   context: true,
   knownTools: true,
   permissions: true,
-  outputGuardrail: true,
+  outputGuardrails: true,
   output: true,
   inputGuardrails: true,
   turnContext: true,

@@ -10,7 +10,7 @@ import { TreadleError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Budget } from '../kernel/services/money.ts';
 import { checkBudget, type BudgetDefinition } from '../features/budget/options.ts';
-import { checkNoProgress, type LoopDetection } from '../features/limits/loop-detection.ts';
+import { checkLoopDetection, type LoopDetection } from '../features/limits/loop-detection.ts';
 import { checkLimits, CLOSING_INSTRUCTION, limitsAsData } from '../features/limits/options.ts';
 import type { Limits } from '../events/limits.ts';
 import type { Memory, MemoryOptions } from '../features/memory/memory.ts';
@@ -28,8 +28,12 @@ import { DEFAULT_RETRY, type RetryPolicy } from '../model/retry.ts';
 import { checkRouting, type Routing, type RoutingOptions } from '../features/routing/routing.ts';
 import { refuseUnknownKeys } from '../names/known-keys.ts';
 import { checkNoToolCall, type RequireToolCall } from '../features/output/no-call.ts';
-import { checkAnswerCheck, type OutputGuardrail, type NamedOutputGuardrail } from '../features/guardrails/check.ts';
-import { checkFilters, type InputGuardrail, type NamedInputGuardrail } from '../features/guardrails/filters.ts';
+import {
+  checkOutputGuardrails,
+  type OutputGuardrail,
+  type NamedOutputGuardrail,
+} from '../features/guardrails/output.ts';
+import { checkInputGuardrails, type InputGuardrail, type NamedInputGuardrail } from '../features/guardrails/input.ts';
 import { checkOutput, type OutputOptions, type StructuredOutput } from '../features/output/structured.ts';
 import { stopTools } from '../tools/stop-tools.ts';
 import { OUTPUT_TOOL, isStopToolName } from '../tools/stop-tool-names.ts';
@@ -133,8 +137,8 @@ export interface AgentDefinition {
   readonly knownTools?: readonly string[];
   /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
   readonly permissions?: PermissionOptions;
-  /** Looks at the answer before the run ends; what it refuses goes back to the model. */
-  readonly outputGuardrail?: OutputGuardrail | NamedOutputGuardrail;
+  /** Look at the answer before the run ends, in this order. An answer that one refuses goes back to the model. */
+  readonly outputGuardrails?: readonly (OutputGuardrail | NamedOutputGuardrail)[];
   /** The value a run is to come to, checked: `output` of its result. */
   readonly output?: OutputOptions;
   /** Look at every input before a model does: prompts, steering and follow-ups. Asked in this order. */
@@ -203,7 +207,7 @@ export interface Agent {
   /** Null for none. */
   readonly context: ContextPolicy | null;
   readonly permissions: PermissionConfig;
-  readonly outputGuardrail: Required<NamedOutputGuardrail> | null;
+  readonly outputGuardrails: readonly Required<NamedOutputGuardrail>[] | null;
   readonly output: StructuredOutput | null;
   readonly inputGuardrails: readonly Required<NamedInputGuardrail>[] | null;
   readonly turnContext: TurnContextOptions | null;
@@ -257,7 +261,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   ]);
   const permissions = checkPermissions(definition.permissions, tools.values(), definition.knownTools);
   const limits = checkLimits(definition.limits);
-  const loopDetection = checkNoProgress(definition.loopDetection);
+  const loopDetection = checkLoopDetection(definition.loopDetection);
   const { wrapUp = false, maxContinuations = 3 } = definition;
   const toolExecution = definition.toolExecution ?? { mode: 'parallel' };
   if (toolExecution.mode === 'parallel')
@@ -311,9 +315,9 @@ export function defineAgent(definition: AgentDefinition): Agent {
     memory: memorySettings(definition.memory),
     context,
     permissions,
-    outputGuardrail: checkAnswerCheck(definition.outputGuardrail),
+    outputGuardrails: checkOutputGuardrails(definition.outputGuardrails),
     output,
-    inputGuardrails: checkFilters(definition.inputGuardrails),
+    inputGuardrails: checkInputGuardrails(definition.inputGuardrails),
     turnContext: checkTurnContext(definition.turnContext),
     background,
     subAgents: checkSubAgents(definition.subAgents),

@@ -97,13 +97,13 @@ function boundaryHooks(parent: ParentAgent, agentType: string): readonly Hook[] 
       input: { readonly runId?: string; readonly text: string; readonly stopHookActive: boolean },
       context: HookContext,
     ): Promise<HookAnswer> => {
-      const { runId: childRunId = '', text: finalAnswer, stopHookActive } = input;
+      const { runId: childRunId = '', text, stopHookActive } = input;
       const transcript = context.messages;
       const told = {
         event: 'subagent_stop',
         ...common,
         childRunId,
-        text: finalAnswer,
+        text: text,
         stopHookActive,
         transcript,
       } as const;

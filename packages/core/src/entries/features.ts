@@ -24,13 +24,13 @@ export type {
   AnswerVerdict,
   NamedOutputGuardrail,
   OutputGuardrail,
-} from '../features/guardrails/check.ts';
+} from '../features/guardrails/output.ts';
 export type {
   FilterContext,
   FilterVerdict,
   InputGuardrail,
   NamedInputGuardrail,
-} from '../features/guardrails/filters.ts';
+} from '../features/guardrails/input.ts';
 export { type HandoffOptions, handoffTool } from '../features/handoff/handoff.ts';
 export * from '../features/hooks/hook.ts';
 export type { HookRegistry } from '../features/hooks/registry.ts';

@@ -5,3 +5,4 @@ export * from '../journal/journal.ts';
 export * from '../journal/memory.ts';
 export { changesFacts, factsAfter, type SessionFacts } from '../journal/session-facts.ts';
 export * from '../journal/support.ts';
+export * from '../journal/up-to-date.ts';

@@ -13,7 +13,7 @@ export interface BranchRef {
 export interface BranchEnd {
   readonly sessionId: string;
   /** How its run ended; `failed` when it could not be driven. Only `completed` can be selected. */
-  readonly end: string;
+  readonly status: string;
   readonly usage: Usage;
   /** US dollars, or null when any part is unknown. */
   readonly cost: number | null;

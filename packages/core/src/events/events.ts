@@ -51,7 +51,7 @@ export interface ConfigSnapshot {
 }
 
 /** Why a run ended. Everything but `completed` is not a success. */
-export type RunEnd =
+export type RunStatus =
   | 'completed'
   /** The model's call failed. */
   | 'model_error'
@@ -74,11 +74,11 @@ export type RunEnd =
   | 'reply_limit'
   | 'thinking_limit'
   | 'arguments_limit'
-  | 'no_progress'
+  | 'loop_detected'
   | 'context_limit'
   /** The reply still didn't fit the schema when the retries were spent. */
   | 'invalid_output'
-  | 'check_failed';
+  | 'guardrail_failed';
 
 /** A durable event before it has a place in a log. */
 export type DurableEventBody =
@@ -145,7 +145,7 @@ export type DurableEventBody =
       /** Which of the agent's models is asked: 0, and absent, is the first. */
       readonly modelIndex?: number;
       /** Present on the one call after a limit, which may call no tools: how the run ends after it. */
-      readonly closing?: { readonly end: RunEnd; readonly message: string };
+      readonly closing?: { readonly status: RunStatus; readonly message: string };
     })
   | (InRun & {
       readonly type: 'message_added';
@@ -218,15 +218,15 @@ export type DurableEventBody =
   | (InRun & {
       readonly type: 'run_ended';
       readonly at: number;
-      readonly end: RunEnd;
+      readonly status: RunStatus;
       /** The last model stop reason, or why there is none. */
       readonly stopReason: StopReason | null;
       readonly error?: ModelError;
       /** The call of a stop tool that ended it. */
-      readonly terminalCallId?: string;
+      readonly stopCallId?: string;
       /** The agent that drives the session from here on, and what it is shown of the conversation. Absent: all of it. */
       readonly handoff?: { readonly agentId: string; readonly view?: readonly ViewPart[] };
-      /** In words, when `end` is not `completed`. */
+      /** In words, when `status` is not `completed`. */
       readonly message?: string;
       readonly usage: Usage;
       readonly cost: number | null;
@@ -244,7 +244,7 @@ export type Notice =
   /** A limit was reached. */
   | { readonly type: 'limit'; readonly limit: LimitName }
   /** The run gets nowhere; `stopped` when that ended it. */
-  | { readonly type: 'no_progress'; readonly pattern: LoopPattern; readonly stopped: boolean }
+  | { readonly type: 'loop_detected'; readonly pattern: LoopPattern; readonly stopped: boolean }
   /** The reply was cut off by its length, and is to go on. */
   | { readonly type: 'cut_off' }
   /** A background task has ended. */

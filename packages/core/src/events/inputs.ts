@@ -54,7 +54,7 @@ export type SessionInput =
   | ({
       readonly type: 'approval_answer';
       readonly approvalId: string;
-      readonly decision: 'approve' | 'deny';
+      readonly decision: 'approve' | 'reject';
       readonly message?: string;
     } & ApprovalExtras &
       OfRequest)

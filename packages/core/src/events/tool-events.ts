@@ -124,7 +124,7 @@ export type ToolEvent =
         readonly type: 'approval_answered';
         readonly at: number;
         readonly approvalId: string;
-        readonly decision: 'approve' | 'deny';
+        readonly decision: 'approve' | 'reject';
         readonly message?: string;
         readonly inputSeq: number;
       });

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../canonical.ts';
-import type { DurableEvent, InputMessage, RunEnd } from '../events/events.ts';
+import type { DurableEvent, InputMessage, RunStatus } from '../events/events.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
 import type { ToolResultContent } from '../messages/content.ts';
@@ -38,13 +38,13 @@ export interface RecordedRun {
     readonly kind: 'steering' | 'follow_up';
     readonly message: InputMessage;
   }[];
-  readonly end: RunEnd | null;
+  readonly status: RunStatus | null;
 }
 
 interface Draft extends RecordedRun {
   readonly turns: RecordedTurn[];
   readonly later: RecordedRun['later'][number][];
-  end: RunEnd | null;
+  status: RunStatus | null;
 }
 
 /** The runs of a session, oldest first, with what a fork shares with its parent. */
@@ -57,7 +57,7 @@ export async function readRuns(journal: Journal, sessionId: string): Promise<Rec
     if (event.type === 'run_started') {
       const { runId, seq: startedSeq, inputSeq } = event;
       const messages = asked.get(inputSeq) ?? null;
-      runs.push({ runId, startedSeq, messages, turns: [], skipped: 0, later: [], end: null });
+      runs.push({ runId, startedSeq, messages, turns: [], skipped: 0, later: [], status: null });
     }
     const run = runs.at(-1);
     if (run && 'runId' in event && event.runId === run.runId) takeEvent(run, event, called);
@@ -84,7 +84,7 @@ function takeEvent(run: Draft, event: DurableEvent, called: Map<string, JsonObje
     const isError = event.type === 'tool_call_rejected' || event.isError;
     const { toolName, content } = event;
     turn?.results.push({ toolName, arguments: called.get(event.callId) ?? {}, content, isError });
-  } else if (event.type === 'run_ended') run.end = event.end;
+  } else if (event.type === 'run_ended') run.status = event.status;
 }
 
 /** Refusals that came from outside; the others come again by themselves. */
@@ -139,7 +139,7 @@ export interface ReplayDifference {
 export function differencesOf(
   recorded: RecordedRun,
   replayed: RecordedRun | undefined,
-  end: RunEnd | 'paused',
+  status: RunStatus | 'paused',
 ): ReplayDifference[] {
   const { runId } = recorded;
   const found: ReplayDifference[] = [];
@@ -154,7 +154,7 @@ export function differencesOf(
     compare(index + recorded.skipped, 'calls', callsOf(turn), callsOf(other));
   });
   compare(null, 'turns', String(recorded.turns.length), String(again.length));
-  compare(null, 'end', recorded.end ?? 'open', end);
+  compare(null, 'end', recorded.status ?? 'open', status);
   return found;
 }
 

@@ -39,7 +39,7 @@ async function recording(): Promise<Journal> {
   const session = await createSession(defineAgent({ model, tools }), { journal, id: 's' });
   const paused = await session.prompt('Go.').result;
   const approvalId = paused.pending.find((call) => call.approvalId !== undefined)?.approvalId ?? '';
-  const asked = await session.answerApproval(approvalId, 'deny', 'Too dear.').result;
+  const asked = await session.reject(approvalId, 'Too dear.').result;
   await session.addToolOutputs(asked.pending.map(({ callId }) => ({ callId, content: 'red' }))).result;
   let told = false;
   session.subscribe((event) => {
@@ -58,7 +58,7 @@ describe('a replay', () => {
     const agent = defineAgent({ model: scriptedModel([]), tools });
     const report = await replaySession(agent, 's', { journal, model: 'recorded', keep: true });
     expect(report).toMatchObject({ differences: [], misses: [], unused: [], stopped: null });
-    expect(report.runs.map(({ end }) => end)).toEqual(['completed', 'completed']);
+    expect(report.runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
     expect(ran).toBe(3);
     expect(await logOf(journal, 's')).toEqual(before);
     const replayed = await logOf(journal, report.sessionId ?? '');
@@ -98,7 +98,7 @@ describe('a replay', () => {
     const report = await replaySession(agentWith(sum(5, 5), 'Ten.'), 's', { journal });
     expect(report).toMatchObject({
       misses: [{ toolName: 'add', arguments: { a: 5, b: 5 }, executed: false }],
-      runs: [{ end: 'aborted' }],
+      runs: [{ status: 'aborted' }],
       stopped: expect.stringContaining('No result of add') as string,
     });
     expect(ran).toBe(3);
@@ -114,7 +114,10 @@ describe('a replay', () => {
       journal,
       onMiss: 'execute',
     });
-    expect(unasked).toMatchObject({ runs: [{ end: 'paused' }], stopped: expect.stringContaining('paused') as string });
+    expect(unasked).toMatchObject({
+      runs: [{ status: 'paused' }],
+      stopped: expect.stringContaining('paused') as string,
+    });
     expect(ran).toBe(4);
   });
 

@@ -1,6 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
 import { canonicalJson } from '../canonical.ts';
-import type { RunEnd } from '../events/events.ts';
+import type { RunStatus } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
@@ -47,7 +47,7 @@ export interface ReplayMiss {
 export interface ReplayReport {
   /** The fork in which it was replayed; null when it wasn't kept. */
   readonly sessionId: string | null;
-  readonly runs: readonly { readonly runId: string; readonly end: RunEnd | 'paused' }[];
+  readonly runs: readonly { readonly runId: string; readonly status: RunStatus | 'paused' }[];
   readonly differences: readonly ReplayDifference[];
   readonly misses: readonly ReplayMiss[];
   /** Recorded results that no call asked for. */
@@ -197,7 +197,7 @@ async function play(
   supply: Supply,
   kept: string | null,
 ): Promise<ReplayReport> {
-  const runs: { runId: string; end: RunEnd | 'paused' }[] = [];
+  const runs: { runId: string; status: RunStatus | 'paused' }[] = [];
   const differences: ReplayDifference[] = [];
   let stopped: string | null = null;
   supply.stop = (why) => {
@@ -207,7 +207,7 @@ async function play(
   const isStopped = (): boolean => stopped !== null;
   for (const run of recorded) {
     const end = await playRun(session, run);
-    runs.push({ runId: run.runId, end });
+    runs.push({ runId: run.runId, status: end });
     const again = (await readRuns(journal, session.id)).at(-1);
     differences.push(...differencesOf(run, again, end));
     if (end === 'paused') {
@@ -221,7 +221,7 @@ async function play(
 }
 
 /** Plays one run; what came while it was under way comes again at the same turns. */
-async function playRun(session: Session, run: RecordedRun): Promise<RunEnd | 'paused'> {
+async function playRun(session: Session, run: RecordedRun): Promise<RunStatus | 'paused'> {
   const { messages, skipped, later } = run;
   for (const { turn, kind, message } of later) {
     if (kind === 'steering' && turn <= skipped) await session.steer(message);
@@ -240,9 +240,9 @@ async function playRun(session: Session, run: RecordedRun): Promise<RunEnd | 'pa
     }
   });
   try {
-    const { end } = await again.result;
+    const { status } = await again.result;
     await Promise.all(posts);
-    return end;
+    return status;
   } finally {
     forget();
   }

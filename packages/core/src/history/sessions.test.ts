@@ -63,7 +63,7 @@ describe('a fork', () => {
     expect(ran).toEqual(['parent']);
     expect(said(model.requests[0]?.messages ?? []).at(-1)).toContain('Unknown: forked');
     const ends = (await logOf(journal, id)).filter((event) => event.type === 'run_ended');
-    expect(ends.map(({ end }) => end)).toEqual(['aborted', 'completed']);
+    expect(ends.map(({ status }) => status)).toEqual(['aborted', 'completed']);
   });
 
   it('leaves what waits to be delivered, and the questions that are open, to its parent', async () => {
@@ -76,10 +76,10 @@ describe('a fork', () => {
     const fork = await openSession(agentWith('Not paid.'), id, { journal });
     expect(await fork.queued()).toEqual([]);
     const approvalId = pending[0]?.approvalId ?? '';
-    expect(() => fork.answerApproval(approvalId, 'approve')).toThrow();
+    expect(() => fork.approve(approvalId)).toThrow();
     expect((await fork.prompt('What now?').result).text).toBe('Not paid.');
-    const { text: finalAnswer } = await session.answerApproval(approvalId, 'approve').result;
-    expect(finalAnswer).toBe('Paid.');
+    const { text } = await session.approve(approvalId).result;
+    expect(text).toBe('Paid.');
   });
 
   it('can be reset and filled with other messages, also where a run was open', async () => {

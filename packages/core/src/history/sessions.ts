@@ -170,7 +170,7 @@ export async function openLatest(agent: Agent, options: LatestOptions): Promise<
   const session = await openSession(agent, latest.sessionId, parts);
   const { sessionId, updatedAt: lastActiveAt } = latest;
   // Somebody still waits for what is open.
-  if (clock.now() - lastActiveAt <= rotateAfterMs || session.hasOpenRun) return session;
+  if (clock.now() - lastActiveAt <= rotateAfterMs || session.status !== 'idle') return session;
   return createSession(agent, { ...parts, previous: { sessionId, lastActiveAt, thresholdMs: rotateAfterMs } });
 }
 

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
-import type { DurableEventBody, RunEnd } from '../events/events.ts';
+import type { DurableEventBody, RunStatus } from '../events/events.ts';
 import type { Question } from './services/question.ts';
 import type { RunState, SessionState } from './state.ts';
 import type { Step } from './step.ts';
@@ -18,7 +18,7 @@ export interface BetweenTurns {
 export type FinishGate =
   | { readonly type: 'first'; readonly step: Step }
   | { readonly type: 'go_on'; readonly messages: readonly DurableEventBody[] }
-  | { readonly type: 'end'; readonly end: RunEnd; readonly message: string };
+  | { readonly type: 'end'; readonly status: RunStatus; readonly message: string };
 
 export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 

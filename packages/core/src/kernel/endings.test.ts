@@ -121,7 +121,7 @@ describe('how a run ends', () => {
           tool_ended work "did 1"
         turn_ended
         message_added user (limit) "[Agent stopped: no progress (the same call with the same result 4 times in a row: work({\\"step\\":1}))]"
-      run_ended no_progress "no progress (the same call with the same result 4 times in a row: work({\\"step\\":1}))""
+      run_ended loop_detected "no progress (the same call with the same result 4 times in a row: work({\\"step\\":1}))""
     `);
   });
 

@@ -20,7 +20,7 @@ import { gateCompaction, planIdleCompaction } from '../features/compaction/plan.
 import { keepFiles } from '../features/files/perform.ts';
 import { filesDue } from '../features/files/plan.ts';
 import { decideAnswer, decideInput } from '../features/guardrails/decide.ts';
-import { withWarnings } from '../features/guardrails/filters.ts';
+import { withWarnings } from '../features/guardrails/input.ts';
 import { checkGate, filterGate, gateDelivery } from '../features/guardrails/plan.ts';
 import { decideHandoff } from '../features/handoff/decide.ts';
 import { planHandoff } from '../features/handoff/plan.ts';

@@ -5,7 +5,7 @@ import type { SessionState, SucceededCall, TurnOutcome } from './state.ts';
 
 /** The call of a stop tool by which a turn would end its run. */
 export const endingCall = (last: TurnOutcome | null, agent: Agent): SucceededCall | undefined =>
-  last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
+  last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.endsRun === true);
 
 /** What the run has come to, between turns: the answer, and the call that gave it. */
 export interface FinalAnswer {

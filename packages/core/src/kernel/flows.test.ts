@@ -37,15 +37,15 @@ describe('tools of the browser', () => {
       for await (const { type } of journal.read('s', event.seq)) logged.push(type);
     });
     const paused = await first.prompt('Paint it.').result;
-    expect(paused.end).toBe('paused');
+    expect(paused.status).toBe('paused');
     expect(logged[0]).toBe('run_paused');
 
     // Nothing of the first process is used from here on.
     const second = await openSession(agent, 's', { journal });
     second.subscribe(script.observe);
     const results = paused.pending.map(({ callId }) => ({ callId, content: 'blue' }));
-    const { end, messages } = await second.addToolOutputs(results).result;
-    expect(end).toBe('completed');
+    const { status, messages } = await second.addToolOutputs(results).result;
+    expect(status).toBe('completed');
     expect(`\n${script.text()}`).toBe(`
 run_started
   turn_started 0 by user

@@ -38,7 +38,7 @@ const post = (journal: Journal, text: string): Promise<{ readonly seq: number }>
   journal.post('s1', { type: 'prompt', messages: [{ content: [{ type: 'text', text }] }] }, `key ${text}`, 0);
 
 const ends = async (journal: Journal): Promise<string[]> =>
-  (await logOf(journal, 's1')).flatMap((event) => (event.type === 'run_ended' ? [event.end] : []));
+  (await logOf(journal, 's1')).flatMap((event) => (event.type === 'run_ended' ? [event.status] : []));
 
 const inputOf = (log: readonly DurableEvent[], id: string): number =>
   log.flatMap((event) => (event.type === 'run_started' && event.runId === id ? [event.inputSeq] : []))[0] ?? 0;
@@ -48,7 +48,7 @@ const never = new Promise<never>(() => {});
 describe('Time that runs out', () => {
   const asked: Record<string, () => Partial<AgentDefinition>> = {
     'a stop hook': () => ({ hooks: [defineHook('stop', () => never)] }),
-    'a check of the answer': () => ({ outputGuardrail: () => never }),
+    'a check of the answer': () => ({ outputGuardrails: [() => never] }),
   };
 
   it.each(Object.keys(asked))('while %s is asked about the end of a run ends it', async (who) => {
@@ -59,7 +59,7 @@ describe('Time that runs out', () => {
     const run = session.prompt('Go.');
     await settle();
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'time_limit', text: 'Done.' });
+    expect(await run.result).toMatchObject({ status: 'time_limit', text: 'Done.' });
     expect(await ends(journal)).toEqual(['time_limit']);
   });
 });
@@ -73,7 +73,7 @@ describe('A memory', () => {
     const run = session.prompt('Go.');
     await settle();
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'Done.' });
   });
 });
 
@@ -96,7 +96,7 @@ describe('A phase of a compaction', () => {
     const run = session.prompt('word '.repeat(1000));
     await settle();
     await run.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     late.resolve();
     await settle();
     expect(model.requests).toHaveLength(0);
@@ -142,7 +142,7 @@ describe('A run that was cut short', () => {
     await journal.post('s1', { type: 'cancel', inputSeq: seq }, 'key cancel', 0);
     await settle();
     gate.resolve(undefined);
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
     await settle();
     expect(await ends(journal)).toEqual(['completed', 'aborted']);
     // Once: the question was not given up with the run that it wasn't about.
@@ -180,7 +180,7 @@ describe('A run that was cut short', () => {
     const log = await logOf(journal, 's1');
     expect(log.filter(({ type }) => type === 'approval_requested')).toEqual([]);
     const again = await openSession(defineAgent(definition), 's1', { journal, clock });
-    if (again.hasOpenRun) await again.resume().result;
+    if (again.status !== 'idle') await again.resume().result;
     expect(await ends(journal)).toEqual(['aborted', 'completed']);
   });
 });

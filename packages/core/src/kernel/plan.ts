@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
-import type { DurableEventBody, RunEnd } from '../events/events.ts';
+import type { DurableEventBody, RunStatus } from '../events/events.ts';
 import type { StopReason } from '../model/model.ts';
 import type { BetweenTurns } from './between-turns.ts';
 import {
@@ -67,7 +67,7 @@ const endsRun = (step: Step): boolean =>
   step.type === 'record' && step.events.some((event) => event.type === 'run_ended');
 
 const endsWell = (step: Step): boolean =>
-  step.type === 'record' && step.events.some((event) => event.type === 'run_ended' && event.end === 'completed');
+  step.type === 'record' && step.events.some((event) => event.type === 'run_ended' && event.status === 'completed');
 
 function planStep(state: SessionState, agent: Agent, now: number): Step {
   const { run } = state;
@@ -82,14 +82,14 @@ function planStep(state: SessionState, agent: Agent, now: number): Step {
   if (misplaced.length > 0) return { type: 'record', events: misplaced };
   if (run.cancel) return stop({ state, run, agent, now }, 'aborted', run.cancel.reason ?? CANCELLED);
   const over = first(STOPS, run, agent);
-  if (over) return stop({ state, run, agent, now }, over.end, over.message, over);
+  if (over) return stop({ state, run, agent, now }, over.status, over.message, over);
   if (run.stop) return stop({ state, run, agent, now }, 'stopped', run.stop.reason);
   const instead = first(INSTEAD_OF_TURNS, run, agent, now);
   if (instead)
-    return 'limit' in instead ? stop({ state, run, agent, now }, instead.end, instead.message, instead) : instead;
+    return 'limit' in instead ? stop({ state, run, agent, now }, instead.status, instead.message, instead) : instead;
   if (turn === null) return planTurn({ state, run, agent, now, last: run.last });
   const hit = timeIsUp({ run, agent, now });
-  if (hit) return stop({ state, run, agent, now }, hit.end, hit.message, hit);
+  if (hit) return stop({ state, run, agent, now }, hit.status, hit.message, hit);
   if (turn.message === null || turn.failure) return planModelCall(state, run, turn, agent, now);
   return planCalls(state, run, turn, agent, now) ?? endTurn(state, run, turn, agent, now);
 }
@@ -172,7 +172,7 @@ const NEEDS_NO_RUN: ReadonlySet<string> = new Set(['prompt', 'continue', 'branch
 /** Closes what is open, in order, and ends the run. */
 function stop(
   { state, run, agent, now }: Omit<BetweenTurns, 'last'>,
-  end: RunEnd,
+  status: RunStatus,
   message: string,
   limit?: LimitHit,
 ): Step {
@@ -183,6 +183,6 @@ function stop(
   return record([
     ...(turn ? [...endOpenCalls(state, run, turn, now, message), turnEnded(run, turn, agent, now)] : []),
     ...(limit ? [limitMessage(run, now, limit)] : []),
-    endRun(run, now, end, end === 'aborted' ? 'aborted' : lastStop, { message }),
+    endRun(run, now, status, status === 'aborted' ? 'aborted' : lastStop, { message }),
   ]);
 }

@@ -38,7 +38,7 @@ const TOOLS = [
   }),
   defineTool({ name: 'ask', description: 'Asks before it runs again.', replay: 'ask', execute: () => 'ok' }),
   defineTool({ name: 'picker', description: 'Runs at the client.', runs: 'client' }),
-  defineTool({ name: 'finish', description: 'Ends.', terminal: true, execute: () => 'the end' }),
+  defineTool({ name: 'finish', description: 'Ends.', endsRun: true, execute: () => 'the end' }),
 ];
 
 const call: fc.Arbitrary<ScriptedToolCall> = fc.record(
@@ -117,12 +117,12 @@ type Session = Awaited<ReturnType<typeof createSession>>;
 /** Awaits a run to its end, answering what it pauses for. */
 async function finish(session: Session, run: ReturnType<Session['prompt']>): Promise<void> {
   let result = await run.result;
-  while (result.end === 'paused') {
+  while (result.status === 'paused') {
     const asked = result.pending.find(({ approvalId }) => approvalId !== undefined);
     const next =
       asked?.approvalId === undefined
         ? session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
-        : session.answerApproval(asked.approvalId, 'approve');
+        : session.approve(asked.approvalId);
     result = await next.result;
   }
 }
@@ -195,7 +195,7 @@ describe('any run', () => {
             retry: { initialDelayMs: 0 },
           });
           const session = await openSession(agent, 's1', { journal });
-          if (session.hasOpenRun) await finish(session, session.resume());
+          if (session.status !== 'idle') await finish(session, session.resume());
           const run = session.prompt('And now?');
           await finish(session, run);
           expect((await run.result).runId).toBe(await run.id);
@@ -220,7 +220,7 @@ describe('any run', () => {
         for (let length = 1; length <= events.length; length++) {
           const journal = await journalOf(events.slice(0, length));
           const session = await openSession(agentOf({ ...made, turns: [] }), 's1', { journal });
-          if (session.hasOpenRun) await finish(session, session.resume());
+          if (session.status !== 'idle') await finish(session, session.resume());
           const starts = new Map<string, number>();
           for (const event of await logOf(journal, 's1')) {
             if (event.type !== 'tool_started' || event.replay !== 'never') continue;

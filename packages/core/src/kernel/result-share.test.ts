@@ -118,7 +118,7 @@ describe('recall', () => {
   ])('%s', async (_, definition) => {
     const found: string[] = [];
     const { result, requests } = await play(readBack(found), 200_000, definition);
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(requests[0]?.tools.map(({ name }) => name)).toEqual(['big']);
     expect(requests[1]?.tools.map(({ name }) => name)).toEqual(['big', 'recall']);
     const all = Array.from({ length: 100_000 }, (__, index) => `line ${index + 1} of many`).join('\n');
@@ -149,10 +149,10 @@ describe('a client tool', () => {
     const { session, model, result } = await play([{ toolCalls: [{ name: 'ask' }] }, 'Done.'], 20_000, {
       tools: [ask],
     });
-    expect(result.end).toBe('paused');
+    expect(result.status).toBe('paused');
     const [callId = ''] = result.pending.map((call) => call.callId);
     const after = await session.addToolOutputs([{ callId, content: 'x'.repeat(1_000_000) }]).result;
-    expect(after.end).toBe('completed');
+    expect(after.status).toBe('completed');
     expect(estimateMessages(resultsIn(model.requests[1] ?? expect.fail('no request')))).toBeLessThanOrEqual(5000);
   });
 });

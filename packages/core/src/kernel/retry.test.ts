@@ -47,7 +47,7 @@ const ofType = <Type extends DurableEvent['type']>(events: readonly TreadleEvent
 describe('a model call that fails', () => {
   it('is tried again after a wait, with an event for each attempt, and the run goes on', async () => {
     const { result, events, waited } = await play(scriptedModel([overloaded, overloaded, 'Hello.']));
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.', turns: 1 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.', turns: 1 });
     expect(ofType(events, 'attempt_failed').map(({ attempt, retry }) => [attempt, retry?.delayMs])).toEqual([
       [1, 1000],
       [2, 2000],
@@ -62,7 +62,7 @@ describe('a model call that fails', () => {
 
   it('four times ends the run with the error', async () => {
     const { result, waited } = await play(scriptedModel(Array.from({ length: 9 }, () => overloaded)));
-    expect(result).toMatchObject({ end: 'model_error', error: { status: 529 }, turns: 1 });
+    expect(result).toMatchObject({ status: 'model_error', error: { status: 529 }, turns: 1 });
     expect(waited).toBe(7000);
   });
 
@@ -73,14 +73,14 @@ describe('a model call that fails', () => {
 
   it('and asks for a day ends the run at once, saying so', async () => {
     const { result, waited } = await play(scriptedModel([{ error: { status: 429, retryAfterMs: 86_400_000 } }]));
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
     expect(result.message).toContain('more than the 120 s that are allowed');
     expect(waited).toBe(0);
   });
 
   it.each([400, 401, 403, 404, 413])('with status %i is not tried again', async (status) => {
     const { result } = await play(scriptedModel([{ error: { status } }, 'Hello.']));
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
   });
 
   it('after text ends the run, and the text is kept and not repeated', async () => {
@@ -89,7 +89,7 @@ describe('a model call that fails', () => {
       'Hello.',
     ]);
     const { result } = await play(model);
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text: 'Once upon a time' }] });
     expect(model.requests).toHaveLength(1);
   });
@@ -112,7 +112,7 @@ describe('a model call that fails', () => {
     const { result, events } = await play(scriptedModel([broken, { toolCalls: [{ name: 'count' }] }, 'Hello.']), {
       tools: [count],
     });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(ran).toBe(1);
     expect(ofType(events, 'message_discarded')).toHaveLength(1);
   });
@@ -147,7 +147,7 @@ describe('a model call that fails', () => {
     const run = session.prompt('Go.');
     await failed.promise;
     await run.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
   });
 });
 
@@ -164,7 +164,7 @@ describe('fallback models', () => {
     });
     const first = scriptedModel([overloaded, overloaded]);
     const { result, events } = await play(first, { fallbacks: [fallback], retry: { maxRetries: 1 }, tools: [look] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 2 });
     expect(result.finalMessage).toMatchObject({ provider: 'other', model: 'second', cost: 2 });
     expect(first.requests).toHaveLength(2);
     expect(
@@ -188,13 +188,13 @@ describe('fallback models', () => {
       fallbacks: [second()],
       fallbackOn: ['network'],
     });
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
   });
 
   it('do not take over after text', async () => {
     const model = scriptedModel([{ text: 'Once', error: { kind: 'network', afterDeltas: Infinity } }]);
     const { result } = await play(model, { fallbacks: [second()] });
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
   });
 
   it('that all fail end the run with the last error', async () => {

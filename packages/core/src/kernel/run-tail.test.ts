@@ -34,13 +34,15 @@ describe('an answer that was cut off and went on', () => {
         schema: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
         mode: 'prompted',
       },
-      outputGuardrail: (text) => {
-        heard.push(text);
-        return { ok: true };
-      },
-      hooks: [defineHook('stop', ({ text: finalAnswer }) => void heard.push(finalAnswer))],
+      outputGuardrails: [
+        (text) => {
+          heard.push(text);
+          return { ok: true };
+        },
+      ],
+      hooks: [defineHook('stop', ({ text }) => void heard.push(text))],
     });
-    expect(result).toMatchObject({ end: 'completed', text: '{"colour":"blue"}', output: { colour: 'blue' } });
+    expect(result).toMatchObject({ status: 'completed', text: '{"colour":"blue"}', output: { colour: 'blue' } });
     expect(heard).toEqual(['{"colour":"blue"}', '{"colour":"blue"}']);
   });
 });
@@ -55,7 +57,7 @@ describe('a run that ends by its closing call', () => {
       wrapUp: true,
       memory: { retrieve: async () => [], update: async ({ answer }) => void updates.push(answer) },
     });
-    expect(result).toMatchObject({ end: 'turn_limit', text: 'Half of it.' });
+    expect(result).toMatchObject({ status: 'turn_limit', text: 'Half of it.' });
     expect(updates).toEqual(['Half of it.']);
   });
 });
@@ -69,7 +71,7 @@ describe('a summary', () => {
     const ledger = memoryLedger(10);
     const model = { ...explorer(20, 'All was well so far.', { contextWindow: 4000 }), cost };
     const { result, log } = await play({ model, tools: [look], context: {}, budget: { ledger }, maxTokens: 200 });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     const compactions = log.filter(({ type }) => type === 'compacted');
     expect(compactions.length).toBeGreaterThan(0);
     const settled = log.filter((event) => event.type === 'budget_settled');
@@ -109,7 +111,7 @@ describe('a summary', () => {
     const { result } = session.prompt('Look everywhere.');
     await asked.promise;
     await session.abort();
-    expect((await result).end).toBe('aborted');
+    expect((await result).status).toBe('aborted');
     const log = await logOf(journal, 's');
     const settled = log.filter((event) => event.type === 'budget_settled').filter(({ key }) => key.includes('summary'));
     expect(settled).toMatchObject([{ basis: 'worst_case' }]);
@@ -129,6 +131,6 @@ describe('a summary', () => {
     });
     expect(model.requests.filter(asksForSummary)).toEqual([]);
     expect(JSON.stringify(log)).toContain('A summary could cost $100.0000, and there is less left.');
-    expect(result.end).toBe('context_limit');
+    expect(result.status).toBe('context_limit');
   });
 });

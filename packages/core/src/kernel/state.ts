@@ -37,7 +37,7 @@ export interface CallState {
   /** What the last of these questions was about, and how many there were. */
   askedArguments: JsonObject | null;
   asked: number;
-  decision: 'approve' | 'deny' | null;
+  decision: 'approve' | 'reject' | null;
   /** What the person said with it. */
   decisionMessage: string | null;
   answer: ApprovalExtras | null;

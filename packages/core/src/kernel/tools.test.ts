@@ -212,7 +212,7 @@ describe('a call that can not run', () => {
       { toolCalls: [{ name: 'count' }], error: { kind: 'network', afterDeltas: Infinity } },
     ]);
     const result = await (await createSession(defineAgent({ model, tools: [count] }))).prompt('Go.').result;
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
     expect(ran).toBe(0);
   });
 });
@@ -283,7 +283,7 @@ describe('a tool that misbehaves', () => {
     const { results, result } = await play([{ name: 'bad' }], [tool(execute)]);
     expect(results[0]?.isError).toBe(true);
     expect(textOf(results[0])).toContain(words);
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
   });
 
   it.each<[string, () => unknown, string]>([
@@ -310,7 +310,7 @@ describe('a tool that misbehaves', () => {
       const { results, result } = await play([{ name: 'bad' }], [tool(how as never)]);
       expect(results[0]).toMatchObject({ isError: false });
       expect(textOf(results[0])).toBe(shown);
-      expect(result.end).toBe('completed');
+      expect(result.status).toBe('completed');
     }
   });
 
@@ -326,7 +326,7 @@ describe('a tool that misbehaves', () => {
       const { results, result } = await play([{ name: 'bad' }], [tool((() => returned) as never)]);
       expect(results[0]?.isError).toBe(false);
       expect(textOf(results[0])).toContain('could not be read');
-      expect(result.end).toBe('completed');
+      expect(result.status).toBe('completed');
     }
   });
 
@@ -373,7 +373,7 @@ describe('a tool that misbehaves', () => {
       };
       const { results, result } = await play([{ name: 'bad' }], [tool(throws)]);
       expect(results[0]?.isError).toBe(true);
-      expect(result.end).toBe('completed');
+      expect(result.status).toBe('completed');
     }
   });
 
@@ -591,7 +591,7 @@ describe('a stop tool', () => {
   const finish = defineTool({
     name: 'finish',
     description: 'Ends.',
-    terminal: true,
+    endsRun: true,
     inputSchema: { type: 'object', properties: { result: { type: 'string' } }, required: ['result'] },
     execute: ({ result }) => result,
   });
@@ -600,11 +600,11 @@ describe('a stop tool', () => {
     const note = defineTool({ name: 'note', description: 'Notes.', execute: () => 'noted' });
     const calls = [{ name: 'note' }, { name: 'finish', arguments: { result: '42' } }, { name: 'note' }];
     const { result } = await play(calls, [finish, note]);
-    expect(result).toMatchObject({ end: 'completed', text: '42', turns: 1 });
+    expect(result).toMatchObject({ status: 'completed', text: '42', turns: 1 });
   });
 
   it('does not end it when its call failed', async () => {
     const { result } = await play([{ name: 'finish', arguments: {} }], [finish]);
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 2 });
   });
 });

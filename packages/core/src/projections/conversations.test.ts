@@ -28,8 +28,7 @@ const of = (log: readonly DurableEvent[]): LogReader => ({
   },
 });
 
-const answers = (records: readonly ConversationRecord[]): string[] =>
-  records.map(({ text: finalAnswer }) => finalAnswer);
+const answers = (records: readonly ConversationRecord[]): string[] => records.map(({ text }) => text);
 
 /** A session with so many runs, each of one prompt and one answer. */
 async function sessionOf(count: number): Promise<Journal> {
@@ -50,9 +49,9 @@ describe('the conversations of a session', () => {
     const { conversations, ...rest } = await readConversations(of(logs.get('continued') ?? []));
     expect(rest).toEqual({ hasMore: false });
     expect(conversations).toMatchObject([
-      { end: 'model_error', prompt: { content: [{ text: 'Hi' }] }, text: '', messages: [{ role: 'user' }] },
-      { end: 'completed', prompt: null, text: 'Better.', messages: [{ role: 'assistant' }] },
-      { end: 'completed', prompt: { content: [{ text: 'Again.' }] }, text: 'Hello.', cost: 0.1, turns: 1 },
+      { status: 'model_error', prompt: { content: [{ text: 'Hi' }] }, text: '', messages: [{ role: 'user' }] },
+      { status: 'completed', prompt: null, text: 'Better.', messages: [{ role: 'assistant' }] },
+      { status: 'completed', prompt: { content: [{ text: 'Again.' }] }, text: 'Hello.', cost: 0.1, turns: 1 },
     ]);
     for (const { startedAt, endedAt } of conversations) expect(endedAt).toBeGreaterThanOrEqual(startedAt);
   });
@@ -62,7 +61,7 @@ describe('the conversations of a session', () => {
       expect(await readConversations(of(logs.get(name) ?? []))).toEqual({ conversations: [], hasMore: false });
     }
     expect((await readConversations(of(logs.get('resumed') ?? []))).conversations).toMatchObject([
-      { end: 'completed', pending: [], text: 'Picked.' },
+      { status: 'completed', pending: [], text: 'Picked.' },
     ]);
   });
 

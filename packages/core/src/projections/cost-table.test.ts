@@ -71,7 +71,7 @@ describe('a cost table', () => {
     };
     const { models, runs, total } = tableOf('tools');
     expect(models).toEqual([{ ...scripted, ...counts }]);
-    expect(runs).toMatchObject([{ end: 'completed', ...counts }]);
+    expect(runs).toMatchObject([{ status: 'completed', ...counts }]);
     expect(total).toEqual(counts);
   });
 
@@ -91,7 +91,7 @@ describe('a cost table', () => {
   it('says that nothing was spent where nothing was', () => {
     expect(tableOf('rejected by a hook')).toMatchObject({
       models: [],
-      runs: [{ end: 'rejected', calls: 0, cost: 0 }],
+      runs: [{ status: 'rejected', calls: 0, cost: 0 }],
       total: { calls: 0, usage: UNKNOWN_USAGE, cost: 0, cacheHitRate: null },
     });
   });
@@ -107,11 +107,11 @@ describe('a cost table', () => {
 
   it('has a row per run, also before its end', () => {
     expect(tableOf('continued').runs).toMatchObject([
-      { end: 'model_error', calls: 1, cost: 0 },
-      { end: 'completed', calls: 1, cost: 0.1 },
-      { end: 'completed', calls: 1, cost: 0.1 },
+      { status: 'model_error', calls: 1, cost: 0 },
+      { status: 'completed', calls: 1, cost: 0.1 },
+      { status: 'completed', calls: 1, cost: 0.1 },
     ]);
-    expect(tableOf('paused').runs).toMatchObject([{ end: null, calls: 1, cost: 0.1 }]);
+    expect(tableOf('paused').runs).toMatchObject([{ status: null, calls: 1, cost: 0.1 }]);
   });
 
   it('leaves to the parent what a fork shares with it, unless that is asked for', () => {

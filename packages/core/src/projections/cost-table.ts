@@ -1,4 +1,4 @@
-import type { ConfigSnapshot, DurableEvent, RunEnd } from '../events/events.ts';
+import type { ConfigSnapshot, DurableEvent, RunStatus } from '../events/events.ts';
 import { cacheHitRate } from '../model/usage.ts';
 import { addSpending, NOTHING_SPENT, spendingOf, type Spending } from './spending.ts';
 
@@ -18,11 +18,11 @@ export interface ModelCost extends CostSum {
   readonly model: string | null;
 }
 
-/** What one run has used. `runId` is null for compactions while no run was open, and for the title; `end` is null before the end. */
+/** What one run has used. `runId` is null for compactions while no run was open, and for the title; `status` is null before the end. */
 export interface RunCost extends CostSum {
   readonly runId: string | null;
   readonly startedAt: number;
-  readonly end: RunEnd | null;
+  readonly status: RunStatus | null;
 }
 
 /** What a session has used: by model, by run, and altogether. Each sums up the same calls. */
@@ -81,7 +81,7 @@ interface RunDraft {
   readonly runId: string | null;
   readonly sum: SumDraft;
   startedAt: number;
-  end: RunEnd | null;
+  status: RunStatus | null;
   config: ConfigSnapshot | null;
   modelIndex: number;
   /** A reply has told what the attempt used that is about to fail. */
@@ -104,7 +104,7 @@ export function costTableFold(options: CostTableOptions = {}): CostTableFold {
   function runOf(runId: string | null, at: number): RunDraft {
     const known = runs.get(runId);
     if (known) return known;
-    const draft = { runId, sum: newSum(), startedAt: at, end: null, config: null, modelIndex: 0, isTold: false };
+    const draft = { runId, sum: newSum(), startedAt: at, status: null, config: null, modelIndex: 0, isTold: false };
     runs.set(runId, draft);
     return draft;
   }
@@ -124,7 +124,7 @@ export function costTableFold(options: CostTableOptions = {}): CostTableFold {
         models.clear();
         // An open run goes on here; what it was asked with still holds.
         for (const [runId, run] of runs) {
-          if (run.end === null && run.config) runs.set(runId, { ...run, sum: newSum() });
+          if (run.status === null && run.config) runs.set(runId, { ...run, sum: newSum() });
           else runs.delete(runId);
         }
         total = newSum();
@@ -141,7 +141,12 @@ export function costTableFold(options: CostTableOptions = {}): CostTableFold {
     },
     table: () => ({
       models: [...models.values()].map(({ name, sum }) => ({ ...name, ...sumUp(sum) })),
-      runs: [...runs.values()].map(({ runId, startedAt, end, sum }) => ({ runId, startedAt, end, ...sumUp(sum) })),
+      runs: [...runs.values()].map(({ runId, startedAt, status, sum }) => ({
+        runId,
+        startedAt,
+        status,
+        ...sumUp(sum),
+      })),
       total: sumUp(total),
     }),
   };
@@ -191,7 +196,7 @@ function note(run: RunDraft, event: DurableEvent): void {
     run.startedAt = event.at;
     run.config = event.config;
   } else if (event.type === 'turn_started') run.modelIndex = event.modelIndex ?? 0;
-  else if (event.type === 'run_ended') run.end = event.end;
+  else if (event.type === 'run_ended') run.status = event.status;
   else if (event.type === 'message_added' && event.message.role === 'assistant') {
     run.isTold = event.message.stopReason === 'error';
   } else if (event.type === 'attempt_failed') run.isTold = false;

@@ -74,7 +74,7 @@ describe('a run log', () => {
       isError: false,
       durationMs: expect.any(Number) as number,
     });
-    expect(dataOf('tools', 'run_completed')).toMatchObject([{ end: 'completed', turns: 2, cost: 0.2 }]);
+    expect(dataOf('tools', 'run_completed')).toMatchObject([{ status: 'completed', turns: 2, cost: 0.2 }]);
   });
 
   it('says when a run waits for a client, and what the client brought, once', () => {
@@ -105,7 +105,7 @@ describe('a run log', () => {
       'api_response_received',
       'run_completed',
     ]);
-    expect(dataOf('denied', 'approval_answered')).toMatchObject([{ decision: 'deny', message: 'Not today.' }]);
+    expect(dataOf('denied', 'approval_answered')).toMatchObject([{ decision: 'reject', message: 'Not today.' }]);
     expect(dataOf('denied', 'tool_call_rejected')).toMatchObject([{ toolName: 'write', reason: 'denied' }]);
   });
 
@@ -143,12 +143,12 @@ describe('a run log', () => {
       { attempt: 2, error: { kind: 'network' }, cost: null },
     ]);
     expect(actionsOf('closed')).toContain('final_summary_generation');
-    expect(dataOf('closed', 'run_completed')).toMatchObject([{ end: 'turn_limit' }]);
+    expect(dataOf('closed', 'run_completed')).toMatchObject([{ status: 'turn_limit' }]);
   });
 
   it('has the end of a run that was refused before it began', () => {
     expect(logOf('rejected by a hook')).toMatchObject([
-      { action: 'run_completed', step: null, data: { end: 'rejected', message: 'Closed.' } },
+      { action: 'run_completed', step: null, data: { status: 'rejected', message: 'Closed.' } },
     ]);
   });
 

@@ -193,8 +193,8 @@ function sayOf(known: Known, event: DurableEvent): Said | null {
     case 'decision_made':
       return sayOfDecision(event);
     case 'run_ended': {
-      const { end, stopReason, error, message, usage, cost, turns } = event;
-      return { action: 'run_completed', data: defined({ end, stopReason, error, message, usage, cost, turns }) };
+      const { status, stopReason, error, message, usage, cost, turns } = event;
+      return { action: 'run_completed', data: defined({ status, stopReason, error, message, usage, cost, turns }) };
     }
     default:
       return null;

@@ -84,10 +84,10 @@ describe('the cost', () => {
     const broken = await runOn(
       scriptedModel([{ text: 'Half', error: { ...error, afterDeltas: 1 } }, 'Whole.'], { cost }),
     );
-    expect(broken.result).toMatchObject({ end: 'completed', text: 'Whole.', cost: null });
+    expect(broken.result).toMatchObject({ status: 'completed', text: 'Whole.', cost: null });
     expect(broken.ended?.cost).toBeNull();
     const refused = await runOn(scriptedModel([{ error }, { text: 'Whole.', usage: { output: 4 } }], { cost }));
-    expect(refused.result).toMatchObject({ end: 'completed', cost: 4 });
+    expect(refused.result).toMatchObject({ status: 'completed', cost: 4 });
     expect(refused.ended?.cost).toBe(4);
   });
 });

@@ -1,4 +1,4 @@
-import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunEnd, SessionInput } from '../events/events.ts';
+import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunStatus, SessionInput } from '../events/events.ts';
 import type { GeneratedFile } from '../events/generated-files.ts';
 import { runIdOf } from '../events/run-of.ts';
 import type { JsonObject } from '../json.ts';
@@ -9,11 +9,11 @@ import type { ModelError, ModelWarning } from '../model/model.ts';
 import { addUsage, cacheHitRate, type StopReason, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 
-/** What a run came to. Failing is a result too: read `end` before you rely on the answer. */
+/** What a run came to. Failing is a result too: read `status` before you rely on the answer. */
 export interface RunResult {
   readonly runId: string;
   /** `paused` when the run waits for a client tool or an answer, listed in `pending`. */
-  readonly end: RunEnd | 'paused';
+  readonly status: RunStatus | 'paused';
   readonly stopReason: StopReason | null;
   /** The last message of the model, if there was one. */
   readonly finalMessage: AssistantMessage | null;
@@ -51,7 +51,7 @@ export interface RunResult {
   readonly undelivered: readonly UndeliveredMessage[];
   /** What doesn't look right about its replies, such as token counts that can't be true. Each also has its own. */
   readonly warnings: readonly ModelWarning[];
-  /** Why, in words, when `end` is not `completed`. */
+  /** Why, in words, when `status` is not `completed`. */
   readonly message: string | null;
   readonly error: ModelError | null;
 }
@@ -160,15 +160,15 @@ class ResultFold implements RunResultFold {
 
   #result(): RunResult {
     const ended = this.#ended;
-    const terminal = this.#lastResults.find(({ callId }) => callId === ended?.terminalCallId);
+    const terminal = this.#lastResults.find(({ callId }) => callId === ended?.stopCallId);
     return {
       runId: this.#runId,
-      end: ended?.end ?? 'paused',
+      status: ended?.status ?? 'paused',
       stopReason: ended ? ended.stopReason : (this.#finalMessage?.stopReason ?? null),
       finalMessage: this.#finalMessage,
       text: finalAnswer(this.#finalMessage, terminal, this.#answered),
       output: ended?.output,
-      stopTool: terminalCall(this.#finalMessage, ended?.terminalCallId),
+      stopTool: stopCall(this.#finalMessage, ended?.stopCallId),
       messages: this.#messages,
       usage: this.#usage,
       cost: this.#cost,
@@ -257,7 +257,7 @@ const isQueued = (input: SessionInput): input is Extract<SessionInput, { readonl
   input.type === 'steering' || input.type === 'follow_up';
 
 /** The call of this id in a reply. */
-export function terminalCall(message: AssistantMessage | null, callId: string | undefined): StopToolCall | null {
+export function stopCall(message: AssistantMessage | null, callId: string | undefined): StopToolCall | null {
   const call = message?.content.find((block) => block.type === 'tool_call' && block.callId === callId);
   return call?.type === 'tool_call' ? { name: call.name, arguments: call.arguments } : null;
 }
@@ -268,7 +268,7 @@ export function finalAnswer(
   terminal: ToolResultMessage | undefined,
   answered = '',
 ): string {
-  const call = terminalCall(message, terminal?.callId);
+  const call = stopCall(message, terminal?.callId);
   const said = call && stopToolText(call.name, call.arguments);
   return said ?? (terminal ? textOf(terminal.content) : answered + finalText(message));
 }

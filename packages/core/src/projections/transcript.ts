@@ -1,4 +1,4 @@
-import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
+import type { DurableEvent, PendingCall, RunStatus } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { AssistantContent, FileBlock, ImageBlock, ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage, Message, UserMessageOrigin } from '../messages/message.ts';
@@ -179,7 +179,7 @@ function read(log: Reading, event: DurableEvent): void {
       return addNote(log, 'paused', event, pausedText(event.pending));
     case 'run_ended':
       log.openRun = null;
-      if (event.end !== 'completed') addNote(log, 'ended', event, endedText(event.end, event.message));
+      if (event.status !== 'completed') addNote(log, 'ended', event, endedText(event.status, event.message));
       return;
     default:
       return noteCall(log.calls, event);
@@ -239,8 +239,8 @@ const compactedText = (before: number, after: number): string =>
 const pausedText = (pending: readonly PendingCall[]): string =>
   `Paused, until there is an answer for: ${pending.map(({ toolName }) => toolName).join(', ')}.`;
 
-const endedText = (end: RunEnd, message: string | undefined): string =>
-  `The run ended as ${end}${message === undefined ? '.' : `: ${message}`}`;
+const endedText = (status: RunStatus, message: string | undefined): string =>
+  `The run ended as ${status}${message === undefined ? '.' : `: ${message}`}`;
 
 type MessageItem = Extract<Item, { readonly message: Message }>;
 

@@ -1,4 +1,4 @@
-import type { ApprovalExtras, SessionInput } from '../events/events.ts';
+import type { ApprovalExtras, PendingCall, SessionInput } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { asJson, isJsonObject } from '../json.ts';
 import { tooLate } from '../features/approvals/plan.ts';
@@ -16,10 +16,12 @@ export interface ApprovalAnswer extends ApprovalExtras {
 
 export function answerApproval(
   parts: SessionParts,
-  approvalId: string,
-  decision: 'approve' | 'deny',
-  said: ApprovalAnswer,
+  approval: string | PendingCall,
+  decision: 'approve' | 'reject',
+  answer: string | ApprovalAnswer,
 ): Run {
+  const approvalId = idOfApproval(approval);
+  const said = typeof answer === 'string' ? { message: answer } : answer;
   const input: SessionInput = { type: 'approval_answer', approvalId, decision, ...checkedAnswer(parts, said) };
   const { active, waiting, sessionId } = openQuestion(parts, approvalId);
   if (waiting) {
@@ -51,6 +53,16 @@ export function answerApproval(
     await goOnWith(parts, control);
     await postAnswer(parts, approvalId, sessionId, input);
   });
+}
+
+/** The id of an approval, which is given by itself or as the call of `pending` that waits for it. */
+function idOfApproval(approval: string | PendingCall): string {
+  if (typeof approval === 'string') return approval;
+  if (approval.approvalId !== undefined) return approval.approvalId;
+  throw new TreadleError(
+    'invalid_definition',
+    `The call ${approval.callId} waits for a result, not for an approval. Give it with addToolOutputs().`,
+  );
 }
 
 /** Where a question is open: here, or in a sub-agent's session. */

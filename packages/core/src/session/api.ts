@@ -20,6 +20,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Run } from './run.ts';
 import type { ApprovalAnswer } from './answers.ts';
+import type { SessionStatus } from '../features/approvals/pending.ts';
 import type { CompactedEvent } from '../features/compaction/session.ts';
 import type { QueuedMessage } from './queue.ts';
 import type { TaskControl } from '../tools/task-control.ts';
@@ -87,8 +88,11 @@ export interface Session {
   readonly activeRun: Run | null;
   /** The calls that a client is to run or a person to approve, before the open run goes on. */
   readonly pending: readonly PendingCall[];
-  /** True when the log has something to resume: a run that is paused or was cut off, or a prompt nobody has answered. */
-  readonly hasOpenRun: boolean;
+  /**
+   * `paused`: the open run waits for a client's results or a person's answers. `running`: it is driven, or it was cut off
+   * and `resume()` goes on with it. `idle`: no run is open and no prompt waits for its run.
+   */
+  readonly status: SessionStatus;
   /** What runs in the background. */
   readonly tasks: TaskControl;
   /**
@@ -119,7 +123,7 @@ export interface Session {
    * nothing while a run is driven here, which does it by itself, or when there is nothing of the kind.
    */
   tidyUp(): Promise<void>;
-  /** Takes in what other processes have written since: `messages`, `hasOpenRun` and what is waited for follow the log. */
+  /** Takes in what other processes have written since: `messages`, `status` and what is waited for follow the log. */
   refresh(): Promise<void>;
   /** Queues a message for the model's next call, or for the next run when there is none. Acknowledged once it is in the log. */
   steer(input: UserInput): Promise<void>;
@@ -141,13 +145,15 @@ export interface Session {
    */
   addToolOutputs(results: readonly ClientToolResult[]): Run;
   /**
-   * Answers a question that a run asks (`approval_requested` and `run_paused` name its `approvalId`). The first answer
-   * counts, whichever process brings it. A text is told to the model with a no.
+   * Lets a call run that waits for a person. `approval` is a member of `pending`, or its `approvalId`. The first answer wins,
+   * in whatever process it is given.
    *
    * @throws TreadleError `conflict` when the question is not open: it was answered, its time is over, its run has ended, or
    * it is another session's. What another process has written since is found out by the run, whose result rejects so.
    */
-  answerApproval(approvalId: string, decision: 'approve' | 'deny', said?: string | ApprovalAnswer): Run;
+  approve(approval: string | PendingCall, answer?: string | ApprovalAnswer): Run;
+  /** Refuses a call that waits for a person. The model is told the message. @throws TreadleError as `approve`. */
+  reject(approval: string | PendingCall, answer?: string | ApprovalAnswer): Run;
   /**
    * Changes what this session may do from the next call on: rules, the mode, folders. Acknowledged once it is in the log.
    *

@@ -98,7 +98,7 @@ class Children implements ChildRunner {
       if (result === 'busy') {
         if (clock.now() >= until) return { type: 'paused', childRunId, pending: [] };
         await pass(parts, BUSY_POLL_MS, signal);
-      } else if (result?.end === 'paused' && !child.active) {
+      } else if (result?.status === 'paused' && !child.active) {
         const { sessionId } = child.state;
         const pending = result.pending.map((each) => ({ sessionId, ...each }));
         if (!call.background || parts.agent.background?.whenAsked !== 'wait')

@@ -10,6 +10,7 @@ import { answerApproval } from './answers.ts';
 import type { Session } from './api.ts';
 import { compactSession } from '../features/compaction/session.ts';
 import { canResume } from '../features/approvals/expiry.ts';
+import { sessionStatus, type SessionStatus } from '../features/approvals/pending.ts';
 import { clearQueue, queued } from './queue.ts';
 import { pendingCalls, addToolOutputs } from '../features/approvals/results.ts';
 import * as runs from './runs.ts';
@@ -43,8 +44,9 @@ class SessionHandle implements Session {
   get pending(): readonly PendingCall[] {
     return pendingCalls(this.#parts);
   }
-  get hasOpenRun(): boolean {
-    return runs.hasWork(this.#parts);
+  get status(): SessionStatus {
+    if (!runs.hasWork(this.#parts)) return 'idle';
+    return sessionStatus(this.#parts.state) === 'paused' && !canResume(this.#parts) ? 'paused' : 'running';
   }
   get tasks(): TaskControl {
     return tasksOf(this.#parts).control;
@@ -72,8 +74,10 @@ class SessionHandle implements Session {
   readonly queued: Session['queued'] = () => queued(this.#parts);
   readonly clearQueue: Session['clearQueue'] = (kind) => clearQueue(this.#parts, kind);
   readonly addToolOutputs: Session['addToolOutputs'] = (results) => addToolOutputs(this.#parts, results);
-  readonly answerApproval: Session['answerApproval'] = (approvalId, decision, said = {}) =>
-    answerApproval(this.#parts, approvalId, decision, typeof said === 'string' ? { message: said } : said);
+  readonly approve: Session['approve'] = (approval, answer = {}) =>
+    answerApproval(this.#parts, approval, 'approve', answer);
+  readonly reject: Session['reject'] = (approval, answer = {}) =>
+    answerApproval(this.#parts, approval, 'reject', answer);
   readonly updatePermissions: Session['updatePermissions'] = (updates) => runs.updatePermissions(this.#parts, updates);
   readonly abort: Session['abort'] = async (reason) => {
     await runs.abort(this.#parts, reason);

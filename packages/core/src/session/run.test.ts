@@ -211,15 +211,15 @@ describe('reading a run', () => {
   it('works also by what is put around it, and by a part that is taken off it', async () => {
     const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }));
     const run = session.prompt('Hi.');
-    const { text: finalAnswer } = await run.result;
+    const { text } = await run.result;
     const whole = await eventsOf(run);
-    expect((await new Proxy(run, {}).result).text).toBe(finalAnswer);
+    expect((await new Proxy(run, {}).result).text).toBe(text);
     expect(await eventsOf(new Proxy(run, {}))).toEqual(whole);
     const { next } = run[Symbol.asyncIterator]();
     expect(await next()).toEqual({ done: false, value: whole[0] });
     const fold = runResultFold(await run.id);
     whole.filter(isDurable).forEach(fold.take);
     const { result } = fold;
-    expect(result().text).toBe(finalAnswer);
+    expect(result().text).toBe(text);
   });
 });

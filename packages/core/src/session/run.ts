@@ -1,5 +1,5 @@
 import { asError } from '../as-error.ts';
-import type { DurableEvent, RunEnd, TreadleEvent } from '../events/events.ts';
+import type { DurableEvent, RunStatus, TreadleEvent } from '../events/events.ts';
 import { isDurable } from '../events/events.ts';
 import { runIdOf } from '../events/run-of.ts';
 import { TreadleError } from '../errors.ts';
@@ -21,7 +21,7 @@ export interface Run extends AsyncIterable<TreadleEvent> {
    */
   readonly result: Promise<RunResult>;
   /** How it ended, or that it paused. It rejects as `result` does, and nothing is read for it. */
-  readonly end: Promise<RunEnd | 'paused'>;
+  readonly status: Promise<RunStatus | 'paused'>;
   /** Cancels the run: acknowledged once it is in the log. The run then ends as `aborted`. */
   abort(reason?: string): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface RunControl extends Follower {
   /** Whether it has ended, paused or failed, for good. */
   isOver(): boolean;
   /** How it has ended; null before, and when it only paused. */
-  endedAs(): RunEnd | null;
+  endedAs(): RunStatus | null;
   /** The drive has let go: whatever came of the run is final. */
   finish(error?: unknown): void;
 }
@@ -55,7 +55,7 @@ export function createRun(sources: RunSources): RunControl {
   const readers = new Set<RunReader>();
   const id = deferred<string>();
   const bound = deferred<number>();
-  const end = deferred<RunEnd | 'paused'>();
+  const end = deferred<RunStatus | 'paused'>();
   let result: Promise<RunResult> | null = null;
   let boundTo: number | null = null;
   let runId: string | null = null;
@@ -65,7 +65,7 @@ export function createRun(sources: RunSources): RunControl {
   let firstSeq: number | null = null;
   let lastSeq = 0;
   let isPaused = false;
-  let ended: RunEnd | null = null;
+  let ended: RunStatus | null = null;
   let rejected: TreadleError | null = null;
   let done: { readonly error: unknown } | null = null;
 
@@ -88,7 +88,7 @@ export function createRun(sources: RunSources): RunControl {
     lastSeq = event.seq;
     fold?.take(event);
     if (runIdOf(event) === runId) isPaused = event.type === 'run_paused';
-    if (event.type === 'run_ended') ended = event.end;
+    if (event.type === 'run_ended') ended = event.status;
   };
 
   const resultAtEnd = async (): Promise<RunResult> => {
@@ -116,7 +116,7 @@ export function createRun(sources: RunSources): RunControl {
   return {
     run: {
       id: id.promise,
-      end: end.promise,
+      status: end.promise,
       get result() {
         return (result ??= quiet(resultAtEnd()));
       },

@@ -1,3 +1,4 @@
+import { EVENT_VERSION } from '../events/version.ts';
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, type ScriptedModel } from '@treadle/testing';
 import type { DurableEventBody } from '../entries/events.ts';
@@ -72,7 +73,7 @@ describe('prompt', () => {
     }
     const result = await run.result;
     expect(said(result.messages)).toEqual(['One', 'First answer.', 'Two', 'Second answer.', 'Three', 'Third answer.']);
-    expect(result).toMatchObject({ end: 'completed', turns: 3 });
+    expect(result).toMatchObject({ status: 'completed', turns: 3 });
   });
 
   it('cancels the run, with the reason, when its stream fails', async () => {
@@ -82,7 +83,7 @@ describe('prompt', () => {
       throw new Error('microphone unplugged');
     }
     const result = await session.prompt(prompts()).result;
-    expect(result.end).toBe('aborted');
+    expect(result.status).toBe('aborted');
     expect(result.message).toContain('microphone unplugged');
   });
 
@@ -203,7 +204,7 @@ describe('continue', () => {
     ]);
     const session = await sessionWith(model);
     const failed = await session.prompt('Hello').result;
-    expect(failed).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(failed).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(said(failed.messages)).toEqual(['Hello', 'Half an ans']);
     expect(failed.finalMessage?.stopReason).toBe('error');
     const result = await session.continue().result;
@@ -226,7 +227,7 @@ describe('abort', () => {
     }
     await run.abort('enough');
     const result = await run.result;
-    expect(result).toMatchObject({ end: 'aborted', stopReason: 'aborted', message: 'enough' });
+    expect(result).toMatchObject({ status: 'aborted', stopReason: 'aborted', message: 'enough' });
     expect(said(session.messages)).toEqual(['Tell me a story.', 'Once upon a time']);
     await session.prompt('What?').result;
     expect(sentTo(model, 1)).toEqual(['Tell me a story.', 'Once upon a time', 'What?']);
@@ -251,7 +252,7 @@ describe('abort', () => {
       types.push(event.type);
       if (event.type === 'message_delta' && event.offset > 0) void run.abort();
     }
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(types).toContain('message_discarded');
     expect(roles(session.messages)).toEqual(['user']);
     expect(ran).toBe(0);
@@ -277,7 +278,7 @@ describe('abort', () => {
     await both.promise;
     await run.abort();
     await clock.advance(100);
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(roles(session.messages)).toEqual(['user', 'assistant', 'tool', 'tool']);
   });
 
@@ -286,14 +287,14 @@ describe('abort', () => {
     const session = await sessionWith(scriptedModel([{ text: 'Hi.', wait: hold.promise }]));
     const run = session.prompt('Go.');
     await run.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     hold.open();
   });
 
   it('without a run does nothing, also not to the next one', async () => {
     const session = await sessionWith(scriptedModel(['Hi.']));
     await session.abort();
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
   });
 });
 
@@ -364,7 +365,7 @@ describe('limits', () => {
   it('stop at 50 turns unless told otherwise, with the reason in the history', async () => {
     const session = await createSession(defineAgent({ model: forever(), tools: [again], loopDetection: false }));
     const result = await session.prompt('Go.').result;
-    expect(result).toMatchObject({ end: 'turn_limit', turns: 50 });
+    expect(result).toMatchObject({ status: 'turn_limit', turns: 50 });
     expect(said(session.messages).at(-1)).toBe('[Agent stopped: turn limit reached (50 of 50 turns)]');
   });
 
@@ -374,7 +375,7 @@ describe('limits', () => {
     );
     const result = await session.prompt('Go.').result;
     // Each scripted turn uses 15 tokens: the limit is seen before the fourth call.
-    expect(result).toMatchObject({ end: 'token_limit', turns: 3 });
+    expect(result).toMatchObject({ status: 'token_limit', turns: 3 });
   });
 
   it('stop when the time is up, also in the middle of a call that hangs', async () => {
@@ -391,7 +392,7 @@ describe('limits', () => {
     });
     await calling.promise;
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'time_limit', message: 'time limit reached (5.0 s of 5 s)' });
+    expect(await run.result).toMatchObject({ status: 'time_limit', message: 'time limit reached (5.0 s of 5 s)' });
     hold.open();
   });
 
@@ -408,22 +409,22 @@ describe('a reply that is no success', () => {
     ['refusal', 'refused'],
     ['content_filter', 'refused'],
     ['length', 'length'],
-  ] as const)('%s ends the run as %s', async (stopReason, end) => {
+  ] as const)('%s ends the run as %s', async (stopReason, status) => {
     const model = scriptedModel([{ text: 'I', stopReason }]);
     const session = await createSession(defineAgent({ model, maxContinuations: 0 }));
-    expect(await session.prompt('Go.').result).toMatchObject({ end, stopReason });
+    expect(await session.prompt('Go.').result).toMatchObject({ status, stopReason });
   });
 
   it('a refusal does not run the calls that came with it again and again', async () => {
     const again = defineTool({ name: 'again', description: 'Again.', execute: () => 'again' });
     const model = scriptedModel([{ text: 'No.', toolCalls: [{ name: 'again' }], stopReason: 'refusal' }]);
     const result = await (await createSession(defineAgent({ model, tools: [again] }))).prompt('Go.').result;
-    expect(result).toMatchObject({ end: 'refused', turns: 1 });
+    expect(result).toMatchObject({ status: 'refused', turns: 1 });
   });
 
   it('a pause of the provider goes on', async () => {
     const session = await sessionWith(scriptedModel([{ text: 'Searching', stopReason: 'pause' }, 'Found.']));
-    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', text: 'Found.', turns: 2 });
+    expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', text: 'Found.', turns: 2 });
   });
 
   it('a model that throws is a failed call', async () => {
@@ -435,14 +436,14 @@ describe('a reply that is no success', () => {
       },
     };
     const result = await (await createSession(defineAgent({ model }))).prompt('Go.').result;
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'other' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'other' } });
     expect(result.message).toContain('no stream');
   });
 
   it('a stream that ends without its end is a failed call', async () => {
     const session = await sessionWith(scriptedModel([{ text: 'Hal', unfinished: true }]));
     expect(await session.prompt('Go.').result).toMatchObject({
-      end: 'model_error',
+      status: 'model_error',
       error: { kind: 'network', retryable: true },
     });
   });
@@ -487,7 +488,7 @@ describe('the result', () => {
       throw new Error('no price list');
     };
     const session = await createSession(defineAgent({ model: scriptedModel(['Hi.'], { cost }) }));
-    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', cost: null });
+    expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', cost: null });
   });
 
   it('has no cost when any part of it is unknown', async () => {
@@ -508,7 +509,7 @@ describe('observers', () => {
     session.subscribe(() => Promise.reject(new Error('bad promise')));
     const seen: string[] = [];
     session.subscribe(({ type }) => seen.push(type));
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     expect(seen.at(-1)).toBe('run_ended');
     expect(failures.length).toBeGreaterThan(5);
   });
@@ -522,13 +523,13 @@ describe('observers', () => {
     session.subscribe(() => {
       throw new Error('bad observer');
     });
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
   });
 
   it('that are slow do not hold up the run', async () => {
     const session = await sessionWith(scriptedModel(['Hi.']));
     session.subscribe(() => new Promise<void>(() => {}));
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
   });
 });
 
@@ -568,7 +569,7 @@ describe('a session in another process', () => {
       message: expect.stringContaining('process 7'),
     });
     hold.open();
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
   });
 
   it('does not exist', async () => {
@@ -588,7 +589,7 @@ describe('a session in another process', () => {
 
   it('S10: was begun by this version, and a newer one drove it or spoke to it: it is refused, untouched', async () => {
     const agent = defineAgent({ model: scriptedModel(['Hello.']) });
-    const newer = { eventVersion: 2 };
+    const newer = { eventVersion: EVENT_VERSION + 1 };
     for (const event of [
       { type: 'drive_started', at: 0, epoch: 9, owner: 'the future', ...newer },
       { type: 'telepathy', at: 0 },
@@ -649,7 +650,7 @@ describe('a new session', () => {
       },
     };
     const session = await createSession(defineAgent({ model: scriptedModel(['Hello.']) }), { journal });
-    expect(session.hasOpenRun).toBe(true);
+    expect(session.status).not.toBe('idle');
     expect((await session.resume().result).text).toBe('Hello.');
   });
 });

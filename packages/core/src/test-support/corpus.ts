@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { countingIds, crashMatrix, everythingScenario, logOf, scriptedModel } from '@treadle/testing';
+import { upToDate } from '../journal/up-to-date.ts';
 import { reduce, initialState } from '../kernel/reduce.ts';
 import type { RunState, SessionState } from '../kernel/state.ts';
 import {
@@ -29,7 +30,7 @@ export const corpusLog = (name: string): DurableEvent[] =>
   readFileSync(new URL(`${name}.jsonl`, folder), 'utf8')
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as DurableEvent);
+    .map((line) => upToDate(JSON.parse(line) as DurableEvent));
 
 export const corpusSummary = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`${name}.state.json`, folder), 'utf8'));

@@ -149,14 +149,14 @@ const PLAYS: Readonly<Record<string, Play>> = {
     turns: [calls('write'), 'Written.'],
     act: async (session) => {
       const { pending } = await ask(session, 'Write.');
-      await session.answerApproval(pending[0]?.approvalId ?? '', 'approve').result;
+      await session.approve(pending[0]?.approvalId ?? '').result;
     },
   },
   denied: {
     turns: [calls('write'), 'I may not.'],
     act: async (session) => {
       const { pending } = await ask(session, 'Write.');
-      await session.answerApproval(pending[0]?.approvalId ?? '', 'deny', 'Not today.').result;
+      await session.reject(pending[0]?.approvalId ?? '', 'Not today.').result;
     },
   },
   compacted: {
@@ -195,7 +195,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
   checked: {
     turns: ['Wrong.', 'Right.'],
     agent: () => ({
-      outputGuardrail: (text) => (text === 'Right.' ? { ok: true } : { ok: false, message: 'Look again.' }),
+      outputGuardrails: [(text) => (text === 'Right.' ? { ok: true } : { ok: false, message: 'Look again.' })],
       memory: transientMemory(),
     }),
     act: (session) => ask(session, 'Hi'),
@@ -295,12 +295,12 @@ export const anyLog: fc.Arbitrary<Promise<DurableEvent[]>> = fc
 
 async function toItsEnd(session: Session): Promise<void> {
   let result = await session.prompt('Go.').result;
-  while (result.end === 'paused') {
+  while (result.status === 'paused') {
     const asked = result.pending.find(({ approvalId }) => approvalId !== undefined);
     const next =
       asked?.approvalId === undefined
         ? session.addToolOutputs(result.pending.map(({ callId }) => ({ callId, content: 'picked' })))
-        : session.answerApproval(asked.approvalId, 'approve');
+        : session.approve(asked.approvalId);
     result = await next.result;
   }
 }

@@ -31,7 +31,7 @@ describe('stop tools', () => {
   ])('%s ends the run with what it says', async (name, args, text) => {
     const { result } = await play([{ text: 'Well.', toolCalls: [{ name, arguments: args }] }]);
     expect(result).toMatchObject({
-      end: 'completed',
+      status: 'completed',
       turns: 1,
       text: text,
       stopTool: { name, arguments: args },
@@ -64,7 +64,7 @@ describe('stop tools', () => {
       { toolCalls: [{ name: 'task_completion', arguments: {} }] },
       { toolCalls: [{ name: 'task_completion', arguments: { result: 'Now.' } }] },
     ]);
-    expect(result).toMatchObject({ end: 'completed', text: 'Now.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Now.', turns: 2 });
     expect(session.exportMessages().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
@@ -87,12 +87,12 @@ describe('a reply without a tool call', () => {
 
   it('is the answer, unless the agent says otherwise', async () => {
     const { result } = await play(['Just words.']);
-    expect(result).toMatchObject({ end: 'completed', text: 'Just words.', stopTool: null });
+    expect(result).toMatchObject({ status: 'completed', text: 'Just words.', stopTool: null });
   });
 
   it('is a slip where calls are wanted: it is noted, and the model is reminded', async () => {
     const { result, log, model, session } = await play(['Just words.', done], { requireToolCall: 'remind' });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 2 });
     expect(types(log).slice(3, 10)).toEqual([
       'turn_started',
       'message_added',
@@ -118,21 +118,21 @@ describe('a reply without a tool call', () => {
 
   it('goes on at most to the turn limit', async () => {
     const { result } = await play(['a', 'b', 'c', 'd'], { requireToolCall: 'remind', limits: { maxTurns: 3 } });
-    expect(result).toMatchObject({ end: 'turn_limit', turns: 3 });
+    expect(result).toMatchObject({ status: 'turn_limit', turns: 3 });
   });
 
   it('of thoughts alone is the same slip, and no empty reply besides', async () => {
     const thought = { thinking: 'I should say so.' };
     const { result, model } = await play([thought, thought, thought, done], { requireToolCall: 'remind' });
-    expect(result).toMatchObject({ end: 'completed', turns: 4 });
+    expect(result).toMatchObject({ status: 'completed', turns: 4 });
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('was empty');
   });
 
   it('is not a slip when the model refused, or was cut off', async () => {
     const refused = await play([{ text: 'No.', stopReason: 'refusal' }], { requireToolCall: 'remind' });
-    expect(refused.result.end).toBe('refused');
+    expect(refused.result.status).toBe('refused');
     const cut = await play([{ text: 'Wor', stopReason: 'length' }], { requireToolCall: 'remind', maxContinuations: 0 });
-    expect(cut.result.end).toBe('length');
+    expect(cut.result.status).toBe('length');
   });
 
   it('needs something that can end a run', () => {

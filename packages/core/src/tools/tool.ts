@@ -139,7 +139,7 @@ export interface Tool {
   /** `sequential` calls never overlap another call of their turn. */
   readonly execution: 'parallel' | 'sequential';
   /** A call of a stop tool ends the run, after its turn's results are recorded. */
-  readonly terminal: boolean;
+  readonly endsRun: boolean;
   /** True when its calls may run in the background wherever the agent has background tasks. */
   readonly background?: boolean;
   /** Milliseconds after which a call is aborted; the agent's `toolTimeoutMs` when absent. */

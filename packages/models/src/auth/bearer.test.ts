@@ -42,7 +42,7 @@ describe('a bearer token', () => {
       () => tokens[refreshed] ?? '',
       () => refreshed++,
     );
-    expect(await ask(provider, credentials)).toMatchObject({ end: 'completed', text: 'Hello.' });
+    expect(await ask(provider, credentials)).toMatchObject({ status: 'completed', text: 'Hello.' });
     expect(provider.requests).toHaveLength(2);
   });
 

@@ -100,7 +100,7 @@ async function bodiesOf(turns: readonly ProviderTurn[]): Promise<readonly Messag
   const model = anthropic('claude-sonnet-4-5', { env: {}, baseUrl: provider.anthropicBaseUrl });
   const session = await createSession(defineAgent({ model, tools: [search] }));
   const result = await session.prompt('Go').result;
-  expect([result.end, result.text]).toEqual(['completed', 'Done.']);
+  expect([result.status, result.text]).toEqual(['completed', 'Done.']);
   expect(provider.requests.flatMap(({ problems }) => problems)).toEqual([]);
   return provider.requests.map(({ body }) => body as unknown as MessagesBody);
 }

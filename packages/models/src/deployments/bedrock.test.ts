@@ -55,7 +55,7 @@ describe('a conversation with Bedrock', () => {
     async (chunking) => {
       await using provider = await fakeProvider([CALLING, 'Three.', 'Yes.'], { chunking, apiKey: 'bedrock-test-key' });
       const results = await ask(modelAt(provider), 'Add 1 and 2.', 'Sure?');
-      expect(results.map(({ end, text: finalAnswer }) => [end, finalAnswer])).toEqual([
+      expect(results.map(({ status, text }) => [status, text])).toEqual([
         ['completed', 'Three.'],
         ['completed', 'Yes.'],
       ]);
@@ -104,7 +104,7 @@ describe('a conversation with Bedrock', () => {
     await using provider = await fakeProvider([{ text: 'Half of an answer that', error, chunkSize: 4 }]);
     const [result] = await ask(modelAt(provider), 'Go.');
     expect(result).toMatchObject({
-      end: 'model_error',
+      status: 'model_error',
       error: { kind: 'rate_limited', code: 'throttlingException', message: 'Too many tokens, please wait.' },
     });
   });
@@ -115,7 +115,7 @@ describe('a conversation with Bedrock', () => {
   ] as const)('fails as a broken network when it is %s', async (_name, faults) => {
     await using provider = await fakeProvider([{ ...CALLING, faults }]);
     const [result] = await ask(modelAt(provider), 'Go.');
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network', retryable: true } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network', retryable: true } });
   });
 
   it('signs what it sends when it has keys and no token', async () => {

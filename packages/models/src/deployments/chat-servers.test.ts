@@ -41,7 +41,7 @@ async function conversation(name: string): Promise<readonly [ChatBody, ChatBody]
   const agent = defineAgent({ model, tools: [weather], instructions: 'Be brief.', maxTokens: 100, thinking: 'low' });
   const session = await createSession(agent, { id: 'session-1' });
   const run = await session.prompt('What shall I wear in Oslo?').result;
-  expect([run.end, run.text]).toEqual(['completed', 'An umbrella.']);
+  expect([run.status, run.text]).toEqual(['completed', 'An umbrella.']);
   expect(provider.requests.map(({ path, problems }) => [path, problems])).toEqual([
     ['/v1/chat/completions', []],
     ['/v1/chat/completions', []],
@@ -158,11 +158,11 @@ describe('what the servers do in their own way', () => {
       await using provider = await fakeProvider(['Hello.', 'Hello again.']);
       const model = resolveModel(`${name}/m`, { baseUrl: provider.openaiBaseUrl, apiKey: 'k', env: {} });
       const refused = await (await createSession(defineAgent({ model, tools: [weather] }))).prompt('Go.').result;
-      expect(refused).toMatchObject({ end: 'model_error', error: { kind: 'other', retryable: false } });
+      expect(refused).toMatchObject({ status: 'model_error', error: { kind: 'other', retryable: false } });
       expect(refused.message).toContain('perplexity has no tools, and this request has some (weather)');
       expect(provider.requests).toHaveLength(0);
       const plain = await (await createSession(defineAgent({ model }))).prompt('Go.').result;
-      expect(plain).toMatchObject({ end: 'completed', text: 'Hello.' });
+      expect(plain).toMatchObject({ status: 'completed', text: 'Hello.' });
       expect(provider.requests[0]?.body).not.toHaveProperty('tools');
       expect(provider.requests[0]?.body).not.toHaveProperty('stream_options');
     },

@@ -180,7 +180,7 @@ describe.each([
       journal: memoryJournal(),
     });
     const result = await session.prompt('Look!').result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     const [, second] = provider.requests;
     expect(second?.path).toContain(':streamGenerateContent');
     expect((JSON.parse(second?.rawBody ?? '') as Sent).contents).toEqual([
@@ -221,9 +221,9 @@ describe.each([
     const mine = agentOf(create(own));
     const theirs = agentOf(anthropic('claude', { baseUrl: other.anthropicBaseUrl, apiKey: 'k', env: {}, http }));
     const first = await createSession(mine, { journal, id: 's1' });
-    expect((await first.prompt('Look!').result).end).toBe('completed');
+    expect((await first.prompt('Look!').result).status).toBe('completed');
     const second = await openSession(theirs, 's1', { journal });
-    expect((await second.prompt('And you?').result).end).toBe('completed');
+    expect((await second.prompt('And you?').result).status).toBe('completed');
     const third = await openSession(mine, 's1', { journal });
     expect((await third.prompt('And now?').result).text).toBe('Back.');
     for (const { problems } of [...own.requests, ...other.requests]) expect(problems).toEqual([]);

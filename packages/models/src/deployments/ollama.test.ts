@@ -26,7 +26,7 @@ describe('a conversation with Ollama', () => {
     const model = ollama('qwen3', { baseUrl: provider.ollamaBaseUrl, http: nodeHttp(), env: {} });
     const session = await createSession(defineAgent({ model, tools: [add] }));
     const result = await session.prompt('Add.').result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Three and seven.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Three and seven.' });
     expect(provider.requests.map(({ path, headers }) => [path, headers['authorization']])).toEqual([
       ['/api/chat', undefined],
       ['/api/chat', undefined],
@@ -47,7 +47,7 @@ describe('a conversation with Ollama', () => {
     await using provider = await fakeProvider([{ text: 'Never whole', unfinished: true }]);
     const model = ollama('qwen3', { baseUrl: provider.ollamaBaseUrl, http: nodeHttp(), env: {} });
     const session = await createSession(defineAgent({ model, retry: { maxRetries: 0 } }));
-    expect(await session.prompt('Go.').result).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(await session.prompt('Go.').result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
   });
 });
 

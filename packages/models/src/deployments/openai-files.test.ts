@@ -110,8 +110,8 @@ describe('files of a container of the Responses API', () => {
     });
     const blobs = memoryBlobs();
     const session = await createSession(defineAgent({ model: model(server.url) }), { blobs });
-    const { end, files } = await session.prompt('Make a table.').result;
-    expect(end).toBe('completed');
+    const { status, files } = await session.prompt('Make a table.').result;
+    expect(status).toBe('completed');
     expect(files).toMatchObject([{ fileId: ID, name: 'table.csv', mediaType: 'text/csv', blob: { size: 6 } }]);
     const [file] = files;
     const kept = file?.blob ? await readBlob(blobs, file.blob.id) : null;
@@ -179,7 +179,7 @@ describe('files of a container of the Responses API', () => {
     const session = await createSession(defineAgent({ model: modelAt(server.url) }), { blobs: memoryBlobs() });
     const generated: { readonly error?: string }[] = [];
     session.subscribe((event) => event.type === 'files_generated' && generated.push(...event.files));
-    expect((await session.prompt('Make a table.').result).end).toBe('completed');
+    expect((await session.prompt('Make a table.').result).status).toBe('completed');
     expect(generated).toMatchObject([{ fileId: ID, error: expect.stringContaining('answered 404') as string }]);
     expect(JSON.stringify(generated)).not.toContain('sk-secret');
   });

@@ -20,7 +20,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         seen.resolve();
       },
     });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(result.finalMessage).toMatchObject({
       stopReason: 'error',
       content: [{ type: 'text', text: STORY.slice(0, 32) }],
@@ -38,7 +38,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       wire,
       turns: [{ text: STORY, faults: { cutAfterEvents: 0, cutBy: 'reset' } }, STORY],
     });
-    expect(result).toMatchObject({ end: 'completed', text: STORY });
+    expect(result).toMatchObject({ status: 'completed', text: STORY });
     expect(requests.map(({ outcome }) => outcome)).toEqual(['cut', 'done']);
   });
 
@@ -53,7 +53,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         wire,
         turns: [{ ...call, faults: { cutAfterBytes, cutBy } }, call, 'Done.'],
       });
-      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+      expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
       expect(executed).toEqual([{ path: 'needle.txt', n: 1 }]);
       expect(requests).toHaveLength(3);
     },
@@ -64,14 +64,14 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const cutAfterBytes = (await bytesOf(wire, call)).indexOf('needle') + 3;
     const turns = Array.from({ length: 4 }, () => ({ ...call, faults: { cutAfterBytes } }));
     const { result, executed, waited } = await bench.play({ wire, turns });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(executed).toEqual([]);
     expect(waited).toBe(7000);
   });
 
   it("P3: a clean end without the wire's terminal event is an error, not a success", async () => {
     const { result, requests } = await bench.play({ wire, turns: [{ text: STORY, unfinished: true }] });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network', retryable: true } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network', retryable: true } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text: STORY }] });
     expect(requests).toHaveLength(1);
   });
@@ -79,14 +79,14 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P3: a clean end after a whole call is an error too: the call does not run before it is sent again', async () => {
     const call = { toolCalls: [{ name: 'act', arguments: { n: 7 } }] };
     const { result, executed } = await bench.play({ wire, turns: [{ ...call, unfinished: true }, call, 'Done.'] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(executed).toEqual([{ n: 7 }]);
   });
 
   it('P3: an answer without a single event is an error, not an empty success', async () => {
     const turns = Array.from({ length: 4 }, () => ({ faults: { body: '' } }));
     const { result } = await bench.play({ wire, turns });
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
     expect(result.finalMessage).toBeNull();
   });
 });
@@ -101,7 +101,7 @@ describe.each(TEST_WIRES.filter(streamsArguments))('on $name', (wire) => {
         'Done.',
       ],
     });
-    expect(result).toMatchObject({ end: 'completed', turns: 3 });
+    expect(result).toMatchObject({ status: 'completed', turns: 3 });
     expect(executed).toEqual([{ path: 'short' }]);
     expect(ofType(events, 'tool_call_rejected')).toMatchObject([{ reason: 'cut_off' }]);
   });

@@ -19,7 +19,7 @@ const TURN: Turn = {
 
 /** What a run said and did, without the ids and times that differ between runs. */
 const gistOf = ({ result, executed }: Outcome): unknown => [
-  result.end,
+  result.status,
   result.text,
   executed,
   result.messages.map((message) =>
@@ -48,7 +48,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const body = pack(await bytesOf(wire, TURN));
     const faults = { body, headers: { 'content-encoding': encoding }, chunking: 7 };
     const { result, executed } = await bench.play({ wire, turns: [{ faults }, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(executed).toEqual([{ path: 'ü/🧵.txt', n: 12 }]);
   });
 
@@ -57,14 +57,14 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     body.fill(0xff, body.length >> 1, (body.length >> 1) + 40);
     const broken = { faults: { body, headers: { 'content-encoding': 'gzip' } } };
     const { result, executed } = await bench.play({ wire, turns: [broken, broken, broken, broken] });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(executed).toEqual([]);
   });
 
   it('P29: half a character in what the model wrote does not reach the next request', async () => {
     const text = 'half a \ud83d and';
     const { result, next } = await bench.play({ wire, turns: [{ text, chunkSize: 1000 }] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(next?.rawBody).toContain('half a');
     // Written as JSON again, a lone surrogate would show as an escape.
     expect(JSON.stringify(next?.body)).not.toMatch(/\\ud[89a-f]/i);
@@ -106,7 +106,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
           }
         },
       });
-      expect(result.end).toBe('model_error');
+      expect(result.status).toBe('model_error');
       expect(result.message).toMatch(/longer than \d+ bytes|more than \d+ are not read/);
       // It would be as long the next time.
       expect(requests).toHaveLength(1);
@@ -123,7 +123,7 @@ describe.each(TEST_WIRES.filter(({ name }) => name !== 'bedrock'))('on $name', (
     expect(at).toBeGreaterThan(0);
     body.set([0xff, 0xc3, 0x28, 0xf0], at);
     const { result, next } = await bench.play({ wire, turns: [{ faults: { body } }] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(result.text).toMatch(/^before \ufffd+\(\ufffd after$/);
     expect(next?.rawBody).toContain('\ufffd');
   });
@@ -131,7 +131,7 @@ describe.each(TEST_WIRES.filter(({ name }) => name !== 'bedrock'))('on $name', (
   it('P26: a byte order mark before everything is passed over', async () => {
     const body = Buffer.concat([Buffer.from('\ufeff'), await bytesOf(wire, TURN)]);
     const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking: 1 } }, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(executed).toHaveLength(1);
   });
 });
@@ -144,7 +144,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
   async function understood(body: string): Promise<void> {
     for (const chunking of ['whole', 3] as const) {
       const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking } }, 'Done.'] });
-      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+      expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
       expect(result.messages[1]).toMatchObject({ content: [{ text: TURN.text }, { name: 'act' }] });
       expect(executed).toEqual([{ path: 'ü/🧵.txt', n: 12 }]);
     }
@@ -180,7 +180,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
     const body = `${frames.map((frame) => `${frame}\n\n${unknown}${ping}`).join('')}${last}\n\n`;
     for (const chunking of ['whole', 3] as const) {
       const { result, executed } = await bench.play({ wire, turns: [{ faults: { body, chunking } }, 'Done.'] });
-      expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+      expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
       expect(executed).toHaveLength(1);
       const counted = result.messages.flatMap((message) =>
         message.role === 'assistant' ? [message.unknownTypes] : [],
@@ -194,7 +194,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
       const body = await bytesOf(wire, { text: 'a'.repeat(events), chunkSize: 1 });
       const start = process.cpuUsage();
       const { result } = await bench.play({ wire, turns: [{ faults: { body, chunking: 65_536 } }] });
-      expect(result).toMatchObject({ end: 'completed', text: 'a'.repeat(events) });
+      expect(result).toMatchObject({ status: 'completed', text: 'a'.repeat(events) });
       const used = process.cpuUsage(start);
       return used.user + used.system;
     };
@@ -278,7 +278,7 @@ describe('answers that are not streamed', () => {
     const wire = TEST_WIRES.find((known) => known.name === name);
     if (!wire) throw new Error(`There is no wire ${name}.`);
     const { result } = await bench.play({ wire, turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Whole.', usage: { input: 3, output: 2 } });
+    expect(result).toMatchObject({ status: 'completed', text: 'Whole.', usage: { input: 3, output: 2 } });
   });
 });
 

@@ -31,7 +31,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P6: two calls with one id are two calls, each with its own answer', async () => {
     const twin = (n: number) => ({ name: 'act', arguments: { n }, providerCallId: 'call_same' });
     const outcome = await bench.play({ wire, turns: [{ toolCalls: [twin(1), twin(2)] }, 'Done.'] });
-    expect(outcome.result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(outcome.result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(outcome.executed).toEqual([{ n: 1 }, { n: 2 }]);
     expect(answersOf(outcome)).toEqual(['did 1', 'did 2']);
     const ids = ofType(outcome.events, 'tool_started').map(({ callId }) => callId);
@@ -47,7 +47,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         'Done.',
       ],
     });
-    expect(outcome.result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(outcome.result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(ofType(outcome.events, 'tool_call_rejected')).toMatchObject([{ reason: 'too_deep' }]);
     expect(answersOf(outcome)[0]).toContain('deeper than 512 levels');
     expect(outcome.executed).toHaveLength(1);
@@ -58,7 +58,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       wire,
       turns: [{ toolCalls: [{ name: 'act', argumentsText: '' }] }, 'Done.'],
     });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(executed).toEqual([{}]);
   });
 
@@ -69,7 +69,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       tools: [strict(ran)],
       turns: [{ toolCalls: [{ name: 'strict', argumentsText: '' }] }, 'Done.'],
     });
-    expect(outcome.result.end).toBe('completed');
+    expect(outcome.result.status).toBe('completed');
     expect(ran).toEqual([]);
     expect(ofType(outcome.events, 'tool_call_rejected')).toMatchObject([{ reason: 'invalid_arguments' }]);
     expect(answersOf(outcome)[0]).toContain('path');
@@ -77,7 +77,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 
   it('P37: a tool that is not there is an error that lists those that are', async () => {
     const outcome = await bench.play({ wire, turns: [{ toolCalls: [{ name: 'atc', arguments: {} }] }, 'Done.'] });
-    expect(outcome.result.end).toBe('completed');
+    expect(outcome.result.status).toBe('completed');
     expect(ofType(outcome.events, 'tool_call_rejected')).toMatchObject([{ reason: 'unknown_tool' }]);
     expect(answersOf(outcome)[0]).toMatch(/atc.*\bact\b/s);
     expect(outcome.requests[1]?.rawBody).toContain('atc');
@@ -106,7 +106,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       agent: { toolExecution: { mode: 'parallel', concurrency: 8 }, limits: { maxCallsPerTurn: 200 } },
       turns: [{ toolCalls: numbers.map((n) => ({ name: 'slow', arguments: { n } })) }, 'Done.'],
     });
-    expect(outcome.result.end).toBe('completed');
+    expect(outcome.result.status).toBe('completed');
     expect(most).toBe(8);
     expect(answersOf(outcome)).toEqual(numbers.map((n) => `slow ${n}`));
   });
@@ -122,7 +122,7 @@ describe.each(TEST_WIRES.filter(streamsArguments))('on $name', (wire) => {
         'Done.',
       ],
     });
-    expect(outcome.result).toMatchObject({ end: 'completed', turns: 3 });
+    expect(outcome.result).toMatchObject({ status: 'completed', turns: 3 });
     expect(outcome.executed).toEqual([{ path: 'right' }]);
     expect(answersOf(outcome)[0]).toMatch(/not valid JSON \(.+\)/);
     expect(outcome.requests[1]?.rawBody).toContain('not valid JSON');
@@ -135,7 +135,7 @@ describe.each(TEST_WIRES.filter(streamsArguments))('on $name', (wire) => {
       turns: Array.from({ length: 9 }, () => turn),
       agent: { limits: { maxTurns: 3 } },
     });
-    expect(result.end).toBe('turn_limit');
+    expect(result.status).toBe('turn_limit');
     expect(executed).toEqual([]);
     expect(requests).toHaveLength(3);
   });
@@ -182,7 +182,7 @@ describe('Chat Completions, as servers write it', () => {
     ],
   ])('%s', async (_name, body, expected) => {
     const { result, executed } = await bench.play({ wire, turns: [{ faults: { body } }, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 2 });
     expect(executed).toEqual(expected);
   });
 });

@@ -19,7 +19,7 @@ const wireOf = (name: string): TestWire => {
 describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P34: usage that is missing is unknown, not zero, and so is the cost', async () => {
     const { result } = await bench.play({ wire, turns: [{ text: 'Hello.', usage: null }] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.', cost: null });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.', cost: null });
     expect(result.usage).toEqual(UNKNOWN_USAGE);
     expect(result.usage.input).toBeNull();
   });
@@ -42,7 +42,7 @@ describe('P36: the signature of reasoning comes back byte for byte', () => {
   ])('on %s: %j, in the next turn, the next run, and after the session was opened again', async (name, sent, turn) => {
     const wire = wireOf(name);
     const { result, requests, next, journal, executed } = await bench.play({ wire, turns: [turn, 'Done.'] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(executed).toEqual([{ n: 1 }]);
     const written = JSON.stringify(sent);
     expect(requests[1]?.rawBody).toContain(written);
@@ -71,7 +71,7 @@ describe('P40: an answer that is no success does not end as one', () => {
     const text = 'I would rather not.';
     const turn = { text, stopReason: stopReason as Exclude<StopReason, 'error' | 'aborted'> };
     const { result } = await bench.play({ wire: wireOf(name), turns: [turn] });
-    expect(result.end).toBe('refused');
+    expect(result.status).toBe('refused');
     expect(['refusal', 'content_filter']).toContain(result.stopReason);
     expect(result.message).toContain('refused');
   });
@@ -85,7 +85,7 @@ describe('P40: an answer that is no success does not end as one', () => {
     // It is asked to go on three times, and what it said is one answer.
     expect(requests).toHaveLength(4);
     expect(result).toMatchObject({
-      end: 'length',
+      status: 'length',
       stopReason: 'length',
       text: 'And so on and so on and so on and',
     });
@@ -94,7 +94,7 @@ describe('P40: an answer that is no success does not end as one', () => {
   it('on anthropic: a pause goes on where it was', async () => {
     const turns = [{ text: 'Searching.', stopReason: 'pause' as const }, 'Found.'];
     const { result, requests } = await bench.play({ wire: wireOf('anthropic'), turns });
-    expect(result).toMatchObject({ end: 'completed', text: 'Found.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Found.', turns: 2 });
     expect(requests[1]?.rawBody).toContain('Searching.');
   });
 });
@@ -139,7 +139,7 @@ describe('Chat Completions, as servers write it', () => {
     ],
   ])('%s', async (_name, body) => {
     const { result } = await bench.play({ wire, turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hi.', usage: { input: 11, output: 4 } });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hi.', usage: { input: 11, output: 4 } });
   });
 
   it('P33: events and parts of unknown types are counted, and new fields are not', async () => {
@@ -172,7 +172,7 @@ describe('P33: what is newer than this code', () => {
       turns: [{ faults: { body } }],
       newer: true,
     });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ hologram: 1 });
     expect(next?.rawBody).toContain('hologram');
   });
@@ -191,7 +191,7 @@ describe('P33: what is newer than this code', () => {
     ];
     const body = Buffer.concat([...odd, await bytesOf(wireOf('bedrock'), 'Hi.')]);
     const { result } = await bench.play({ wire: wireOf('bedrock'), turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ brandNew: 1, hologram: 1 });
   });
 
@@ -209,7 +209,7 @@ describe('P33: what is newer than this code', () => {
       turns: [{ faults: { body } }],
       newer: true,
     });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ 'response.hologram.projecting': 1, hologram: 1 });
   });
 
@@ -220,7 +220,7 @@ describe('P33: what is newer than this code', () => {
     );
     const body = odd + (await bytesOf(wireOf('google'), 'Hi.')).toString();
     const { result, next } = await bench.play({ wire: wireOf('google'), turns: [{ faults: { body } }], newer: true });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ hologram: 1, brandNew: 1 });
     expect(next?.rawBody).toContain('hologram');
   });
@@ -228,7 +228,7 @@ describe('P33: what is newer than this code', () => {
   it('on ollama: an unknown line is passed over and counted', async () => {
     const body = `{"model":"model-1","brand_new":[1]}\n${(await bytesOf(wireOf('ollama'), 'Hi.')).toString()}`;
     const { result } = await bench.play({ wire: wireOf('ollama'), turns: [{ faults: { body } }] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hi.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hi.' });
     expect(result.finalMessage?.unknownTypes).toEqual({ brand_new: 1 });
   });
 

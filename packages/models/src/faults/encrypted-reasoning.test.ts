@@ -22,7 +22,7 @@ const CALL = calling('gAAA-one');
 describe('reasoning that the provider cannot read any more', () => {
   it('is left out, and the call is tried once more', async () => {
     const { result, requests, events, executed } = await bench.play({ wire, turns: [CALL, UNREADABLE, 'Done.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(executed).toHaveLength(1);
     const bodies = requests.map(({ body }) => JSON.stringify((body as { input: unknown }).input));
     expect(bodies).toHaveLength(3);
@@ -38,7 +38,7 @@ describe('reasoning that the provider cannot read any more', () => {
 
   it('that came later stays', async () => {
     const { result, requests } = await bench.play({ wire, turns: [CALL, UNREADABLE, calling('gAAA-two'), 'Done.'] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     const body = requests.at(-1)?.rawBody ?? '';
     expect(body).not.toContain('gAAA-one');
     expect(body).toContain('gAAA-two');
@@ -47,7 +47,7 @@ describe('reasoning that the provider cannot read any more', () => {
   it('is not tried for ever: refused again, the run ends', async () => {
     const { result, requests } = await bench.play({ wire, turns: [CALL, UNREADABLE, UNREADABLE] });
     expect(result).toMatchObject({
-      end: 'model_error',
+      status: 'model_error',
       error: { code: 'invalid_encrypted_content', retryable: false },
     });
     expect(requests).toHaveLength(3);
@@ -55,7 +55,7 @@ describe('reasoning that the provider cannot read any more', () => {
 
   it('that was never sent is no reason to try again', async () => {
     const { result, requests } = await bench.play({ wire, turns: [UNREADABLE] });
-    expect(result).toMatchObject({ end: 'model_error', error: { status: 400, retryable: false } });
+    expect(result).toMatchObject({ status: 'model_error', error: { status: 400, retryable: false } });
     expect(requests).toHaveLength(1);
   });
 });

@@ -93,7 +93,7 @@ async function pinged(
   if (!over) goOn();
   const scene = { result: await result, waited: clock.now() };
   // I4: given up, it is hung up; a connection whose answer came to its end is kept for the next.
-  if (scene.result.end !== 'completed') await server.allClosed();
+  if (scene.result.status !== 'completed') await server.allClosed();
   return scene;
 }
 
@@ -107,7 +107,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
     it('P19: do not begin the idle timeout anew, however they are cut', async () => {
       for (const size of [1000, 5]) {
         const { result, waited } = await pinged(wire, ping, { count: 5, size });
-        expect(result).toMatchObject({ end: 'model_error', error: { ...IDLE, retryable: true } });
+        expect(result).toMatchObject({ status: 'model_error', error: { ...IDLE, retryable: true } });
         expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text: TEXT.slice(0, 7) }] });
         expect(waited).toBe(TIMEOUT);
       }
@@ -115,7 +115,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
 
     it('P19: begin it anew where that is configured', async () => {
       const { result, waited } = await pinged(wire, ping, { count: 5, pingsResetIdleTimeout: true });
-      expect(result).toMatchObject({ end: 'completed', text: TEXT });
+      expect(result).toMatchObject({ status: 'completed', text: TEXT });
       expect(waited).toBe(5 * 60_000);
       expect(result.finalMessage?.unknownTypes).toBeUndefined();
     });
@@ -123,7 +123,7 @@ describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
 
   it('P19: an answer that goes on in time is whole, with pings in between', async () => {
     const { result, waited } = await pinged(wire, ': still here\n\n', { count: 1 });
-    expect(result).toMatchObject({ end: 'completed', text: TEXT });
+    expect(result).toMatchObject({ status: 'completed', text: TEXT });
     expect(waited).toBe(60_000);
   });
 });

@@ -36,7 +36,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P12: an error event before any content is tried again, as the status would be', async () => {
     const body = OVERLOADED[wire.name] ?? '';
     const { result, events, waited } = await bench.play({ wire, turns: [{ faults: { body } }, 'Hello.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.' });
     expect(ofType(events, 'attempt_failed')).toMatchObject([{ error: { retryable: true, message: 'Overloaded' } }]);
     expect(waited).toBe(1000);
   });
@@ -45,14 +45,14 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const text = 'The first half of a sentence, and';
     const turn = { text, error: { status: 529, message: 'Overloaded', afterDeltas: Infinity } };
     const { result, requests } = await bench.play({ wire, turns: [turn] });
-    expect(result).toMatchObject({ end: 'model_error', error: { message: 'Overloaded' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { message: 'Overloaded' } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text }] });
     expect(requests).toHaveLength(1);
   });
 
   it('P14: 429 with Retry-After: 7 waits seven seconds', async () => {
     const { result, waited } = await bench.play({ wire, turns: [failing(429, { 'retry-after': '7' }), 'Hello.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.' });
     expect(waited).toBe(7000);
   });
 
@@ -66,7 +66,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         await run.abort();
       },
     });
-    expect(result.end).toBe('aborted');
+    expect(result.status).toBe('aborted');
     expect(waited).toBe(0);
     expect(requests).toHaveLength(1);
   });
@@ -74,14 +74,14 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P15: 429 with a date that has passed tries again at once', async () => {
     const past = new Date(Date.now() - DAY).toUTCString();
     const { result, waited } = await bench.play({ wire, turns: [failing(429, { 'retry-after': past }), 'Hello.'] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(waited).toBe(0);
   });
 
   it('P15: 429 with a date a day ahead fails at once and says why', async () => {
     const future = new Date(Date.now() + DAY).toUTCString();
     const { result, waited, requests } = await bench.play({ wire, turns: [failing(429, { 'retry-after': future })] });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'rate_limited', status: 429 } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'rate_limited', status: 429 } });
     expect(result.message).toMatch(/asked to wait 86\d{3} s, more than the 120 s that are allowed/);
     expect(waited).toBe(0);
     expect(requests).toHaveLength(1);
@@ -89,7 +89,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 
   it.each([529, 503])('P16: %i is tried again with growing waits, and then the answer comes', async (status) => {
     const { result, events } = await bench.play({ wire, turns: [failing(status), failing(status), 'Hello.'] });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.', turns: 1 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.', turns: 1 });
     expect(ofType(events, 'attempt_failed').map(({ attempt, retry }) => [attempt, retry?.delayMs])).toEqual([
       [1, 1000],
       [2, 2000],
@@ -102,7 +102,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   ])('P16: 529 for ever ends the run after four attempts; chance %i spreads the waits', async (random, total) => {
     const turns = Array.from({ length: 9 }, () => failing(529));
     const { result, requests, waited } = await bench.play({ wire, turns, random });
-    expect(result).toMatchObject({ end: 'model_error', error: { status: 529, retryable: true } });
+    expect(result).toMatchObject({ status: 'model_error', error: { status: 529, retryable: true } });
     expect(requests).toHaveLength(4);
     expect(waited).toBe(total);
   });
@@ -117,7 +117,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 
   it.each([400, 401, 403, 404, 413])('P17: %i is not tried again', async (status) => {
     const { result, requests, waited } = await bench.play({ wire, turns: [failing(status)] });
-    expect(result).toMatchObject({ end: 'model_error', error: { status, retryable: false } });
+    expect(result).toMatchObject({ status: 'model_error', error: { status, retryable: false } });
     expect(requests).toHaveLength(1);
     expect(waited).toBe(0);
   });
@@ -126,7 +126,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const page = `<html><body>Sign in. Authorization: Bearer ${TEST_KEY} ${'please '.repeat(100)}</body></html>`;
     const faults = { body: page, headers: { 'content-type': 'text/html' } };
     const { result, requests } = await bench.play({ wire, turns: [{ faults }] });
-    expect(result).toMatchObject({ end: 'model_error', error: { retryable: false, status: 200 } });
+    expect(result).toMatchObject({ status: 'model_error', error: { retryable: false, status: 200 } });
     expect(result.error?.message).toMatch(/text\/html instead of .*proxy or a login page/s);
     const excerpt = result.error?.excerpt ?? '';
     expect(excerpt).toContain('Sign in.');
@@ -143,7 +143,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     });
     const faults = { status: 302, headers: { location: `${elsewhere.url}/v1/messages` } };
     const { result, requests } = await bench.play({ wire, turns: [{ faults }] });
-    expect(result).toMatchObject({ end: 'model_error', error: { status: 302, retryable: false } });
+    expect(result).toMatchObject({ status: 'model_error', error: { status: 302, retryable: false } });
     expect(result.message).toContain(elsewhere.host);
     expect(requests).toHaveLength(1);
     expect(elsewhere.connections()).toBe(0);
@@ -154,7 +154,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
 describe.each(TEST_WIRES.filter(isSse))('on $name', (wire) => {
   it('P22: JSON that is no answer of this wire is a clear error', async () => {
     const { result, requests } = await bench.play({ wire, turns: [{ faults: { body: { hello: 'world' } } }] });
-    expect(result).toMatchObject({ end: 'model_error', error: { retryable: false } });
+    expect(result).toMatchObject({ status: 'model_error', error: { retryable: false } });
     expect(result.message).toContain('JSON that is not a response of');
     expect(requests).toHaveLength(1);
   });
@@ -165,7 +165,7 @@ describe.each(TEST_WIRES.filter((wire) => !isSse(wire)))('on $name', (wire) => {
   it('P22: JSON that is no answer of this wire is an answer without its end, not a success', async () => {
     const turns = Array.from({ length: 4 }, () => ({ faults: { body: { hello: 'world' } } }));
     const { result, requests } = await bench.play({ wire, turns });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(result.message).toContain('ended early');
     expect(requests).toHaveLength(4);
   });

@@ -19,7 +19,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.' });
     expect(requests.map(({ outcome }) => outcome)).toEqual(['left', 'done']);
     expect(waited).toBe(TIMEOUT + 1000);
   });
@@ -33,7 +33,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.' });
     expect(ofType(events, 'attempt_failed')).toMatchObject([{ error: { code: 'TREADLE_IDLE_TIMEOUT' } }]);
     expect(requests[0]?.outcome).toBe('left');
   });
@@ -47,7 +47,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'model_error', error: { kind: 'network', code: 'TREADLE_IDLE_TIMEOUT' } });
+    expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network', code: 'TREADLE_IDLE_TIMEOUT' } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text: TEXT.slice(0, 14) }] });
     expect(requests.map(({ outcome }) => outcome)).toEqual(['left']);
   });
@@ -63,7 +63,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
         second.resolve();
       },
     });
-    expect(result).toMatchObject({ end: 'completed', text: TEXT });
+    expect(result).toMatchObject({ status: 'completed', text: TEXT });
     expect(waited).toBe(TIMEOUT - 1);
   });
 
@@ -79,7 +79,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
           await run.abort();
         },
       });
-      expect(result.end).toBe('aborted');
+      expect(result.status).toBe('aborted');
       expect(requests.map(({ outcome }) => outcome)).toEqual(['left']);
       expect(waited).toBe(0);
       const said = result.messages.flatMap((message) => (message.role === 'assistant' ? message.content : []));
@@ -91,7 +91,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     const call = { thinking: 'Hm.', text: 'Let me.', toolCalls: [{ name: 'act', arguments: { n: 1 } }] };
     const turns = [call, 'Done.'];
     const whole = await bench.play({ wire, turns });
-    expect(whole.result.end).toBe('completed');
+    expect(whole.result.status).toBe('completed');
     const length = whole.events.findIndex(({ type }) => type === 'run_ended');
     expect(length).toBeGreaterThan(10);
     let aborted = 0;
@@ -104,9 +104,9 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
           await run.abort();
         },
       });
-      expect(['aborted', 'completed']).toContain(result.end);
+      expect(['aborted', 'completed']).toContain(result.status);
       expect(executed.length).toBeLessThanOrEqual(1);
-      if (result.end === 'aborted') aborted++;
+      if (result.status === 'aborted') aborted++;
     }
     expect(aborted).toBeGreaterThan(length / 2);
   });
@@ -123,7 +123,7 @@ describe.each(TEST_WIRES.filter(streamsArguments))('on $name', (wire) => {
         await clock.advance(TIMEOUT);
       },
     });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(executed).toEqual([{ path: 'a/long/enough/path.txt' }]);
   });
 });

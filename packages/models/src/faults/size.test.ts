@@ -22,13 +22,13 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       { maxArgumentsLength: 50_000 },
       'arguments_limit',
     ],
-  ])('%s beyond its limit ends the run, and the next prompt is answered', async (what, turn, limits, end) => {
+  ])('%s beyond its limit ends the run, and the next prompt is answered', async (what, turn, limits, status) => {
     const { result, events, executed, requests } = await bench.play({ wire, turns: [turn], agent: { limits } });
-    expect(result).toMatchObject({ end, message: expect.stringContaining('50000 characters') });
+    expect(result).toMatchObject({ status, message: expect.stringContaining('50000 characters') });
     expect(executed).toEqual([]);
     expect(requests).toHaveLength(1);
     const [reply] = ofType(events, 'message_added').filter(({ stoppedAt }) => stoppedAt !== undefined);
-    expect(reply).toMatchObject({ stoppedAt: end.replace('_limit', ''), inView: what === 'text' });
+    expect(reply).toMatchObject({ stoppedAt: status.replace('_limit', ''), inView: what === 'text' });
     if (what === 'text') expect(result.text).toBe(long.slice(0, 50_000 - 512));
   });
 });
@@ -62,7 +62,7 @@ describe('a stream that never ends', { timeout: 60_000 }, () => {
   it('is cut off at the limit, and its connection is closed', async () => {
     const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: big } }] })}\n\n`;
     const { result, bytes } = await playForEver('openai', '', chunk);
-    expect(result).toMatchObject({ end: 'reply_limit' });
+    expect(result).toMatchObject({ status: 'reply_limit' });
     expect(result.text).toHaveLength(16_000_000 - 512);
     // What was kept, what waited in the sockets, and no more.
     expect(bytes).toBeLessThan(40_000_000);
@@ -74,7 +74,7 @@ describe('a stream that never ends', { timeout: 60_000 }, () => {
       event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } });
     const chunk = event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: big } });
     const { result, bytes } = await playForEver('anthropic', first, chunk);
-    expect(result).toMatchObject({ end: 'model_error', error: { code: 'reply_limit', retryable: false } });
+    expect(result).toMatchObject({ status: 'model_error', error: { code: 'reply_limit', retryable: false } });
     expect(bytes).toBeLessThan(90_000_000);
   });
 });

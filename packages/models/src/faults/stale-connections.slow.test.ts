@@ -70,7 +70,7 @@ describe.each<[string, (timeouts: HttpTimeouts) => Http]>([
       const { retry } = failures().at(-1) ?? expect.fail('No attempt failed.');
       await clock.advance(retry?.delayMs ?? 0);
     }
-    expect(await result).toMatchObject({ end: 'completed', text: 'Here.' });
+    expect(await result).toMatchObject({ status: 'completed', text: 'Here.' });
     expect(failures()).toMatchObject([{ error: { code: 'TREADLE_FIRST_BYTE_TIMEOUT', retryable: true } }]);
   });
 });

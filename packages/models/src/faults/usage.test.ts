@@ -19,7 +19,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
       turns: [{ text: 'Hello.', usage: { input: -5, output: 3.5 } }],
     });
     expect(result).toMatchObject({
-      end: 'completed',
+      status: 'completed',
       text: 'Hello.',
       usage: { input: null, output: null },
       cost: null,
@@ -67,7 +67,7 @@ describe('a server that reports', () => {
     ['absurd counts', { prompt_tokens: 1e308, completion_tokens: 1e308 }],
   ])('%s ends no run, and is settled at what was set aside', async (_, reported) => {
     const { result, ledger } = await playUsage(reported, 'Go.', 0.001);
-    expect(result).toMatchObject({ end: 'completed', warnings: [{ code: 'usage_invalid' }] });
+    expect(result).toMatchObject({ status: 'completed', warnings: [{ code: 'usage_invalid' }] });
     expect(result.usage.input).toBeNull();
     const { spent, reserved } = await ledger.balance();
     expect(reserved).toBe(0);
@@ -93,7 +93,7 @@ it.each([null, { input: -5, output: 2 }])(
     };
     const ledger = memoryLedger(100);
     const session = await createSession(defineAgent({ model, maxTokens: 100, budget: { ledger } }));
-    expect((await session.prompt('Go.').result).end).toBe('model_error');
+    expect((await session.prompt('Go.').result).status).toBe('model_error');
     const { spent, reserved } = await ledger.balance();
     expect(reserved).toBe(0);
     expect(spent).toBeGreaterThan(0.1);
@@ -106,7 +106,7 @@ describe('a prompt that the server counts', () => {
 
   it.each([0, 2048, 4096])('as %i tokens of 200,000 characters was cut: a warning says so', async (tokens) => {
     const { result } = await playUsage(usage(tokens), words);
-    expect(result).toMatchObject({ end: 'completed', warnings: [{ code: 'prompt_truncated' }] });
+    expect(result).toMatchObject({ status: 'completed', warnings: [{ code: 'prompt_truncated' }] });
     expect(result.warnings[0]?.message).toContain(`${tokens} tokens of a prompt with about 50000`);
   });
 
@@ -124,7 +124,7 @@ describe('a prompt that the server counts', () => {
     ],
   ])('%s is believed', async (_, tokens, prompt) => {
     const { result } = await playUsage(usage(tokens), prompt);
-    expect(result).toMatchObject({ end: 'completed', warnings: [] });
+    expect(result).toMatchObject({ status: 'completed', warnings: [] });
   });
 
   it('is compared with all that the conversation has', async () => {

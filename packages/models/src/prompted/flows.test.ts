@@ -51,8 +51,8 @@ async function play(
   const session = await createSession(agent, { id: 's' });
   const script = golden({ live });
   session.subscribe(script.observe);
-  const { text: finalAnswer } = await session.prompt('Do it.').result;
-  return { transcript: `\n${script.text()}`, told: model.requests.map(lastLine), text: finalAnswer };
+  const { text } = await session.prompt('Do it.').result;
+  return { transcript: `\n${script.text()}`, told: model.requests.map(lastLine), text: text };
 }
 
 function lastLine({ messages }: ModelRequest): string {
@@ -62,13 +62,9 @@ function lastLine({ messages }: ModelRequest): string {
 
 describe('the loop', () => {
   it('reads the call from the text, runs the tool, gives back its result, and ends by a stop tool', async () => {
-    const { transcript: text, text: finalAnswer } = await play(
-      [`I read it.\n${call('read', { path: 'a.txt' })}`, done],
-      {},
-      true,
-    );
-    expect(finalAnswer).toBe('It is done.');
-    expect(text).toBe(`
+    const { transcript, text } = await play([`I read it.\n${call('read', { path: 'a.txt' })}`, done], {}, true);
+    expect(text).toBe('It is done.');
+    expect(transcript).toBe(`
 run_started
   turn_started 0 by user
     message_added user (prompt) "Do it."
@@ -114,9 +110,9 @@ run_ended completed`);
     ['ask_question', { question: 'Which?', suggestions: ['a', 'b'] }, 'Which?\n- a\n- b'],
     ['converse', { message: 'Hello.' }, 'Hello.'],
   ])('is left by %s', async (name, args, said) => {
-    const { transcript: text, text: finalAnswer } = await play([call(name, args)]);
-    expect(finalAnswer).toBe(said);
-    expect(text).toBe(`
+    const { transcript, text } = await play([call(name, args)]);
+    expect(text).toBe(said);
+    expect(transcript).toBe(`
 run_started
   turn_started 0 by user
     message_added user (prompt) "Do it."

@@ -65,7 +65,7 @@ const transcript = (request: ModelRequest | undefined): string[] =>
 describe('promptedTools', () => {
   it('runs the tool that was written into the reply, and tells its result in words', async () => {
     const outcome = await play([`I look.\n${call()}`, 'It said x.']);
-    expect(outcome.result).toMatchObject({ end: 'completed', text: 'It said x.', turns: 2 });
+    expect(outcome.result).toMatchObject({ status: 'completed', text: 'It said x.', turns: 2 });
     expect(outcome.ran).toEqual([{ text: 'x' }]);
     expect(outcome.session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     expect(outcome.session.messages[1]).toMatchObject({
@@ -168,7 +168,7 @@ describe('promptedTools', () => {
       { text: 'thinking' },
       { stopTools: true, requireToolCall: 'remind' },
     );
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello!', stopTool: { name: 'converse' } });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello!', stopTool: { name: 'converse' } });
     expect(session.messages[1]).toMatchObject({ content: [{ type: 'thinking', text: 'Hm.' }, { type: 'tool_call' }] });
     await session.prompt('More.').result;
     expect(transcript(model.requests[1]).slice(1)).toEqual([
@@ -190,7 +190,7 @@ describe('promptedTools', () => {
     });
     const xml = '<tool><server_name>files</server_name><tool_name>read_file</tool_name></tool>';
     const { model, result } = await play([xml, 'Done.'], { form: 'xml' }, { tools: [read] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(ran).toEqual([{}]);
     expect(model.requests[0]?.system).toContain('server_name: files\ntool_name: read_file');
     expect(transcript(model.requests[1])[2]).toContain('<server_name>files</server_name>\n<tool_name>read_file');
@@ -215,7 +215,7 @@ describe('promptedTools', () => {
     const xml =
       '<tool><server_name>local</server_name><tool_name>echo</tool_name><arguments><text>a</text><__proto__><polluted>yes</polluted></__proto__></arguments></tool>';
     const outcome = await play([xml, 'Done.']);
-    expect(outcome.result.end).toBe('completed');
+    expect(outcome.result.status).toBe('completed');
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     expect(outcome.ran.map((args) => Object.getPrototypeOf(args) as unknown)).toEqual(
       outcome.ran.map(() => Object.prototype),
@@ -276,7 +276,7 @@ describe('a prompted call that is no call', () => {
     ['a call that was never closed', '<tool>{"server_name":"local","tool', 'invalid_json', '</tool> is missing'],
   ])('%s is rejected, and the model is told how to do better', async (_name, bad, reason, words) => {
     const outcome = await recover(bad);
-    expect(outcome.result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(outcome.result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(outcome.ran).toEqual([{ text: 'x' }]);
     expect(rejections(outcome)).toMatchObject([
       { reason, content: [{ text: expect.stringContaining(words) as string }] },

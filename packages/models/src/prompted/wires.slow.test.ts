@@ -155,7 +155,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
   afterAll(() => provider.close());
 
   it('has a native conversation to be measured by', () => {
-    expect(expected.result).toMatchObject({ end: 'completed', text: ANSWER, turns: 3 });
+    expect(expected.result).toMatchObject({ status: 'completed', text: ANSWER, turns: 3 });
     expect(expected.ran).toEqual(ARGUMENTS);
   });
 
@@ -163,7 +163,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
     await using server = await fakeProvider(prompted(write));
     const conversation = await converse(promptedTools(wire.model(server), { form }));
     expect(server.requests.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(conversation.result).toMatchObject({ end: 'completed', text: ANSWER, turns: 3 });
+    expect(conversation.result).toMatchObject({ status: 'completed', text: ANSWER, turns: 3 });
     expect(conversation.ran).toEqual(ARGUMENTS);
     expect(conversation.messages).toEqual(expected.messages);
     // No request has a tool in it, and all begin alike.
@@ -206,7 +206,7 @@ describe.each(TEST_WIRES)('prompted tool calls on $name', (wire) => {
     ]);
     const conversation = await converse(promptedTools(wire.model(server)));
     expect(server.requests.flatMap(({ problems }) => problems)).toEqual([]);
-    expect(conversation.result).toMatchObject({ end: 'completed', text: ANSWER, turns: 4 });
+    expect(conversation.result).toMatchObject({ status: 'completed', text: ANSWER, turns: 4 });
     expect(conversation.ran).toEqual([args]);
   });
 });
@@ -236,7 +236,7 @@ describe.each(TEST_WIRES)('structured output on $name', (wire) => {
     ['prompted', text],
   ] as const)('%s: comes to a checked value, also after a wrong one', async (mode, turn) => {
     const { result, requests } = await ask([{ text: 'no value' }, turn], { schema, mode });
-    expect(result).toMatchObject({ end: 'completed', output: VALUE, turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', output: VALUE, turns: 2 });
     expect(requests[0]).toContain('city');
     expect(requests[1]).toContain('fit its schema');
   });
@@ -245,13 +245,13 @@ describe.each(TEST_WIRES)('structured output on $name', (wire) => {
     const mode = defineAgent({ model: wire.model(await closed()), output: { schema } }).output?.mode;
     expect(mode).toBe(wire.name === 'anthropic' || wire.name === 'bedrock' ? 'tool' : 'native');
     const { result } = await ask([mode === 'tool' ? call : text], { schema });
-    expect(result).toMatchObject({ end: 'completed', output: VALUE });
+    expect(result).toMatchObject({ status: 'completed', output: VALUE });
   });
 
   it('works through prompted tool calls', { tags: ['share'] }, async () => {
     const written = `<tool>${JSON.stringify({ server_name: 'local', tool_name: 'structured_output', arguments: VALUE })}</tool>`;
     const { result } = await ask([{ text: written }], { schema }, (model) => promptedTools(model));
-    expect(result).toMatchObject({ end: 'completed', output: VALUE });
+    expect(result).toMatchObject({ status: 'completed', output: VALUE });
   });
 });
 

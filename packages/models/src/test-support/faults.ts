@@ -115,7 +115,7 @@ export function faultBench(): {
   return {
     async play(options) {
       const outcome = await play(options);
-      if (outcome.result.end === 'completed') completed++;
+      if (outcome.result.status === 'completed') completed++;
       return outcome;
     },
     get completed() {
@@ -169,7 +169,7 @@ async function play(options: FaultOptions): Promise<Outcome> {
     const requests = provider.requests.slice();
     following = true;
     const after = await settled(session.prompt('And now?'), clock, events);
-    expect(after, 'the follow-up').toMatchObject({ end: 'completed', text: 'After all.' });
+    expect(after, 'the follow-up').toMatchObject({ status: 'completed', text: 'After all.' });
     const next = provider.requests[requests.length];
     await checkInvariants({ provider, journal, session, events, results: [result, after], open: connections.open });
     return { result, events, requests, next, executed, waited, session, journal };

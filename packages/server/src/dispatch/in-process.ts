@@ -130,8 +130,8 @@ export function inProcess(options: InProcessOptions): InProcess {
       worker.wanted = false;
       try {
         const session = await opened(worker);
-        if (session.hasOpenRun && session.canResume) {
-          await session.resume().end;
+        if (session.status !== 'idle' && session.canResume) {
+          await session.resume().status;
           await session.idle();
         } else await session.tidyUp();
         wakeInTime(worker, session);

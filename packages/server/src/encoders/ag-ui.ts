@@ -110,9 +110,9 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   }
 
   function ended(event: EventOf<'run_ended'>): Told[] {
-    if (event.end === 'completed') return finish({ type: 'success' }, event);
-    if (event.end === 'aborted') return finish({ type: 'cancelled' }, event);
-    return fail(event.message ?? `The run ended as ${event.end}.`, event.end);
+    if (event.status === 'completed') return finish({ type: 'success' }, event);
+    if (event.status === 'aborted') return finish({ type: 'cancelled' }, event);
+    return fail(event.message ?? `The run ended as ${event.status}.`, event.status);
   }
 
   function ofRun(event: TreadleEvent): Told[] {
@@ -350,9 +350,9 @@ const subAgentLeft = (runId: string): Told => ({
   outcome: { type: 'suspended' },
 });
 
-function subAgentEnded({ runId, end, message }: EventOf<'run_ended'>): Told {
-  if (end === 'completed') return { type: 'SUBAGENT_FINISHED', subagentRunId: runId, outcome: { type: 'success' } };
-  return { type: 'SUBAGENT_ERROR', subagentRunId: runId, message: message ?? `It ended as ${end}.`, code: end };
+function subAgentEnded({ runId, status, message }: EventOf<'run_ended'>): Told {
+  if (status === 'completed') return { type: 'SUBAGENT_FINISHED', subagentRunId: runId, outcome: { type: 'success' } };
+  return { type: 'SUBAGENT_ERROR', subagentRunId: runId, message: message ?? `It ended as ${status}.`, code: status };
 }
 
 function subAgentResult(event: TreadleEvent): Told[] {

@@ -133,7 +133,7 @@ function aiSdkEncoder(): Encoder {
 
   function paused(event: EventOf<'run_paused'>): Chunk[] {
     return finish('tool-calls', {
-      end: 'paused',
+      status: 'paused',
       pending: event.pending.map(({ callId, toolName, approvalId }) => ({
         callId,
         toolName,
@@ -143,14 +143,16 @@ function aiSdkEncoder(): Encoder {
   }
 
   function ended(event: EventOf<'run_ended'>): Chunk[] {
-    const { end, message, usage, cost, turns } = event;
-    if (end === 'aborted') {
+    const { status, message, usage, cost, turns } = event;
+    if (status === 'aborted') {
       over = true;
       return [...closeStep(), { type: 'abort', ...(message === undefined ? {} : { reason: message }) }];
     }
-    const failure = FAILURES.has(end) ? [{ type: 'error', errorText: message ?? `The run ended as ${end}.` }] : [];
-    const metadata = { end, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
-    return [...failure, ...finish(FINISH_REASONS[end] ?? 'other', metadata)];
+    const failure = FAILURES.has(status)
+      ? [{ type: 'error', errorText: message ?? `The run ended as ${status}.` }]
+      : [];
+    const metadata = { status, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
+    return [...failure, ...finish(FINISH_REASONS[status] ?? 'other', metadata)];
   }
 
   function ofRun(event: TreadleEvent): Chunk[] {
@@ -338,7 +340,7 @@ function ofSubAgent(event: TreadleEvent, toolCallId: string): Chunk[] {
     case 'run_paused':
       return part({ state: 'paused' });
     case 'run_ended':
-      return part({ state: event.end, ...(event.message === undefined ? {} : { message: event.message }) });
+      return part({ state: event.status, ...(event.message === undefined ? {} : { message: event.message }) });
     default:
       return [];
   }

@@ -28,13 +28,13 @@ interface Came {
 
 /** The same, as the library gives it. */
 function given({ drives }: Conversation): Came {
-  const { text: finalAnswer, messages, usage } = drives[2].result;
+  const { text, messages, usage } = drives[2].result;
   const calls = messages.flatMap((message) =>
     message.role === 'assistant'
       ? message.content.flatMap((block) => (block.type === 'tool_call' ? [[block.name, block.arguments] as const] : []))
       : [],
   );
-  return { finalText: finalAnswer, calls, usage };
+  return { finalText: text, calls, usage };
 }
 
 /** What native events say: the run's own ones, whose sub-agents' are inside others. */
@@ -112,7 +112,7 @@ describe('the native format', () => {
     expect(new Set(deltas)).toEqual(new Set(['text', 'thinking', 'tool_arguments']));
     const failed = events.filter((event) => event.type === 'tool_ended' && event.isError);
     expect(failed).toHaveLength(1);
-    expect(conversation.drives.map(({ result }) => result.end)).toEqual(['paused', 'paused', 'completed']);
+    expect(conversation.drives.map(({ result }) => result.status)).toEqual(['paused', 'paused', 'completed']);
   });
 });
 

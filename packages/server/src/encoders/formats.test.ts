@@ -93,7 +93,7 @@ it('ai-sdk: the AI SDK’s own chat has the same text, calls, results and usage,
     ],
   ]);
   const { usage } = conversation.drives[2].result;
-  expect(reply?.metadata).toMatchObject({ end: 'completed', usage });
+  expect(reply?.metadata).toMatchObject({ status: 'completed', usage });
 });
 
 it('ag-ui: its own HttpAgent has the same text, calls, results and usage', async () => {

@@ -182,7 +182,9 @@ function generateCodeEncoder({ variantIndex, startCode = null }: GenerateCodeOpt
       case 'run_paused':
         return failed(`The variant waits for ${event.pending.map(({ toolName }) => toolName).join(', ')}.`);
       case 'run_ended':
-        return event.end === 'completed' ? completed() : failed(event.message ?? `The run ended as ${event.end}.`);
+        return event.status === 'completed'
+          ? completed()
+          : failed(event.message ?? `The run ended as ${event.status}.`);
       default:
         return [];
     }

@@ -146,7 +146,7 @@ describe('the files of a run', () => {
     seq: 7,
     at: 1_700_000_000_001,
     runId,
-    end: 'completed',
+    status: 'completed',
     stopReason: 'stop',
     usage,
     cost: 0,

@@ -145,9 +145,9 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
     if (event.runId !== root) return [];
     const run = result?.result();
     const files = (run?.files ?? []).map((file) => generated.get(keyOf(file)) ?? fileEntry(file));
-    const completed = event.end === 'completed';
+    const completed = event.status === 'completed';
     return [
-      ...(completed ? [] : [{ type: 'error' as const, message: event.message ?? `The run ended as ${event.end}.` }]),
+      ...(completed ? [] : [{ type: 'error' as const, message: event.message ?? `The run ended as ${event.status}.` }]),
       ...(files.length > 0 ? [{ type: 'meta_files' as const, data: { files } }] : []),
       ...(history && completed && run
         ? [

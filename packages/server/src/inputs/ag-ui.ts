@@ -64,12 +64,12 @@ function toolResult({ role, toolCallId, content, error }: JsonObject): ClientToo
 function decision(value: unknown, path: string): ApprovalDecision {
   const { interruptId, status, payload } = objectAt(value, path);
   const approvalId = textAt(interruptId, `${path}.interruptId`);
-  if (status === 'cancelled') return { approvalId, decision: 'deny' };
+  if (status === 'cancelled') return { approvalId, decision: 'reject' };
   if (status !== 'resolved') throw invalid(`${path}.status`, "must be 'resolved' or 'cancelled'");
   if (!isJsonObject(payload) || typeof payload['approved'] !== 'boolean')
     throw invalid(`${path}.payload.approved`, 'must be true or false');
   const message = typeof payload['message'] === 'string' ? { message: payload['message'] } : {};
-  return { approvalId, decision: payload['approved'] ? 'approve' : 'deny', ...message };
+  return { approvalId, decision: payload['approved'] ? 'approve' : 'reject', ...message };
 }
 
 function offeredTool(value: unknown, path: string): OfferedTool {

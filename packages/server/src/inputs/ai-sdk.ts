@@ -90,7 +90,7 @@ function answersIn(parts: readonly JsonObject[]): {
     const { id, approved, reason } = approval;
     // An answer that is neither yes nor no is no answer.
     if (typeof id !== 'string' || typeof approved !== 'boolean') return [];
-    const decision = approved ? 'approve' : 'deny';
+    const decision = approved ? 'approve' : 'reject';
     return [{ approvalId: id, decision, ...(typeof reason === 'string' ? { message: reason } : {}) }];
   });
   return { results: calls.flatMap((call) => resultOf(call) ?? []), answers };

@@ -28,7 +28,7 @@ export interface ClientTurn {
 /** A person's answer to an approval. */
 export interface ApprovalDecision {
   readonly approvalId: string;
-  readonly decision: 'approve' | 'deny';
+  readonly decision: 'approve' | 'reject';
   readonly message?: string;
 }
 

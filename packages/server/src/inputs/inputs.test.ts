@@ -69,7 +69,7 @@ describe('a request of the AI SDK', () => {
       { callId: 'c1', content: 'rain' },
       { callId: 'c2', content: 'Not allowed.', isError: true },
     ]);
-    expect(turn.answers).toEqual([{ approvalId: 'p1', decision: 'deny', message: 'Too dear.' }]);
+    expect(turn.answers).toEqual([{ approvalId: 'p1', decision: 'reject', message: 'Too dear.' }]);
   });
 
   it('takes no answer that is neither yes nor no', () => {
@@ -158,7 +158,7 @@ describe('a request of AG-UI', () => {
     expect(turn.results).toEqual([{ callId: 'c1', content: '59.9' }]);
     expect(turn.answers).toEqual([
       { approvalId: 'p1', decision: 'approve', message: 'Fine.' },
-      { approvalId: 'p2', decision: 'deny' },
+      { approvalId: 'p2', decision: 'reject' },
     ]);
   });
 

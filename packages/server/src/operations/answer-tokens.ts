@@ -60,7 +60,7 @@ export async function readAsked(parts: ServerParts, token: string): Promise<Aske
 
 /** What is said by a token: a person's answer, or a client's result; with more tokens, several results at once. */
 export interface TokenAnswer {
-  readonly decision?: 'approve' | 'deny';
+  readonly decision?: 'approve' | 'reject';
   readonly message?: string;
   readonly updatedInput?: JsonObject;
   readonly content?: ClientToolResult['content'];

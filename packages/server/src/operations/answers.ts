@@ -169,7 +169,7 @@ function resultsFor({ key: requestKey }: Ask, sessionId: string, results: readon
 }
 
 export interface ApprovalRequest {
-  readonly decision: 'approve' | 'deny';
+  readonly decision: 'approve' | 'reject';
   /** Told to the model with a no. */
   readonly message?: string;
   /** Other arguments for the call; they are checked again. */

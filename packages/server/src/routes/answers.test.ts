@@ -65,7 +65,7 @@ describe('what sub-agents wait for', () => {
     const answer = { decision: 'approve' };
     const path = `${at}/approvals/${pending[0]?.approvalId}`;
     const response = await server.call('POST', path, answer, { accept: 'text/event-stream' });
-    expect((await until(sse(response), isRunEnd)).at(-1)?.event).toMatchObject({ end: 'completed' });
+    expect((await until(sse(response), isRunEnd)).at(-1)?.event).toMatchObject({ status: 'completed' });
     const { events } = await server.json<{ events: Told[] }>('GET', `/v1/sessions/${pending[0]?.sessionId}/events`);
     const results = events.flatMap((event) => (event.type === 'tool_ended' ? event.content : []));
     expect(results).toEqual([{ type: 'text', text: 'erased' }]);
@@ -76,7 +76,7 @@ describe('what sub-agents wait for', () => {
     const { at, pending } = await paused(server);
     const results = pending.map(({ callId }) => ({ callId, content: 'Oslo' }));
     expect((await server.call('POST', `${at}/tool-results`, { results })).status).toBe(202);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
   });
 
   it('is answered together where several of them wait beside each other, and the agent itself', async () => {
@@ -91,7 +91,7 @@ describe('what sub-agents wait for', () => {
       code: 'results_missing',
     });
     expect((await server.call('POST', `${at}/tool-results`, { results })).status).toBe(202);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
   });
 
   it('counts once: a repeated request is told so, and another answer is a conflict', async () => {
@@ -105,7 +105,7 @@ describe('what sub-agents wait for', () => {
     expect(await (await post('approve', 'k1')).json()).toEqual({ inputSeq, duplicate: true });
     await endOf(server, at);
     expect(await (await post('approve', 'k1')).json()).toEqual({ inputSeq, duplicate: true });
-    expect(await problemOf(await post('deny', 'k1'))).toEqual({ status: 422, code: 'idempotency_mismatch' });
+    expect(await problemOf(await post('reject', 'k1'))).toEqual({ status: 422, code: 'idempotency_mismatch' });
     expect(await problemOf(await post('approve', 'k2'))).toEqual({ status: 409, code: 'conflict' });
     expect(await problemOf(await server.call('POST', path, { decision: 'approve' }))).toEqual({
       status: 409,
@@ -120,12 +120,14 @@ describe('H4: of answers that come at the same moment', () => {
     const { at, pending } = await paused(server);
     const path = `${at}/approvals/${pending[0]?.approvalId}`;
     const responses = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => server.call('POST', path, { decision: index % 2 ? 'approve' : 'deny' })),
+      Array.from({ length: 8 }, (_, index) =>
+        server.call('POST', path, { decision: index % 2 ? 'approve' : 'reject' }),
+      ),
     );
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       202, 409, 409, 409, 409, 409, 409, 409,
     ]);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
     const { events } = await server.json<{ events: Told[] }>('GET', `${at}/events`);
     expect(events.filter(({ type }) => type === 'approval_answered')).toHaveLength(1);
     expect(events.filter(({ type }) => type === 'input_rejected')).toEqual([]);
@@ -142,7 +144,7 @@ describe('H4: of answers that come at the same moment', () => {
       ),
     );
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409, 409]);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
   });
 
   it('of a sub-agent, one counts and the others are conflicts', async () => {
@@ -150,10 +152,10 @@ describe('H4: of answers that come at the same moment', () => {
     const { at, pending } = await paused(server);
     const path = `${at}/approvals/${pending[0]?.approvalId}`;
     const responses = await Promise.all(
-      ['approve', 'deny', 'approve'].map((decision) => server.call('POST', path, { decision })),
+      ['approve', 'reject', 'approve'].map((decision) => server.call('POST', path, { decision })),
     );
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409, 409]);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
   });
 });
 
@@ -168,7 +170,7 @@ describe('a question that has a time', () => {
     const [call] = pending;
     expect(call?.expiresAt).toBe(clock.now() + 60_000);
     await clock.advance(60_000);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
     const { events } = await server.json<{ events: Told[] }>('GET', `${at}/events`);
     expect(events.flatMap((event) => (event.type === 'tool_call_rejected' ? [event.reason] : []))).toEqual(['expired']);
     const late =
@@ -184,7 +186,7 @@ describe('a question that has a time', () => {
     const { at, pending } = await paused(server);
     expect(pending[0]?.expiresAt).toBe(clock.now() + 60_000);
     await clock.advance(60_000);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
     const answer = await server.call('POST', `${at}/approvals/${pending[0]?.approvalId}`, { decision: 'approve' });
     expect(await problemOf(answer)).toEqual({ status: 409, code: 'conflict' });
   });
@@ -212,8 +214,8 @@ describe('an answer token', () => {
     expect(shown).toMatchObject({ callId, approvalId, toolName: 'erase', arguments: {} });
     expect((shown as { question: string }).question).toContain('erase');
     expect((await server.call('POST', '/v1/answers', { decision: 'approve' }, as(token))).status).toBe(202);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
-    const again = await server.call('POST', '/v1/answers', { decision: 'deny' }, as(token));
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
+    const again = await server.call('POST', '/v1/answers', { decision: 'reject' }, as(token));
     expect(await problemOf(again)).toEqual({ status: 409, code: 'conflict' });
     expect(await problemOf(await server.call('GET', '/v1/answers', undefined, as(token)))).toEqual({
       status: 409,
@@ -276,7 +278,7 @@ describe('an answer token', () => {
     expect(await problemOf(one)).toEqual({ status: 409, code: 'results_missing' });
     const results = tokens.map(({ token: own }) => ({ token: own, content: 'Oslo' }));
     expect((await server.call('POST', '/v1/answers', { results }, as(token))).status).toBe(202);
-    expect(await endOf(server, at)).toMatchObject({ end: 'completed' });
+    expect(await endOf(server, at)).toMatchObject({ status: 'completed' });
   });
 
   it('is made by those who may answer, and by no server without a key', async () => {

@@ -139,8 +139,8 @@ describe('a fork', () => {
     await server.json('POST', `${at}/fork`, { id: 'c' });
     const body = { input: 'Never mind.' };
     const run = await server.call('POST', '/v1/sessions/c/runs', body, { accept: 'text/event-stream' });
-    const seen = await until(sse(run), (event) => event.type === 'run_ended' && event.end !== 'aborted');
-    expect(seen.at(-1)?.event).toMatchObject({ end: 'completed' });
+    const seen = await until(sse(run), (event) => event.type === 'run_ended' && event.status !== 'aborted');
+    expect(seen.at(-1)?.event).toMatchObject({ status: 'completed' });
     expect(await server.json('GET', at)).toMatchObject({ status: 'paused' });
   });
 

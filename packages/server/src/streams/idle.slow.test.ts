@@ -64,7 +64,7 @@ it(`V5: ${STREAMS} idle streams take at most ${MOST_KB} KB each, with their clie
   // One more is let in, and a run is streamed to it.
   const last = until(sse(await server.call('GET', '/v1/sessions/s1/stream')), isRunEnd);
   await server.call('POST', '/v1/sessions/s1/runs', { input: 'Hi' });
-  expect((await last).at(-1)?.event).toMatchObject({ end: 'completed' });
+  expect((await last).at(-1)?.event).toMatchObject({ status: 'completed' });
 
   // Those who leave leave nothing.
   for (const socket of sockets) socket.destroy();

@@ -131,7 +131,7 @@ describe('a stream', () => {
     const again = await open(server, seen.at(-1)?.id);
     await server.call('POST', '/v1/sessions/s1/cancel', { reason: 'Enough.' });
     const rest = await until(again, isRunEnd);
-    expect(rest.at(-1)?.event).toMatchObject({ end: 'aborted' });
+    expect(rest.at(-1)?.event).toMatchObject({ status: 'aborted' });
     expect([...streamedTexts([...seen, ...rest].map(({ event }) => event)).values()]).toEqual(['On and on']);
   });
 
@@ -160,7 +160,7 @@ describe('a stream', () => {
     expect(head).toContain('200 OK');
     await server.call('POST', '/v1/sessions/s1/runs', { input: 'Go.' });
     const whole = await until(await open(server), isRunEnd);
-    expect(whole.at(-1)?.event).toMatchObject({ end: 'completed' });
+    expect(whole.at(-1)?.event).toMatchObject({ status: 'completed' });
     let taken = head;
     slow.on('data', (bytes) => (taken += bytes.toString()));
     slow.resume();
@@ -275,7 +275,7 @@ describe('a stream', () => {
     expect(await closed).toBe(true);
     const events = (await watching).map(({ event }) => event);
     expect(events.slice(-2)).toMatchObject([
-      { type: 'run_ended', end: 'completed' },
+      { type: 'run_ended', status: 'completed' },
       { type: 'closing', reason: 'draining' },
     ]);
   });

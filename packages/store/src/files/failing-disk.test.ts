@@ -89,7 +89,7 @@ describe('a run on a disk that fails', () => {
       const { result, error, events } = await runOn(open(disk, 'first'));
       disk.repair();
       if (result === null) expect(error).toMatchObject({ code: 'journal_failed' });
-      else expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+      else expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
       failed += result === null ? 1 : 0;
       const journal = open(disk, 'second');
       const { sessions } = await journal.list();
@@ -101,8 +101,8 @@ describe('a run on a disk that fails', () => {
       const log = await logOf(journal, 's');
       expect(log).toEqual(expect.arrayContaining([...events]));
       const session = await openSession(agent, 's', { journal, clock: testClock() });
-      const last = session.hasOpenRun ? await session.resume().result : result;
-      if (last !== null) expect(last).toMatchObject({ end: 'completed', text: 'Done.' });
+      const last = session.status !== 'idle' ? await session.resume().result : result;
+      if (last !== null) expect(last).toMatchObject({ status: 'completed', text: 'Done.' });
       await journal.close();
     }
     // Only locks are unlinked, when they are let go: one that stays is swept away by the next process.

@@ -2,7 +2,7 @@ import type { DurableEvent } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
 import type { SessionFacts } from '@treadle/core/journal';
 import { TreadleError } from '@treadle/core';
-import { agentIdOf, factsAfter, firstPromptOf } from '@treadle/core/journal';
+import { agentIdOf, factsAfter, firstPromptOf, upToDate } from '@treadle/core/journal';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
@@ -247,7 +247,7 @@ export async function* readLog(log: LogFile, from: number, to: number): AsyncGen
   const file = await log.fs.open(log.path, 'r');
   try {
     for await (const { record } of recordsFrom(file, log, start.offset, start.seq, to)) {
-      if (record.seq >= from) yield Object.assign(record.event, { seq: record.seq });
+      if (record.seq >= from) yield upToDate(Object.assign(record.event, { seq: record.seq }));
     }
   } finally {
     await file.close();

@@ -206,7 +206,7 @@ describe('a run', () => {
       };
       const journal = open(url);
       const session = await createSession(agent, { journal, id: 's' });
-      expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', text: 'Done.' });
+      expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', text: 'Done.' });
       expect(ended).toBeGreaterThan(4);
       const log = await logOf(journal, 's');
       expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
@@ -251,7 +251,7 @@ describe('a run', () => {
     closing.push(() => later.close());
     const again = await openSession(agent, 's', { journal: later });
     // The third call may not be run twice: its effect is unknown.
-    expect(await again.resume().result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(await again.resume().result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(calls).toBe(5);
   }, 60_000);
 
@@ -268,7 +268,7 @@ describe('a run', () => {
     };
     const journal = open(url, 30_000);
     const session = await createSession(agent, { journal, id: 's' });
-    expect(await session.prompt('Go.').result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', text: 'Done.' });
     const log = await logOf(journal, 's');
     expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(5);

@@ -1,3 +1,4 @@
+import { upToDate } from '@treadle/core/journal';
 import type { DurableEvent } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
 import type { ListOptions, SessionFacts, SessionPage, SessionSummary } from '@treadle/core/journal';
@@ -67,7 +68,7 @@ function parsed(name: string, seq: number, body: string): DurableEvent {
     throw corrupt(name, `event ${seq} is not JSON`, error);
   }
   if (typeof event !== 'object' || event === null) throw corrupt(name, `event ${seq} is not an object`);
-  return Object.assign(event as DurableEventBody, { seq });
+  return upToDate(Object.assign(event as DurableEventBody, { seq }));
 }
 
 interface ListRow {

@@ -1,7 +1,7 @@
 import type { DurableEvent } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
 import type { ListOptions, SessionFacts, SessionPage, SessionSummary } from '@treadle/core/journal';
-import { journalErrors } from '@treadle/core/journal';
+import { journalErrors, upToDate } from '@treadle/core/journal';
 import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 import { corrupt } from './errors.ts';
 import type { SessionRow, Store } from './statements.ts';
@@ -66,7 +66,7 @@ function parseEvent(path: string, name: string, row: EventRow): DurableEvent {
   }
   if (typeof event !== 'object' || event === null)
     throw corrupt(path, `event ${seq} of session ${name} is not an object`);
-  return Object.assign(event as DurableEventBody, { seq });
+  return upToDate(Object.assign(event as DurableEventBody, { seq }));
 }
 
 /** Reads in batches, between which others may write; `run` gives the open store and turns SQLite's errors into ours. */

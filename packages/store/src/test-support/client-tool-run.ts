@@ -36,12 +36,12 @@ export async function clientToolLife({ journal, clock, ids, pass }: CrashLife): 
   const session = isNew
     ? await createSession(agent, { ...options, id: SESSION })
     : await openSession(agent, SESSION, options);
-  if (!session.hasOpenRun) {
+  if (session.status === 'idle') {
     if (session.messages.length === 0) await session.prompt('Go.').result;
     return;
   }
   const found: RunResult = await session.resume().result;
-  if (found.end !== 'paused') return;
+  if (found.status !== 'paused') return;
   await pass('before the client answers');
   await session.addToolOutputs(
     found.pending.map(({ callId, toolName }) => ({ callId, content: `the client's ${toolName}` })),
@@ -64,7 +64,7 @@ function normalised(log: readonly DurableEvent[]): unknown[] {
       );
       return [{ role: message.role, content }];
     }
-    if (event.type === 'run_ended') return [{ end: event.end, turns: event.turns }];
+    if (event.type === 'run_ended') return [{ end: event.status, turns: event.turns }];
     return [];
   });
 }

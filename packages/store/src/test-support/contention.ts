@@ -32,7 +32,7 @@ export async function holderIsNamedAndTakenOver(store: TestStore): Promise<void>
   expect(await logOf(journal, 's')).toHaveLength(length);
   child.kill('SIGKILL');
   await exited;
-  expect(await session.resume().result).toMatchObject({ end: 'completed', text: 'Taken over.' });
+  expect(await session.resume().result).toMatchObject({ status: 'completed', text: 'Taken over.' });
   const log = await logOf(journal, 's');
   expect(log.flatMap((event) => (event.type === 'drive_started' ? [event.epoch] : []))).toEqual([1, 2]);
   expect(log.filter(({ type }) => type === 'run_ended')).toHaveLength(1);
@@ -93,7 +93,7 @@ export async function hundredAtOnce(store: TestStore): Promise<void> {
     expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
     const isRun = number % 5 === 0;
     expect(JSON.stringify(log).includes(`Answer ${number}.`)).toBe(isRun);
-    expect(log.at(-1)).toMatchObject(isRun ? { type: 'run_ended', end: 'completed' } : { seq: 2, key: 'k' });
+    expect(log.at(-1)).toMatchObject(isRun ? { type: 'run_ended', status: 'completed' } : { seq: 2, key: 'k' });
   }
   const shared = await logOf(journal, 'shared');
   expect(shared.map(({ seq }) => seq)).toEqual(shared.map((_, index) => index + 1));

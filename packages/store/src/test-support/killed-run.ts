@@ -91,8 +91,8 @@ export async function driveToTheEnd(folder: string, kind: JournalName, hold: Hol
       ? createSession(agent, { id: SESSION, journal })
       : openSession(agent, SESSION, { journal }));
     let result = await (isNew ? session.prompt('Act.') : session.resume()).result;
-    for (let [question] = result.pending; result.end === 'paused' && question; [question] = result.pending) {
-      result = await session.answerApproval(question.approvalId ?? '', 'approve').result;
+    for (let [question] = result.pending; result.status === 'paused' && question; [question] = result.pending) {
+      result = await session.approve(question.approvalId ?? '').result;
     }
     return result;
   } finally {

@@ -76,9 +76,9 @@ export async function everythingLife(life: CrashLife): Promise<void> {
       ? await openSession(agent, SESSION, options)
       : await createSession(agent, { ...options, id: SESSION });
   let result: RunResult | null = null;
-  if (session.hasOpenRun) result = await session.resume().result;
+  if (session.status !== 'idle') result = await session.resume().result;
   else if ((await inputsOf(journal, 'prompt')) === 0) result = await session.prompt('Do it all.').result;
-  while (result?.end === 'paused') result = await answer(session, result, journal);
+  while (result?.status === 'paused') result = await answer(session, result, journal);
   const { messages } = await openSession(agent, SESSION, options);
   if (!isDeepStrictEqual(messages, session.messages)) tellWrong(life, 'the log gives another state than it was');
 }
@@ -90,7 +90,7 @@ const inputsOf = async (journal: Journal, type: string): Promise<number> =>
 /** The browser, and the person in front of it. */
 async function answer(session: Session, { pending }: RunResult, journal: Journal): Promise<RunResult> {
   const question = pending.find(({ approvalId }) => approvalId !== undefined);
-  if (question?.approvalId !== undefined) return session.answerApproval(question.approvalId, 'approve').result;
+  if (question?.approvalId !== undefined) return session.approve(question.approvalId).result;
   // Who steers and dies looks whether it was heard. What was said by the tool is in the log already.
   if ((await inputsOf(journal, 'steering')) < 2) await session.steer('Take blue.');
   return session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'blue' }))).result;
@@ -137,12 +137,14 @@ function agentOf(life: CrashLife): Agent {
       ),
       defineHook('stop', () => life.effect('a hook at the end', () => undefined)),
     ],
-    outputGuardrail: async (text) => {
-      if (text === 'Draft.' ? drafts > 0 : drafts > 1) tellWrong(life, `${text} was checked again`);
-      return life.effect('a check', () =>
-        text === 'Final.' ? { ok: true } : { ok: false, message: 'Say that it is final.' },
-      );
-    },
+    outputGuardrails: [
+      async (text) => {
+        if (text === 'Draft.' ? drafts > 0 : drafts > 1) tellWrong(life, `${text} was checked again`);
+        return life.effect('a check', () =>
+          text === 'Final.' ? { ok: true } : { ok: false, message: 'Say that it is final.' },
+        );
+      },
+    ],
   });
 }
 
@@ -166,4 +168,4 @@ function saidIn(log: readonly DurableEvent[]): string[] {
 }
 
 const endOf = (log: readonly DurableEvent[]): string[] =>
-  log.flatMap((event) => (event.type === 'run_ended' ? [`${event.end} after ${event.turns} turns`] : []));
+  log.flatMap((event) => (event.type === 'run_ended' ? [`${event.status} after ${event.turns} turns`] : []));

@@ -56,8 +56,8 @@ function course({ journal: flaw, replay = 'safe', reopen = 'resume', countsEffec
       const session = isNew
         ? await createSession(agent, { ...options, id: 's' })
         : await openSession(agent, 's', options);
-      if (session.hasOpenRun && reopen === 'resume') await session.resume().result;
-      else if (session.hasOpenRun ? reopen === 'start over' : session.messages.length === 0) {
+      if (session.status !== 'idle' && reopen === 'resume') await session.resume().result;
+      else if (session.status !== 'idle' ? reopen === 'start over' : session.messages.length === 0) {
         await session.prompt('Go.').result;
       }
     },

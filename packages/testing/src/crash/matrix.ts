@@ -71,7 +71,7 @@ const PATIENCE_MS = 60_000;
  *       const session = await (sessions.length > 0
  *         ? openSession(agent, 's1', options)
  *         : createSession(agent, { ...options, id: 's1' }));
- *       if (session.hasOpenRun) await session.resume().result;
+ *       if (session.status !== 'idle') await session.resume().result;
  *       else if (session.messages.length === 0) await session.prompt('Hi').result;
  *     },
  *     outcome: (log) => log.filter(({ type }) => type === 'run_ended').length,

@@ -35,7 +35,7 @@ describe('a tree of agents whose commands are running', () => {
       expect(running(sleep)).toBeGreaterThanOrEqual(commands.length + 1);
       child.send('cancel');
       const [outcome] = (await once(child, 'message')) as [TreeOutcome];
-      expect(outcome).toEqual({ end: 'aborted', ends: Array.from({ length: 6 }, () => 'aborted') });
+      expect(outcome).toEqual({ status: 'aborted', ends: Array.from({ length: 6 }, () => 'aborted') });
       // It ends by itself: no timer of it is left, half a second after the last command that wouldn't end was killed.
       expect(await exited).toEqual([0, null]);
       expect(running(sleep)).toBe(0);

@@ -124,8 +124,8 @@ describe('branches that write files', () => {
     const branches = [0, 1, 2, 3].map((place) => writing(place));
     const session = await createSession(defineAgent({ model: scriptedModel([]) }), { journal: memoryJournal() });
     const run = runBranches(session, { branches, prompt: 'Write.', copies, strategy: chosenBy(() => 2) });
-    const { text: finalAnswer, end } = await run.result;
-    expect([end, finalAnswer]).toEqual(['completed', 'I am 2.']);
+    const { text, status } = await run.result;
+    expect([status, text]).toEqual(['completed', 'I am 2.']);
     const folders = (await run.outcomes).map(({ folder }) => folder ?? '');
     expect(all(root)).toEqual(all(folders[2] ?? ''));
     expect(readFileSync(join(root, 'out-2.txt'), 'utf8')).toBe('by 2');

@@ -66,7 +66,7 @@ async function world(files: Readonly<Record<string, string>>, given: { readonly 
     log: () => logOf(journal, 's'),
     async say(...replies: readonly (readonly Call[])[]) {
       const session = await openSession(agentWith(replies), 's', { journal, ...given });
-      expect((await session.prompt('Go.').result).end).toBe('completed');
+      expect((await session.prompt('Go.').result).status).toBe('completed');
       return outcomes(await logOf(journal, 's'));
     },
   };

@@ -37,7 +37,7 @@ const bash = defineTool({
 });
 
 interface Played {
-  readonly end: string;
+  readonly status: string;
   readonly message: string | null;
   readonly events: readonly TreadleEvent[];
   readonly rejected: readonly string[];
@@ -51,10 +51,10 @@ async function play(hooks: readonly Hook[], command = 'ls'): Promise<Played> {
   const session = await createSession(defineAgent({ model, tools: [bash], hooks }));
   const events: TreadleEvent[] = [];
   session.subscribe((event) => events.push(event));
-  const { end, message } = await session.prompt('Go.').result;
+  const { status, message } = await session.prompt('Go.').result;
   await session.close();
   return {
-    end,
+    status,
     message,
     events,
     rejected: events.flatMap((event) =>
@@ -128,7 +128,7 @@ describe('a shell command as a before_tool hook', () => {
       hooks: [commandHook('before_tool', { command, folder, matcher: 'bash' })],
     });
     const session = await createSession(boss, { journal, id: 's' });
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     expect(ran).toEqual([]);
     const child = (await logOf(journal, 's')).flatMap((event) =>
       event.type === 'tool_started' ? (event.childSessionId ?? []) : [],
@@ -148,7 +148,7 @@ describe('a shell command as a before_tool hook', () => {
     const { result } = session.prompt('Go.');
     const pid = await firstLine(join(folder, 'pid'));
     await clock.advance(3000);
-    expect((await result).end).toBe('completed');
+    expect((await result).status).toBe('completed');
     expect(ran).toEqual([]);
     await gone(Number(pid));
   });
@@ -162,7 +162,7 @@ describe('a shell command as a before_tool hook', () => {
     await play([hook('before_tool', decide({ permissionDecision: 'allow', updatedInput: { command: 'pwd' } }))]);
     expect(ran).toEqual(['pwd']);
     const ended = await play([hook('before_tool', saying({ continue: false, stopReason: 'Enough.' }))]);
-    expect([ended.end, ended.message]).toEqual(['stopped', 'Enough.']);
+    expect([ended.status, ended.message]).toEqual(['stopped', 'Enough.']);
   });
 
   it('keeps secrets of the environment to itself', async () => {
@@ -188,10 +188,10 @@ describe('a shell command as another hook', () => {
   });
 
   it('blocks a prompt', async () => {
-    const { end, message } = await play([
+    const { status, message } = await play([
       hook('user_prompt_submit', saying({ decision: 'block', reason: 'No pasting.' })),
     ]);
-    expect([end, message]).toEqual(['rejected', 'No pasting.']);
+    expect([status, message]).toEqual(['rejected', 'No pasting.']);
   });
 
   it('objects to a call that has run: the model is told', async () => {
@@ -216,8 +216,8 @@ describe('a shell command as another hook', () => {
   });
 
   it('H3: that fails where nothing is at stake is a warning', async () => {
-    const { end, warnings } = await play([hook('after_turn', 'exit 3')]);
-    expect(end).toBe('completed');
+    const { status, warnings } = await play([hook('after_turn', 'exit 3')]);
+    expect(status).toBe('completed');
     expect(warnings[0]).toContain('exited with 3');
     expect(ran).toEqual(['ls']);
   });

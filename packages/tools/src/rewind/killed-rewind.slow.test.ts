@@ -46,7 +46,7 @@ async function changedFiles() {
     permissions: { mode: 'bypass', allowBypass: true },
   });
   const session = await createSession(agent, { id: 's', journal, blobs });
-  expect((await session.prompt('Go.').result).end).toBe('completed');
+  expect((await session.prompt('Go.').result).status).toBe('completed');
   const log = await logOf(journal, 's');
   const ids = log.flatMap((event) => (event.type === 'file_checkpointed' && event.before ? [event.before.id] : []));
   const contents = await Promise.all(ids.map(async (id) => Buffer.from(await readBlob(blobs, id)).toString('base64')));

@@ -43,7 +43,7 @@ async function world(files: Readonly<Record<string, string>> = {}, blobs: Blobs 
       const turns = [...(known.length === 0 ? [] : [reads]), ...calls.map((call) => ({ toolCalls: [call] })), 'Done.'];
       const model = scriptedModel(turns);
       const session = await openSession(defineAgent({ model, tools, permissions }), 's', { journal, blobs });
-      expect((await session.prompt(text).result).end).toBe('completed');
+      expect((await session.prompt(text).result).status).toBe('completed');
     },
     rewind: (options) => rewindSession({ journal, sessionId: 's', blobs, roots: [place.root], ...options }),
     has: (path) => readFile(join(place.root, path), 'utf8').catch(() => null),
@@ -109,7 +109,7 @@ describe('rewindSession', () => {
       expect((await logOf(journal, 's')).slice(0, before.length)).toEqual(before);
       const fork = await openSession(defineAgent({ model: scriptedModel([]) }), report.sessionId ?? '', { journal });
       expect(fork.messages.filter(({ role }) => role === 'user')).toHaveLength(said);
-      expect(fork.hasOpenRun).toBe(false);
+      expect(fork.status).toBe('idle');
     }
   });
 

@@ -15,7 +15,7 @@ export interface TreeTask {
 
 /** What it says when all of it was cancelled. */
 export interface TreeOutcome {
-  readonly end: string;
+  readonly status: string;
   /** How the run of each agent in the tree ended, by its log. */
   readonly ends: readonly string[];
 }
@@ -54,7 +54,7 @@ async function endsBelow(sessionId: string): Promise<string[]> {
   const children = log.flatMap((event) => (event.type === 'tool_started' ? (event.childSessionId ?? []) : []));
   const ends = log.filter((event): event is Extract<DurableEvent, { type: 'run_ended' }> => event.type === 'run_ended');
   const below = await Promise.all([...new Set(children)].map((child) => endsBelow(child)));
-  return [ends.map(({ end }) => end).join(), ...below.flat()];
+  return [ends.map(({ status }) => status).join(), ...below.flat()];
 }
 
 const begun = (): number => {
@@ -70,6 +70,6 @@ const cancel = message();
 await say('begun');
 await cancel;
 await run.abort('Enough.');
-const { end } = await run.result;
-await say({ end, ends: await endsBelow('s') } satisfies TreeOutcome);
+const { status } = await run.result;
+await say({ status, ends: await endsBelow('s') } satisfies TreeOutcome);
 process.disconnect();

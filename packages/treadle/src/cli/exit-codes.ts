@@ -26,7 +26,7 @@ export const EXIT = {
 export const SIGNAL_EXIT: Readonly<Record<InterruptSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 /** The exit code of a run that was not interrupted from outside. */
-export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
+export function exitCodeOf(end: RunResult['status'], wasRefused: boolean): number {
   switch (end) {
     case 'completed':
       return wasRefused ? EXIT.permission : EXIT.done;
@@ -41,7 +41,7 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
       return EXIT.budgetLimit;
     case 'tool_call_limit':
       return EXIT.toolCallLimit;
-    case 'no_progress':
+    case 'loop_detected':
       return EXIT.loopDetection;
     case 'context_limit':
       return EXIT.contextLimit;
@@ -58,7 +58,7 @@ export function exitCodeOf(end: RunResult['end'], wasRefused: boolean): number {
     case 'rejected':
     case 'stopped':
     case 'invalid_output':
-    case 'check_failed':
+    case 'guardrail_failed':
       return EXIT.error;
   }
 }

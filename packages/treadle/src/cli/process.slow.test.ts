@@ -87,7 +87,10 @@ describe('a process that is killed', () => {
     const ofThisRun = (event: DurableEvent): boolean => runOf(event) === undefined || runOf(event) === runOf(own);
     expect(printed).toEqual(log.filter((event) => event.seq >= from && ofThisRun(event)));
     expect(printed.at(-1)).toEqual(log.at(-1));
-    expect(log.filter(({ type }) => type === 'run_ended')).toMatchObject([{ end: 'aborted' }, { end: 'completed' }]);
+    expect(log.filter(({ type }) => type === 'run_ended')).toMatchObject([
+      { status: 'aborted' },
+      { status: 'completed' },
+    ]);
     expectSound(log, w.provider);
     for (const said of ['Remember plum.', 'Which word?']) expect(w.provider.requests[1]?.rawBody).toContain(said);
   });
@@ -103,7 +106,7 @@ describe('a process that is killed', () => {
     expect(second.code).toBe(0);
     expect(second.stdout).toMatch(/^Whole this time\.$/m);
     const log = await logOf(w.folder);
-    expect(log.filter(({ type }) => type === 'run_ended')).toMatchObject([{ end: 'completed' }]);
+    expect(log.filter(({ type }) => type === 'run_ended')).toMatchObject([{ status: 'completed' }]);
     expectSound(log, w.provider);
   });
 
@@ -125,7 +128,7 @@ describe('a process that is killed', () => {
       const acknowledged = durable(stdout);
       expect(log.slice(0, acknowledged.length)).toEqual(acknowledged);
       expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(1);
-      expect(log.flatMap((event) => (event.type === 'run_ended' ? [event.end] : []))).toEqual(ends);
+      expect(log.flatMap((event) => (event.type === 'run_ended' ? [event.status] : []))).toEqual(ends);
       expectSound(log, w.provider);
       expect(w.provider.requests[1]?.body).toMatchObject({
         messages: expect.arrayContaining([toolError]) as unknown[],
@@ -155,7 +158,7 @@ describe('a process that is interrupted, with its session in SQLite', () => {
     child.kill(signal);
     expect(await ended).toMatchObject({ code: exit });
     const log = await logOf(w.folder);
-    expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+    expect(log.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
     expectSound(log, w.provider);
   });
 
@@ -202,7 +205,7 @@ describe('the output, with the session in SQLite', () => {
     expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
     expect(jsonLines<TreadleEvent>(stdout)).toMatchObject([{ type: 'session_created' }]);
     const log = await logOf(w.folder);
-    expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+    expect(log.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
   });
 
   it('is all there before the process ends, however slowly it is read', async () => {

@@ -128,8 +128,8 @@ describe('the demo model', () => {
     const session = await createSession(
       defineAgent({ model: { ...demoModel(), stream: (...args) => demoModel().stream(...args) }, tools: [list] }),
     );
-    const { text: finalAnswer, turns } = await session.prompt('What is the largest file?').result;
-    expect({ text: finalAnswer, turns }).toEqual({
+    const { text, turns } = await session.prompt('What is the largest file?').result;
+    expect({ text: text, turns }).toEqual({
       text: 'The largest file in this folder:\n\n- a.txt (3 bytes)',
       turns: 2,
     });

@@ -56,7 +56,7 @@ let most = 0;
 const watch = setInterval(() => {
   most = Math.max(most, held());
 }, 500);
-const { end } = await session.prompt('Go.').result;
+const { status } = await session.prompt('Go.').result;
 clearInterval(watch);
 const results: (readonly ToolResultContent[])[] = [];
 for await (const event of journal.read('s', 1)) if (event.type === 'tool_ended') results.push(event.content);
@@ -64,7 +64,7 @@ const [first] = results[1] ?? [];
 const [second] = results[2] ?? [];
 console.log(
   JSON.stringify({
-    end,
+    status,
     grownMb: Math.round((most - before) / MB),
     shown: first?.type === 'text' ? first.text.length : 0,
     notice: first?.type === 'text' ? /\[… .* …\]/.exec(first.text)?.[0] : '',

@@ -32,7 +32,7 @@ describe('an answer token', () => {
     const { journal, clock, agent, token } = await paused();
     const elsewhere = await openSession(agent, 's', { journal, clock });
     const tokens = createAnswerTokens({ key: new TextEncoder().encode(KEY), clock });
-    const run = await tokens.answerApproval(elsewhere, token, 'approve');
+    const run = await tokens.approve(elsewhere, token);
     expect((await run.result).text).toBe('Done.');
   });
 
@@ -48,7 +48,7 @@ describe('an answer token', () => {
   it('gives the result of a client tool', async () => {
     const { session, tokens } = await paused({ toolCalls: [{ name: 'pick' }, { name: 'pick' }] });
     const issued = await Promise.all(session.pending.map((each) => tokens.issue('s', each)));
-    await expect(tokens.answerApproval(session, issued[0] ?? '', 'approve')).rejects.toMatchObject({
+    await expect(tokens.approve(session, issued[0] ?? '')).rejects.toMatchObject({
       code: 'invalid_token',
     });
     await expect(tokens.addToolOutputs(session, [{ token: issued[0] ?? '', content: 'red' }])).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('an answer token', () => {
       session,
       issued.map((token) => ({ token, content: 'red' })),
     );
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
   });
 
   it('that was tampered with anywhere is refused', async () => {
@@ -72,7 +72,7 @@ describe('an answer token', () => {
       { numRuns: 60 },
     );
     for (const forged of ['', '.', 'x', `${token}.`, `.${token}`, token.split('.')[0] ?? '', `${token}${token}`]) {
-      await expect(tokens.answerApproval(session, forged, 'approve')).rejects.toMatchObject({ code: 'invalid_token' });
+      await expect(tokens.approve(session, forged)).rejects.toMatchObject({ code: 'invalid_token' });
     }
     expect(session.pending).toHaveLength(1);
   });
@@ -89,7 +89,7 @@ describe('an answer token', () => {
     const { session, clock, pending, tokens } = await paused();
     const others = createAnswerTokens({ key: `${KEY}!`, clock });
     const token = await others.issue('s', pending);
-    await expect(tokens.answerApproval(session, token, 'approve')).rejects.toMatchObject({ code: 'invalid_token' });
+    await expect(tokens.approve(session, token)).rejects.toMatchObject({ code: 'invalid_token' });
   });
 
   it('H4: for another session is refused', async () => {
@@ -97,7 +97,7 @@ describe('an answer token', () => {
     const agent = defineAgent({ model: scriptedModel([call]), tools: [pay] });
     const stranger = await createSession(agent, { clock, id: 'stranger' });
     await stranger.prompt('Go.').result;
-    await expect(tokens.answerApproval(stranger, token, 'approve')).rejects.toMatchObject({
+    await expect(tokens.approve(stranger, token)).rejects.toMatchObject({
       code: 'invalid_token',
       message: expect.stringContaining('another session') as string,
     });
@@ -112,24 +112,24 @@ describe('an answer token', () => {
     for (const token of issued) expect((await tokens.verify(token, 's')).callId).toBe(pending.callId);
     await clock.advance(1);
     for (const token of issued) {
-      await expect(tokens.answerApproval(session, token, 'approve')).rejects.toMatchObject({ code: 'token_expired' });
+      await expect(tokens.approve(session, token)).rejects.toMatchObject({ code: 'token_expired' });
     }
   });
 
   it('H4: that is replayed finds the question answered', async () => {
     const { session, tokens, token } = await paused();
     await (
-      await tokens.answerApproval(session, token, 'deny')
+      await tokens.reject(session, token)
     ).result;
-    await expect(tokens.answerApproval(session, token, 'approve')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(tokens.approve(session, token)).rejects.toMatchObject({ code: 'conflict' });
   });
 
   it('is for the arguments it was issued with, whatever the order of their keys', async () => {
     const { session, tokens, pending } = await paused();
     const other = await tokens.issue('s', { ...pending, arguments: { amount: 500, to: 'Ada' } });
-    await expect(tokens.answerApproval(session, other, 'approve')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(tokens.approve(session, other)).rejects.toMatchObject({ code: 'conflict' });
     const same = await tokens.issue('s', { ...pending, arguments: { to: 'Ada', amount: 5 } });
-    expect((await (await tokens.answerApproval(session, same, 'approve')).result).end).toBe('completed');
+    expect((await (await tokens.approve(session, same)).result).status).toBe('completed');
   });
 
   it('is compared by the platform, which takes the same time wherever signatures differ', async () => {

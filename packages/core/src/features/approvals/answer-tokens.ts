@@ -49,16 +49,13 @@ export interface AnswerTokens {
    */
   callOf(session: Pick<Session, 'id' | 'pending'>, token: string): Promise<PendingCall>;
   /**
-   * Answers the question that a token is for.
+   * Approves the call that a token is for.
    *
-   * @throws TreadleError as `verify`, and `conflict` when the question is answered, or no longer about the same arguments.
+   * @throws TreadleError as `verify`, and `conflict` when it was answered, or has other arguments by now.
    */
-  answerApproval(
-    session: Session,
-    token: string,
-    decision: 'approve' | 'deny',
-    said?: string | ApprovalAnswer,
-  ): Promise<Run>;
+  approve(session: Session, token: string, answer?: ApprovalAnswer): Promise<Run>;
+  /** Rejects the call that a token is for. @throws TreadleError as `approve`. */
+  reject(session: Session, token: string, answer?: string | ApprovalAnswer): Promise<Run>;
   /** Gives results of client tools, each with its token. @throws TreadleError as `verify` and `session.addToolOutputs`. */
   addToolOutputs(
     session: Session,
@@ -90,7 +87,7 @@ const PURPOSE = 'treadle answer v1\n';
  *
  * const tokens = createAnswerTokens({ key: 'a secret of thirty-two bytes or more' });
  * const links = await Promise.all(session.pending.map((call) => tokens.issue(session.id, call)));
- * const run = await tokens.answerApproval(session, links[0] ?? '', 'approve');
+ * const run = await tokens.approve(session, links[0] ?? '');
  * console.log((await run.result).text); // Done.
  * ```
  */
@@ -130,6 +127,13 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
   }
 
   /** The call as the session has it now must be the one that the token was issued for. */
+  async function approvalOf(session: Session, token: string): Promise<PendingCall> {
+    const call = await callOf(session, token);
+    if (call.approvalId === undefined)
+      throw invalid(`This token is for a result of the call ${call.callId}, not for an approval.`);
+    return call;
+  }
+
   async function callOf(session: Pick<Session, 'id' | 'pending'>, token: string): Promise<PendingCall> {
     const { callId, approvalId, argumentsDigest } = await verify(token, session.id);
     const call = session.pending.find((each) => each.callId === callId && each.approvalId === approvalId);
@@ -154,12 +158,8 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
     },
     verify,
     callOf,
-    async answerApproval(session, token, decision, said) {
-      const { approvalId, callId } = await callOf(session, token);
-      if (approvalId === undefined)
-        throw invalid(`This token is for a result of the call ${callId}, not for an approval.`);
-      return session.answerApproval(approvalId, decision, said);
-    },
+    approve: async (session, token, answer) => session.approve(await approvalOf(session, token), answer),
+    reject: async (session, token, answer) => session.reject(await approvalOf(session, token), answer),
     async addToolOutputs(session, results) {
       const calls = await Promise.all(
         results.map(async ({ token, ...result }) => {

@@ -28,7 +28,7 @@ function world(tool: 'pay' | 'pick' = 'pay') {
 async function paused(parts: ReturnType<typeof world>, options: SessionOptions = {}) {
   const { agent, journal, clock } = parts;
   const session = await createSession(agent, { id: 's', journal, clock, ...options });
-  expect(await session.prompt('Go.').end).toBe('paused');
+  expect(await session.prompt('Go.').status).toBe('paused');
   return session;
 }
 
@@ -37,7 +37,7 @@ async function story(journal: Journal, id = 's'): Promise<string[]> {
   return (await logOf(journal, id)).flatMap((event) => {
     if (event.type === 'tool_call_rejected') return [event.reason];
     if (event.type === 'run_paused' || event.type === 'tool_ended') return [event.type];
-    return event.type === 'run_ended' ? [event.end] : [];
+    return event.type === 'run_ended' ? [event.status] : [];
   });
 }
 
@@ -110,11 +110,11 @@ describe('nothing goes on by itself', () => {
     const session = await paused(parts);
     const other = await parts.open();
     const approvalId = session.pending[0]?.approvalId ?? '';
-    expect(await other.answerApproval(approvalId, 'approve').end).toBe('completed');
+    expect(await other.approve(approvalId).status).toBe('completed');
     const before = (await logOf(parts.journal, 's')).length;
     await parts.clock.advance(MINUTE);
     await session.refresh();
-    expect(session.hasOpenRun).toBe(false);
+    expect(session.status).toBe('idle');
     expect(await logOf(parts.journal, 's')).toHaveLength(before);
     expect(await story(parts.journal)).toEqual(['run_paused', 'tool_ended', 'completed']);
   });
@@ -128,7 +128,7 @@ describe('nothing goes on by itself', () => {
       await session.idle();
       expect(await story(parts.journal)).toEqual(['run_paused']);
       expect(session.canResume).toBe(true);
-      expect(await session.resume().end).toBe('completed');
+      expect(await session.resume().status).toBe('completed');
     }
   });
 
@@ -136,7 +136,7 @@ describe('nothing goes on by itself', () => {
     const [journal, clock] = [memoryJournal(), testClock()];
     const agent = defineAgent({ model: scriptedModel([{ toolCalls: [{ name: 'pay' }] }]), tools: [pay] });
     const session = await createSession(agent, { id: 's', journal, clock });
-    await session.prompt('Go.').end;
+    await session.prompt('Go.').status;
     await clock.advance(1000 * MINUTE);
     await session.idle();
     expect(await story(journal)).toEqual(['run_paused']);
@@ -156,7 +156,7 @@ describe('what a sub-agent asks', () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'helper', arguments: { prompt: 'Pay.' } }] }, 'It could not.']);
     const agent = defineAgent({ model, tools });
     const first = await createSession(agent, { id: 's', journal, clock });
-    expect(await first.prompt('Go.').end).toBe('paused');
+    expect(await first.prompt('Go.').status).toBe('paused');
     await first.close();
 
     const session = await openSession(agent, 's', { journal, clock });
@@ -183,7 +183,7 @@ describe('what a sub-agent asks', () => {
       background: { tools: ['helper'], whenAsked: 'wait' },
     });
     const session = await createSession(agent, { id: 's', journal, clock });
-    void session.prompt('Go.').end.catch(() => {});
+    void session.prompt('Go.').status.catch(() => {});
     await vi.waitFor(() => expect(session.pending).toMatchObject([{ toolName: 'pay' }]));
     await clock.advance(MINUTE);
     await vi.waitFor(() => expect(session.pending).toEqual([]));

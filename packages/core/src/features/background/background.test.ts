@@ -72,7 +72,7 @@ describe('a call in the background', () => {
     const transcript = golden();
     session.subscribe(transcript.observe);
     const result = await session.prompt('Build it.').result;
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(transcript.text()).toMatchInlineSnapshot(`
       "run_started
         turn_started 0 by user
@@ -112,8 +112,8 @@ describe('a call in the background', () => {
       'Done.',
     ]);
     const session = await createSession(agentOf(model, [tool]));
-    const { text: finalAnswer, turns } = await session.prompt('Build it.').result;
-    expect([finalAnswer, turns]).toEqual(['Done.', 3]);
+    const { text, turns } = await session.prompt('Build it.').result;
+    expect([text, turns]).toEqual(['Done.', 3]);
   });
 
   it('makes a run wait for it at the end, where the agent wants that', async () => {
@@ -315,7 +315,7 @@ describe('ending a task', () => {
     const run = session.prompt('Build another.');
     await settled();
     await run.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(open.map(({ context }) => context.signal.aborted)).toEqual([false, true]);
     expect(session.tasks.list().map(({ status }) => status)).toEqual(['running', 'killed']);
     await session.close();

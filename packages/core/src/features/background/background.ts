@@ -82,7 +82,7 @@ const refuse = (problem: string): never => {
   throw new TreadleError('invalid_definition', `background: ${problem}`);
 };
 
-const canRun = (tool: Tool): boolean => tool.runs === 'server' && !tool.terminal;
+const canRun = (tool: Tool): boolean => tool.runs === 'server' && !tool.endsRun;
 
 function namesOf(given: BackgroundOptions['tools'], tools: readonly Tool[]): ReadonlySet<string> {
   if (given === undefined)
@@ -92,7 +92,7 @@ function namesOf(given: BackgroundOptions['tools'], tools: readonly Tool[]): Rea
     const tool = tools.find((each) => each.name === name);
     if (!tool) refuse(`the agent has no tool named "${name}".`);
     else if (!canRun(tool))
-      refuse(`"${name}" can't run in the background: it is a ${tool.terminal ? 'terminal' : 'client'} tool.`);
+      refuse(`"${name}" can't run in the background: it is a ${tool.endsRun ? 'stop' : 'client'} tool.`);
   }
   return new Set(given);
 }

@@ -61,7 +61,7 @@ function course(): CrashCourse {
       const session = await (sessions.length > 0
         ? openSession(agent, 's1', options)
         : createSession(agent, { ...options, id: 's1' }));
-      if (session.hasOpenRun) await session.resume().result;
+      if (session.status !== 'idle') await session.resume().result;
       else if (session.messages.length === 0) await session.prompt('Do both.').result;
     },
     outcome(log) {
@@ -71,7 +71,7 @@ function course(): CrashCourse {
       expect(effects.get('safe')?.length ?? 0).toBeLessThanOrEqual(lives);
       for (const keys of effects.values()) expect(new Set(keys).size, 'one key for all attempts').toBe(1);
       const last = log.findLast((event) => event.type === 'run_ended');
-      return last?.type === 'run_ended' ? { end: last.end, tasks: begun.length } : null;
+      return last?.type === 'run_ended' ? { end: last.status, tasks: begun.length } : null;
     },
   };
 }

@@ -148,7 +148,7 @@ describe('a question that it has', () => {
     expect(session.tasks.list().map(({ status }) => status)).toEqual(['running']);
     expect((await session.tasks.read('task_call_1'))?.progress).toBe('Waits for somebody: pay.');
     script.note('nobody has answered yet');
-    const answer = session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve');
+    const answer = session.approve(session.pending[0]?.approvalId ?? '');
     expect((await answer.result).text).toBe('Got: paid');
     await settled();
     expect(session.pending).toEqual([]);
@@ -202,11 +202,9 @@ describe('a question that it has', () => {
     await session.prompt('Pay.').result;
     await settled();
     const [asked] = session.pending;
-    const answer = session.answerApproval(asked?.approvalId ?? '', 'deny', 'Too much.');
+    const answer = session.reject(asked?.approvalId ?? '', 'Too much.');
     expect((await answer.result).text).toMatch(/Permission denied: pay was not run. Too much\./);
-    expect(() => session.answerApproval(asked?.approvalId ?? '', 'approve')).toThrow(
-      expect.objectContaining({ code: 'conflict' }),
-    );
+    expect(() => session.approve(asked?.approvalId ?? '')).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   it('may be for a client, and may come from deeper down', async () => {
@@ -238,7 +236,7 @@ describe('a question that it has', () => {
     await second.prompt('Is it paid?').result;
     await settled();
     expect(second.pending).toMatchObject([{ toolName: 'pay' }]);
-    await second.answerApproval(second.pending[0]?.approvalId ?? '', 'approve').result;
+    await second.approve(second.pending[0]?.approvalId ?? '').result;
     await settled();
     await second.prompt('And now?').result;
     expect(done).toEqual(['paid']);
@@ -260,7 +258,7 @@ describe('a question that it has', () => {
     await session[how]();
     expect(session.pending).toEqual([]);
     expect(statusesIn(await logOf(journal, 's')).at(-1)).toBe('killed');
-    expect((await logOf(journal, childId)).at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+    expect((await logOf(journal, childId)).at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
   });
 
   it.each<BackgroundOptions>([{ whenAsked: 'fail' }, { atEnd: 'wait' }])(
@@ -357,8 +355,8 @@ describe('its money', () => {
       limits: { maxCost: 6.5 * CENT },
     });
     const session = await createSession(boss, { id: 's', journal });
-    const { end } = await session.prompt('Go.').result;
-    expect(end).toBe('budget_limit');
+    const { status } = await session.prompt('Go.').result;
+    expect(status).toBe('budget_limit');
     expect(await settledIn(journal)).toBeCloseTo(6 * CENT, 9);
     const log = await logOf(journal, 's');
     const own = log.reduce((sum, event) => (event.type === 'budget_settled' ? sum + event.cost : sum), 0);
@@ -383,7 +381,7 @@ describe('its money', () => {
       limits: { maxCost: 5.5 * CENT },
     });
     const session = await createSession(boss, { id: 's', journal });
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     await settled();
     expect(await settledIn(journal)).toBeCloseTo(3 * CENT, 9);
     gate.resolve();

@@ -50,7 +50,7 @@ describe('branches', () => {
     const branches = [worker('a', 'Four.'), worker('b', 'It is four.')].map((agent) => ({ agent }));
     const run = runBranches(session, { branches, prompt: 'Two and two?', strategy: mostTokens() });
     const result = await run.result;
-    expect([result.end, result.text]).toEqual(['completed', 'It is four.']);
+    expect([result.status, result.text]).toEqual(['completed', 'It is four.']);
     expect(script.text()).toMatchInlineSnapshot(`
       "run_started
         branches_started a, b
@@ -126,8 +126,8 @@ describe('branches', () => {
       prompt: 'Go.',
       strategy: fewestTokens(),
       onEvent: (event, { configId }) => event.type === 'run_started' && runs.add(`${configId} ${event.runId}`),
-      onOutcome({ configId, end }) {
-        finished.push(`${configId} ${end}`);
+      onOutcome({ configId, status }) {
+        finished.push(`${configId} ${status}`);
         if (finished.length === 2) slow.resolve(reply('Done, but it took a while.'));
       },
     });
@@ -148,7 +148,7 @@ describe('branches', () => {
     });
     const result = await runBranches(session, { branches: [broken('x'), broken('y')], prompt: 'Go.', strategy: vote() })
       .result;
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
     expect(result.message).toContain('All 2 branches failed.');
     expect(session.messages).toEqual([]);
     expect((await session.prompt('And now?').result).text).toBe('Never mind.');
@@ -179,10 +179,10 @@ describe('branches', () => {
     });
     await begun.promise;
     await run.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(aborted.toSorted()).toEqual(['s.a.1.b0', 's.a.1.b1']);
     for (const id of ['s.a.1.b0', 's.a.1.b1']) {
-      expect((await logOf(journal, id)).at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+      expect((await logOf(journal, id)).at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
     }
     await expect(run.outcomes).rejects.toMatchObject({ code: 'not_selected' });
   });
@@ -192,8 +192,8 @@ describe('a strategy', () => {
   const select = async (strategy: BranchStrategy): Promise<string> => {
     const { session } = await sessionOf(worker('a', ''));
     const run = runBranches(session, { branches: THREE.map((agent) => ({ agent })), prompt: 'Two and two?', strategy });
-    const { text: finalAnswer, end, message } = await run.result;
-    return end === 'completed' ? finalAnswer : `${end}: ${message}`;
+    const { text, status, message } = await run.result;
+    return status === 'completed' ? text : `${status}: ${message}`;
   };
 
   it.each<[BranchStrategy, string]>([
@@ -201,11 +201,8 @@ describe('a strategy', () => {
     [fewestTokens(), 'Four.'],
     [mostTokens(), 'It is four, I think.'],
     [vote(), 'Four.'],
-    [
-      vote(({ text: finalAnswer }) => (finalAnswer.startsWith('F') ? 'one of its kind' : 'alike')),
-      'It is four, I think.',
-    ],
-    [cheapestThatPasses(({ text: finalAnswer }) => finalAnswer.includes('think')), 'It is four, I think.'],
+    [vote(({ text }) => (text.startsWith('F') ? 'one of its kind' : 'alike')), 'It is four, I think.'],
+    [cheapestThatPasses(({ text }) => text.includes('think')), 'It is four, I think.'],
     [cheapestThatPasses(() => true), 'Four.'],
     [chosenBy((outcomes) => outcomes.length - 1), 'four.'],
   ])('%o selects', async (strategy, answer) => {
@@ -272,7 +269,7 @@ describe('after a crash', () => {
           const said = log.flatMap((event) =>
             event.type === 'message_added' && event.message.role === 'assistant' ? event.message.content : [],
           );
-          const ends = log.flatMap((event) => (event.type === 'run_ended' ? [event.end] : []));
+          const ends = log.flatMap((event) => (event.type === 'run_ended' ? [event.status] : []));
           return JSON.parse(JSON.stringify({ said, ends })) as JsonObject;
         },
       };

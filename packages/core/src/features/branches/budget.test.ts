@@ -99,7 +99,7 @@ describe('the money of branches', () => {
     const branches = ['a', 'b', 'c', 'd'].map((id) => branch(id, 0, { limits: { maxCost: 1 } }));
     const run = runBranches(session, { branches, prompt: 'Go.', strategy: firstBranch() });
     expect((await run.result).cost).toBeCloseTo(3 * CENT, 9);
-    const ends = (await run.outcomes).map(({ end }) => end);
+    const ends = (await run.outcomes).map(({ status }) => status);
     expect(ends.toSorted()).toEqual(['budget_limit', 'completed', 'completed', 'completed']);
   });
 
@@ -113,7 +113,7 @@ describe('the money of branches', () => {
       session.subscribe((event: TreadleEvent) => event.type === 'warning' && warnings.push(event.message));
       const branches = [branch('a', 0), branch('b', 0)];
       const run = runBranches(session, { branches, prompt: 'Go.', strategy: llmJudge({ model }) });
-      expect(await run.result).toMatchObject({ end: 'completed' });
+      expect(await run.result).toMatchObject({ status: 'completed' });
       expect(warnings.join()).toContain(`The judge was not asked: ${why}.`);
       expect(model.requests).toEqual([]);
     }

@@ -10,7 +10,7 @@ const outcome = (index: number, text: string, output = 10): BranchOutcome => ({
   sessionId: `b${index}`,
   configId: `c${index}`,
   runId: `b${index}.c.1`,
-  end: 'completed',
+  status: 'completed',
   message: null,
   text: text,
   messages: [

@@ -1,6 +1,6 @@
 import type { UnknownPrice } from '../../model/price.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import type { RunEnd } from '../../events/events.ts';
+import type { RunStatus } from '../../events/events.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -14,7 +14,7 @@ export interface BranchOutcome {
   /** Null when no run began. */
   readonly runId: string | null;
   /** How its run ended; `failed` when it could not be driven, `paused` when it waits for somebody. */
-  readonly end: RunEnd | 'failed' | 'paused';
+  readonly status: RunStatus | 'failed' | 'paused';
   /** Why it isn't `completed`, in words. */
   readonly message: string | null;
   readonly text: string;

@@ -112,7 +112,7 @@ async function runOne(
   } catch (error) {
     return {
       ...(await outcomeOf(parts, one, folder).catch(() => unknownOutcome(one, folder))),
-      end: 'failed',
+      status: 'failed',
       message: errorText(error),
     };
   }
@@ -138,16 +138,16 @@ async function openBranch(
 
 async function driveBranch(parts: SessionParts, session: Session, { branch, asked }: OneBranch): Promise<void> {
   const continuation = { kind: 'branch', tag: branch.configId } as const;
-  const known = session.hasOpenRun ? null : await resultOf(parts, branch);
+  const known = session.status !== 'idle' ? null : await resultOf(parts, branch);
   let result: RunResult | null = known;
-  if (session.hasOpenRun) result = await session.resume().result;
+  if (session.status !== 'idle') result = await session.resume().result;
   else if (known === null) {
     const run =
       asked.messages.length > 0 ? session.prompt(asked.messages, { continuation }) : session.continue({ continuation });
     result = await run.result;
   }
   // Nobody is there to answer for one of several.
-  if (result?.end === 'paused') await session.abort('A branch can not wait for an answer.');
+  if (result?.status === 'paused') await session.abort('A branch can not wait for an answer.');
 }
 
 /** The events of a branch after the fork. */
@@ -173,13 +173,13 @@ async function resultOf(parts: SessionParts, branch: BranchRef): Promise<RunResu
 async function outcomeOf(parts: SessionParts, one: OneBranch, folder: string | null): Promise<BranchOutcome> {
   const result = await resultOf(parts, one.branch);
   if (result === null) return unknownOutcome(one, folder);
-  const { runId, end, message, text: finalAnswer, turns, usage, cost } = result;
+  const { runId, status, message, text, turns, usage, cost } = result;
   return {
     ...unknownOutcome(one, folder),
     runId,
-    end,
-    message: end === 'completed' ? null : (message ?? `The run ended as ${end}.`),
-    text: finalAnswer,
+    status: status,
+    message: status === 'completed' ? null : (message ?? `The run ended as ${status}.`),
+    text: text,
     messages: await messagesOf(parts, one.branch),
     turns,
     usage,
@@ -192,7 +192,7 @@ const unknownOutcome = ({ branch, index }: OneBranch, folder: string | null): Br
   sessionId: branch.sessionId,
   configId: branch.configId,
   runId: null,
-  end: 'failed',
+  status: 'failed',
   message: 'No run of it ended.',
   text: '',
   messages: [],

@@ -74,11 +74,11 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
     outcomes.reject(error instanceof Error ? error : new Error(errorText(error)));
     over();
   });
-  const { id, result, end, abort } = run;
+  const { id, result, status, abort } = run;
   return {
     id,
     result,
-    end,
+    status: status,
     abort,
     [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
     outcomes: outcomes.promise,
@@ -138,7 +138,7 @@ export async function promoteBranch(
   const { journal, clock, ids, blobs } = partsOf(session);
   const options = { journal, clock, ids, ...(blobs ? { blobs } : {}) };
   const branch = await openSession(session.agent, branchSessionId, options);
-  if (branch.hasOpenRun) throw new TreadleError('run_active', `A run of the branch ${branchSessionId} is open.`);
+  if (branch.status !== 'idle') throw new TreadleError('run_active', `A run of the branch ${branchSessionId} is open.`);
   await copies?.merge(branchSessionId);
   await session.importMessages(branch.exportMessages());
 }

@@ -18,18 +18,18 @@ export async function selectBranch(
 ): Promise<void> {
   const { state, log, clock } = context;
   const { runId } = runOf(state);
-  const completed = outcomes.filter(({ end }) => end === 'completed');
+  const completed = outcomes.filter(({ status }) => status === 'completed');
   const chosen = completed.length === 0 ? allFailed(outcomes) : await evaluate(context, strategy, completed, budget);
   if (context.interrupt.fired() !== null) return;
   const at = clock.now();
-  const ends = outcomes.map(({ sessionId, end, usage, cost }) => ({ sessionId, end, usage, cost }));
+  const ends = outcomes.map(({ sessionId, status, usage, cost }) => ({ sessionId, status, usage, cost }));
   const winner = 'problem' in chosen ? undefined : completed.find(({ index }) => index === chosen.selectedIndex);
   if (!winner) {
     const message = 'problem' in chosen ? chosen.problem : `${strategy.name} chose a branch that didn't complete.`;
     const error = { kind: 'other', message, retryable: false } as const;
     const { usage, cost } = totalOf(outcomes);
     await log.record([
-      { type: 'run_ended', at, runId, end: 'model_error', stopReason: null, message, error, usage, cost, turns: 0 },
+      { type: 'run_ended', at, runId, status: 'model_error', stopReason: null, message, error, usage, cost, turns: 0 },
     ]);
     return;
   }
@@ -126,5 +126,8 @@ export async function adoptBranch(
   }));
   const last = messages.findLast((message) => message.role === 'assistant');
   const stopReason = last?.role === 'assistant' ? last.stopReason : null;
-  await log.record([...adopted, { type: 'run_ended', at, runId, end: 'completed', stopReason, usage, cost, turns: 0 }]);
+  await log.record([
+    ...adopted,
+    { type: 'run_ended', at, runId, status: 'completed', stopReason, usage, cost, turns: 0 },
+  ]);
 }

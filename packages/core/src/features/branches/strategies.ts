@@ -95,8 +95,7 @@ export function vote(answerOf: (outcome: BranchOutcome) => string = plainAnswer)
   };
 }
 
-const plainAnswer = ({ text: finalAnswer }: BranchOutcome): string =>
-  finalAnswer.trim().toLowerCase().replaceAll(/\s+/g, ' ');
+const plainAnswer = ({ text }: BranchOutcome): string => text.trim().toLowerCase().replaceAll(/\s+/g, ' ');
 
 /** Lets a function choose: it returns the `index` of an outcome. */
 export function chosenBy(

@@ -51,7 +51,7 @@ describe('a budget', () => {
   it('is set aside before each call and settled with its outcome, in the log too', async () => {
     const model = priced([call(1, { input: 20, output: 30 }), { text: 'Done.', usage: { input: 40, output: 10 } }]);
     const { result, log } = await play(model, { limits: { maxCost: 1 } });
-    expect(result).toMatchObject({ end: 'completed', cost: 0.1 });
+    expect(result).toMatchObject({ status: 'completed', cost: 0.1 });
     expect(settlements(log)).toEqual([
       { cost: 0.05, basis: 'usage' },
       { cost: 0.05, basis: 'usage' },
@@ -67,7 +67,7 @@ describe('a budget', () => {
   it('R4: gives fewer output tokens near the edge, then ends the run with its own reason', async () => {
     const model = priced((_, index) => call(index, { input: 20, output: 200 }));
     const { result, texts } = await play(model, { limits: { maxCost: 0.77, warnAt: Infinity } });
-    expect(result.end).toBe('budget_limit');
+    expect(result.status).toBe('budget_limit');
     expect(result.message).toMatch(/^budget reached \(\$0\.\d\d of \$0\.77\); the next call could cost/);
     expect(texts).toContain('[Agent stopped: budget reached ($0.');
     const asked = model.requests.map(({ maxTokens = 0 }) => maxTokens);
@@ -81,9 +81,9 @@ describe('a budget', () => {
     const session = await createSession(
       defineAgent({ model: priced([{ text: 'Done.', usage: {} }]), maxTokens: 300, budget: { ledger } }),
     );
-    expect((await session.prompt('Go.').result).end).toBe('budget_limit');
+    expect((await session.prompt('Go.').result).status).toBe('budget_limit');
     await ledger.raise(1);
-    expect(await session.continue().result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(await session.continue().result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect((await ledger.balance()).spent).toBe(0.015);
   });
 
@@ -95,14 +95,14 @@ describe('a budget', () => {
   ] as const)('with a price that nobody knows and %j ends as %s', async (unknownPrice, end, calls) => {
     const model = scriptedModel(['Done.']);
     const { result } = await play(model, { limits: { maxCost: 1 }, budget: { unknownPrice } });
-    expect(result.end).toBe(end);
+    expect(result.status).toBe(end);
     expect(model.requests).toHaveLength(calls);
     if (unknownPrice === 'refuse') expect(result.message).toContain('the price of scripted/scripted is unknown');
   });
 
   it('P34: takes what was set aside where the usage is missing, and the cost stays unknown', async () => {
     const { result, log } = await play(priced([{ text: 'Done.', usage: null }]), { limits: { maxCost: 1 } });
-    expect(result).toMatchObject({ end: 'completed', cost: null, usage: { input: null, output: null } });
+    expect(result).toMatchObject({ status: 'completed', cost: null, usage: { input: null, output: null } });
     const [settled] = log.flatMap((event) => (event.type === 'budget_settled' ? [event] : []));
     expect(settled).toMatchObject({ basis: 'worst_case' });
     expect(settled?.cost).toBe(settled?.reserved);
@@ -121,7 +121,7 @@ describe('a budget', () => {
   it('R5: that is crossed in the middle of a stream stops it, one delta late at most', async () => {
     const endless = { text: 'word '.repeat(4000), chunkSize: 100 };
     const { result, log } = await play(priced([endless]), { limits: { maxCost: 1 } });
-    expect(result).toMatchObject({ end: 'budget_limit' });
+    expect(result).toMatchObject({ status: 'budget_limit' });
     const [settled] = settlements(log);
     expect(settled?.basis).toBe('streamed');
     // A delta of 100 characters is 25 tokens, at a tenth of a cent each.
@@ -133,7 +133,7 @@ describe('a budget', () => {
     const ledger: Ledger = { ...memoryLedger(1), reserve: () => Promise.reject(new Error('disk full')) };
     const model = priced(['Done.']);
     const { result } = await play(model, { budget: { ledger } });
-    expect(result).toMatchObject({ end: 'budget_limit', message: 'the ledger failed: disk full' });
+    expect(result).toMatchObject({ status: 'budget_limit', message: 'the ledger failed: disk full' });
     expect(model.requests).toHaveLength(0);
   });
 
@@ -144,7 +144,7 @@ describe('a budget', () => {
     session.subscribe((event) => {
       if (event.type === 'decision_made') void session.abort();
     });
-    expect((await session.prompt('Go.').result).end).toBe('aborted');
+    expect((await session.prompt('Go.').result).status).toBe('aborted');
     const { spent, reserved } = await ledger.balance();
     expect(reserved).toBe(0);
     expect(spent === 0 || model.requests.length === 1).toBe(true);
@@ -226,13 +226,13 @@ describe('N runs on one ledger of a dollar', () => {
                 heard += 1;
                 if (heard === abortsAt) void session.abort().catch(() => {});
               });
-              const run = session.hasOpenRun ? session.resume() : session.prompt('Go.');
+              const run = session.status !== 'idle' ? session.resume() : session.prompt('Go.');
               await run.result.catch(() => null);
               await scheduler.schedule(Promise.resolve(), `next ${id}`);
             }
             await first.refresh();
-            for (const event of await logOf(journal, id)) if (event.type === 'run_ended') ends.add(event.end);
-            expect(first.hasOpenRun).toBe(false);
+            for (const event of await logOf(journal, id)) if (event.type === 'run_ended') ends.add(event.status);
+            expect(first.status).toBe('idle');
           };
           const all = Promise.all(rounds.map(runOf));
           await scheduler.waitFor(all);

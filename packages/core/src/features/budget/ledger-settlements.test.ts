@@ -50,7 +50,7 @@ describe('the ledger', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(told).toEqual(['reserve', 'settling']);
     hears.resolve();
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
     expect(told.slice(0, 4)).toEqual(['reserve', 'settling', 'settled', 'reserve']);
     expect((await ledger.balance()).reserved).toBe(0);
   });
@@ -76,7 +76,7 @@ describe('the ledger', () => {
         if (event.type === 'budget_settled') await ledger.settle(event.key, event.cost);
       }
       const later = await openSession(agentWith(ledger), 's1', { journal: await journalOf(left) });
-      expect((await later.resume().result).end, `after event ${length}`).toBe('completed');
+      expect((await later.resume().result).status, `after event ${length}`).toBe('completed');
       expect((await ledger.balance()).reserved, `after event ${length}`).toBe(0);
     }
   });

@@ -43,8 +43,8 @@ export function gateBudget(
   }
   if (decided.granted) return null;
   const { closing } = run.limits;
-  const hit: LimitHit = { limit: 'cost', end: 'budget_limit', message: decided.message };
-  const end = endRun(run, now, closing?.end ?? hit.end, run.last?.stopReason ?? null, {
+  const hit: LimitHit = { limit: 'cost', status: 'budget_limit', message: decided.message };
+  const end = endRun(run, now, closing?.status ?? hit.status, run.last?.stopReason ?? null, {
     message: closing?.message ?? hit.message,
   });
   return {
@@ -58,7 +58,7 @@ export function overspent(run: RunState, agent: Agent): LimitHit | null {
   if (!run.limits.overspent) return null;
   const { maxCost } = limitsOf(run, agent);
   if (maxCost !== Infinity) return limitHit('cost', run.limits.spent, maxCost, ' while the model replied');
-  return { limit: 'cost', end: 'budget_limit', message: 'budget reached while the model replied' };
+  return { limit: 'cost', status: 'budget_limit', message: 'budget reached while the model replied' };
 }
 
 /** What a reservation came to that no outcome settled: all of it when another drive may have made the call, else nothing. */

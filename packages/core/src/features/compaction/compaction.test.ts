@@ -47,7 +47,7 @@ describe('a run that outgrows its window', () => {
   it('goes on with a summary of its beginning, as often as it takes', async () => {
     const model = explorer(20, 'All was well so far.', { contextWindow: 4000 });
     const { result, events, session } = await play({ model, context: {} });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 21 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 21 });
     const compactions = only(events, 'compacted');
     expect(compactions.length).toBeGreaterThan(1);
     for (const event of compactions) {
@@ -112,7 +112,7 @@ describe('a run that outgrows its window', () => {
 
   it('is not compacted while no window is known', async () => {
     const { events, result } = await play({ model: explorer(20), context: {} });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(only(events, 'compacted')).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe('what must not be lost', () => {
     const session = await createSession(agent);
     const run = session.prompt('Look everywhere.');
     await session.steer('But not in the cellar.');
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
     expect(JSON.stringify(session.messages)).toContain('But not in the cellar.');
     expect(new Set(asked).size).toBe(asked.length);
   });
@@ -194,7 +194,7 @@ describe('a summary that can not be used', () => {
         model,
         context: { ...context, strategy: [summarising(), pruneOldest()] },
       });
-      expect(result.end).toBe('completed');
+      expect(result.status).toBe('completed');
       expect(only(events, 'compacted').map(({ strategy }) => strategy)).toEqual(['prune_oldest']);
       // One retry, where trying again may help.
       const calls = model.requests.filter(asksForSummary).length;
@@ -205,7 +205,7 @@ describe('a summary that can not be used', () => {
   it('C2: ends the run, with the context as it was, when there is no other strategy', async () => {
     const model = explorer(20, '');
     const { result, session, events } = await play({ model, context: { ...context, strategy: summarising() } });
-    expect(result.end).toBe('context_limit');
+    expect(result.status).toBe('context_limit');
     expect(result.message).toBe('The context could not be made smaller. summarising: The summary is empty.');
     expect(only(events, 'compaction_failed')).toHaveLength(1);
     expect(session.messages.filter(({ role }) => role === 'tool').length).toBeGreaterThan(3);
@@ -224,7 +224,7 @@ describe('a summary that can not be used', () => {
     const run = session.prompt('Look everywhere.');
     const done = run.result;
     for (let second = 0; second < 30; second++) await clock.advance(1000);
-    expect((await done).end).toBe('completed');
+    expect((await done).status).toBe('completed');
     // What was begun and not finished has an unknown price.
     expect((await done).cost).toBeNull();
     expect(clock.pending).toBe(0);
@@ -241,7 +241,7 @@ describe('a summary that can not be used', () => {
     await clock.advance(6999);
     expect(calls).toBe(1);
     await clock.advance(1);
-    expect((await result).end).toBe('completed');
+    expect((await result).status).toBe('completed');
     expect(calls).toBe(2);
   });
 });
@@ -255,7 +255,7 @@ describe('what can not be made smaller', () => {
     });
     const session = await createSession(agent);
     const result = await session.prompt({ content: 'x'.repeat(8000), pinned: true }).result;
-    expect(result).toMatchObject({ end: 'context_limit', turns: 1 });
+    expect(result).toMatchObject({ status: 'context_limit', turns: 1 });
     expect(result.message).toBe('The context could not be made smaller. There is nothing left that may be removed.');
   });
 
@@ -283,7 +283,7 @@ describe('what can not be made smaller', () => {
     const agent = defineAgent({ model, context: { window: 4000 } });
     const session = await createSession(agent);
     const result = await session.prompt(text).result;
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(result.text).toContain('2001: the secret is 42');
     expect(session.messages[0]).toMatchObject({ role: 'user', origin: 'prompt' });
   });
@@ -295,7 +295,7 @@ describe('what can not be made smaller', () => {
       { text: 'Done.', usage: null },
     ]);
     const { result, session } = await play({ model, tools: [huge, look], context: { window: 4000 } });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     const [first] = session.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
     expect(JSON.stringify(first)).toMatch(/characters cut out; read it with recall/);
   });
@@ -309,7 +309,7 @@ describe('a provider that finds the request too long', () => {
       'Done.',
     ]);
     const { result, events } = await play({ model, context: { strategy: pruneOldest() } });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.', turns: 6 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 6 });
     expect(only(events, 'compacted')).toMatchObject([{ trigger: 'overflow', turnIndex: 5, messagesBefore: 11 }]);
     expect(only(events, 'turn_started').slice(-2)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
     const [before, after] = model.requests.slice(-2);
@@ -323,7 +323,7 @@ describe('a provider that finds the request too long', () => {
     }));
     const model = scriptedModel([...turns, overflow, overflow, 'Never said.']);
     const { result, events } = await play({ model, context: { strategy: pruneOldest() } });
-    expect(result).toMatchObject({ end: 'context_limit', error: { kind: 'context_overflow' } });
+    expect(result).toMatchObject({ status: 'context_limit', error: { kind: 'context_overflow' } });
     expect(result.message).toBe('The request is too long, even after a compaction. prompt is too long');
     expect(only(events, 'compacted')).toHaveLength(1);
     expect(model.requests).toHaveLength(7);
@@ -333,7 +333,7 @@ describe('a provider that finds the request too long', () => {
     const model = scriptedModel([overflow, 'Never said.']);
     const session = await createSession(defineAgent({ model }));
     const result = await session.prompt('Hello.').result;
-    expect(result).toMatchObject({ end: 'context_limit', error: { kind: 'context_overflow' } });
+    expect(result).toMatchObject({ status: 'context_limit', error: { kind: 'context_overflow' } });
     expect(result.message).toContain('The agent has no `context`');
     expect(model.requests).toHaveLength(1);
   });
@@ -348,7 +348,7 @@ describe('a provider that finds the request too long', () => {
     }));
     const model = scriptedModel([...turns, silent, 'Done.'], { contextWindow: 2500 });
     const { result, events } = await play({ model, context: { strategy: pruneOldest() } });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(only(events, 'attempt_failed')).toMatchObject([
       { error: { kind: 'context_overflow' }, usage: silent.usage },
     ]);
@@ -358,7 +358,7 @@ describe('a provider that finds the request too long', () => {
   it('and has answered people keeps its answer', async () => {
     const model = scriptedModel([{ text: 'Hello.', usage: { input: 9000 } }], { contextWindow: 2500 });
     const { result } = await play({ model });
-    expect(result).toMatchObject({ end: 'completed', text: 'Hello.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello.' });
   });
 });
 
@@ -375,7 +375,7 @@ describe('a compaction that somebody asks for', () => {
     expect(event.runId).toBeUndefined();
     expect(session.messages).toHaveLength(event.messagesAfter);
     expect(JSON.stringify(model.requests.find(asksForSummary)?.messages.at(-1))).toContain('Mind the weather.');
-    expect((await session.prompt('And now?').result).end).toBe('completed');
+    expect((await session.prompt('And now?').result).status).toBe('completed');
   });
 
   it('works for an agent without a context policy too', async () => {
@@ -412,7 +412,7 @@ describe('a compaction that somebody asks for', () => {
     const compaction = session.compact();
     goOn.resolve();
     expect(await compaction).toMatchObject({ trigger: 'manual', turnIndex: 9 });
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
     expect(JSON.stringify(model.requests.at(-1)?.messages.slice(-2))).toContain('the result nobody has read yet');
     const types = (await logOf(journal, 's')).map(({ type }) => type);
     expect(types.lastIndexOf('tool_ended')).toBeLessThan(types.indexOf('compacted'));
@@ -421,7 +421,7 @@ describe('a compaction that somebody asks for', () => {
   it('says why when there is nothing to remove', async () => {
     const session = await createSession(agentOf());
     await expect(session.compact()).rejects.toMatchObject({ code: 'not_compacted' });
-    expect(session.hasOpenRun).toBe(false);
+    expect(session.status).toBe('idle');
   });
 
   it('is refused while a run is paused', async () => {
@@ -472,7 +472,7 @@ describe('hooks', () => {
       return false;
     });
     const { result, events } = await play({ model: explorer(16), hooks: [no] });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(only(events, 'compacted')).toEqual([]);
     expect(told.length).toBeGreaterThan(1);
     expect(told.every((tokens) => tokens > 3400)).toBe(true);
@@ -483,7 +483,7 @@ describe('hooks', () => {
       matcher: 'overflow',
     });
     const { result } = await play({ model: scriptedModel([overflow]), hooks: [no] });
-    expect(result).toMatchObject({ end: 'context_limit', message: 'Not now.' });
+    expect(result).toMatchObject({ status: 'context_limit', message: 'Not now.' });
   });
 
   it('that say no to a person are why it is refused', async () => {
@@ -508,8 +508,8 @@ describe('a process that dies during a compaction', () => {
       const summaries = reopened.messages.filter((message) => message.role === 'user' && message.removed);
       expect(summaries).toHaveLength(compactions);
       views.add(JSON.stringify(reopened.messages));
-      if (!reopened.hasOpenRun) continue;
-      expect((await reopened.resume().result).end).toBe('completed');
+      if (reopened.status === 'idle') continue;
+      expect((await reopened.resume().result).status).toBe('completed');
     }
     expect(views.has(JSON.stringify(session.messages))).toBe(true);
   });
@@ -528,7 +528,7 @@ describe('a process that dies during a compaction', () => {
       }),
     );
     const result = await session.prompt('Look everywhere.').result;
-    expect(result).toMatchObject({ end: 'aborted', message: 'Enough.' });
+    expect(result).toMatchObject({ status: 'aborted', message: 'Enough.' });
     expect(session.messages.some((message) => message.role === 'user' && message.removed)).toBe(false);
   });
 });

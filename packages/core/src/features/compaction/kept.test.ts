@@ -60,7 +60,7 @@ describe('what is still to be done', () => {
         toolChoice === 'none' ? 'A summary.' : (turns.next().value ?? 'Done.'),
       );
       const { events, result } = await play([], { model, context: { window: 2000, strategy } });
-      expect(result.end).toBe('completed');
+      expect(result.status).toBe('completed');
       expect(events.filter(({ type }) => type === 'compacted').length).toBeGreaterThan(1);
       const asked = model.requests.filter(({ toolChoice }) => toolChoice !== 'none').slice(4);
       expect(asked.length).toBe(13);
@@ -116,7 +116,7 @@ describe('a memory', () => {
   it('that fails or hangs at it costs a warning, and the compaction goes on', async () => {
     const { memory } = listening({ beforeCompaction: () => Promise.reject(new Error('disk full')) });
     const { result, events } = await play(script, { memory });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(events.some(({ type }) => type === 'compacted')).toBe(true);
     expect(events.find(({ type }) => type === 'warning')).toMatchObject({
       code: 'memory_failed',

@@ -121,7 +121,7 @@ function eventOf(
     return { type: 'compaction_failed', ...common, reason: 'interrupted', message };
   }
   if (made.view === before) {
-    return { type: 'compaction_failed', ...common, reason: 'no_progress', message: messageOf(made) };
+    return { type: 'compaction_failed', ...common, reason: 'loop_detected', message: messageOf(made) };
   }
   return {
     type: 'compacted',

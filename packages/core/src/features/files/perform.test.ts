@@ -81,7 +81,7 @@ describe('files that the tools of a provider made', () => {
     const { session, journal, blobs } = await world([turn('file_a', 'file_b', 'file_a')], files);
     const result = await session.prompt('Make two tables.').result;
     expect(asked).toEqual(['file_a', 'file_b']);
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(result.files.map(({ name, mediaType, fileId }) => [name, mediaType, fileId])).toEqual([
       ['file_a.csv', 'text/csv', 'file_a'],
       ['file_b.csv', 'text/csv', 'file_b'],
@@ -132,7 +132,7 @@ describe('files that the tools of a provider made', () => {
     );
     const { session, journal } = await world([turn('file_a'), turn('file_a')], files);
     const result = await session.prompt('Make one.').result;
-    expect(result).toMatchObject({ end: 'completed', files: [{ fileId: 'file_a' }] });
+    expect(result).toMatchObject({ status: 'completed', files: [{ fileId: 'file_a' }] });
     expect(result.files[0]?.blob).toBeUndefined();
     expect(generatedFiles(await eventsOf(journal))).toMatchObject([{ error: 'Not found.', backend: null }]);
     fails = false;
@@ -147,8 +147,8 @@ describe('files that the tools of a provider made', () => {
     const model: Model = { ...scriptedModel([turn('file_a')]), files };
     const store = memoryBlobs();
     const session = await createSession(defineAgent({ model }), { id: 's', blobs: { store, maxBytes: 7 } });
-    const { end, files: made } = await session.prompt('Make one.').result;
-    expect([end, made.length, made[0]?.blob]).toEqual(['completed', 1, undefined]);
+    const { status, files: made } = await session.prompt('Make one.').result;
+    expect([status, made.length, made[0]?.blob]).toEqual(['completed', 1, undefined]);
     expect((await store.sweep({ olderThanMs: -1, inUse: new Set() })).removed).toBe(0);
   });
 
@@ -163,7 +163,7 @@ describe('files that the tools of a provider made', () => {
       })(),
     }));
     const { session, journal } = await world([turn('file_a')], files);
-    expect((await session.prompt('Make one.').result).end).toBe('completed');
+    expect((await session.prompt('Make one.').result).status).toBe('completed');
     const [event] = generatedOf(await eventsOf(journal));
     expect(event?.files).toMatchObject([{ name: 'file_a', error: 'The connection broke.' }]);
     expect(event?.files[0]?.blob).toBeUndefined();
@@ -180,7 +180,7 @@ describe('files that the tools of a provider made', () => {
     const run = session.prompt('Make one.');
     await isAsked;
     await run.abort('Enough.');
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(generatedOf(await eventsOf(journal))[0]?.files).toMatchObject([
       { error: 'The run was stopped before it was fetched.' },
     ]);
@@ -197,7 +197,7 @@ describe('files that the tools of a provider made', () => {
     const run = session.prompt('Make one.');
     await isAsked;
     await clock.advance(5 * 60_000);
-    expect((await run.result).end).toBe('completed');
+    expect((await run.result).status).toBe('completed');
     expect(generatedOf(await eventsOf(journal))[0]?.files[0]?.error).toContain('longer than 5 minutes');
   });
 
@@ -210,7 +210,7 @@ describe('files that the tools of a provider made', () => {
     const cut = await journalOf(events.slice(0, told?.seq));
     const again = await openSession(agent, 's', { journal: cut, blobs });
     const result = await again.resume().result;
-    expect(result).toMatchObject({ end: 'completed', files: [{ fileId: 'file_a', name: 'file_a.csv' }] });
+    expect(result).toMatchObject({ status: 'completed', files: [{ fileId: 'file_a', name: 'file_a.csv' }] });
     expect(asked).toEqual(['file_a']);
     expect(generatedOf(await eventsOf(cut))).toHaveLength(1);
   });
@@ -233,7 +233,7 @@ describe('files that the tools of a provider made', () => {
     ['no result names one', provider(), memoryBlobs(), ''],
   ] as const)('are left alone when %s', async (_, { files, asked }, blobs, id) => {
     const { session, journal } = await world([turn(id)], files, blobs);
-    expect(await session.prompt('Make one.').result).toMatchObject({ end: 'completed', files: [] });
+    expect(await session.prompt('Make one.').result).toMatchObject({ status: 'completed', files: [] });
     expect([...asked]).toEqual([]);
     expect(generatedOf(await eventsOf(journal))).toEqual([]);
   });

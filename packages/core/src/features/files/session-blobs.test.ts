@@ -249,7 +249,7 @@ describe('a result that is too long', () => {
       Array.from({ length: 20 }, () => CALL),
       [toolOf(() => LINES)],
     );
-    expect((await session.prompt('Go.').result).end).toBe('no_progress');
+    expect((await session.prompt('Go.').result).status).toBe('loop_detected');
   });
 });
 
@@ -319,7 +319,7 @@ describe('a tool that streams', () => {
     }
     more();
     expect(closed).toBe(true);
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(JSON.stringify(await endOf(log))).toContain('said by then');
   });
 });

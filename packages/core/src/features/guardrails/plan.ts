@@ -6,22 +6,22 @@ import { endRun, rejectInput } from '../../kernel/plan/run-events.ts';
 import { refuseRun, type Start } from '../../kernel/plan/start.ts';
 import type { SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
-import { asCheckDecision } from './check.ts';
-import { asFilterDecision, filterKey } from './filters.ts';
+import { asGuardrailDecision } from './output.ts';
+import { asFilterDecision, filterKey } from './input.ts';
 
-/** What the user's check says of the answer. */
+/** What the output guardrails say of the answer. */
 export function checkGate(between: BetweenTurns): FinishGate | null {
   const { state, run, agent } = between;
-  if (!agent.outputGuardrail) return null;
+  if (!agent.outputGuardrails) return null;
   const key = `check:${run.turns}`;
   const known = state.decisions.get(key);
   if (known === undefined) return ask({ type: 'check', key, runId: run.runId });
-  const said = asCheckDecision(known.answer);
+  const said = asGuardrailDecision(known.answer);
   if (said.ok) return null;
-  if (said.broken === true) return { type: 'end', end: 'check_failed', message: said.message };
-  if (run.checksFailed > agent.outputGuardrail.retries) {
+  if (said.broken === true) return { type: 'end', status: 'guardrail_failed', message: said.message };
+  if (run.checksFailed > (said.retries ?? 0)) {
     const message = `The answer failed its check, ${times(run.checksFailed)}: ${said.message}`;
-    return { type: 'end', end: 'check_failed', message };
+    return { type: 'end', status: 'guardrail_failed', message };
   }
   return tell(between, 'check', said.message);
 }

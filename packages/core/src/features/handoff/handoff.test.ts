@@ -29,7 +29,7 @@ describe('a handoff', () => {
     await session.prompt('Hi.').result;
     expect(session.agent.id).toBe('desk');
     const result = await session.prompt('I need an invoice.').result;
-    expect(result).toMatchObject({ end: 'completed', stopTool: { name: 'hand_off_to_billing' } });
+    expect(result).toMatchObject({ status: 'completed', stopTool: { name: 'hand_off_to_billing' } });
     expect(session.agent.id).toBe('billing');
     expect((await session.continue().result).text).toBe('It is on its way.');
     expect((await session.prompt('Thanks.').result).text).toBe('You are welcome.');

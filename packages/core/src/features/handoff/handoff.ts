@@ -41,7 +41,7 @@ export function handoffTool(agentId: string, { description, name, filter }: Hand
       properties: { message: { type: 'string', description: 'What the other agent should know.' } },
       additionalProperties: false,
     },
-    terminal: true,
+    endsRun: true,
     readOnly: true,
     execute: ({ message }) => message ?? `Handed over to ${agentId}.`,
   });

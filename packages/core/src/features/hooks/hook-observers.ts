@@ -61,11 +61,11 @@ function inputOf(
 ): HookInput | null {
   switch (event.type) {
     case 'run_ended': {
-      const { runId, end, message, turns, usage, cost } = event;
+      const { runId, status, message, turns, usage, cost } = event;
       // A run that a hook kept from starting has nothing after it, as it had nothing before.
       if (event.inputSeq !== undefined) return null;
       const said = message === undefined ? {} : { message };
-      return { event: 'after_run', ...common, runId, end, ...said, turns, usage, cost };
+      return { event: 'after_run', ...common, runId, status: status, ...said, turns, usage, cost };
     }
     case 'compacted': {
       const { runId, trigger, tokensBefore, tokensAfter } = event;

@@ -1,5 +1,5 @@
 import { TreadleError } from '../../errors.ts';
-import type { InputMessage, RunEnd } from '../../events/events.ts';
+import type { InputMessage, RunStatus } from '../../events/events.ts';
 import type { JsonObject } from '../../json.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
@@ -38,7 +38,7 @@ export interface HookInputs {
   /** `runIndex` counts the runs of this configuration in the session, from 1. */
   readonly before_run: { readonly runIndex: number };
   readonly after_run: {
-    readonly end: RunEnd;
+    readonly status: RunStatus;
     readonly message?: string;
     readonly turns: number;
     readonly usage: Usage;

@@ -78,8 +78,8 @@ describe('a gate', () => {
   ])('H1: that %s denies the call', async (_, answer, why) => {
     const guard = defineHook('before_tool', answer, { name: 'guard' });
     const { session, events } = await setUp([runs('ls'), 'I may not.'], [guard]);
-    const { end } = await session.prompt('Go.').result;
-    expect(end).toBe('completed');
+    const { status } = await session.prompt('Go.').result;
+    expect(status).toBe('completed');
     expect(ran).toEqual([]);
     expect(rejections(events)[0]).toMatch(why);
     expect(warnings(events)[0]).toMatch(why);
@@ -102,7 +102,7 @@ describe('a gate', () => {
     const { result } = session.prompt('Go.');
     await asked.promise;
     await clock.advance(5000);
-    expect((await result).end).toBe('completed');
+    expect((await result).status).toBe('completed');
     expect(ran).toEqual([]);
     expect(signal?.aborted).toBe(true);
     expect(rejections(events)[0]).toContain('guard took more than 5000 ms.');
@@ -119,7 +119,7 @@ describe('a gate', () => {
         throw new Error('broken');
       });
       const { session, requests } = await setUp(['Hello.'], [guard]);
-      expect(await session.prompt('Go.').result).toMatchObject({ end: 'rejected', messages: [] });
+      expect(await session.prompt('Go.').result).toMatchObject({ status: 'rejected', messages: [] });
       expect(requests).toEqual([]);
       expect(session.messages).toEqual([]);
     },
@@ -132,8 +132,8 @@ describe('a gate', () => {
       defineHook('before_run', ({ runIndex }) => ({ decision: runIndex === 1 ? 'deny' : 'proceed', context: 'Run.' })),
     ];
     const { session, requests } = await setUp(['Hello.'], hooks);
-    expect((await session.prompt('one').result).end).toBe('rejected');
-    expect((await session.prompt('two').result).end).toBe('completed');
+    expect((await session.prompt('one').result).status).toBe('rejected');
+    expect((await session.prompt('two').result).status).toBe('completed');
     const told = requests[0]?.messages.flatMap(({ content }) =>
       content.flatMap((block) => (block.type === 'text' ? [block.text] : [])),
     );
@@ -172,9 +172,9 @@ describe('a gate', () => {
       [runs('ls'), 'No.'],
       [defineHook('before_tool', () => ({ decision: 'ask' }))],
     );
-    const { end, pending } = await session.prompt('Go.').result;
-    expect([end, ran, rejections(events).length]).toEqual(['paused', [], 0]);
-    await session.answerApproval(pending[0]?.approvalId ?? '', 'deny').result;
+    const { status, pending } = await session.prompt('Go.').result;
+    expect([status, ran, rejections(events).length]).toEqual(['paused', [], 0]);
+    await session.reject(pending[0]?.approvalId ?? '').result;
     expect([ran, rejections(events).length]).toEqual([[], 1]);
   });
 });
@@ -213,7 +213,7 @@ describe('a before_tool hook', () => {
       [defineHook('before_tool', ({ arguments: { command } }) => (command === 'b' ? { endRun: 'Enough.' } : true))],
     );
     const result = await session.prompt('Go.').result;
-    expect(result).toMatchObject({ end: 'stopped', message: 'Enough.' });
+    expect(result).toMatchObject({ status: 'stopped', message: 'Enough.' });
     expect(ran).toEqual([]);
     expect(rejections(events)).toEqual(['Not executed: Enough.', 'Not executed: Enough.']);
   });
@@ -271,21 +271,21 @@ describe('a stop hook', () => {
     const { session, requests } = await setUp(
       ['Done.', 'Now the tests pass.'],
       [
-        defineHook('stop', ({ stopHookActive, text: finalAnswer }) => {
+        defineHook('stop', ({ stopHookActive, text }) => {
           active.push(stopHookActive);
-          return finalAnswer.includes('tests') || { decision: 'deny', reason: 'Run the tests first.' };
+          return text.includes('tests') || { decision: 'deny', reason: 'Run the tests first.' };
         }),
       ],
     );
     const result = await session.prompt('Go.').result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Now the tests pass.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Now the tests pass.', turns: 2 });
     expect(active).toEqual([false, true]);
     expect(requests[1]?.messages.at(-1)).toMatchObject({ origin: 'hook', content: [{ text: 'Run the tests first.' }] });
   });
 
   it('that never agrees ends at the turn limit', async () => {
     const { session } = await setUp(['1', '2', '3'], [defineHook('stop', () => false)], { limits: { maxTurns: 3 } });
-    expect(await session.prompt('Go.').result).toMatchObject({ end: 'turn_limit', turns: 3 });
+    expect(await session.prompt('Go.').result).toMatchObject({ status: 'turn_limit', turns: 3 });
   });
 
   it('that crashes lets the run end', async () => {
@@ -297,7 +297,7 @@ describe('a stop hook', () => {
         }),
       ],
     );
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     expect(warnings(events)).toEqual(['hook_failed: stop hook failed: broken']);
   });
 });
@@ -310,7 +310,7 @@ describe('an observer', () => {
         throw new Error('broken');
       });
       const { session, events } = await setUp([runs('ls'), 'Done.'], [broken]);
-      expect((await session.prompt('Go.').result).end).toBe('completed');
+      expect((await session.prompt('Go.').result).status).toBe('completed');
       await session.close();
       expect(warnings(events)[0]).toContain('broken');
       expect(ran).toEqual(['ls']);
@@ -325,7 +325,7 @@ describe('an observer', () => {
         defineHook('before_tool', () => false, { background: true }),
       ],
     );
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     expect(ran).toEqual(['ls']);
     expect(warnings(events)).toEqual([]);
   });
@@ -378,8 +378,8 @@ describe('a decision', () => {
     const first = await createSession(agent, { id: 's', journal: dying, ids: countingIds() });
     await expect(first.prompt('Go.').result).rejects.toThrow('gone');
     const second = await openSession(agent, 's', { journal });
-    const { end } = await second.resume().result;
-    expect([end, asked, ran]).toEqual(['completed', 1, ['safe']]);
+    const { status } = await second.resume().result;
+    expect([status, asked, ran]).toEqual(['completed', 1, ['safe']]);
   });
 
   it("is given up when the run is aborted: the hook's signal fires and the run ends", async () => {
@@ -394,7 +394,7 @@ describe('a decision', () => {
     const { result } = session.prompt('Go.');
     await started.promise;
     await session.abort('Changed my mind.');
-    expect(await result).toMatchObject({ end: 'aborted', message: 'Changed my mind.' });
+    expect(await result).toMatchObject({ status: 'aborted', message: 'Changed my mind.' });
     expect(signal?.aborted).toBe(true);
   });
 });

@@ -106,7 +106,7 @@ run_ended completed
 * before_run
 input_rejected "A before_run hook said no."
 run_ended rejected "A before_run hook said no."`);
-    expect(result).toMatchObject({ end: 'rejected', messages: [], turns: 0 });
+    expect(result).toMatchObject({ status: 'rejected', messages: [], turns: 0 });
   });
 
   it('when before_turn says no: the turn has no start and no end, and the run ends', async () => {

@@ -62,7 +62,7 @@ function foldMessage(run: RunState, { message, notice, inView, stoppedAt }: Even
     const isPerson = message.origin === 'steering' || message.origin === 'follow_up';
     if (limits.guard && isPerson) limits.guard = newGuard();
     if (notice?.type === 'limit_warning') limits.warned.push(notice.limit);
-    else if (notice?.type === 'no_progress') limits.guard?.steered.push(notice.pattern);
+    else if (notice?.type === 'loop_detected') limits.guard?.steered.push(notice.pattern);
     else if (notice?.type === 'cut_off') {
       limits.continued += 1;
       limits.answered += finalText(run.lastMessage);

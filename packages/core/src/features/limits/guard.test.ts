@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { newGuard, observeTurn, type ObservedCall, type ObservedTurn } from './guard.ts';
 import {
   DEFAULT_LOOP_DETECTION,
-  findNoProgress,
+  findLoop,
   steeringText,
   type LoopDetection,
-  type NoProgressFinding,
+  type LoopFinding,
 } from './loop-detection.ts';
 
 const call = (name: string, args = '', said = 'ok', isError = false): ObservedCall => ({
@@ -20,14 +20,14 @@ const EMPTY: ObservedTurn = { calls: [], isEmpty: true };
 const ANSWER: ObservedTurn = { calls: [], isEmpty: false };
 const [A, B, C] = [turn(call('a')), turn(call('b')), turn(call('c'))];
 
-function after(turns: readonly ObservedTurn[], limits: Partial<LoopDetection> = {}): NoProgressFinding | null {
+function after(turns: readonly ObservedTurn[], limits: Partial<LoopDetection> = {}): LoopFinding | null {
   const guard = newGuard();
   for (const each of turns) observeTurn(guard, each);
-  return findNoProgress(guard, { ...DEFAULT_LOOP_DETECTION, ...limits });
+  return findLoop(guard, { ...DEFAULT_LOOP_DETECTION, ...limits });
 }
 
 describe('R3: getting nowhere is', () => {
-  it.each<[string, readonly ObservedTurn[], NoProgressFinding['pattern'] | null]>([
+  it.each<[string, readonly ObservedTurn[], LoopFinding['pattern'] | null]>([
     ['nothing at first', [], null],
     ['not the same call twice', [A, A], null],
     ['the same call with the same result three times', [A, A, A], 'repeated_calls'],

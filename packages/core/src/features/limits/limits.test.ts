@@ -100,7 +100,7 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
   it('text is kept up to the limit, and the session goes on', async () => {
     const { result, seen, shown, session, texts } = await play(() => [text(0, 'abc')], { maxReplyLength: 10_000 });
     expect(result).toMatchObject({
-      end: 'reply_limit',
+      status: 'reply_limit',
       message: 'reply limit reached (a reply may have 10000 characters)',
     });
     // A block counts 512 besides its characters.
@@ -109,12 +109,12 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
     expect(seen.isLeft).toBe(true);
     expect(seen.pieces).toBeLessThan(4000);
     expect(texts.at(-1)).toBe(`[Agent stopped: ${result.message}]`);
-    expect((await session.continue().result).end).toBe('reply_limit');
+    expect((await session.continue().result).status).toBe('reply_limit');
   });
 
   it('by default after 16 million characters', async () => {
     const { result, seen } = await play(() => [text(0, 'x'.repeat(100_000))], {});
-    expect(result.end).toBe('reply_limit');
+    expect(result.status).toBe('reply_limit');
     expect(result.text.length).toBe(16_000_000 - 512);
     expect(seen.pieces).toBeLessThan(170);
   });
@@ -148,9 +148,9 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
       { maxReplyLength: 10_000 },
       'reply_limit',
     ],
-  ])('%s', async (_, piece, limits, end) => {
+  ])('%s', async (_, piece, limits, status) => {
     const { result, seen } = await play(piece, limits);
-    expect(result.end).toBe(end);
+    expect(result.status).toBe(status);
     expect(seen).toMatchObject({ isLeft: true });
     expect(seen.pieces).toBeLessThan(1000);
   });
@@ -173,7 +173,7 @@ describe('a reply that is too long is stopped, and the run ends with a reason of
             { type: 'finish', stopReason: 'stop', usage: UNKNOWN_USAGE },
           ];
     const { result } = await play(again, { maxReplyLength: 1000 });
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
   });
 });
 
@@ -184,7 +184,7 @@ describe('a reply with more calls than one may have', () => {
       'Done.',
     ]);
     const { result, log } = await play(model);
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(128);
     const refused = log.flatMap((event) => (event.type === 'tool_call_rejected' ? [event.reason] : []));
     expect(refused).toHaveLength(19_872);
@@ -195,7 +195,7 @@ describe('a reply with more calls than one may have', () => {
 
   it('is judged by the limit of the run', async () => {
     const { result, log } = await play(busy(3), { limits: { maxCallsPerTurn: 2, maxTurns: 1 } });
-    expect(result.end).toBe('turn_limit');
+    expect(result.status).toBe('turn_limit');
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(2);
   });
 });
@@ -218,9 +218,9 @@ describe('R4: each limit ends the run with a reason of its own, in the history t
       'tool call limit reached (5 of 5 tool calls)',
     ],
     ['tokens', { limits: { maxTotalTokens: 40 } }, busy(), 'token_limit', 'token limit reached (45 of 40 tokens)'],
-  ])('%s', async (_, definition, model, end, message) => {
+  ])('%s', async (_, definition, model, status, message) => {
     const { result, texts, log } = await play(model, definition);
-    expect(result).toMatchObject({ end, message });
+    expect(result).toMatchObject({ status, message });
     expect(texts.at(-1)).toBe(`[Agent stopped: ${message}]`);
     const [limit] = log.flatMap((event) =>
       event.type === 'message_added' && event.notice?.type === 'limit' ? [event] : [],
@@ -244,7 +244,7 @@ describe('R4: each limit ends the run with a reason of its own, in the history t
     const run = session.prompt('Go.');
     await run.id;
     await clock.advance(5000);
-    expect(await run.result).toMatchObject({ end: 'time_limit', message: 'time limit reached (5.0 s of 5 s)' });
+    expect(await run.result).toMatchObject({ status: 'time_limit', message: 'time limit reached (5.0 s of 5 s)' });
   });
 
   it('never more tool calls than there may be, and a model that has used them up may still answer', async () => {
@@ -254,7 +254,10 @@ describe('R4: each limit ends the run with a reason of its own, in the history t
       7,
     );
     const model = scriptedModel([call(1), call(2), 'Done.']);
-    expect((await play(model, { limits: { maxToolCalls: 2 } })).result).toMatchObject({ end: 'completed', turns: 3 });
+    expect((await play(model, { limits: { maxToolCalls: 2 } })).result).toMatchObject({
+      status: 'completed',
+      turns: 3,
+    });
   });
 
   it.each([{ maxTurn: 3 }, { maxTurns: 0 }, { maxCost: -1 }, { warnAt: Number.NaN }])('%j makes no agent', (limits) => {
@@ -268,9 +271,9 @@ describe('a run under limits of its own', () => {
   it('goes on from where the one before ended at a limit', async () => {
     const model = scriptedModel([call(1), call(2), call(3), 'Done.']);
     const session = await createSession(defineAgent({ model, tools: [work], limits: { maxTurns: 2 } }));
-    expect((await session.prompt('Go.').result).end).toBe('turn_limit');
+    expect((await session.prompt('Go.').result).status).toBe('turn_limit');
     const result = await session.continue({ limits: { maxTurns: 10 } }).result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Done.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(textsOf(session.messages)).toContain('[Agent stopped: turn limit reached (2 of 2 turns)]');
   });
 
@@ -279,7 +282,7 @@ describe('a run under limits of its own', () => {
     const agent = defineAgent({ model: busy(), tools: [work], limits: { maxTurns: 2 } });
     const session = await createSession(agent, { journal, id: 's1' });
     const run = session.prompt('Go.', { limits: { maxTurns: Infinity, maxToolTurns: 4 } });
-    expect((await run.result).end).toBe('tool_turn_limit');
+    expect((await run.result).status).toBe('tool_turn_limit');
     const events = await logOf(journal, 's1');
     expect(events.find(({ type }) => type === 'run_started')).toMatchObject({
       limits: { maxTurns: null, maxToolTurns: 4 },
@@ -288,7 +291,7 @@ describe('a run under limits of its own', () => {
     const cut = stored.findLastIndex(({ type }) => type === 'turn_ended');
     const { journalOf } = await import('@treadle/testing');
     const later = await openSession(agent, 's1', { journal: await journalOf(stored.slice(0, cut)) });
-    expect((await later.resume().result).end).toBe('tool_turn_limit');
+    expect((await later.resume().result).status).toBe('tool_turn_limit');
   });
 
   it('is refused when they make no sense', async () => {
@@ -329,7 +332,7 @@ describe('the closing call', () => {
   ] as const)('asks once more, without tools but with their declarations: %s', async (wrapUp, told) => {
     const model = summing();
     const { result, texts, log } = await play(model, { limits: { maxTurns: 2 }, wrapUp });
-    expect(result).toMatchObject({ end: 'turn_limit', text: 'I did two things.', turns: 3 });
+    expect(result).toMatchObject({ status: 'turn_limit', text: 'I did two things.', turns: 3 });
     const last = model.requests.at(-1);
     expect(last).toMatchObject({ toolChoice: 'none' });
     expect(last?.tools).toEqual(model.requests[0]?.tools);
@@ -340,7 +343,7 @@ describe('the closing call', () => {
 
   it('runs no tool, should the model call one all the same', async () => {
     const { result, log } = await play(busy(), { limits: { maxTurns: 2 }, wrapUp: true });
-    expect(result).toMatchObject({ end: 'turn_limit', turns: 3 });
+    expect(result).toMatchObject({ status: 'turn_limit', turns: 3 });
     expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(2);
     expect(log.filter((event) => event.type === 'tool_call_rejected' && event.reason === 'limit')).toHaveLength(1);
   });
@@ -348,10 +351,10 @@ describe('the closing call', () => {
   it('is tried again like any other when it fails, and leaves none at a limit of tokens', async () => {
     const model = scriptedModel([call(1), { error: { status: 529 } }, 'Summed up.']);
     const definition = { limits: { maxTurns: 1 }, wrapUp: true, retry: { initialDelayMs: 0 } };
-    expect((await play(model, definition)).result).toMatchObject({ end: 'turn_limit', text: 'Summed up.' });
+    expect((await play(model, definition)).result).toMatchObject({ status: 'turn_limit', text: 'Summed up.' });
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none', 'none']);
     const { result } = await play(busy(), { limits: { maxTotalTokens: 20 }, wrapUp: true });
-    expect(result).toMatchObject({ end: 'token_limit', turns: 2 });
+    expect(result).toMatchObject({ status: 'token_limit', turns: 2 });
   });
 });
 
@@ -362,9 +365,9 @@ describe('the memory', () => {
       request.toolChoice === 'none' ? 'I did two things.' : call(index),
     );
     const limits = { maxTurns: 2 };
-    expect((await play(model, { limits, wrapUp: true, memory })).result.end).toBe('turn_limit');
+    expect((await play(model, { limits, wrapUp: true, memory })).result.status).toBe('turn_limit');
     expect(memory.runs).toMatchObject([{ answer: 'I did two things.' }]);
-    expect((await play(busy(), { limits, memory })).result.end).toBe('turn_limit');
+    expect((await play(busy(), { limits, memory })).result.status).toBe('turn_limit');
     expect(memory.runs).toHaveLength(1);
   });
 });
@@ -375,35 +378,35 @@ describe('a text that its length cut off', () => {
   it('goes on, and what it said is one answer', async () => {
     const model = scriptedModel([cut('Once upon'), cut(' a time'), ' there was.']);
     const { result } = await play(model);
-    expect(result).toMatchObject({ end: 'completed', text: 'Once upon a time there was.', turns: 3 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Once upon a time there was.', turns: 3 });
     expect(textsOf(model.requests[1]?.messages ?? []).at(-1)).toMatch(/^Your reply was cut off/);
   });
 
   it('goes on three times at most, or as often as the agent says', async () => {
     const parts = ['1', '2', '3', '4', '5'].map(cut);
-    expect((await play(scriptedModel(parts))).result).toMatchObject({ end: 'length', text: '1234', turns: 4 });
+    expect((await play(scriptedModel(parts))).result).toMatchObject({ status: 'length', text: '1234', turns: 4 });
     const once = await play(scriptedModel(parts), { maxContinuations: 1 });
-    expect(once.result).toMatchObject({ end: 'length', text: '12' });
+    expect(once.result).toMatchObject({ status: 'length', text: '12' });
     const never = await play(scriptedModel(parts), { maxContinuations: 0 });
-    expect(never.result).toMatchObject({ end: 'length', text: '1', turns: 1 });
+    expect(never.result).toMatchObject({ status: 'length', text: '1', turns: 1 });
   });
 
   it('may be cut off three times again when it is another answer', async () => {
     const model = scriptedModel([cut('1'), cut('2'), call(1), cut('3'), cut('4'), cut('5'), '6']);
-    expect((await play(model)).result).toMatchObject({ end: 'completed', text: '3456' });
+    expect((await play(model)).result).toMatchObject({ status: 'completed', text: '3456' });
   });
 
   it('never goes on for a call that was cut off: the call is answered, and not run', async () => {
     const turn: Turn = { toolCalls: [{ name: 'work', argumentsText: '{"step": 1' }], stopReason: 'length' };
     const { result, log } = await play(scriptedModel([turn, 'I try again.']));
-    expect(result).toMatchObject({ end: 'completed', text: 'I try again.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'I try again.' });
     expect(log.some(({ type }) => type === 'tool_started')).toBe(false);
     expect(log.some((event) => event.type === 'message_added' && event.notice)).toBe(false);
   });
 
   it('ends the run when it has no text: there is nothing to go on from', async () => {
     const { result } = await play(scriptedModel([{ thinking: 'Hm', stopReason: 'length' }]));
-    expect(result).toMatchObject({ end: 'length', turns: 1 });
+    expect(result).toMatchObject({ status: 'length', turns: 1 });
   });
 });
 
@@ -427,13 +430,13 @@ describe('R3: a run that gets nowhere', () => {
   ])('%s: is told so once, and stopped when it goes on', async (_, turnOf, turns, told) => {
     const model = scriptedModel((__, index) => turnOf(index));
     const { result, texts, log } = await play(model);
-    expect(result).toMatchObject({ end: 'no_progress', turns });
+    expect(result).toMatchObject({ status: 'loop_detected', turns });
     expect(texts.filter((text) => told.test(text) && !text.startsWith('[Agent stopped'))).toHaveLength(1);
     expect(texts.at(-1)).toMatch(/^\[Agent stopped: no progress \(/);
     const notices = log.flatMap((event) => (event.type === 'message_added' && event.notice ? [event.notice] : []));
     expect(notices).toMatchObject([
-      { type: 'no_progress', stopped: false },
-      { type: 'no_progress', stopped: true },
+      { type: 'loop_detected', stopped: false },
+      { type: 'loop_detected', stopped: true },
     ]);
     const started = log.filter(({ type }) => type === 'tool_started').length;
     expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(started);
@@ -441,9 +444,9 @@ describe('R3: a run that gets nowhere', () => {
 
   it('goes on when it heeds what it was told, and when a person says something', async () => {
     const heeds = scriptedModel([call(1), call(1), call(1), call(2), 'Done.']);
-    expect((await play(heeds)).result.end).toBe('completed');
+    expect((await play(heeds)).result.status).toBe('completed');
     const empty = scriptedModel([call(1), '', 'Here it is.']);
-    expect((await play(empty)).result).toMatchObject({ end: 'completed', text: 'Here it is.' });
+    expect((await play(empty)).result).toMatchObject({ status: 'completed', text: 'Here it is.' });
     const session = await createSession(
       defineAgent({ model: scriptedModel([...Array.from({ length: 6 }, () => call(1)), 'Done.']), tools: [work] }),
     );
@@ -451,7 +454,7 @@ describe('R3: a run that gets nowhere', () => {
     session.subscribe((event) => {
       if (event.type === 'tool_ended' && ++turns === 3) void session.steer('Keep polling.');
     });
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
   });
 
   it('is told with the results of its calls, before its next call', async () => {
@@ -463,7 +466,7 @@ describe('R3: a run that gets nowhere', () => {
   it('is left alone when the agent says so, in any process that drives it', async () => {
     const model = scriptedModel((_, index) => (index < 20 ? call(1) : 'Done.'));
     const { result, log } = await play(model, { loopDetection: false });
-    expect(result).toMatchObject({ end: 'completed', turns: 21 });
+    expect(result).toMatchObject({ status: 'completed', turns: 21 });
     expect(log.find(({ type }) => type === 'run_started')).toMatchObject({ config: { loopDetection: false } });
   });
 

@@ -22,7 +22,7 @@ export const DEFAULT_LOOP_DETECTION: LoopDetection = Object.freeze({
 });
 
 /** @throws TreadleError `invalid_definition`. Null: the guard is off. */
-export function checkNoProgress(definition: false | Partial<LoopDetection> | undefined): LoopDetection | null {
+export function checkLoopDetection(definition: false | Partial<LoopDetection> | undefined): LoopDetection | null {
   if (definition === false) return null;
   const checked: LoopDetection = { ...DEFAULT_LOOP_DETECTION, ...definition };
   for (const [name, value] of Object.entries<number>({ ...checked })) {
@@ -37,13 +37,13 @@ export function checkNoProgress(definition: false | Partial<LoopDetection> | und
 }
 
 /** A pattern that has gone on for too long, and what repeats, in words. */
-export interface NoProgressFinding {
+export interface LoopFinding {
   readonly pattern: LoopPattern;
   readonly what: string;
 }
 
 /** The pattern that has gone on for too long, if there is one. Pure. */
-export function findNoProgress(guard: GuardState, limits: LoopDetection): NoProgressFinding | null {
+export function findLoop(guard: GuardState, limits: LoopDetection): LoopFinding | null {
   if (guard.repeats > 1 && guard.repeats >= limits.repeatedCalls) {
     return {
       pattern: 'repeated_calls',
@@ -67,7 +67,7 @@ export function findNoProgress(guard: GuardState, limits: LoopDetection): NoProg
   return null;
 }
 
-function findCycle(guard: GuardState, limits: LoopDetection): NoProgressFinding | null {
+function findCycle(guard: GuardState, limits: LoopDetection): LoopFinding | null {
   for (const [index, period] of PERIODS.entries()) {
     // So many rounds are the first one and the turns that equal those of a round before.
     const rounds = Math.floor((guard.cycling[index] ?? 0) / period) + 1;
@@ -82,7 +82,7 @@ function findCycle(guard: GuardState, limits: LoopDetection): NoProgressFinding 
 }
 
 /** What the model is told, once, before a run that gets nowhere is stopped. */
-export function steeringText({ pattern, what }: NoProgressFinding): string {
+export function steeringText({ pattern, what }: LoopFinding): string {
   if (pattern === 'empty_answer') {
     return '[Your last reply was empty. Give your answer, or call a tool. The run stops if the next reply is empty too.]';
   }

@@ -7,7 +7,7 @@ import { rejectCall } from '../../kernel/plan/reject-call.ts';
 import { limitMessage, notice } from '../../kernel/plan/run-events.ts';
 import { limitsOf, usedBy } from '../../kernel/services/run-limits.ts';
 import type { CallState, RunState, TurnState } from '../../kernel/state.ts';
-import { findNoProgress, steeringText } from './loop-detection.ts';
+import { findLoop, steeringText } from './loop-detection.ts';
 
 /**
  * The limit that keeps a run from its next turn, if any. Only time counts inside a turn: a turn that began is finished.
@@ -65,18 +65,18 @@ export function detectLoop({ run, agent, now, last }: BetweenTurns, isReminded: 
   if (isReminded && hasThoughts(run)) return null;
   const { guard } = run.limits;
   if (!guard || !agent.loopDetection || last === null) return null;
-  const finding = findNoProgress(guard, agent.loopDetection);
+  const finding = findLoop(guard, agent.loopDetection);
   if (!finding) return null;
   const { pattern, what } = finding;
   if (!guard.steered.includes(pattern)) {
-    const about: Notice = { type: 'no_progress', pattern, stopped: false };
+    const about: Notice = { type: 'loop_detected', pattern, stopped: false };
     return {
       type: 'steer',
       message: notice(run, now, `progress.${run.turns}`, 'reminder', about, steeringText(finding)),
     };
   }
   const why = `no progress (${what})`;
-  const about: Notice = { type: 'no_progress', pattern, stopped: true };
+  const about: Notice = { type: 'loop_detected', pattern, stopped: true };
   return { type: 'stop', message: notice(run, now, 'limit', 'limit', about, `[Agent stopped: ${why}]`), why };
 }
 

@@ -1,4 +1,4 @@
-import type { RunEnd } from '../../events/events.ts';
+import type { RunStatus } from '../../events/events.ts';
 import type { GuardState } from './guard.ts';
 import type { LimitName, LimitsData, SizeLimit } from '../../events/limits.ts';
 
@@ -30,7 +30,7 @@ export interface RunLimits {
   /** The limits that the model was told come near. */
   warned: LimitName[];
   /** Set by the one call after a limit: how the run ends then. */
-  closing: { readonly end: RunEnd; readonly message: string } | null;
+  closing: { readonly status: RunStatus; readonly message: string } | null;
   /** How often the answer that is being given was cut off and went on, and what it said until then. */
   continued: number;
   answered: string;

@@ -60,7 +60,7 @@ async function finishedRun({ agent, state, log, clock }: PerformContext): Promis
   const fold = runResultFold(runId);
   for await (const event of log.read(startedSeq)) fold.take(event);
   const { messages, finalMessage } = fold.result();
-  const terminal = last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.terminal === true);
+  const terminal = last?.succeeded.find(({ toolName }) => agent.tools.get(toolName)?.endsRun === true);
   const closing = messages.find((message) => message.role === 'tool' && message.callId === terminal?.callId);
   return {
     sessionId: state.sessionId,

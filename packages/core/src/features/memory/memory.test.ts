@@ -116,7 +116,7 @@ describe('retrieving', () => {
     const memory = saying(FRIDAY);
     const hooks = [defineHook('user_prompt_submit', () => ({ decision: 'deny', reason: 'Not now.' }))];
     const { session } = await setUp(memory, [], { hooks });
-    expect((await session.prompt('When?').result).end).toBe('rejected');
+    expect((await session.prompt('When?').result).status).toBe('rejected');
     expect(memory.asked).toEqual([]);
     expect(memory.told).toEqual([]);
   });
@@ -162,7 +162,7 @@ describe('retrieving', () => {
     const { session, clock, events, journal } = await setUp({ ...saying(), ...flaw });
     const { result } = session.prompt('When?');
     await clock.advance(10_000);
-    expect((await result).end).toBe('completed');
+    expect((await result).status).toBe('completed');
     expect(origins(session.messages)).toEqual(['prompt', 'assistant']);
     const warnings = events.filter((event) => event.type === 'warning');
     expect(warnings).toMatchObject([{ code: 'memory_failed', message: expect.stringContaining(problem) as string }]);
@@ -192,7 +192,7 @@ describe('updating', () => {
   });
 
   it('gives the result of a stop tool as the answer', async () => {
-    const done = defineTool({ name: 'done', description: 'Ends.', terminal: true, execute: () => 'All done.' });
+    const done = defineTool({ name: 'done', description: 'Ends.', endsRun: true, execute: () => 'All done.' });
     const memory = saying();
     const { session } = await setUp(memory, [{ text: 'So.', toolCalls: [{ name: 'done' }] }], { tools: [done] });
     await session.prompt('Go.').result;
@@ -217,7 +217,7 @@ describe('updating', () => {
           journal: await journalOf(events.slice(0, cut)),
         },
       );
-      expect((await later.resume().result).end).toBe('completed');
+      expect((await later.resume().result).status).toBe('completed');
       expect(again.told.map(({ runId }) => runId)).toEqual(memory.told.slice(0, times).map(({ runId }) => runId));
       expect(again.told.map(({ answer }) => answer)).toEqual(Array.from({ length: times }, () => 'One.'));
     }
@@ -227,7 +227,7 @@ describe('updating', () => {
     const memory = saying();
     const failing: Turn = { error: { kind: 'auth', message: 'no key' } };
     const { session } = await setUp(memory, [failing]);
-    expect((await session.prompt('Go.').result).end).toBe('model_error');
+    expect((await session.prompt('Go.').result).status).toBe('model_error');
     expect(memory.told).toEqual([]);
   });
 
@@ -244,7 +244,7 @@ describe('updating', () => {
     await clock.advance(500);
     expect(times).toBe(2);
     await clock.advance(2000);
-    expect(await result).toMatchObject({ end: 'completed', text: 'One.' });
+    expect(await result).toMatchObject({ status: 'completed', text: 'One.' });
     expect(times).toBe(3);
     expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
       { code: 'memory_failed', message: 'The memory failed: disk full. It has not taken this run in.' },
@@ -257,7 +257,7 @@ describe('updating', () => {
     const { result } = session.prompt('Go.');
     await clock.advance(0);
     await session.abort('Enough.');
-    expect(await result).toMatchObject({ end: 'aborted', message: 'Enough.' });
+    expect(await result).toMatchObject({ status: 'aborted', message: 'Enough.' });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { golden, scriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, type AgentDefinition } from '../../index.ts';
+import { createSession, defineAgent, type AgentDefinition, type OutputGuardrail } from '../../index.ts';
 
 // How a run ends, or doesn't begin, as transcripts.
 
@@ -72,15 +72,15 @@ run_ended invalid_output "The answer didn't fit its schema, 3 times."`);
 
 describe('the check of the final answer', () => {
   it('sends an answer back, then lets it pass', async () => {
-    const outputGuardrail: AgentDefinition['outputGuardrail'] = (text) =>
+    const guardrail: OutputGuardrail = (text) =>
       text.includes('Oslo') ? { ok: true } : { ok: false, message: 'Name the city.' };
-    expect(await play(['Up north.', 'In Oslo.'], { outputGuardrail })).toBe(`
+    expect(await play(['Up north.', 'In Oslo.'], { outputGuardrails: [guardrail] })).toBe(`
 run_started
   turn_started 0 by user
     message_added user (prompt) "Where is it?"
     message_added assistant (stop) "Up north."
   turn_ended
-  decision_made check check {"ok":false,"message":"Name the city."}
+  decision_made check check {"ok":false,"message":"Name the city.","retries":3}
   turn_started 1 by continuation
     message_added user (check) "Name the city."
     message_added assistant (stop) "In Oslo."
@@ -91,19 +91,19 @@ run_ended completed`);
 
   it('ends the run when answers keep failing', async () => {
     const check = () => ({ ok: false, message: 'No.' }) as const;
-    expect(await play(['a', 'b'], { outputGuardrail: { check, retries: 1 } })).toBe(`
+    expect(await play(['a', 'b'], { outputGuardrails: [{ execute: check, retries: 1 }] })).toBe(`
 run_started
   turn_started 0 by user
     message_added user (prompt) "Where is it?"
     message_added assistant (stop) "a"
   turn_ended
-  decision_made check check {"ok":false,"message":"No."}
+  decision_made check check {"ok":false,"message":"No.","retries":1}
   turn_started 1 by continuation
     message_added user (check) "No."
     message_added assistant (stop) "b"
   turn_ended
-  decision_made check check {"ok":false,"message":"No."}
-run_ended check_failed "The answer failed its check, 2 times: No."`);
+  decision_made check check {"ok":false,"message":"No.","retries":1}
+run_ended guardrail_failed "The answer failed its check, 2 times: No."`);
   });
 });
 

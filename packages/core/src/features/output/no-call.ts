@@ -27,11 +27,11 @@ export function checkNoToolCall(policy: RequireToolCall | undefined, tools: Read
   if (policy !== 'remind' && (typeof own !== 'string' || own.trim() === '')) {
     throw new TreadleError('invalid_definition', 'requireToolCall must be "answer", "remind" or { remind: a text }.');
   }
-  const ending = [...tools.values()].filter(({ terminal }) => terminal).map(({ name }) => name);
+  const ending = [...tools.values()].filter(({ endsRun: terminal }) => terminal).map(({ name }) => name);
   if (ending.length === 0) {
     throw new TreadleError(
       'invalid_definition',
-      'With requireToolCall "remind" only a stop tool ends a run, and there is none. Set stopTools: true, or give a tool with terminal: true.',
+      'With requireToolCall "remind" only a stop tool ends a run, and there is none. Set stopTools: true, or give a tool with endsRun: true.',
     );
   }
   return own ?? `${REMINDER}${ending.join(', ')}.`;

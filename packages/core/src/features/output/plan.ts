@@ -29,7 +29,7 @@ function speaksToUser({ last, agent }: BetweenTurns): boolean {
 export function outputSpent({ run, agent }: BetweenTurns): Extract<FinishGate, { type: 'end' }> | null {
   if (!agent.output || run.outputsFailed <= agent.output.retries) return null;
   const message = `The answer didn't fit its schema, ${times(run.outputsFailed)}.`;
-  return { type: 'end', end: 'invalid_output', message };
+  return { type: 'end', status: 'invalid_output', message };
 }
 
 const outputKey = (turns: number): string => `output:${turns}`;

@@ -32,7 +32,7 @@ const gives = (args: NonNullable<Turn['toolCalls']>[number]['arguments']): Turn 
 describe('structured output', () => {
   it('native: the provider is told the schema, and the reply is the value', async () => {
     const { result, model } = await play(['{"city":"Oslo","people":700000}'], { schema: CITY, mode: 'native' });
-    expect(result).toMatchObject({ end: 'completed', output: { city: 'Oslo', people: 700_000 } });
+    expect(result).toMatchObject({ status: 'completed', output: { city: 'Oslo', people: 700_000 } });
     expect(model.requests[0]?.responseFormat).toEqual({ type: 'json_schema', name: 'output', schema: CITY });
     expect(model.requests[0]?.tools).toEqual([]);
   });
@@ -44,7 +44,7 @@ describe('structured output', () => {
       { tools: [look], instructions: 'Be brief.' },
     );
     expect(result).toMatchObject({
-      end: 'completed',
+      status: 'completed',
       turns: 2,
       output: { city: 'Oslo' },
       stopTool: { name: 'structured_output' },
@@ -82,7 +82,7 @@ describe('structured output', () => {
     ['tool', [gives({ people: 'many' }), 'no JSON', gives({ city: 'Oslo' })]],
   ] as const)('%s: what is wrong is told to the model, which tries again', async (mode, turns) => {
     const { result, model, session } = await play(turns, { schema: CITY, mode });
-    expect(result).toMatchObject({ end: 'completed', turns: 3, output: { city: 'Oslo' } });
+    expect(result).toMatchObject({ status: 'completed', turns: 3, output: { city: 'Oslo' } });
     const told = model.requests.slice(1).map(({ messages }) => JSON.stringify(messages.at(-1)));
     expect(told[0]).toMatch(mode === 'tool' ? /people/ : /not JSON/);
     expect(told[1]).toMatch(mode === 'tool' ? /not JSON/ : /city/);
@@ -96,10 +96,10 @@ describe('structured output', () => {
     ['tool', gives({})],
   ] as const)('%s: after the retries the run ends with an end of its own, and no value', async (mode, turn) => {
     const { result } = await play([turn, turn, turn, turn], { schema: CITY, mode });
-    expect(result).toMatchObject({ end: 'invalid_output', turns: 3, output: undefined });
+    expect(result).toMatchObject({ status: 'invalid_output', turns: 3, output: undefined });
     expect(result.message).toContain('3 times');
     const strict = await play([turn, turn], { schema: CITY, mode, retries: 0 });
-    expect(strict.result).toMatchObject({ end: 'invalid_output', turns: 1 });
+    expect(strict.result).toMatchObject({ status: 'invalid_output', turns: 1 });
   });
 
   it('takes any Standard Schema, and gives what it makes of the value', async () => {
@@ -118,7 +118,7 @@ describe('structured output', () => {
   it('wants no value of a question to the user', async () => {
     const ask = { toolCalls: [{ name: 'ask_question', arguments: { question: 'Which?' } }] };
     const { result } = await play([ask], { schema: CITY }, { stopTools: true });
-    expect(result).toMatchObject({ end: 'completed', output: undefined, stopTool: { name: 'ask_question' } });
+    expect(result).toMatchObject({ status: 'completed', output: undefined, stopTool: { name: 'ask_question' } });
   });
 
   it('wants a value of a task that is done', async () => {
@@ -128,7 +128,7 @@ describe('structured output', () => {
       { schema: CITY },
       { stopTools: true },
     );
-    expect(result).toMatchObject({ end: 'completed', output: { city: 'Oslo' }, turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', output: { city: 'Oslo' }, turns: 2 });
   });
 
   it('fails closed when the schema itself fails', async () => {
@@ -136,7 +136,7 @@ describe('structured output', () => {
       throw new Error('boom');
     });
     const { result } = await play(['"x"', '"x"', '"x"'], { schema: broken, mode: 'native' });
-    expect(result).toMatchObject({ end: 'invalid_output', output: undefined });
+    expect(result).toMatchObject({ status: 'invalid_output', output: undefined });
   });
 
   it.each([

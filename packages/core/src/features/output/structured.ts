@@ -132,7 +132,7 @@ function outputTool(schema: JsonSchema, isObject: boolean, about: string, check:
     replay: 'safe',
     readOnly: true,
     execution: 'parallel',
-    terminal: true,
+    endsRun: true,
     check,
     execute: () => 'Taken as the answer.',
   });

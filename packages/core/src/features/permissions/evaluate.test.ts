@@ -209,7 +209,7 @@ describe('A deny rule', () => {
       replay: 'never' as const,
       readOnly: false,
       execution: 'parallel' as const,
-      terminal: false,
+      endsRun: false,
       check: () => ({ ok: true as const, value: {} }),
     };
     expect(() => checkPermissions({ deny: ['own(a)'] }, [tool])).toThrow("own doesn't say what its calls touch");

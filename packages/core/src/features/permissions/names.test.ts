@@ -104,7 +104,7 @@ describe('a rule about a tool that comes later', () => {
       const model = scriptedModel([{ toolCalls: [{ name: github.name }] }, 'Done.']);
       const session = await createSession(define({ deny: [rule] }, { model }));
       const result = await session.prompt('Merge.', { clientTools: [github] }).result;
-      expect(result).toMatchObject({ end: 'completed', pending: [] });
+      expect(result).toMatchObject({ status: 'completed', pending: [] });
       expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain(github.name);
       expect(JSON.stringify(result.messages)).toContain(rule);
     },

@@ -188,7 +188,7 @@ describe('The transcript of a call', () => {
     const session = await createSession(agent, { id: 's' });
     session.subscribe(transcript.observe);
     const paused = await session.prompt('Tidy up.').result;
-    const result = await session.answerApproval(paused.pending[0]?.approvalId ?? '', 'approve').result;
+    const result = await session.approve(paused.pending[0]?.approvalId ?? '').result;
     expect(fromCall({ golden: transcript, result })).toMatchInlineSnapshot(`
       "message_added assistant (tool_use) calls remove
       approval_requested remove {"path":"a.txt"}

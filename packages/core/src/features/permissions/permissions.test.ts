@@ -72,20 +72,20 @@ describe('A call that nothing allows', () => {
     const session = await createSession(agentWith());
     const paused = await session.prompt('Go.').result;
     expect(paused).toMatchObject({
-      end: 'paused',
+      status: 'paused',
       pending: [{ toolName: 'write', arguments: { path: 'a' }, approvalId: expect.any(String) }],
     });
     expect(ran).toEqual([]);
-    const result = await session.answerApproval(approvalOf(paused), 'approve').result;
-    expect(result).toMatchObject({ end: 'completed', permissionDenials: [] });
+    const result = await session.approve(approvalOf(paused)).result;
+    expect(result).toMatchObject({ status: 'completed', permissionDenials: [] });
     expect(ran).toEqual(['a']);
   });
 
   it('is answered with the words of whoever says no, and the run goes on', async () => {
     const session = await createSession(agentWith());
     const paused = await session.prompt('Go.').result;
-    const result = await session.answerApproval(approvalOf(paused), 'deny', 'Not that one.').result;
-    expect(result.end).toBe('completed');
+    const result = await session.reject(approvalOf(paused), 'Not that one.').result;
+    expect(result.status).toBe('completed');
     expect(result.permissionDenials).toMatchObject([
       { toolName: 'write', arguments: { path: 'a' }, reason: expect.stringContaining('Not that one.') },
     ]);
@@ -96,8 +96,8 @@ describe('A call that nothing allows', () => {
     const session = await createSession(agentWith({}, [calling('a', 'b'), 'Done.']));
     const paused = await session.prompt('Go.').result;
     const said = { message: 'Stop.', interrupt: true };
-    const result = await session.answerApproval(approvalOf(paused), 'deny', said).result;
-    expect(result).toMatchObject({ end: 'stopped', message: 'Stop.' });
+    const result = await session.reject(approvalOf(paused), said).result;
+    expect(result).toMatchObject({ status: 'stopped', message: 'Stop.' });
     expect(resultsOf(result)).toEqual([expect.stringContaining('Stop.'), 'Not executed: Stop.']);
   });
 
@@ -114,7 +114,7 @@ describe('A call that nothing allows', () => {
     expect(ran).toEqual(['own']);
     expect(paused.pending.map((call) => call.arguments)).toEqual([{ path: 'a' }]);
     expect(() => session.prompt('Something else.')).toThrow(expect.objectContaining({ code: 'run_active' }));
-    await session.answerApproval(approvalOf(paused), 'approve').result;
+    await session.approve(approvalOf(paused)).result;
     expect(ran).toEqual(['own', 'a', 'b']);
   });
 
@@ -145,10 +145,10 @@ describe('A call that nothing allows', () => {
       });
     });
     await started.promise;
-    const answered = session.answerApproval(await asked, 'approve');
+    const answered = session.approve(await asked);
     go.resolve();
     expect(answered).toBe(run);
-    expect(await run.result).toMatchObject({ end: 'completed' });
+    expect(await run.result).toMatchObject({ status: 'completed' });
     expect(resultsOf(await run.result)).toEqual(['asked', 'slept']);
   });
 
@@ -176,10 +176,10 @@ describe('H4: an approval', () => {
     const session = await createSession(agentWith(), { journal: slow });
     const ended = Promise.withResolvers<void>();
     session.subscribe((event) => {
-      if (event.type === 'approval_requested') session.answerApproval(event.approvalId, 'approve');
+      if (event.type === 'approval_requested') session.approve(event.approvalId);
       if (event.type === 'run_ended') ended.resolve();
     });
-    expect((await session.prompt('Go.').result).end).toBe('paused');
+    expect((await session.prompt('Go.').result).status).toBe('paused');
     paused.resolve();
     await ended.promise;
     expect(ran).toEqual(['a']);
@@ -193,25 +193,23 @@ describe('H4: an approval', () => {
       session.subscribe((event) => {
         if (event.type !== type) return;
         const { approvalId = '' } = event.type === 'run_paused' ? (event.pending[0] ?? {}) : event;
-        answered.resolve(session.answerApproval(approvalId, 'approve'));
+        answered.resolve(session.approve(approvalId));
       });
       const run = session.prompt('Go.');
-      expect((await (await answered.promise).result).end).toBe('completed');
+      expect((await (await answered.promise).result).status).toBe('completed');
       await run.result;
       await session.idle();
       expect(ran).toEqual(['a']);
-      expect([session.activeRun, session.hasOpenRun]).toEqual([null, false]);
+      expect([session.activeRun, session.status !== 'idle']).toEqual([null, false]);
     },
   );
 
   it('H4: answered twice counts once; the second answer is refused', async () => {
     const session = await createSession(agentWith());
     const paused = await session.prompt('Go.').result;
-    const first = session.answerApproval(approvalOf(paused), 'approve');
+    const first = session.approve(approvalOf(paused));
     await first.result;
-    expect(() => session.answerApproval(approvalOf(paused), 'deny')).toThrow(
-      expect.objectContaining({ code: 'conflict' }),
-    );
+    expect(() => session.reject(approvalOf(paused))).toThrow(expect.objectContaining({ code: 'conflict' }));
     expect(ran).toEqual(['a']);
   });
 
@@ -221,7 +219,7 @@ describe('H4: an approval', () => {
     const paused = await session.prompt('Go.').result;
     const others = await Promise.all([1, 2, 3].map(() => openSession(agentWith({}, ['Done.']), 's', { journal })));
     const runs = others.map((other, index) =>
-      other.answerApproval(approvalOf(paused), index === 0 ? 'approve' : 'deny').result.then(
+      other[index === 0 ? 'approve' : 'reject'](approvalOf(paused)).result.then(
         () => 'counted',
         (error: unknown) => (error as { code: string }).code,
       ),
@@ -239,7 +237,7 @@ describe('H4: an approval', () => {
     const journal = memoryJournal();
     const session = await createSession(agentWith(), { journal, id: 's' });
     const approvalId = approvalOf(await session.prompt('Go.').result);
-    await journal.post('s', { type: 'approval_answer', approvalId, decision: 'deny', message: 'First.' }, 'k1', 0);
+    await journal.post('s', { type: 'approval_answer', approvalId, decision: 'reject', message: 'First.' }, 'k1', 0);
     await journal.post('s', { type: 'approval_answer', approvalId, decision: 'approve' }, 'k2', 0);
     const other = await openSession(agentWith({}, ['Done.']), 's', { journal });
     const result = await other.resume().result;
@@ -256,7 +254,7 @@ describe('H4: an approval', () => {
     await stranger.prompt('Go.').result;
     await session.abort();
     for (const one of [session, stranger]) {
-      expect(() => one.answerApproval(approvalId, 'approve')).toThrow(expect.objectContaining({ code: 'conflict' }));
+      expect(() => one.approve(approvalId)).toThrow(expect.objectContaining({ code: 'conflict' }));
     }
     expect(ran).toEqual([]);
   });
@@ -265,11 +263,11 @@ describe('H4: an approval', () => {
     const session = await createSession(agentWith({ ask: ['write(secrets/**)'] }));
     const first = await session.prompt('Go.').result;
     const changed = { updatedInput: { path: 'secrets/a' } };
-    const second = await session.answerApproval(approvalOf(first), 'approve', changed).result;
-    expect(second).toMatchObject({ end: 'paused', pending: [{ arguments: { path: 'secrets/a' } }] });
+    const second = await session.approve(approvalOf(first), changed).result;
+    expect(second).toMatchObject({ status: 'paused', pending: [{ arguments: { path: 'secrets/a' } }] });
     expect(approvalOf(second)).not.toBe(approvalOf(first));
-    expect(() => session.answerApproval(approvalOf(first), 'approve')).toThrow('No question');
-    expect((await session.answerApproval(approvalOf(second), 'approve').result).end).toBe('completed');
+    expect(() => session.approve(approvalOf(first))).toThrow('No question');
+    expect((await session.approve(approvalOf(second)).result).status).toBe('completed');
     expect(ran).toEqual(['secrets/a']);
   });
 });
@@ -282,10 +280,10 @@ describe('An approval', () => {
 
     const second = await openSession(agentWith({}, ['Done.']), 's', { journal });
     const said = { updatedPermissions: [remembered] };
-    expect((await second.answerApproval(approvalId, 'approve', said).result).end).toBe('completed');
+    expect((await second.approve(approvalId, said).result).status).toBe('completed');
 
     const third = await openSession(agentWith({}, [calling('b'), 'Done.']), 's', { journal });
-    expect((await third.prompt('Go on.').result).end).toBe('completed');
+    expect((await third.prompt('Go on.').result).status).toBe('completed');
     expect(ran).toEqual(['a', 'b']);
   });
 
@@ -305,7 +303,7 @@ describe('An approval', () => {
 
     const canUseTool = (): never => expect.fail('asked again');
     const reopened = await openSession(agentWith({ canUseTool }, ['Done.']), 's', { journal: half });
-    expect((await reopened.resume().result).end).toBe('completed');
+    expect((await reopened.resume().result).status).toBe('completed');
     expect(ran).toEqual(['a', 'a']);
   });
 
@@ -314,11 +312,9 @@ describe('An approval', () => {
     const id = approvalOf(await session.prompt('Go.').result);
     const bypass = { type: 'setMode', mode: 'bypass', destination: 'session' } as const;
     for (const said of [{ updatedPermissions: [bypass] }, { updatedInput: [] as unknown as JsonObject }]) {
-      expect(() => session.answerApproval(id, 'approve', said)).toThrow(
-        expect.objectContaining({ code: 'invalid_definition' }),
-      );
+      expect(() => session.approve(id, said)).toThrow(expect.objectContaining({ code: 'invalid_definition' }));
     }
-    expect((await session.answerApproval(id, 'approve').result).end).toBe('completed');
+    expect((await session.approve(id).result).status).toBe('completed');
   });
 });
 
@@ -336,7 +332,7 @@ describe('What an answer makes of the arguments', () => {
     const session = await createSession(agentWith());
     const paused = await session.prompt('Go.').result;
     await session.updatePermissions([{ ...remembered, behavior: 'deny' }]);
-    const result = await session.answerApproval(approvalOf(paused), 'approve').result;
+    const result = await session.approve(approvalOf(paused)).result;
     expect(ran).toEqual([]);
     expect(result.permissionDenials[0]?.reason).toContain('write(**)');
   });
@@ -369,7 +365,7 @@ describe('What an answer makes of the arguments', () => {
 describe('A callback', () => {
   it('that throws, or is silent, denies; the run goes on', async () => {
     const broken = await play({ canUseTool: () => Promise.reject(new Error('no terminal')) });
-    expect(broken.end).toBe('completed');
+    expect(broken.status).toBe('completed');
     expect(broken.permissionDenials[0]?.reason).toContain('no terminal');
 
     const clock = testClock();
@@ -402,7 +398,7 @@ describe('A callback', () => {
       suggestions: [{ type: 'addRules', rules: ['write(a)'], behavior: 'allow', destination: 'session' }, {}],
     });
     await run.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(question.signal.aborted).toBe(true);
     expect(ran).toEqual([]);
   });
@@ -444,7 +440,7 @@ describe('Tools', () => {
       journal,
       id: 's',
     });
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     expect((await logOf(journal, 's')).filter(({ type }) => type === 'decision_made')).toEqual([]);
 
     const guarded = defineTool({
@@ -455,8 +451,8 @@ describe('Tools', () => {
       execute: () => 'done',
     });
     const turns = (big: boolean): (Turn | string)[] => [{ toolCalls: [{ name: 'own', arguments: { big } }] }, 'Done.'];
-    expect((await play({}, turns(false), { tools: [guarded] })).end).toBe('completed');
-    expect((await play({}, turns(true), { tools: [guarded] })).end).toBe('paused');
+    expect((await play({}, turns(false), { tools: [guarded] })).status).toBe('completed');
+    expect((await play({}, turns(true), { tools: [guarded] })).status).toBe('paused');
   });
 
   it('that are denied altogether are not told to the model, whoever denies them', async () => {
@@ -478,7 +474,7 @@ describe('Tools', () => {
       execute: () => 'done',
     });
     const turns = [{ toolCalls: [{ name: 'write', arguments: {} }] }, 'Done.'];
-    expect((await play({ mode: 'acceptEdits' }, turns, { tools: [broken] })).end).toBe('paused');
+    expect((await play({ mode: 'acceptEdits' }, turns, { tools: [broken] })).status).toBe('paused');
     expect((await play({ mode: 'dontAsk' }, turns, { tools: [broken] })).permissionDenials).toHaveLength(1);
   });
 });
@@ -488,7 +484,7 @@ describe('The mode', () => {
     const journal = memoryJournal();
     const session = await createSession(agentWith(), { journal, id: 's' });
     await session.updatePermissions([{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]);
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     const turns = [calling('b'), 'Done.'];
     const other = await openSession(agentWith({}, turns), 's', { journal });
     await other.updatePermissions([{ type: 'setMode', mode: 'plan', destination: 'session' }]);
@@ -501,7 +497,7 @@ describe('The mode', () => {
     const session = await createSession(agentWith());
     const update = { type: 'setMode', mode: 'bypass', destination: 'session' } as const;
     await expect(session.updatePermissions([update])).rejects.toThrow('allowBypass');
-    expect((await play({ mode: 'bypass', allowBypass: true })).end).toBe('completed');
+    expect((await play({ mode: 'bypass', allowBypass: true })).status).toBe('completed');
   });
 
   it('of a file is kept only where somebody keeps files', async () => {
@@ -543,14 +539,14 @@ describe('A call that its tool confines to reading', () => {
   it('runs free when a person allowed it', async () => {
     const one = await session({ ask: ['look'] });
     const paused = await one.prompt('Go.').result;
-    await one.answerApproval(approvalOf(paused), 'approve').result;
+    await one.approve(approvalOf(paused)).result;
     expect(seen).toEqual([undefined]);
   });
 
   it('runs confined in plan mode although a person allowed it', async () => {
     const one = await session({ mode: 'plan', ask: ['look'] });
     const paused = await one.prompt('Go.').result;
-    await one.answerApproval(approvalOf(paused), 'approve').result;
+    await one.approve(approvalOf(paused)).result;
     expect(seen).toEqual([true]);
   });
 

@@ -79,7 +79,7 @@ describe('the model of a turn', () => {
       run_ended completed"
     `);
     expect(models).toEqual(['large', 'small']);
-    expect(result).toMatchObject({ end: 'completed', text: 'It was seen.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'It was seen.' });
   });
 
   it('is chosen by a table, from the tags of the run and the tools that were called', async () => {
@@ -214,7 +214,7 @@ describe('the model of a turn', () => {
     const tools = [asTool(reader, { description: 'Reads.' })];
     const call: Turn = { toolCalls: [{ name: 'reader', arguments: { prompt: 'Read.' } }] };
     const { models, result } = await play(routing, [call, 'Thanks.'], { tools });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(models).toEqual(['large', 'large']);
     expect(cheap.requests).toHaveLength(1);
     expect(seen).toEqual(['a by user', 'reader by subAgent', 'a by user']);
@@ -234,7 +234,7 @@ describe('a choice that can not be used', () => {
     const { models, warnings, result } = await play({ models: { small: small() }, choose }, ['Done.'], {
       instructions,
     });
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(models).toEqual(['large']);
     expect(warnings).toEqual([expect.stringMatching(/^routing_failed: The model stays default: /)]);
     expect(warnings[0]).toMatch(warning);
@@ -290,7 +290,7 @@ describe('a chosen model that fails', () => {
       broken(),
       { fallbacks: [spare] },
     );
-    expect(result.end).toBe('model_error');
+    expect(result.status).toBe('model_error');
     const log = events.filter((event) => 'seq' in event);
     expect(costTable(log).models.map(({ model, calls }) => [model, calls])).toEqual([
       ['small', 1],
@@ -310,7 +310,7 @@ describe('the money of a turn', () => {
       limits: { maxCost: 50 },
       budget: { ledger },
     });
-    expect(result).toMatchObject({ end: 'completed', cost: 3 });
+    expect(result).toMatchObject({ status: 'completed', cost: 3 });
     const settled = events.flatMap((event) => (event.type === 'budget_settled' ? [[event.reserved, event.cost]] : []));
     expect(settled).toEqual([[20, 3]]);
     expect(await ledger.balance()).toMatchObject({ spent: 3, reserved: 0 });
@@ -324,7 +324,7 @@ describe('the money of a turn', () => {
       maxTokens: 5,
       limits: { maxCost: 60 },
     });
-    expect(result).toMatchObject({ end: 'completed', cost: 44 });
+    expect(result).toMatchObject({ status: 'completed', cost: 44 });
     expect(models).toEqual(['large', 'small']);
   });
 });
@@ -360,7 +360,7 @@ describe('after the process', () => {
           const session = exists
             ? await openSession(agent, 's', options)
             : await createSession(agent, { ...options, id: 's' });
-          if (session.hasOpenRun) await session.resume().result;
+          if (session.status !== 'idle') await session.resume().result;
           else if (session.messages.length === 0) await session.prompt('Go.').result;
         },
         outcome(log) {

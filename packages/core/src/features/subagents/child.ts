@@ -58,21 +58,21 @@ export function childOutput(
   if (run.state === 'refused') {
     return { content: `The agent ${agentType} did not start: ${run.reason}`, isError: true, details: about };
   }
-  const { end, turns, usage, cost, files } = run.result;
-  const details = { ...about, end, turns, usage: { ...usage }, cost };
+  const { status, turns, usage, cost, files } = run.result;
+  const details = { ...about, status, turns, usage: { ...usage }, cost };
   const handle = `Agent run ${run.runId}. To go on with it, call ${toolName} with resume: "${childSessionId}".`;
   const answer = run.result.text;
   const content = [...problemOf(agentType, run.result), ...(answer.trim() === '' ? [] : [answer]), handle].map(
     (text) => ({ type: 'text' as const, text }),
   );
-  const isError = end !== 'completed' || answer.trim() === '';
+  const isError = status !== 'completed' || answer.trim() === '';
   return { content, details, ...(isError ? { isError } : {}), ...(files.length === 0 ? {} : { files }) };
 }
 
 /** A sub-agent that says nothing, or was stopped, has not succeeded, whatever it said until then. */
-function problemOf(agentType: string, { end, message, text: finalAnswer, error }: RunResult): string[] {
-  if (end === 'completed') return finalAnswer.trim() === '' ? [`The agent ${agentType} ended without an answer.`] : [];
-  const why = message ?? error?.message ?? end;
-  const until = finalAnswer.trim() === '' ? '' : ' The last it said:';
-  return [`The agent ${agentType} did not finish (${end}): ${why}${until}`];
+function problemOf(agentType: string, { status, message, text, error }: RunResult): string[] {
+  if (status === 'completed') return text.trim() === '' ? [`The agent ${agentType} ended without an answer.`] : [];
+  const why = message ?? error?.message ?? status;
+  const until = text.trim() === '' ? '' : ' The last it said:';
+  return [`The agent ${agentType} did not finish (${status}): ${why}${until}`];
 }

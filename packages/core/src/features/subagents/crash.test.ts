@@ -85,15 +85,16 @@ function course(): CrashCourse {
         ? await openSession(agent, 's1', options)
         : await createSession(agent, { ...options, id: 's1' });
       const log = await logOf(life.journal, 's1');
-      const run = session.hasOpenRun
-        ? session.resume()
-        : log.some(({ type }) => type === 'input_received')
-          ? null
-          : session.prompt('Pay and read.');
+      const run =
+        session.status !== 'idle'
+          ? session.resume()
+          : log.some(({ type }) => type === 'input_received')
+            ? null
+            : session.prompt('Pay and read.');
       let result = (await run?.result) ?? null;
-      while (result?.end === 'paused') {
+      while (result?.status === 'paused') {
         const approvalId = result.pending.find((item) => item.approvalId !== undefined)?.approvalId ?? '';
-        result = await session.answerApproval(approvalId, 'approve').result;
+        result = await session.approve(approvalId).result;
       }
     },
     async outcome(log) {
@@ -113,7 +114,7 @@ function course(): CrashCourse {
         // Every sub-agent was found again, and none was started twice.
         sessions: sessions.length,
         children: new Set(children).size,
-        ends: log.flatMap((event) => (event.type === 'run_ended' ? [event.end] : [])),
+        ends: log.flatMap((event) => (event.type === 'run_ended' ? [event.status] : [])),
       };
     },
   };

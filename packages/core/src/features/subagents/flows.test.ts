@@ -162,9 +162,9 @@ function hooksOf() {
     defineHook('subagent_start', ({ agentType }) => {
       note.to(`subagent_start of ${agentType}`);
     }),
-    defineHook('subagent_stop', ({ agentType, text: finalAnswer, transcript }) => {
+    defineHook('subagent_stop', ({ agentType, text, transcript }) => {
       const roles = transcript.map(({ role }) => role).join(', ');
-      note.to(`subagent_stop of ${agentType}: ${JSON.stringify(finalAnswer)} after ${roles}`);
+      note.to(`subagent_stop of ${agentType}: ${JSON.stringify(text)} after ${roles}`);
     }),
   ];
   return { note, hook };
@@ -231,10 +231,10 @@ describe('a sub-agent that does not succeed is an error for its parent, which go
     const { session, script } = await delegating(child);
     await session.prompt('What does it say?').result;
     const lines = script.text().split('\n');
-    expect(lines.filter((line) => /no_progress|run_ended|tool_ended reader/.test(line)).join('\n'))
+    expect(lines.filter((line) => /loop_detected|run_ended|tool_ended reader/.test(line)).join('\n'))
       .toMatchInlineSnapshot(`
-      "reader| run_ended no_progress "no progress (the same call with the same result 4 times in a row: look({}))"
-          tool_ended reader (error) "The agent reader did not finish (no_progress): no progress (the same call with the same result 4 times in a row: look({}))", "Agent run sub_call_1_q7hxf1m7nuq9.scripted.scripted.1. To go on with it, call reader with resume: \\"sub_call_1_q7hxf1m7nuq9\\"."
+      "reader| run_ended loop_detected "no progress (the same call with the same result 4 times in a row: look({}))"
+          tool_ended reader (error) "The agent reader did not finish (loop_detected): no progress (the same call with the same result 4 times in a row: look({}))", "Agent run sub_call_1_q7hxf1m7nuq9.scripted.scripted.1. To go on with it, call reader with resume: \\"sub_call_1_q7hxf1m7nuq9\\"."
       run_ended completed"
     `);
   });
@@ -283,7 +283,7 @@ describe('what a sub-agent asks for', () => {
     const { session, script } = await delegating(child);
     const { pending } = await session.prompt('Pay.').result;
     script.note(`waits for ${pending.map(({ toolName, sessionId }) => `${toolName} in ${sessionId}`).join(', ')}`);
-    await session.answerApproval(pending[0]?.approvalId ?? '', 'approve').result;
+    await session.approve(pending[0]?.approvalId ?? '').result;
     expect(script.text()).toMatchInlineSnapshot(`
       "run_started
         turn_started 0 by user

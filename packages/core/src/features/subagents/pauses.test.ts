@@ -68,11 +68,11 @@ describe('a question that a sub-agent has', () => {
     const journal = memoryJournal();
     const session = await createSession(agent, { journal, id: 's' });
     const paused = await session.prompt('Pay.').result;
-    expect(paused).toMatchObject({ end: 'paused', pending: [{ toolName: 'pay', arguments: { amount: 5 } }] });
+    expect(paused).toMatchObject({ status: 'paused', pending: [{ toolName: 'pay', arguments: { amount: 5 } }] });
     expect(paused.pending[0]?.sessionId).toMatch(/^sub_/);
     expect(done).toEqual([]);
-    const result = await session.answerApproval(paused.pending[0]?.approvalId ?? '', 'approve').result;
-    expect(result).toMatchObject({ end: 'completed', text: `${'Got: '.repeat(depth + 1)}paid 5` });
+    const result = await session.approve(paused.pending[0]?.approvalId ?? '').result;
+    expect(result).toMatchObject({ status: 'completed', text: `${'Got: '.repeat(depth + 1)}paid 5` });
     expect(done).toEqual(['paid 5']);
   });
 
@@ -86,8 +86,8 @@ describe('a question that a sub-agent has', () => {
     const first = await createSession(make(), { journal, id: 's' });
     const { pending } = await first.prompt('Pay.').result;
     const second = await openSession(make(), 's', { journal });
-    const result = await second.answerApproval(pending[0]?.approvalId ?? '', 'approve').result;
-    expect(result).toMatchObject({ end: 'completed', text: 'Got: Got: paid 5' });
+    const result = await second.approve(pending[0]?.approvalId ?? '').result;
+    expect(result).toMatchObject({ status: 'completed', text: 'Got: Got: paid 5' });
     expect(done).toEqual(['paid 5']);
     expect((await journal.list()).sessions).toHaveLength(2);
   });
@@ -97,7 +97,7 @@ describe('a question that a sub-agent has', () => {
     const payer = agentWith('payer', [pay(done)], [payment(5)]);
     const session = await createSession(agentWith('boss', [given(payer)], calls('payer')));
     const { pending } = await session.prompt('Pay.').result;
-    const result = await session.answerApproval(pending[0]?.approvalId ?? '', 'deny', 'Too much.').result;
+    const result = await session.reject(pending[0]?.approvalId ?? '', 'Too much.').result;
     expect(result.text).toMatch(/Got: Got: Permission denied: pay was not run. Too much\./);
     expect(done).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('a question that a sub-agent has', () => {
     expect(paused.pending[0]?.expiresAt).toBe(clock.now() + 60_000);
     await clock.advance(60_000);
     const result = await session.resume().result;
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(result.text).toContain('Nobody answered in time');
     expect(done).toEqual([]);
   });
@@ -136,12 +136,10 @@ describe('a question that a sub-agent has', () => {
     for (const item of result.pending.toReversed()) {
       const { approvalId, callId } = item;
       result = await (
-        approvalId === undefined
-          ? session.addToolOutputs([{ callId, content: 'blue' }])
-          : session.answerApproval(approvalId, 'approve')
+        approvalId === undefined ? session.addToolOutputs([{ callId, content: 'blue' }]) : session.approve(approvalId)
       ).result;
     }
-    expect(result).toMatchObject({ end: 'completed', text: 'Got: Got: paid 1, Got: paid 2, blue' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Got: Got: paid 1, Got: paid 2, blue' });
     expect(done.toSorted()).toEqual(['paid 1', 'paid 2']);
   });
 
@@ -150,8 +148,8 @@ describe('a question that a sub-agent has', () => {
     const session = await createSession(agentWith('boss', [given(payer)], calls('payer')));
     const { pending } = await session.prompt('Pay.').result;
     const approvalId = pending[0]?.approvalId ?? '';
-    await session.answerApproval(approvalId, 'approve').result;
-    expect(() => session.answerApproval(approvalId, 'approve')).toThrow(expect.objectContaining({ code: 'conflict' }));
+    await session.approve(approvalId).result;
+    expect(() => session.approve(approvalId)).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   it('is answered in its own session too, and then the agent above goes on with what came of it', async () => {
@@ -161,9 +159,9 @@ describe('a question that a sub-agent has', () => {
     const session = await createSession(agentWith('boss', [given(payer)], calls('payer')), { journal });
     const { pending } = await session.prompt('Pay.').result;
     const child = await openSession(payer, pending[0]?.sessionId ?? '', { journal });
-    await child.answerApproval(pending[0]?.approvalId ?? '', 'approve').result;
+    await child.approve(pending[0]?.approvalId ?? '').result;
     await session.refresh();
-    expect(await session.resume().result).toMatchObject({ end: 'completed', text: 'Got: Got: paid 5' });
+    expect(await session.resume().result).toMatchObject({ status: 'completed', text: 'Got: Got: paid 5' });
     expect(done).toEqual(['paid 5']);
   });
 });
@@ -178,12 +176,12 @@ describe('R2: an agent that is cancelled', () => {
     await session.prompt('Pay.').result;
     await session.abort('Never mind.');
     const log = await logOf(journal, 's');
-    expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted', message: 'Never mind.' });
+    expect(log.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted', message: 'Never mind.' });
     const [middleLog = []] = await childLogs(journal, log);
     const [payerLog = []] = await childLogs(journal, middleLog);
     expect([middleLog.at(-1), payerLog.at(-1)]).toMatchObject([
-      { type: 'run_ended', end: 'aborted' },
-      { type: 'run_ended', end: 'aborted' },
+      { type: 'run_ended', status: 'aborted' },
+      { type: 'run_ended', status: 'aborted' },
     ]);
   });
 
@@ -210,13 +208,13 @@ describe('R2: an agent that is cancelled', () => {
     const run = session.prompt('Wait.');
     await begun.promise;
     await run.abort('Enough.');
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect(stopped).toBe(true);
     const log = await logOf(journal, 's');
     const [middleLog = []] = await childLogs(journal, log);
     const [waiterLog = []] = await childLogs(journal, middleLog);
     for (const each of [log, middleLog, waiterLog]) {
-      expect(each.at(-1)).toMatchObject({ type: 'run_ended', end: 'aborted' });
+      expect(each.at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
       expect(types(each).filter((type) => type === 'run_ended')).toHaveLength(1);
     }
   });

@@ -142,7 +142,7 @@ describe('the rights of a sub-agent', () => {
 async function tries(
   parent: { readonly permissions?: PermissionOptions; readonly hooks?: readonly Hook[] },
   child: { readonly permissions?: PermissionOptions } = {},
-): Promise<{ readonly done: readonly string[]; readonly end: string }> {
+): Promise<{ readonly done: readonly string[]; readonly status: string }> {
   const done: string[] = [];
   const write = { name: 'write', arguments: { path: 'src/a.ts' } };
   const writer = defineAgent({
@@ -157,7 +157,7 @@ async function tries(
     ...parent,
   });
   const session = await createSession(agent, { journal: memoryJournal() });
-  return { done, end: (await session.prompt('Go.').result).end };
+  return { done, status: (await session.prompt('Go.').result).status };
 }
 
 describe('a sub-agent', () => {
@@ -165,7 +165,7 @@ describe('a sub-agent', () => {
     const edits: PermissionOptions = { mode: 'acceptEdits' };
     expect(await tries({ permissions: edits }, { permissions: edits })).toEqual({
       done: ['write src/a.ts'],
-      end: 'completed',
+      status: 'completed',
     });
   });
 
@@ -174,7 +174,7 @@ describe('a sub-agent', () => {
     ['its parent only plans', { mode: 'plan' }, { mode: 'bypass', allowBypass: true }],
     ['it is denied itself', { mode: 'bypass', allowBypass: true }, { deny: ['write(src/**)'] }],
   ])('does not do what %s', async (_, parent, child) => {
-    expect(await tries({ permissions: parent }, { permissions: child })).toEqual({ done: [], end: 'completed' });
+    expect(await tries({ permissions: parent }, { permissions: child })).toEqual({ done: [], status: 'completed' });
   });
 
   it("asks its parent's callback where it has none", async () => {
@@ -215,9 +215,9 @@ describe('a sub-agent', () => {
     const told: [string, boolean, number][] = [];
     const model = scriptedModel(['Half.', 'Whole.']);
     const worker = defineAgent({ id: 'worker', model });
-    const gate = defineHook('subagent_stop', ({ text: finalAnswer, stopHookActive, transcript }) => {
-      told.push([finalAnswer, stopHookActive, transcript.length]);
-      return finalAnswer === 'Half.' ? { decision: 'deny', reason: 'Do the rest.' } : undefined;
+    const gate = defineHook('subagent_stop', ({ text, stopHookActive, transcript }) => {
+      told.push([text, stopHookActive, transcript.length]);
+      return text === 'Half.' ? { decision: 'deny', reason: 'Do the rest.' } : undefined;
     });
     const agent = defineAgent({
       model: scriptedModel([

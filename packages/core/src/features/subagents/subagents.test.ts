@@ -50,7 +50,7 @@ describe('an agent as a tool', () => {
   it('starts with nothing but the prompt, and gives back its final message with its run', async () => {
     const child = reader(['It says hello.'], { instructions: 'Read well.' });
     const { result, ended, childId } = await delegate(child);
-    expect(result).toMatchObject({ end: 'completed', text: 'Thanks.' });
+    expect(result).toMatchObject({ status: 'completed', text: 'Thanks.' });
     const [request] = (child.model as typeof child.model & { requests: ModelRequest[] }).requests;
     expect(request?.system).toBe('Read well.');
     expect(request?.messages.map(({ role, content }) => [role, textOf(content as [])])).toEqual([['user', 'Read it.']]);
@@ -104,7 +104,7 @@ describe('an agent as a tool', () => {
     const { ended, result } = await delegate(reader(turns, more));
     expect(ended?.isError).toBe(true);
     expect(textOf(ended?.content ?? [])).toMatch(expected);
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
   });
 });
 

@@ -67,7 +67,7 @@ describe('R1: a tree of agents, whatever it looks like', () => {
           const journal = memoryJournal();
           const agent = agentOf(shape, 'a', { subAgents: { maxDepth, maxChildren } });
           const session = await createSession(agent, { journal, id: 's' });
-          expect((await session.prompt('Go.').result).end).toBe('completed');
+          expect((await session.prompt('Go.').result).status).toBe('completed');
           const logs = await logsBelow(journal, 's');
           expect(Math.max(...logs.map(({ depth }) => depth))).toBeLessThanOrEqual(maxDepth);
           const [top] = logs;
@@ -117,7 +117,7 @@ describe('R1: a tree of agents, whatever it looks like', () => {
     tools.set('self', self.tool);
     const journal = memoryJournal();
     const session = await createSession(inner, { journal, id: 's' });
-    expect((await session.prompt('Go.').result).end).toBe('completed');
+    expect((await session.prompt('Go.').result).status).toBe('completed');
     const logs = await logsBelow(journal, 's');
     expect(logs.map(({ depth }) => depth)).toEqual([0, 1]);
     expect(logs[1]?.log.find((event) => event.type === 'tool_call_rejected')).toMatchObject({

@@ -60,7 +60,7 @@ describe('the title of a session', () => {
     const model = namer(['{"title": "The colours of the sky"}']);
     const { journal, session } = await begin({ title: { model } });
     expect(session.title).toBeNull();
-    expect((await session.prompt(QUESTION).result).end).toBe('completed');
+    expect((await session.prompt(QUESTION).result).status).toBe('completed');
     await session.settled();
     expect(session.title).toBe('The colours of the sky');
     await session.prompt('And at night?').result;
@@ -338,7 +338,7 @@ describe('a title in the journal', () => {
     };
     const model = namer(['{"title": "One"}', '{"title": "Two"}']);
     const { session, agent, warnings } = await begin({ title: { model } }, { journal });
-    expect((await session.prompt(QUESTION).result).end).toBe('completed');
+    expect((await session.prompt(QUESTION).result).status).toBe('completed');
     await session.settled();
     expect(warnings).toEqual(['title_failed: The session could not be given a title: Full.']);
     broken = false;

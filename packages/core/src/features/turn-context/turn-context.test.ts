@@ -70,7 +70,7 @@ describe('what is to be known before a turn', () => {
       },
       ['Done.'],
     );
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(texts(model.requests[0])).toEqual(['user: Go.']);
     expect(events.filter((event) => event.type === 'warning').map(({ message }) => message)).toEqual([
       'The planning provider failed: boom',

@@ -107,7 +107,7 @@ function rejection(state: SessionState, turn: TurnState, agent: Agent, call: Cal
     return tool ? null : { reason: 'unknown_tool', words: unknownTool(call.name, agent) };
   }
   if (!inDoubt(state, call)) return null;
-  if (tool && call.replay !== 'never' && call.decision !== 'deny') return null;
+  if (tool && call.replay !== 'never' && call.decision !== 'reject') return null;
   return { reason: 'in_doubt', words: inDoubtWords(call) };
 }
 

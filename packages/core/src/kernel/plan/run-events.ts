@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/agent.ts';
-import type { Continuation, DurableEventBody, InputMessage, Notice, RunEnd } from '../../events/events.ts';
+import type { Continuation, DurableEventBody, InputMessage, Notice, RunStatus } from '../../events/events.ts';
 import { type ModelError, type StopReason, UNKNOWN_USAGE } from '../../model/model.ts';
 import type { LimitHit } from '../services/limits.ts';
 import { nextRunId } from '../services/run-id.ts';
@@ -43,18 +43,18 @@ export function rejectInput(entry: InboxEntry, at: number, reason: string, runId
 export function endRun(
   run: NewRun,
   at: number,
-  end: RunEnd,
+  status: RunStatus,
   stopReason: StopReason | null,
   more: {
     readonly message?: string;
     readonly error?: ModelError;
-    readonly terminalCallId?: string;
+    readonly stopCallId?: string;
     readonly handoff?: Extract<DurableEventBody, { type: 'run_ended' }>['handoff'] & object;
     readonly inputSeq?: number;
   } = {},
 ): DurableEventBody {
   const { runId, usage, cost, turns } = run;
-  return { type: 'run_ended', at, runId, end, stopReason, ...more, usage, cost, turns };
+  return { type: 'run_ended', at, runId, status: status, stopReason, ...more, usage, cost, turns };
 }
 
 /** What the history says about a run that was stopped. */

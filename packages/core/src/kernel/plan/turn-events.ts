@@ -44,7 +44,7 @@ export function turnStarted(run: NewRun, turnIndex: number, at: number, closing?
     attempt: 1,
   };
   if (modelIndex !== 0) started.modelIndex = modelIndex;
-  if (closing) started.closing = { end: closing.end, message: closing.message };
+  if (closing) started.closing = { status: closing.status, message: closing.message };
   return started;
 }
 

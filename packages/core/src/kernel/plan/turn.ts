@@ -35,14 +35,14 @@ export function planTurn(between: BetweenTurns): Step {
   const { closing } = run.limits;
   // It was the last call there is; what it said is the answer.
   if (last && closing)
-    return finish(between, endRun(run, now, closing.end, last.stopReason, { message: closing.message }));
+    return finish(between, endRun(run, now, closing.status, last.stopReason, { message: closing.message }));
   const spent = last && first(ENDS_RUN, between);
-  if (spent) return record([endRun(run, now, spent.end, last.stopReason, { message: spent.message })]);
+  if (spent) return record([endRun(run, now, spent.status, last.stopReason, { message: spent.message })]);
   const terminal = endingCall(last, agent);
   if (last && terminal) {
     const handoff = ENDING_CALL(between, terminal);
     if (handoff?.type === 'first') return handoff.step;
-    const by = { terminalCallId: terminal.callId, ...(handoff ? { handoff: handoff.to } : {}) };
+    const by = { stopCallId: terminal.callId, ...(handoff ? { handoff: handoff.to } : {}) };
     return finish(between, endRun(run, now, 'completed', last.stopReason, by));
   }
   if (last && isRefusal(last.stopReason)) return record([refused(run, now, last.stopReason)]);
@@ -53,7 +53,7 @@ export function planTurn(between: BetweenTurns): Step {
   if (messages.length > 0) return startTurn(between, messages);
   const stuck = stuckIn(between, reminder.length > 0);
   if (stuck?.type === 'stop') {
-    const end = endRun(run, now, 'no_progress', last?.stopReason ?? null, { message: stuck.why });
+    const end = endRun(run, now, 'loop_detected', last?.stopReason ?? null, { message: stuck.why });
     return record([...decorated(state, promptMessages(state, run, now)), stuck.message, end]);
   }
   if (stuck || goesOn) return startTurn(between, stuck ? [...reminder, stuck.message] : reminder);
@@ -65,17 +65,17 @@ export function planTurn(between: BetweenTurns): Step {
 /** The run would end here; what stands at its end may ask, or keep it going. */
 function finish(between: BetweenTurns, end: DurableEventBody): Step {
   const { run, now, last } = between;
-  const isGood = end.type === 'run_ended' && end.end === 'completed';
+  const isGood = end.type === 'run_ended' && end.status === 'completed';
   const gate: FinishGate | null = first(isGood ? FINISH_GATES : CLOSING_GATES, between);
   if (gate === null) return record([end.type === 'run_ended' ? { ...end, ...endFacts(between) } : end]);
   if (gate.type === 'go_on') return startTurn(between, gate.messages);
   const hit = gate.type === 'first' ? timeIsUp(between) : null;
   if (hit) {
-    const late = endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message });
+    const late = endRun(run, now, hit.status, last?.stopReason ?? null, { message: hit.message });
     return record([limitMessage(run, now, hit), late]);
   }
   if (gate.type === 'first') return gate.step;
-  return record([endRun(run, now, gate.end, last?.stopReason ?? null, { message: gate.message })]);
+  return record([endRun(run, now, gate.status, last?.stopReason ?? null, { message: gate.message })]);
 }
 
 /** The next turn with its messages, unless a limit or a gate is in the way. */
@@ -86,7 +86,7 @@ function startTurn(between: BetweenTurns, messages: readonly DurableEventBody[])
   if (hit) {
     const closing = turnLimit.closingMessage(between, hit);
     if (closing) return record([turnStarted(run, run.turns, now, hit), ...prompt, closing]);
-    const end = endRun(run, now, hit.end, last?.stopReason ?? null, { message: hit.message });
+    const end = endRun(run, now, hit.status, last?.stopReason ?? null, { message: hit.message });
     return record([...prompt, limitMessage(run, now, hit), end]);
   }
   return first(TURN_GATES, between, prompt, messages) ?? beginTurn(between, prompt, messages);

@@ -20,7 +20,7 @@ export type ReplyLimits = Pick<Limits, 'maxReplyLength' | 'maxThinkingLength' | 
 /** A limit that was reached: how the run ends, and why in words. */
 export interface LimitHit {
   readonly limit: LimitName;
-  readonly end:
+  readonly status:
     | 'turn_limit'
     | 'tool_turn_limit'
     | 'tool_call_limit'
@@ -37,31 +37,31 @@ export interface LimitHit {
 export type Used = Readonly<Record<UseLimit, number>>;
 
 const LIMITS: Readonly<
-  Record<UseLimit, { readonly most: keyof Limits; readonly end: LimitHit['end']; readonly words: string }>
+  Record<UseLimit, { readonly most: keyof Limits; readonly status: LimitHit['status']; readonly words: string }>
 > = {
-  turns: { most: 'maxTurns', end: 'turn_limit', words: 'turn limit' },
-  tool_turns: { most: 'maxToolTurns', end: 'tool_turn_limit', words: 'tool turn limit' },
-  tool_calls: { most: 'maxToolCalls', end: 'tool_call_limit', words: 'tool call limit' },
-  tokens: { most: 'maxTotalTokens', end: 'token_limit', words: 'token limit' },
-  time: { most: 'maxDurationMs', end: 'time_limit', words: 'time limit' },
-  cost: { most: 'maxCost', end: 'budget_limit', words: 'budget' },
+  turns: { most: 'maxTurns', status: 'turn_limit', words: 'turn limit' },
+  tool_turns: { most: 'maxToolTurns', status: 'tool_turn_limit', words: 'tool turn limit' },
+  tool_calls: { most: 'maxToolCalls', status: 'tool_call_limit', words: 'tool call limit' },
+  tokens: { most: 'maxTotalTokens', status: 'token_limit', words: 'token limit' },
+  time: { most: 'maxDurationMs', status: 'time_limit', words: 'time limit' },
+  cost: { most: 'maxCost', status: 'budget_limit', words: 'budget' },
 };
 
 /** In this order limits are looked at, and warned of. */
 const LIMIT_NAMES = Object.keys(LIMITS) as readonly UseLimit[];
 
 const SIZE_LIMITS: Readonly<
-  Record<SizeLimit, { readonly most: keyof ReplyLimits; readonly end: LimitHit['end']; readonly what: string }>
+  Record<SizeLimit, { readonly most: keyof ReplyLimits; readonly status: LimitHit['status']; readonly what: string }>
 > = {
-  reply: { most: 'maxReplyLength', end: 'reply_limit', what: 'a reply' },
-  thinking: { most: 'maxThinkingLength', end: 'thinking_limit', what: 'a block of thinking' },
-  arguments: { most: 'maxArgumentsLength', end: 'arguments_limit', what: "a call's arguments" },
+  reply: { most: 'maxReplyLength', status: 'reply_limit', what: 'a reply' },
+  thinking: { most: 'maxThinkingLength', status: 'thinking_limit', what: 'a block of thinking' },
+  arguments: { most: 'maxArgumentsLength', status: 'arguments_limit', what: "a call's arguments" },
 };
 
 /** How a run ends whose reply was stopped for its size. */
 export function sizeHit(limit: SizeLimit, limits: ReplyLimits): LimitHit {
-  const { most, end, what } = SIZE_LIMITS[limit];
-  return { limit, end, message: `${limit} limit reached (${what} may have ${limits[most]} characters)` };
+  const { most, status, what } = SIZE_LIMITS[limit];
+  return { limit, status, message: `${limit} limit reached (${what} may have ${limits[most]} characters)` };
 }
 
 /** So much of a limit, in the unit a person reads it in. */
@@ -78,8 +78,8 @@ function amount(limit: UseLimit, used: number, most: number): string {
 
 /** How a run ends at a limit. */
 export function limitHit(limit: UseLimit, used: number, most: number, more = ''): LimitHit {
-  const { end, words } = LIMITS[limit];
-  return { limit, end, message: `${words} reached (${amount(limit, used, most)})${more}` };
+  const { status, words } = LIMITS[limit];
+  return { limit, status, message: `${words} reached (${amount(limit, used, most)})${more}` };
 }
 
 /** The first of these limits that is reached, if any. */

@@ -61,7 +61,7 @@ describe('steering between calls', () => {
     });
     const result = await session.prompt('Go.').result;
     expect(ran).toEqual(['a']);
-    expect(result).toMatchObject({ end: 'completed', undelivered: [] });
+    expect(result).toMatchObject({ status: 'completed', undelivered: [] });
     expect(textsOf(model.requests[1]?.messages ?? [])).toEqual([
       'Go.',
       'tool_call+tool_call+tool_call',
@@ -130,7 +130,7 @@ describe('a queue', () => {
       const session = await createSession(defineAgent({ model, followUpMode }));
       await session.followUp('One');
       await session.followUp('Two');
-      expect((await session.prompt('Go.').result).end).toBe('completed');
+      expect((await session.prompt('Go.').result).status).toBe('completed');
       expect(model.requests).toHaveLength(requests);
     },
   );
@@ -198,7 +198,7 @@ describe('what a run does not deliver', () => {
     });
     const result = await session.prompt('Go.').result;
     expect(result).toMatchObject({
-      end: 'turn_limit',
+      status: 'turn_limit',
       undelivered: [{ kind: 'follow_up', message: { content: [{ type: 'text', text: 'And then?' }] } }],
     });
     const events = await log();

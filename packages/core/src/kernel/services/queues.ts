@@ -84,7 +84,7 @@ export function reportUndelivered(state: SessionState, step: Step, at: number): 
   const settled = new Set(step.events.map((event) => ('inputSeq' in event ? event.inputSeq : undefined)));
   const left = inbox.filter((entry) => isQueued(entry) && entry.seq > run.startedSeq && !settled.has(entry.seq));
   if (left.length === 0) return step;
-  const reason = `Not delivered: the run ended first (${end.end}).`;
+  const reason = `Not delivered: the run ended first (${end.status}).`;
   const reports = left.map((entry) => rejectInput(entry, at, reason, run.runId));
   return { type: 'record', events: [...step.events.slice(0, -1), ...reports, end] };
 }

@@ -119,7 +119,7 @@ export async function* sizedStream(
   for await (const event of model.stream(request, signal)) {
     const excess = size.take(event);
     if (excess) {
-      const { end, message } = sizeHit(excess.limit, limits);
+      const { status: end, message } = sizeHit(excess.limit, limits);
       yield { type: 'error', error: { kind: 'other', code: end, message, retryable: false } };
       return;
     }

@@ -142,6 +142,11 @@ describe('a snapshot', () => {
         'v1-in-doubt': '1wf11vf.1w6mqoc',
         'v1-killed': 't2zakm.b5oihj',
         'v1-paused': 'b6ii0j.vpfsyd',
+        'v2-conversation': '1k5one7.1csc9uo',
+        'v2-everything': '6n8gcx.1n6j5xf',
+        'v2-in-doubt': '1ucrf8w.1yhnrok',
+        'v2-killed': '13ntimr.13sg77f',
+        'v2-paused': '10i31ms.o9iocv',
       },
     });
   });
@@ -215,7 +220,7 @@ describe('snapshots are kept', () => {
     const limits = { maxTurns: 1000 };
     const agent = defineAgent({ model: scriptedModel(turns), tools: [look], limits });
     const session = await createSession(agent, { journal, id: 's1', ids: countingIds() });
-    for (let n = 0; n < 3; n += 1) expect((await session.prompt('Go.').result).end).toBe('completed');
+    for (let n = 0; n < 3; n += 1) expect((await session.prompt('Go.').result).status).toBe('completed');
     return logOf(journal, 's1');
   }
 
@@ -253,6 +258,6 @@ describe('snapshots are kept', () => {
   ])('without holding up or failing a run when keeping them %s', async (_, save) => {
     const journal = memoryJournal();
     const log = await longSession({ ...journal, snapshots: { save, load: async () => null } });
-    expect(log.at(-1)).toMatchObject({ type: 'run_ended', end: 'completed' });
+    expect(log.at(-1)).toMatchObject({ type: 'run_ended', status: 'completed' });
   });
 });

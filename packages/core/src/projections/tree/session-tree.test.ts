@@ -128,7 +128,7 @@ describe('a run of the tree', () => {
       parentRunId: null,
       continuation: { kind: 'initial' },
       status: 'completed',
-      end: 'completed',
+      endStatus: 'completed',
       rejection: null,
       config: { provider: 'scripted', tools: ['read', 'fail', 'write', 'pick'] },
       usage: { input: 200, output: 20 },
@@ -155,8 +155,8 @@ describe('a run of the tree', () => {
     ['failed', 'completed', 'model_error'],
     ['paused', 'running', null],
     ['resumed', 'completed', 'completed'],
-  ])('that was %s is %s', (name, status, end) => {
-    expect(onlyRun(name)).toMatchObject({ status, end });
+  ])('that was %s is %s', (name, status, endStatus) => {
+    expect(onlyRun(name)).toMatchObject({ status, endStatus });
   });
 
   it('that was refused says why and what was asked, and has nothing of the prompt', () => {
@@ -187,7 +187,7 @@ describe('a run of the tree', () => {
 
   it('that nobody goes on with is aborted', () => {
     const log = logs.get('paused') ?? [];
-    expect(sessionTree(log, { isOver: true }).runs).toMatchObject([{ status: 'aborted', end: null }]);
+    expect(sessionTree(log, { isOver: true }).runs).toMatchObject([{ status: 'aborted', endStatus: null }]);
     expect(sessionTree(logs.get('plain') ?? [], { isOver: true }).runs).toMatchObject([{ status: 'completed' }]);
   });
 

@@ -4,7 +4,7 @@ import type {
   Continuation,
   DurableEvent,
   PendingCall,
-  RunEnd,
+  RunStatus,
   SessionInput,
   TreadleEvent,
 } from '../../events/events.ts';
@@ -25,9 +25,9 @@ export type SessionFormation =
 
 /**
  * Where a run stands. `pending`: somebody is being asked whether it may start. `completed`: it ended by itself, well or
- * not: `end` says how. `rejected`: an input was refused. `aborted`: it was cancelled, or nobody goes on with it.
+ * not: `endStatus` says how. `rejected`: an input was refused. `aborted`: it was cancelled, or nobody goes on with it.
  */
-export type RunStatus = 'pending' | 'running' | 'completed' | 'rejected' | 'aborted';
+export type RunRecordStatus = 'pending' | 'running' | 'completed' | 'rejected' | 'aborted';
 
 /** A run that a tool call started in another session. */
 export interface ChildRunRef {
@@ -69,9 +69,9 @@ export interface RunRecord {
   readonly continuation: Continuation | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  readonly status: RunStatus;
+  readonly status: RunRecordStatus;
   /** How it ended: only `completed` is a success. Null before. */
-  readonly end: RunEnd | null;
+  readonly endStatus: RunStatus | null;
   /** Why an input was refused, when that ended it. */
   readonly rejection: string | null;
   /** What it waits for, while it is paused. */
@@ -345,7 +345,7 @@ function recordOf(draft: RunDraft, isOver: boolean): RunRecord {
     ...facts,
     endedAt: ended?.at ?? null,
     status,
-    end: ended?.end ?? null,
+    endStatus: ended?.status ?? null,
     rejection: status === 'rejected' ? (ended?.message ?? '') : null,
     messages: messages.messages(),
     usage: spending.usage,
@@ -356,9 +356,9 @@ function recordOf(draft: RunDraft, isOver: boolean): RunRecord {
   };
 }
 
-function statusOf({ ended, hasStarted }: RunDraft, isOver: boolean): RunStatus {
-  if (ended?.end === 'rejected') return 'rejected';
-  if (ended?.end === 'aborted') return 'aborted';
+function statusOf({ ended, hasStarted }: RunDraft, isOver: boolean): RunRecordStatus {
+  if (ended?.status === 'rejected') return 'rejected';
+  if (ended?.status === 'aborted') return 'aborted';
   if (ended) return 'completed';
   if (isOver) return 'aborted';
   return hasStarted ? 'running' : 'pending';

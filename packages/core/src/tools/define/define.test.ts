@@ -54,7 +54,7 @@ describe('defaults', () => {
       replay: 'never',
       readOnly: false,
       execution: 'parallel',
-      terminal: false,
+      endsRun: false,
       check: aFunction,
       execute: aFunction,
     });
@@ -66,7 +66,7 @@ describe('defaults', () => {
   });
 
   it('give way to what is said', () => {
-    const given = { label: 'A tool', execution: 'sequential', terminal: true, timeoutMs: 5, replay: 'safe' } as const;
+    const given = { label: 'A tool', execution: 'sequential', endsRun: true, timeoutMs: 5, replay: 'safe' } as const;
     expect(defineTool({ ...base, ...given })).toMatchObject(given);
   });
 

@@ -35,7 +35,7 @@ interface ToolOptionsBase<P extends ToolParameters> {
   /** `sequential` keeps the tool's calls from overlapping other calls of their turn. Default `parallel`. */
   readonly execution?: 'parallel' | 'sequential';
   /** True when a call of the tool ends the run. Default false. */
-  readonly terminal?: boolean;
+  readonly endsRun?: boolean;
   /** True when its calls may run in the background wherever the agent has background tasks. Default false. */
   readonly background?: boolean;
   /** Milliseconds a call may take. Absent: the agent's `toolTimeoutMs`. */
@@ -58,7 +58,7 @@ const KEYS: Readonly<Record<keyof ToolOptionsBase<JsonSchema> | 'runs' | 'execut
   replay: true,
   readOnly: true,
   execution: true,
-  terminal: true,
+  endsRun: true,
   background: true,
   timeoutMs: true,
   access: true,
@@ -119,7 +119,7 @@ export function defineTool<const P extends ToolParameters = JsonSchema>(definiti
     replay: definition.replay ?? (readOnly ? 'safe' : 'never'),
     readOnly,
     execution: definition.execution ?? 'parallel',
-    terminal: definition.terminal ?? false,
+    endsRun: definition.endsRun ?? false,
     ...(definition.background === true && { background: true }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     check,
@@ -146,7 +146,7 @@ const CHOICES: readonly (readonly [keyof ToolOptions, readonly unknown[]])[] = [
   ['replay', [undefined, 'safe', 'never', 'ask']],
   ['execution', [undefined, 'parallel', 'sequential']],
   ['readOnly', [undefined, true, false]],
-  ['terminal', [undefined, true, false]],
+  ['endsRun', [undefined, true, false]],
   ['background', [undefined, true, false]],
 ];
 

@@ -53,7 +53,7 @@ const assistants = (messages: readonly Message[]): AssistantMessage[] =>
 
 async function ask(session: Session, prompt: string): Promise<RunResult> {
   const result = await session.prompt(prompt).result;
-  expect(result.end).toBe('completed');
+  expect(result.status).toBe('completed');
   return result;
 }
 

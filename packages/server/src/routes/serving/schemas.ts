@@ -97,7 +97,7 @@ export const toolResults: JsonSchema = {
 export const approval: JsonSchema = {
   type: 'object',
   properties: {
-    decision: { enum: ['approve', 'deny'] },
+    decision: { enum: ['approve', 'reject'] },
     message: { type: 'string', description: 'Told to the model with a no.' },
     updatedInput: { type: 'object', description: 'Other arguments for the call.' },
     remember: { type: 'boolean', description: 'Let calls like this one run from now on, in this session.' },
@@ -171,7 +171,7 @@ export const answerTokens: JsonSchema = {
 export const tokenAnswer: JsonSchema = {
   type: 'object',
   properties: {
-    decision: { enum: ['approve', 'deny'] },
+    decision: { enum: ['approve', 'reject'] },
     message: { type: 'string', description: 'Told to the model with a no.' },
     updatedInput: { type: 'object', description: 'Other arguments for the call.' },
     content: { ...content, description: 'The result of a client tool.' },

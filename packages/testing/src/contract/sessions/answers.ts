@@ -40,12 +40,12 @@ export const answeredSessions: readonly SessionCase[] = [
       const session = await createSession(agent(), { journal, id: 's' });
       const approvalId = approvalOf(await session.prompt('Pay.').result);
       const late = await openSession(agent(), 's', { journal: await another() });
-      const first = session.answerApproval(approvalId, 'approve');
-      assert.equal(await codeOf(() => session.answerApproval(approvalId, 'deny')), 'conflict', 'while the run works');
-      assert.equal((await first.result).end, 'completed');
-      assert.equal(await codeOf(() => session.answerApproval(approvalId, 'deny')), 'conflict', 'afterwards');
+      const first = session.approve(approvalId);
+      assert.equal(await codeOf(() => session.reject(approvalId)), 'conflict', 'while the run works');
+      assert.equal((await first.result).status, 'completed');
+      assert.equal(await codeOf(() => session.reject(approvalId)), 'conflict', 'afterwards');
       // It was opened before the answer, so only the log can tell it.
-      assert.equal(await codeOf(() => late.answerApproval(approvalId, 'deny').result), 'conflict', 'elsewhere');
+      assert.equal(await codeOf(() => late.reject(approvalId).result), 'conflict', 'elsewhere');
       assert.deepEqual(paid, ['s']);
       const log = await logOf(journal, 's');
       assert.deepEqual(
@@ -65,20 +65,18 @@ export const answeredSessions: readonly SessionCase[] = [
         [1, 2, 3].map(async () => openSession(agent(), 's', { journal: await another() })),
       );
       const codes = await Promise.all(
-        others.map((other, index) =>
-          codeOf(() => other.answerApproval(approvalId, index === 1 ? 'deny' : 'approve').result),
-        ),
+        others.map((other, index) => codeOf(() => other[index === 1 ? 'reject' : 'approve'](approvalId).result)),
       );
       // Who has driven the run to its end may be another than whose answer counted.
       for (const code of codes) assert.ok([null, 'conflict', 'session_busy', 'fenced'].includes(code as string | null));
       const last = await openSession(agent(), 's', { journal: await another() });
-      if (last.hasOpenRun) await last.resume().result;
+      if (last.status !== 'idle') await last.resume().result;
       const log = await logOf(journal, 's');
       const answers = only(log, 'approval_answered');
       assert.equal(answers.length, 1);
       assert.deepEqual(paid, answers[0]?.decision === 'approve' ? ['s'] : []);
       assert.deepEqual(
-        only(log, 'run_ended').map(({ end }) => end),
+        only(log, 'run_ended').map(({ status }) => status),
         ['completed'],
       );
     },
@@ -90,10 +88,10 @@ export const answeredSessions: readonly SessionCase[] = [
       const session = await createSession(agent(), { journal, id: 's' });
       const approvalId = approvalOf(await session.prompt('Pay.').result);
       const other = await another();
-      await other.post('s', { type: 'approval_answer', approvalId, decision: 'deny', message: 'First.' }, 'k1', 0);
+      await other.post('s', { type: 'approval_answer', approvalId, decision: 'reject', message: 'First.' }, 'k1', 0);
       await journal.post('s', { type: 'approval_answer', approvalId, decision: 'approve' }, 'k2', 0);
-      const { end, messages } = await (await openSession(agent(), 's', { journal: other })).resume().result;
-      assert.equal(end, 'completed');
+      const { status, messages } = await (await openSession(agent(), 's', { journal: other })).resume().result;
+      assert.equal(status, 'completed');
       assert.match(JSON.stringify(messages), /First\./);
       assert.deepEqual(paid, []);
       const rejected = only(await logOf(journal, 's'), 'input_rejected');
@@ -111,12 +109,12 @@ export const answeredSessions: readonly SessionCase[] = [
       const other = await another();
       await clock.advance(60_000);
       for (const late of [session, await openSession(agent(), 's', { journal: other, clock })]) {
-        assert.equal(await codeOf(() => late.answerApproval(approvalId, 'approve')), 'conflict');
+        assert.equal(await codeOf(() => late.approve(approvalId)), 'conflict');
       }
       // Also one that is posted past all that could refuse it.
       await other.post('s', { type: 'approval_answer', approvalId, decision: 'approve' }, 'late', clock.now());
-      const { end } = await (await openSession(agent(), 's', { journal: other, clock })).resume().result;
-      assert.equal(end, 'completed');
+      const { status } = await (await openSession(agent(), 's', { journal: other, clock })).resume().result;
+      assert.equal(status, 'completed');
       assert.deepEqual(paid, []);
       const log = await logOf(journal, 's');
       assert.deepEqual(
@@ -135,12 +133,12 @@ export const answeredSessions: readonly SessionCase[] = [
       const other = await another();
       const stranger = await createSession(agent(), { journal: other, id: 'stranger' });
       await stranger.prompt('Pay.').result;
-      assert.equal(await codeOf(() => stranger.answerApproval(approvalId, 'approve')), 'conflict', 'elsewhere');
+      assert.equal(await codeOf(() => stranger.approve(approvalId)), 'conflict', 'elsewhere');
       // Opened while the question was open: it finds out by the log.
       const late = await openSession(agent(), 's', { journal: other });
       await session.abort();
-      assert.equal(await codeOf(() => session.answerApproval(approvalId, 'approve')), 'conflict', 'aborted');
-      assert.equal(await codeOf(() => late.answerApproval(approvalId, 'approve').result), 'conflict', 'aborted there');
+      assert.equal(await codeOf(() => session.approve(approvalId)), 'conflict', 'aborted');
+      assert.equal(await codeOf(() => late.approve(approvalId).result), 'conflict', 'aborted there');
       assert.deepEqual(paid, []);
       assert.equal(stranger.pending.length, 1, 'the stranger still waits for its own');
     },

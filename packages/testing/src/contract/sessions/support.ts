@@ -71,9 +71,9 @@ export async function longSession(journal: Journal): Promise<Session> {
   const paused = await session.prompt('Do it all.').result;
   await session.steer('And be quick.');
   const approvalId = paused.pending.find((call) => call.approvalId !== undefined)?.approvalId ?? '';
-  const asked = await session.answerApproval(approvalId, 'approve').result;
+  const asked = await session.approve(approvalId).result;
   await session.addToolOutputs(asked.pending.map(({ callId }) => ({ callId, content: 'red' }))).result;
-  assert.equal((await session.prompt('Thanks.').result).end, 'completed');
+  assert.equal((await session.prompt('Thanks.').result).status, 'completed');
   return session;
 }
 

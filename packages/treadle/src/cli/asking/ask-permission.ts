@@ -8,7 +8,7 @@ import { exactLine, exactText } from './plain-text.ts';
 export type ApprovalQuestion = Extract<DurableEvent, { type: 'approval_requested' }>;
 
 export interface TypedAnswer {
-  readonly decision: 'approve' | 'deny';
+  readonly decision: 'approve' | 'reject';
   readonly said: ApprovalAnswer;
 }
 
@@ -78,7 +78,7 @@ const rulesOf = (update: PermissionUpdate | null): readonly string[] =>
 
 const rulesText = (update: PermissionUpdate): string => rulesOf(update).map(exactLine).join(', ');
 
-const no = (message: string): TypedAnswer => ({ decision: 'deny', said: { message } });
+const no = (message: string): TypedAnswer => ({ decision: 'reject', said: { message } });
 
 function readAnswer(line: string, suggestion: PermissionUpdate | null): TypedAnswer | null {
   const [word = '', ...rest] = line.split(/\s+/);

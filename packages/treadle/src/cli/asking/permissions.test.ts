@@ -66,7 +66,7 @@ describe('H7: without a terminal', () => {
     expect(code).toBe(4);
     expect(w.has('project/made')).toBe(false);
     expect(JSON.parse(stdout)).toMatchObject({
-      end: 'completed',
+      status: 'completed',
       permissionDenials: [
         {
           code: 'permission_denied',

@@ -47,7 +47,7 @@ export function createRunOutput(
       text.breakOff();
       out.print(`${style.dim(summaryLine(report))}\n`);
       const { message } = report.result;
-      if (report.result.end !== 'completed') note(plainText(message ?? `The run ended: ${report.result.end}.`));
+      if (report.result.status !== 'completed') note(plainText(message ?? `The run ended: ${report.result.status}.`));
     },
   };
 }

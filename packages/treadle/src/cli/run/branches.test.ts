@@ -44,7 +44,7 @@ describe('treadle run --branches', () => {
       model: writer(),
     });
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ end: 'completed', usage: { input: 60, output: 30 } });
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'completed', usage: { input: 60, output: 30 } });
     expect(existsSync(join(folder.path, 'a.txt'))).toBe(true);
   });
 

@@ -62,9 +62,9 @@ export async function startBranches(
     ...(texts.length > 0 ? { prompt: texts.map((text) => ({ type: 'text' as const, text })) } : {}),
     strategy,
     copies,
-    onOutcome({ configId, end, message, turns, usage }) {
+    onOutcome({ configId, status, message, turns, usage }) {
       const why = message === null ? '' : `: ${message}`;
-      note(`Branch ${configId}: ${end}${why} · ${counted(turns, 'turn')} · ${tokens(usage)}`);
+      note(`Branch ${configId}: ${status}${why} · ${counted(turns, 'turn')} · ${tokens(usage)}`);
     },
   });
   const result = ending(run, copies);

@@ -79,7 +79,7 @@ describe('treadle run, for programs', () => {
     const seqs = events.flatMap((event) => ('seq' in event ? [event.seq] : []));
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
     expect(events[0]).toMatchObject({ type: 'session_created' });
-    expect(events.at(-1)).toMatchObject({ type: 'run_ended', end: 'completed' });
+    expect(events.at(-1)).toMatchObject({ type: 'run_ended', status: 'completed' });
     expect(events.filter(({ type }) => type === 'message_delta').length).toBeGreaterThan(2);
     expect(code).toBe(0);
   });
@@ -103,7 +103,7 @@ describe('treadle run, for programs', () => {
       runId: expect.stringMatching(/^session_.+\.1$/) as string,
       provider: 'scripted',
       model: 'scripted',
-      end: 'completed',
+      status: 'completed',
       stopReason: 'stop',
       text: 'Last.',
       turns: 2,
@@ -182,7 +182,7 @@ describe('how a run ends', () => {
     const shown = await runCli(['sessions', 'list', '--json'], { env });
     const { sessions } = JSON.parse(shown.stdout) as { sessions: { sessionId: string }[] };
     const log = await runCli(['sessions', 'show', sessions[0]?.sessionId ?? '', '--json'], { env });
-    expect(JSON.parse(log.stdout)).toMatchObject({ runs: [{ end: 'aborted' }], openRunId: null });
+    expect(JSON.parse(log.stdout)).toMatchObject({ runs: [{ status: 'aborted' }], openRunId: null });
   });
 
   it('ends at once on the second signal', async () => {
@@ -265,7 +265,7 @@ describe('permissions', () => {
     await expect(readFile(join(folder.path, 'b.txt'))).rejects.toThrow('ENOENT');
     const result = JSON.parse(stdout) as { permissionDenials: unknown[] };
     const denial = { toolName: 'write_file', arguments: WRITE_B.arguments, allowWith: '--allow write' };
-    expect(result).toMatchObject({ end: 'completed', permissionDenials: [denial, denial] });
+    expect(result).toMatchObject({ status: 'completed', permissionDenials: [denial, denial] });
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({
       role: 'tool',
       isError: true,

@@ -287,7 +287,7 @@ async function openOrCreate(
 /** The run that was asked for: a prompt, or the one that was cut off, or another go at the history as it is. */
 function startRun(session: Session, texts: readonly string[]): Run {
   if (texts.length > 0) return session.prompt(texts.map((text) => ({ type: 'text', text })));
-  if (session.hasOpenRun) return session.resume();
+  if (session.status !== 'idle') return session.resume();
   try {
     return session.continue();
   } catch (error) {

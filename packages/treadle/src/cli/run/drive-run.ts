@@ -54,7 +54,7 @@ export async function driveRun(context: CommandContext, inHand: RunInHand): Prom
   const asking: Asking = { terminal: terminals.user, out, stopped: stops.promise, isStopped };
   const permissions: Asking = { ...asking, terminal: terminals.permissions, out: err };
   let result = await follow(context, run, output);
-  while (result.end === 'paused') {
+  while (result.status === 'paused') {
     isAsking = true;
     const goOn = await answered(inHand, result.pending, asking, permissions);
     if (goOn === null) {
@@ -68,7 +68,7 @@ export async function driveRun(context: CommandContext, inHand: RunInHand): Prom
   isOver = true;
   if (!left) output.end({ sessionId: session.id, agent: session.agent, result, durationMs: io.now() - startedAt });
   if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
-  return left ? EXIT.closedPipe : exitCodeOf(result.end, result.permissionDenials.length > 0);
+  return left ? EXIT.closedPipe : exitCodeOf(result.status, result.permissionDenials.length > 0);
 }
 
 /** How a paused run goes on, once somebody has answered; null when nobody does. */
@@ -91,7 +91,7 @@ async function answered(
     permissions,
     call.toolName === 'bash' ? await aboutCommands() : null,
   );
-  return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
+  return typed && (() => session[typed.decision](approvalId, typed.said));
 }
 
 /** The question as it was asked, perhaps by another process. */
@@ -117,5 +117,5 @@ async function follow({ out, interruptions }: CommandContext, run: Run, output: 
 /** Ends a run that waits for an answer nobody will give any more. */
 async function endPaused(session: Session, result: RunResult, reason: string): Promise<RunResult> {
   await session.abort(reason);
-  return { ...result, end: 'aborted', message: reason, pending: [] };
+  return { ...result, status: 'aborted', message: reason, pending: [] };
 }

@@ -66,7 +66,7 @@ it('treadle serve --log writes what happens as JSON to standard error, with leve
     .map((line) => JSON.parse(line) as { level: string; event: string; sessionId?: string });
   expect(records).toContainEqual(expect.objectContaining({ level: 'info', event: 'request', route: 'createSession' }));
   expect(records).toContainEqual(
-    expect.objectContaining({ level: 'info', event: 'run_ended', sessionId: 's1', end: 'completed' }),
+    expect.objectContaining({ level: 'info', event: 'run_ended', sessionId: 's1', status: 'completed' }),
   );
   expect(stderr).not.toMatch(/heron|a-token-of-my-own/);
 }, 60_000);

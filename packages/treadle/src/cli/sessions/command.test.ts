@@ -192,7 +192,7 @@ One line.
       sessionId,
       folder: world.path,
       openRunId: null,
-      runs: [{ end: 'completed', turns: 1 }],
+      runs: [{ status: 'completed', turns: 1 }],
       messages: [
         { role: 'user', content: [{ text: 'Go.' }] },
         { role: 'assistant', content: [{ text: 'Ok.' }] },
@@ -293,7 +293,7 @@ total 2 1,200 10 400 0 ? ? (at least $0.1000)
     expect(JSON.parse(stdout)).toMatchObject({
       sessionId,
       models: [{ provider: 'scripted', calls: 1 }],
-      runs: [{ end: 'completed', calls: 1 }],
+      runs: [{ status: 'completed', calls: 1 }],
       total: { calls: 1, cost: null },
     });
   });

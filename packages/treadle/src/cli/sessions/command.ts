@@ -198,7 +198,7 @@ async function printTranscript(context: CommandContext, journal: Journal, sessio
     if (event.type === 'run_started') open = event.runId;
     if (event.type === 'run_ended') {
       open = null;
-      if (event.end !== 'completed') text.remark(`[${event.end}: ${plainLine(event.message ?? '', 300)}]`);
+      if (event.status !== 'completed') text.remark(`[${event.status}: ${plainLine(event.message ?? '', 300)}]`);
     }
     const clogged = out.flowing();
     if (clogged) await clogged;
@@ -209,7 +209,7 @@ async function printTranscript(context: CommandContext, journal: Journal, sessio
 }
 
 type RunFacts = Pick<Extract<DurableEvent, { type: 'run_ended' }>, 'runId' | 'turns' | 'usage' | 'cost'> & {
-  readonly end: string;
+  readonly status: string;
 };
 
 async function printJson({ out }: CommandContext, journal: Journal, sessionId: string): Promise<void> {
@@ -224,8 +224,8 @@ async function printJson({ out }: CommandContext, journal: Journal, sessionId: s
       facts.folder = (event.agentId === undefined ? undefined : folderOf({ agentId: event.agentId })) ?? null;
     }
     if (event.type === 'run_ended') {
-      const { runId, end, turns, usage, cost } = event;
-      runs.push({ runId, end, turns, usage, cost });
+      const { runId, status, turns, usage, cost } = event;
+      runs.push({ runId, status, turns, usage, cost });
     }
   }
   const openRunId = state.run?.runId ?? null;

@@ -20,7 +20,7 @@ export function costLines({ models, runs, total }: CostTable): string {
     ...models.map((row) => [nameOf(row.provider, row.model), ...cells(row)]),
     [],
     ['run', ...HEADERS, 'end'],
-    ...runs.map((row) => [plainLine(row.runId ?? '(between runs)', 90), ...cells(row), row.end ?? '-']),
+    ...runs.map((row) => [plainLine(row.runId ?? '(between runs)', 90), ...cells(row), row.status ?? '-']),
     [],
     ['total', ...cells(total)],
   ];

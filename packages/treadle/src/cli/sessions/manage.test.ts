@@ -139,7 +139,7 @@ describe('treadle sessions rerun', () => {
       model: scriptedModel(['Tails.']),
     });
     const result = JSON.parse(again.stdout) as { sessionId: string };
-    expect(result).toMatchObject({ text: 'Tails.', end: 'completed' });
+    expect(result).toMatchObject({ text: 'Tails.', status: 'completed' });
     expect(result.sessionId).not.toBe(id);
     const other = await runCli(['sessions', 'rerun', id, 'Throw a die.'], {
       ...here.options,

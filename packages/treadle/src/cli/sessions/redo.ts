@@ -92,7 +92,7 @@ function ownFlags(
 }
 
 function reportText({ runs, differences, misses, unused, stopped, sessionId }: ReplayReport): string {
-  const lines = runs.map(({ runId, end }) => `run\t${runId}\t${end}`);
+  const lines = runs.map(({ runId, status }) => `run\t${runId}\t${status}`);
   for (const { runId, turn, what, recorded, replayed } of differences) {
     lines.push(`differs\t${runId}${turn === null ? '' : ` turn ${turn}`}\t${what}`);
     lines.push(`  was  ${plainLine(recorded, 200)}`, `  is   ${plainLine(replayed, 200)}`);

@@ -43,12 +43,12 @@ export const familyJson = ({ rootSessionId, members, spent }: SessionFamily): ob
     title,
     tie,
     childSessionIds,
-    runs: tree.runs.map(({ runId, parentRunId, continuation, status, end, usage, cost: dollars }) => ({
+    runs: tree.runs.map(({ runId, parentRunId, continuation, status, endStatus, usage, cost: dollars }) => ({
       runId,
       parentRunId,
       continuation,
       status,
-      end,
+      endStatus,
       usage,
       cost: dollars,
     })),

@@ -7,13 +7,13 @@ import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall } from '../../timed-call.ts';
 
-/** What a filter makes of an input: it passes, it passes with a word of warning for the model, or it doesn't. */
+/** What a guardrail makes of an input: it passes, it passes with a word of warning for the model, or it doesn't. */
 export type FilterVerdict =
   | { readonly verdict: 'pass' }
   | { readonly verdict: 'warn'; readonly message: string }
   | { readonly verdict: 'reject'; readonly reason: string };
 
-/** What a filter may look at besides the text. */
+/** What a guardrail may look at besides the text. */
 export interface FilterContext {
   readonly sessionId: string;
   /** How the text comes in. */
@@ -27,10 +27,10 @@ export interface FilterContext {
 /** Looks at the text of an input, all of its messages joined by newlines, before a model does. */
 export type InputGuardrail = (text: string, context: FilterContext) => FilterVerdict | Promise<FilterVerdict>;
 
-/** A filter with a name for messages and a time of its own. */
+/** A guardrail with a name for messages and a time of its own. */
 export interface NamedInputGuardrail {
   readonly name?: string;
-  readonly filter: InputGuardrail;
+  readonly execute: InputGuardrail;
   /** Milliseconds; what takes longer is rejected. Default 10,000. */
   readonly timeoutMs?: number;
 }
@@ -38,45 +38,45 @@ export interface NamedInputGuardrail {
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * The filters as they are asked, in their order; null for none.
+ * The guardrails as they are asked, in their order; null for none.
  *
  * @throws TreadleError `invalid_definition`.
  */
-export function checkFilters(
+export function checkInputGuardrails(
   given: readonly (InputGuardrail | NamedInputGuardrail)[] | undefined,
 ): readonly Required<NamedInputGuardrail>[] | null {
   if (given === undefined || given.length === 0) return null;
   return Object.freeze(
     given.map((one, index) => {
       const {
-        filter,
+        execute,
         timeoutMs = DEFAULT_TIMEOUT_MS,
-        name = `Input filter ${index + 1}`,
-      } = typeof one === 'function' ? { filter: one } : one;
-      if (typeof filter !== 'function' || !(timeoutMs > 0)) {
+        name = `Input guardrail ${index + 1}`,
+      } = typeof one === 'function' ? { execute: one } : one;
+      if (typeof execute !== 'function' || !(timeoutMs > 0)) {
         throw new TreadleError('invalid_definition', `${name} must be a function, with a timeoutMs greater than 0.`);
       }
-      return { name, filter, timeoutMs };
+      return { name, execute, timeoutMs };
     }),
   );
 }
 
-/** What all filters together say of an input. */
+/** What all guardrails together say of an input. */
 export type FilterDecision =
   | { readonly verdict: 'pass' }
   | { readonly verdict: 'warn'; readonly warnings: readonly string[] }
   | { readonly verdict: 'reject'; readonly reason: string };
 
-/** Asks the filters in their order. The first that rejects is the last that is asked; one that fails has rejected. */
-export async function askFilters(
-  filters: readonly Required<NamedInputGuardrail>[],
+/** Asks the guardrails in their order. The first that rejects is the last that is asked; one that fails has rejected. */
+export async function askInputGuardrails(
+  guardrails: readonly Required<NamedInputGuardrail>[],
   text: string,
   context: FilterContext,
   clock: Clock,
 ): Promise<FilterDecision> {
   const warnings: string[] = [];
-  for (const { name, filter, timeoutMs } of filters) {
-    const call = (signal: AbortSignal): unknown => filter(text, { ...context, signal });
+  for (const { name, execute, timeoutMs } of guardrails) {
+    const call = (signal: AbortSignal): unknown => execute(text, { ...context, signal });
     const outcome = await timedCall({ name, timeoutMs, clock, signal: context.signal, call });
     const said = outcome.ok
       ? verdictOf(plainData(outcome.value).value, name)

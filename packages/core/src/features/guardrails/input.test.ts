@@ -58,7 +58,7 @@ describe('input filters', () => {
         return { verdict: 'pass' };
       };
     const { result, session } = await play(['Hi.'], [note('a'), note('b')], [{ content: 'One.' }, { content: 'Two.' }]);
-    expect(result.end).toBe('completed');
+    expect(result.status).toBe('completed');
     expect(seen).toEqual(['a prompt: One.\nTwo.', 'b prompt: One.\nTwo.']);
     expect(session.messages).toHaveLength(3);
   });
@@ -89,7 +89,7 @@ describe('input filters', () => {
       return { verdict: 'pass' };
     };
     const { result, log, model, session } = await play(['Hi.', 'Hi.'], [warn('Odd.'), reject('Not here.'), after]);
-    expect(result).toMatchObject({ end: 'rejected', message: 'Not here.', messages: [], turns: 0 });
+    expect(result).toMatchObject({ status: 'rejected', message: 'Not here.', messages: [], turns: 0 });
     expect(types(log)).toEqual(['drive_started', 'input_received', 'decision_made', 'input_rejected', 'run_ended']);
     expect(session.messages).toEqual([]);
     expect(model.requests).toEqual([]);
@@ -98,8 +98,8 @@ describe('input filters', () => {
 
   it('see the next prompt afresh', async () => {
     const { session } = await open(['Hi.'], [noSecrets]);
-    expect((await session.prompt('A secret.').result).end).toBe('rejected');
-    expect((await session.prompt('Good day.').result).end).toBe('completed');
+    expect((await session.prompt('A secret.').result).status).toBe('rejected');
+    expect((await session.prompt('Good day.').result).status).toBe('completed');
     expect(lastText(session)).toMatchObject({ content: [{ text: 'Good day.' }] });
   });
 
@@ -114,12 +114,12 @@ describe('input filters', () => {
     ['warns of nothing', () => ({ verdict: 'warn' }) as unknown as FilterVerdict, 'no verdict'],
   ] as const)('have rejected when one %s', async (_how, filter, words) => {
     const { result } = await play(['Hi.'], [filter]);
-    expect(result).toMatchObject({ end: 'rejected', message: expect.stringContaining(words) as string });
+    expect(result).toMatchObject({ status: 'rejected', message: expect.stringContaining(words) as string });
   });
 
   it('have rejected when one takes too long', async () => {
     const clock = testClock();
-    const hangs = { name: 'Slow', filter: () => new Promise<FilterVerdict>(() => {}), timeoutMs: 50 };
+    const hangs = { name: 'Slow', execute: () => new Promise<FilterVerdict>(() => {}), timeoutMs: 50 };
     const agent = defineAgent({ model: scriptedModel(['Hi.'], { clock }), inputGuardrails: [hangs] });
     const session = await createSession(agent, { clock });
     const run = session.prompt('Hello.');
@@ -127,7 +127,7 @@ describe('input filters', () => {
       await clock.advance(10);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(await run.result).toMatchObject({ end: 'rejected', message: 'Slow took more than 50 ms.' });
+    expect(await run.result).toMatchObject({ status: 'rejected', message: 'Slow took more than 50 ms.' });
   });
 
   const work = (session: () => Session, how: 'steer' | 'followUp', text: string) =>
@@ -147,7 +147,7 @@ describe('input filters', () => {
     const { session, log, model } = await open([call, 'Done.', 'More.'], [noSecrets], { tools: [tool] });
     holder.session = session;
     const result = await session.prompt('Hello.').result;
-    expect(result).toMatchObject({ end: 'rejected', message: 'That is a secret.' });
+    expect(result).toMatchObject({ status: 'rejected', message: 'That is a secret.' });
     expect(types(log).slice(-3)).toEqual(['decision_made', 'input_rejected', 'run_ended']);
     expect(model.requests).toHaveLength(how === 'steer' ? 1 : 2);
     expect(JSON.stringify(session.messages)).not.toContain('A secret.');
@@ -160,7 +160,7 @@ describe('input filters', () => {
       text === 'Hurry.' ? { verdict: 'warn', message: 'Rude.' } : { verdict: 'pass' };
     const { session } = await open([{ toolCalls: [{ name: 'work' }] }, 'Done.', 'More.'], [filter], { tools: [tool] });
     holder.session = session;
-    expect((await session.prompt('Hello.').result).end).toBe('completed');
+    expect((await session.prompt('Hello.').result).status).toBe('completed');
     expect(session.messages).toContainEqual(
       expect.objectContaining({
         content: [
@@ -174,7 +174,7 @@ describe('input filters', () => {
   it('see steering that waited for a run too', async () => {
     const { session, model } = await open(['Hi.'], [noSecrets]);
     await session.steer('A secret.');
-    expect(await session.prompt('Hello.').result).toMatchObject({ end: 'rejected' });
+    expect(await session.prompt('Hello.').result).toMatchObject({ status: 'rejected' });
     expect(model.requests).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ describe('input filters', () => {
     expect(JSON.stringify(session.messages)).not.toContain('A secret.');
   });
 
-  it.each([[3], [{ filter: pass, timeoutMs: 0 }]])('refuse to be %j', (given) => {
+  it.each([[3], [{ execute: pass, timeoutMs: 0 }]])('refuse to be %j', (given) => {
     expect(() => defineAgent({ model: scriptedModel([]), inputGuardrails: [given as never] })).toThrow(
       expect.objectContaining({ code: 'invalid_definition' }) as Error,
     );
