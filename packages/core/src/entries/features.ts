@@ -1,13 +1,7 @@
 // Options and parts of the other features: hooks, guardrails, routing, memory, secrets, background tasks, titles.
 export * from '../agent/agent-tool.ts';
-export {
-  type Agent,
-  type AgentDefinition,
-  DEFAULT_CONCURRENCY,
-  defineAgent,
-  type QueueMode,
-  type ToolExecution,
-} from '../agent/agent.ts';
+export { DEFAULT_CONCURRENCY } from '../agent/agent.ts';
+export * from '../agent/definition.ts';
 export * from '../features/approvals/answer-tokens.ts';
 export {
   type BackgroundOptions,

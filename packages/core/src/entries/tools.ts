@@ -1,5 +1,4 @@
 // Parts of tools: what they access, how arguments are checked, plans of tasks and questions to users.
-export { toolDefinitions } from '../agent/agent.ts';
 export * from '../tools/access.ts';
 export { checkOffered } from '../tools/define/check-offered.ts';
 export * from '../tools/define/define-types.ts';

@@ -1,4 +1,5 @@
-import type { Agent, ToolExecution } from '../../agent/agent.ts';
+import type { Agent } from '../../agent/agent.ts';
+import type { ToolExecution } from '../../agent/definition.ts';
 import type { DurableEventBody, PendingCall } from '../../events/events.ts';
 import { isOverdue, isWaiting, expiryOf, isAsked, isPending, pendingCall } from '../services/pending.ts';
 import { argumentsProblem } from '../../tools/arguments.ts';

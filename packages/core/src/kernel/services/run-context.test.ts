@@ -1,7 +1,8 @@
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import { defineAgent, type AgentDefinition } from '../../agent/agent.ts';
+import { defineAgent } from '../../agent/agent.ts';
+import type { AgentDefinition } from '../../agent/definition.ts';
 import type { DurableEvent } from '../../events/events.ts';
 import { memoryJournal } from '../../journal/memory.ts';
 import type { Message } from '../../messages/message.ts';
