@@ -2,6 +2,10 @@ import type { ChildRunner, SERVICES, TaskDesk } from './features.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { LiveEvent } from '../events/events.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { SnapshotKeeper } from './snapshot/keeper.ts';
+import type { Hub } from './watching/hub.ts';
+import type { Step } from './step.ts';
 import type { Message } from '../messages/message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -12,16 +16,44 @@ import type { OpenMessage } from './perform/open-message.ts';
 import type { RunState, SessionState } from './state.ts';
 import type { ToolProgress } from './perform/tool-progress.ts';
 
-/** What performing a step may use: the ports, the log and the state of the drive. */
-export interface PerformContext {
-  /** As the open run has it: its client may offer tools of its own. */
-  agent: Agent;
-  readonly state: SessionState;
-  readonly log: DriveLog;
+/** A session's ports and its state, in this process. */
+export interface SessionContext {
+  readonly sessionId: string;
+  /** The agent that drives the session. */
+  readonly agent: Agent;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
   /** A number from 0 to 1: the spread of retries. */
   readonly random: () => number;
+  /** Shown to the next process that wants the session. */
+  readonly owner: string;
+  /** Null where the session keeps none. */
+  readonly blobs: BlobKeeper | null;
+  readonly state: SessionState;
+  /** Keeps snapshots of the state, so that the next process needn't fold the whole log; null when nobody does. */
+  readonly keeper: SnapshotKeeper | null;
+  /** Tells watchers. */
+  readonly hub: Hub;
+  /** Where background tasks are begun and ended; null until something needs it. */
+  readonly tasks: TaskDesk | null;
+  /** Runs branches and takes over the selected one; null where nobody has said what they are. */
+  readonly branches: BranchPerformer | null;
+  /** Runs the sub-agents that calls start. */
+  readonly childRunner: ChildRunner;
+}
+
+/** Does what a step about branches says, and records it. */
+export type BranchPerformer = (
+  context: PerformContext,
+  step: Extract<Step, { type: 'run_branches' | 'adopt_branch' }>,
+) => Promise<void>;
+
+/** The context of a session while a drive works on it: effects may write its log, and may be interrupted. */
+export interface PerformContext extends SessionContext {
+  /** As the open run has it: its client may offer tools of its own. */
+  agent: Agent;
+  readonly log: DriveLog;
   readonly interrupt: Interrupt;
   /** Tells watchers; never throws. */
   readonly emit: (event: LiveEvent) => void;
@@ -31,14 +63,8 @@ export interface PerformContext {
   readonly setOpenMessage: (message: OpenMessage | null) => void;
   /** Resolves when the ledger, if there is one, has heard of every settlement in the log. */
   readonly ledgerHeard: () => Promise<void>;
-  /** Where background tasks are begun and ended; null when the agent has none. */
-  readonly tasks: TaskDesk | null;
-  /** Runs the sub-agents that calls start. */
-  readonly children: ChildRunner;
   /** Says how long calls have been running. */
   readonly toolProgress: ToolProgress;
-  /** The session's blobs; null where it keeps none. */
-  readonly blobs: BlobKeeper | null;
   /** What a model is sent of the view. */
   readonly modelRequest: typeof modelRequest;
   /** What features do for each other. */

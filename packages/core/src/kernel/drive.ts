@@ -1,15 +1,12 @@
 import type { Agent } from '../agent/agent.ts';
-import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import { readHandle } from '../journal/history.ts';
 import type { DurableEvent, LiveEvent } from '../events/events.ts';
 import { EVENT_VERSION } from '../events/version.ts';
 import { TreadleError } from '../errors.ts';
-import type { Claim, Journal, Owner } from '../journal/journal.ts';
-import type { Message } from '../messages/message.ts';
+import type { Claim, Owner } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Ids } from '../ports/ids.ts';
 import { callModel } from './perform/call-model.ts';
-import type { PerformContext } from './context.ts';
+import type { BranchPerformer, PerformContext, SessionContext } from './context.ts';
 import { decide } from './services/decide.ts';
 import {
   DRIVE_QUESTIONS,
@@ -19,17 +16,13 @@ import {
   PERFORMERS,
   REVIVALS,
   SERVICES,
-  type ChildRunner,
   type LedgerSettlements,
-  type TaskDesk,
 } from './features.ts';
 import { createInterrupt, type Interrupt } from './perform/interrupt.ts';
 import { openLog, type DriveLog } from './log.ts';
-import type { OpenMessage } from './perform/open-message.ts';
 import { agentOfRun } from './perform/offered-tools.ts';
 import { nextInput, plan } from './plan.ts';
 import type { SessionSource } from './services/question.ts';
-import type { SnapshotKeeper } from './snapshot/keeper.ts';
 import type { Step } from './step.ts';
 import { activeTime, limitsOf } from './services/run-limits.ts';
 import { modelRequest } from './perform/request.ts';
@@ -44,53 +37,31 @@ export interface OpenInput {
   onClose(listener: () => void): void;
 }
 
-export interface DriveOptions {
-  readonly journal: Journal;
-  /** Folded up to some event; the drive folds the rest. */
-  readonly state: SessionState;
-  /** Keeps snapshots of the state, so that the next process needn't fold the whole log; null when nobody does. */
-  readonly keeper: SnapshotKeeper | null;
-  readonly agent: Agent;
-  /** Whose turn it was when that agent was found: when the session is handed over, the drive lets go. */
+/** One drive of a session. */
+export interface Drive {
+  /** Whose turn it was when the session's agent was found: when the session is handed over, the drive lets go. */
   readonly drivenBy: string | null;
-  readonly owner: Owner;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly random: () => number;
-  readonly observe: (event: DurableEvent | LiveEvent) => void;
-  readonly observed: () => boolean;
   /** How the session came to be open, when this is its first drive since. */
   readonly opened: SessionSource | null;
-  readonly children: ChildRunner;
-  readonly setOpenMessage: (message: OpenMessage | null) => void;
   /** Called once the session is ours and its state is current, before anything is planned: the place to post. */
   readonly begin: () => Promise<void>;
   readonly input: OpenInput;
-  /** Where background tasks are begun and ended; null when the agent has none. */
-  readonly tasks: TaskDesk | null;
-  readonly blobs: BlobKeeper | null;
-  /** Runs branches and takes over the selected one; null where nobody has said what they are. */
-  readonly branches: BranchPerformer | null;
 }
-
-/** Does what a step about branches says, and records it. */
-export type BranchPerformer = (
-  context: PerformContext,
-  step: Extract<Step, { type: 'run_branches' | 'adopt_branch' }>,
-) => Promise<void>;
 
 /**
  * Works on a session until there is nothing left to do: claim, fold, then plan and perform in turns. It resolves when the
  * session is idle or paused, and rejects when the session can't be claimed or the journal fails; what was acknowledged
  * until then stays, and the next drive goes on from there.
  */
-export async function drive(options: DriveOptions): Promise<void> {
-  const { journal, state, owner, clock } = options;
+export async function drive(session: SessionContext, given: Drive): Promise<void> {
+  // The drive keeps the agent it begins with, whoever the session is handed over to meanwhile.
+  const { journal, state, agent, keeper, blobs, clock, hub } = session;
+  const owner: Owner = { id: session.ids.create('drive'), label: session.owner };
   const claim = await journal.claim(state.sessionId, owner);
   const interrupt = createInterrupt();
-  const gone = options.agent.hooks ? new AbortController() : null;
+  const gone = agent.hooks ? new AbortController() : null;
   const observers = gone
-    ? hookObservers(options.agent, state.sessionId, {
+    ? hookObservers(agent, state.sessionId, {
         clock,
         signal: gone.signal,
         get messages() {
@@ -100,17 +71,17 @@ export async function drive(options: DriveOptions): Promise<void> {
       })
     : null;
   const warn = (code: string, message: string): void =>
-    options.observe({ type: 'warning', afterSeq: state.seq, code, message });
-  const settlements = ledgerSettlements(options.agent, warn);
+    hub.emit({ type: 'warning', afterSeq: state.seq, code, message });
+  const settlements = ledgerSettlements(agent, warn);
   const log = openLog({
     journal,
     state,
     epoch: claim.epoch,
     applied: (event) => {
       if (event.type === 'run_started') interrupt.reset();
-      options.keeper?.take(event);
-      if (options.blobs) noteInput(options.blobs, event);
-      options.observe(event);
+      keeper?.take(event);
+      if (blobs) noteInput(blobs, event);
+      hub.emit(event);
       observers?.take(event);
       settlements?.take(event);
       if (event.type === 'input_received' && isCancelled(state, event)) interrupt.fire('cancelled');
@@ -126,16 +97,16 @@ export async function drive(options: DriveOptions): Promise<void> {
     settlements?.repeat(state.settled);
     const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
     await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
-    const context = contextOf(options, log, interrupt, settlements);
+    const context = contextOf(session, agent, log, interrupt, settlements);
     for (const revive of REVIVALS) await revive(context);
-    const { opened } = options;
-    const questions = opened === null ? [] : DRIVE_QUESTIONS.flatMap((ask) => ask(options.agent, opened, claim.epoch));
+    const { opened } = given;
+    const questions = opened === null ? [] : DRIVE_QUESTIONS.flatMap((ask) => ask(agent, opened, claim.epoch));
     if (questions.length > 0) await decide(context, questions);
-    await options.begin();
-    options.input.onClose(() => log.wake());
+    await given.begin();
+    given.input.onClose(() => log.wake());
     await log.catchUp();
-    await work(options, context);
-    options.keeper?.keepIfDue(state);
+    await work(agent, given, context);
+    keeper?.keepIfDue(state);
     await observers?.settled();
   } finally {
     stopRenewing();
@@ -147,54 +118,59 @@ export async function drive(options: DriveOptions): Promise<void> {
 }
 
 function contextOf(
-  options: DriveOptions,
+  session: SessionContext,
+  driver: Agent,
   log: DriveLog,
   interrupt: Interrupt,
   settlements: LedgerSettlements | null,
 ): PerformContext {
-  const ledgerHeard = (): Promise<void> => settlements?.done() ?? Promise.resolve();
-  const { state, clock, ids, random, observe: emit, observed, setOpenMessage, journal, tasks, blobs } = options;
-  const readHistory = (handle: string): Promise<Message[]> =>
-    readHandle({ read: (from) => journal.read(state.sessionId, from) }, handle);
+  const { sessionId, journal, state, keeper, clock, ids, random, owner, blobs, hub, tasks, branches, childRunner } =
+    session;
+  const emit = (event: LiveEvent): void => hub.emit(event);
+  const observed = (): boolean => hub.isObserved();
   return {
-    agent: agentOfRun(options.agent, state),
+    sessionId,
+    agent: agentOfRun(driver, state),
+    journal,
     state,
-    log,
+    keeper,
     clock,
     ids,
     random,
+    owner,
+    blobs,
+    hub,
+    tasks,
+    branches,
+    childRunner,
+    log,
     interrupt,
     emit,
     observed,
-    setOpenMessage,
-    tasks,
+    setOpenMessage: (message) => hub.setOpenMessage(message),
     modelRequest,
     services: SERVICES,
-    readHistory,
-    ledgerHeard,
-    children: options.children,
-    toolProgress: createToolProgress(options),
-    blobs,
+    readHistory: (handle) => readHandle({ read: (from) => journal.read(sessionId, from) }, handle),
+    ledgerHeard: () => settlements?.done() ?? Promise.resolve(),
+    toolProgress: createToolProgress({ agent: driver, state, clock, observed, observe: emit }),
   };
 }
 
-async function work(options: DriveOptions, context: PerformContext): Promise<void> {
-  const { state, input } = options;
-  const { interrupt } = context;
+async function work(driver: Agent, { drivenBy, input }: Drive, context: PerformContext): Promise<void> {
+  const { state, interrupt, blobs } = context;
   let stopDeadline = (): void => {};
   let timedRun: string | undefined;
   try {
     for (;;) {
       if (interrupt.fired() === 'lost') throw lostClaim(state);
-      // Who it was handed over to begins a drive of its own.
-      if (state.drivenBy !== options.drivenBy) return;
+      // The agent that the session was handed over to begins a drive of its own.
+      if (state.drivenBy !== drivenBy) return;
       // The open run's client may offer tools of its own.
-      const agent = agentOfRun(options.agent, state);
-      context.agent = agent;
-      const step = plan(state, agent, timeOf(options, interrupt), {
+      context.agent = agentOfRun(driver, state);
+      const step = plan(state, context.agent, timeOf(context), {
         isInputOpen: input.isOpen,
         isInterrupted: interrupt.fired() !== null,
-        keepsBlobs: options.blobs !== null,
+        keepsBlobs: blobs !== null,
       });
       if (step.type === 'idle') return;
       // What was to be cut short is over, and whatever comes next has its own time.
@@ -202,9 +178,9 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
       if (state.run?.runId !== timedRun) {
         stopDeadline();
         timedRun = state.run?.runId;
-        stopDeadline = timedRun === undefined ? () => {} : armDeadline(options, interrupt);
+        stopDeadline = timedRun === undefined ? () => {} : armDeadline(context);
       }
-      await perform(options, context, step);
+      await perform(context, step);
     }
   } finally {
     stopDeadline();
@@ -213,11 +189,7 @@ async function work(options: DriveOptions, context: PerformContext): Promise<voi
 }
 
 /** The only effects there are. */
-function perform(
-  options: DriveOptions,
-  context: PerformContext,
-  step: Exclude<Step, { type: 'idle' }>,
-): Promise<unknown> {
+function perform(context: PerformContext, step: Exclude<Step, { type: 'idle' }>): Promise<unknown> {
   switch (step.type) {
     case 'record':
       return context.log.tryRecord(step.events);
@@ -226,12 +198,12 @@ function perform(
     case 'decide':
       return decide(context, step.questions);
     case 'call_model':
-      return callAndKeep(context, step, options.keeper);
+      return callAndKeep(context, step);
     case 'run_tools':
       return runTools(context, step);
     case 'run_branches':
     case 'adopt_branch':
-      return performBranches(options, context, step);
+      return performBranches(context, step);
     case 'compact':
       return PERFORMERS.compact(context, step);
     case 'keep_files':
@@ -246,26 +218,22 @@ function perform(
 }
 
 /** While the model thinks there is time for a snapshot. */
-function callAndKeep(
-  context: PerformContext,
-  step: Extract<Step, { type: 'call_model' }>,
-  keeper: SnapshotKeeper | null,
-): Promise<void> {
+function callAndKeep(context: PerformContext, step: Extract<Step, { type: 'call_model' }>): Promise<void> {
   const called = callModel(context, step);
-  keeper?.keepIfDue(context.state);
+  context.keeper?.keepIfDue(context.state);
   return called;
 }
 
-function performBranches({ branches, state }: DriveOptions, ...step: Parameters<BranchPerformer>): Promise<void> {
-  if (branches) return branches(...step);
+function performBranches(...[context, step]: Parameters<BranchPerformer>): Promise<void> {
+  if (context.branches) return context.branches(context, step);
   throw new TreadleError(
     'run_active',
-    `Branches do the open run of session ${state.sessionId}. Go on with it by runBranches with the same branches, or abort() it.`,
+    `Branches do the open run of session ${context.sessionId}. Go on with it by runBranches with the same branches, or abort() it.`,
   );
 }
 
 /** Once the deadline has fired the time is up, whatever a clock that was set back says. */
-function timeOf({ state, agent, clock }: DriveOptions, interrupt: Interrupt): number {
+function timeOf({ state, agent, clock, interrupt }: PerformContext): number {
   const now = clock.now();
   const { run } = state;
   if (interrupt.fired() !== 'time_limit' || !run) return now;
@@ -298,7 +266,7 @@ function waitUntil({ clock, interrupt, log }: PerformContext, until: number | nu
 }
 
 /** Cuts effects short when the run's time is up: the limit holds inside a turn too. */
-function armDeadline({ state, agent, clock }: DriveOptions, interrupt: Interrupt): () => void {
+function armDeadline({ state, agent, clock, interrupt }: PerformContext): () => void {
   const maxDurationMs = state.run ? limitsOf(state.run, agent).maxDurationMs : Infinity;
   if (!Number.isFinite(maxDurationMs)) return () => {};
   let cancel = (): void => {};

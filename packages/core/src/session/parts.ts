@@ -1,34 +1,14 @@
-import type { Agent } from '../agent/agent.ts';
-import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { PendingCall, SessionInput } from '../events/events.ts';
-import type { Journal, PostOutcome } from '../journal/journal.ts';
-import type { BranchPerformer } from '../kernel/drive.ts';
-import type { Hub } from '../kernel/watching/hub.ts';
+import type { PostOutcome } from '../journal/journal.ts';
+import type { BranchPerformer, SessionContext } from '../kernel/context.ts';
 import type { SessionSource } from '../kernel/services/question.ts';
-import type { SnapshotKeeper } from '../kernel/snapshot/keeper.ts';
-import type { SessionState } from '../kernel/state.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Ids } from '../ports/ids.ts';
 import type { RunControl } from './run.ts';
 import type { SessionMoney } from './money.ts';
-import type { ChildRunner } from '../features/subagents/child.ts';
 import type { TaskDesk } from '../features/background/desk.ts';
 import type { Titler } from '../features/titles/titler.ts';
 
 /** What the methods of a session share. */
-export interface SessionParts {
-  readonly sessionId: string;
-  readonly agent: Agent;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly random: () => number;
-  readonly owner: string;
-  /** Null where it keeps none. */
-  readonly blobs: BlobKeeper | null;
-  readonly state: SessionState;
-  readonly keeper: SnapshotKeeper | null;
-  readonly hub: Hub;
+export interface SessionParts extends SessionContext {
   /** Into this session's inbox, under a key of its own. */
   readonly post: (input: SessionInput, key?: string) => Promise<PostOutcome>;
   /** The run that is being driven here, or waits for its turn. */
@@ -45,8 +25,6 @@ export interface SessionParts {
   branches: BranchPerformer | null;
   /** Nobody uses the session here any more. */
   closed: boolean;
-  /** Runs the sub-agents of its calls. */
-  readonly childRunner: ChildRunner;
   /** Sub-agents of open calls that are open in this process, by session; null until there is one. */
   children: Map<string, SessionParts> | null;
   /** What its sub-agents draw on; null until there is one. */

@@ -324,40 +324,11 @@ export async function driveHere(parts: SessionParts, begin: () => Promise<void>,
   let first = begin;
   for (;;) {
     const { drivenBy } = state;
-    await driveOnce(parts, drivenBy, first, input);
+    const { opened } = parts;
+    parts.opened = null;
+    await drive(parts, { drivenBy, opened, begin: first, input });
     // Handed over, with something left to do: the other agent goes on.
     if (state.drivenBy === drivenBy || !hasWork(parts)) return;
     first = async () => {};
   }
-}
-
-function driveOnce(
-  parts: SessionParts,
-  drivenBy: string | null,
-  begin: () => Promise<void>,
-  input: OpenInput,
-): Promise<void> {
-  const { journal, state, keeper, agent, clock, ids, random, hub, owner, opened, tasks, childRunner, blobs } = parts;
-  parts.opened = null;
-  return drive({
-    journal,
-    state,
-    keeper,
-    agent,
-    drivenBy,
-    clock,
-    ids,
-    random,
-    input,
-    begin,
-    blobs,
-    opened,
-    tasks,
-    branches: parts.branches,
-    children: childRunner,
-    owner: { id: ids.create('drive'), label: owner },
-    observe: (event) => hub.emit(event),
-    observed: () => hub.isObserved(),
-    setOpenMessage: (message) => hub.setOpenMessage(message),
-  });
 }

@@ -58,21 +58,21 @@ async function reserve(context: PerformContext, { key }: BudgetQuestion, signal:
   const { ledger } = agent.budget;
   // One settlement at most is untold at a time, and that one is told again after a death.
   await context.ledgerHeard();
-  const { children } = context;
+  const { childRunner } = context;
   // Sub-agents in the background spend of the same meanwhile.
-  const own = limitsOf(run, agent).maxCost - run.limits.spent - children.held(run.runId);
+  const own = limitsOf(run, agent).maxCost - run.limits.spent - childRunner.held(run.runId);
   let left = own;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const output = affordableOutput(wanted.price, wanted.prompt, wanted.output, left);
     if (output < wanted.least) break;
     const amount = wanted.price(wanted.prompt, output) ?? 0;
     if (ledger === null) {
-      children.claim(key, amount);
+      childRunner.claim(key, amount);
       return granted(wanted, amount, output, own);
     }
-    children.claim(key, amount);
+    childRunner.claim(key, amount);
     const outcome = await ledger.reserve(key, amount);
-    if (!outcome.granted) children.claim(key, 0);
+    if (!outcome.granted) childRunner.claim(key, 0);
     else {
       if (signal.aborted) await ledger.release(key);
       // Under an id that held money before, it may be another amount.

@@ -45,7 +45,7 @@ export function childExecution(
       if (!delegation) throw new Error('The call has no sub-agent.');
       const facts = { runId, turnIndex, callId, toolName, arguments: args, childSessionId: session };
       const child: ChildCall = isBackground ? { ...facts, background: { progress } } : facts;
-      outcome = await context.children.run(child, delegation, signal);
+      outcome = await context.childRunner.run(child, delegation, signal);
       return outcome.type === 'ended' ? outcome.output : '';
     },
   };
@@ -100,7 +100,7 @@ async function stopChild(context: PerformContext, turnIndex: number, call: CallS
   const { callId, name: toolName, childSessionId: session } = call;
   if (session === null) return;
   const child = { runId, turnIndex, callId, toolName, arguments: call.arguments, childSessionId: session };
-  const outcome = await inTime(context, context.children.stop(child, reason));
+  const outcome = await inTime(context, context.childRunner.stop(child, reason));
   const said = outcome.type === 'ended' ? normalOutput(outcome.output, agent.maxToolResultLength).content : [];
   const why = { type: 'text' as const, text: `Not finished: ${reason}` };
   await log.record([

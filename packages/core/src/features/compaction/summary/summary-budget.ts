@@ -23,9 +23,9 @@ export async function payForSummary(
   const { agent, state, clock, log } = context;
   const { run } = state;
   const { ledger, unknownPrice } = agent.budget;
-  const { children } = context;
+  const { childRunner } = context;
   const left = run
-    ? limitsOf(run, agent).maxCost - run.limits.spent - children.held(run.runId)
+    ? limitsOf(run, agent).maxCost - run.limits.spent - childRunner.held(run.runId)
     : Number.POSITIVE_INFINITY;
   if (ledger === null && left === Number.POSITIVE_INFINITY) return FREE;
   const amount = callPrice(model, unknownPrice)(prompt, output);
@@ -35,7 +35,7 @@ export async function payForSummary(
   const tooDear = { problem: `A summary could cost $${amount.toFixed(4)}, and there is less left.` };
   if (amount > left) return tooDear;
   const key = run ? summaryKey(run.runId, run.limits.summaries) : summaryKey(state.sessionId, state.seq);
-  children.claim(key, amount);
+  childRunner.claim(key, amount);
   let reserved = amount;
   try {
     await context.ledgerHeard();
