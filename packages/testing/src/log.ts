@@ -27,7 +27,7 @@ export async function logOf(journal: Journal, sessionId: string): Promise<Durabl
  * // The process died before the run's end was written.
  * const events = await logOf(journal, session.id);
  * const later = await openSession(agent, session.id, { journal: await journalOf(events.slice(0, -1)) });
- * console.log(later.status !== 'idle', (await later.resume().result).end); // true completed
+ * console.log(later.status, (await later.resume().result).status); // running completed
  * ```
  */
 export async function journalOf(events: readonly DurableEvent[], journal: Journal = memoryJournal()): Promise<Journal> {

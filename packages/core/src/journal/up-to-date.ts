@@ -67,8 +67,9 @@ const CONVERSIONS: Readonly<Partial<Record<DurableEvent['type'], (from: JsonObje
  * ```ts
  * import { upToDate } from '@treadle/core/journal';
  *
- * const stored = '{"type":"run_ended","seq":9,"at":0,"runId":"r1","end":"completed","stopReason":"end","usage":{},"cost":0,"turns":1}';
- * console.log(upToDate(JSON.parse(stored)).status); // completed
+ * const stored = '{"type":"approval_answered","seq":9,"at":0,"runId":"r1","approvalId":"a1","decision":"deny","inputSeq":8}';
+ * const event = upToDate(JSON.parse(stored));
+ * console.log(event.type === 'approval_answered' && event.decision); // reject
  * ```
  */
 export function upToDate(event: DurableEvent): DurableEvent {
