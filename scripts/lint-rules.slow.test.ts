@@ -227,6 +227,13 @@ const CASES: readonly Case[] = [
     rule: 'house(imports)',
   },
   {
+    breaks: 'a feature that imports the session',
+    file: 'packages/core/src/features/limits/upward.ts',
+    text: "export { opened } from '../../session/beside.ts';\n",
+    beside: { 'packages/core/src/session/beside.ts': 'export const opened = true;\n' },
+    rule: 'house(imports)',
+  },
+  {
     breaks: 'models that import tools',
     file: 'packages/models/src/tools.ts',
     text: "import { readFileTool } from '@treadle/tools';\n\nexport const tools = [readFileTool];\n",

@@ -97,6 +97,8 @@ function refuseRoom(from: string, to: string): string | null {
     return `The feature '${feature}' must not import the feature '${other}'. What several features need is a kernel service.`;
   if (room === 'kernel' && other !== null && !LISTS.has(from))
     return `The kernel names features only in kernel/features.ts and kernel/folds.ts, and this is '${other}'.`;
+  if ((feature !== null || room === 'kernel') && /^(session|history)\//.test(to))
+    return `'${from}' must not import '${to}': sessions and their history are built on the kernel and its features.`;
   const isInner = /^(kernel|features|session|history|agent)\//.test(to);
   if (VOCABULARY.has(room) && isInner) return `The vocabulary '${room}' must not import '${to}', which is built on it.`;
   return null;

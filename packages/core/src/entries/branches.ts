@@ -1,7 +1,7 @@
 // Branches of a session and the strategies that choose one.
 export * from '../features/branches/judge.ts';
 export * from '../features/branches/outcome.ts';
-export type { BranchConfig, BranchesOptions } from '../features/branches/perform.ts';
-export * from '../features/branches/run-branches.ts';
+export type { BranchConfig, BranchesOptions } from '../history/branches/perform.ts';
+export * from '../history/branches/run-branches.ts';
 export * from '../features/branches/strategies.ts';
 export * from '../features/branches/working-copy.ts';

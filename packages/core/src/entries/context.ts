@@ -10,7 +10,7 @@ export {
   type View,
 } from '../features/compaction/phase.ts';
 export * from '../features/compaction/recall.ts';
-export type { CompactedEvent } from '../features/compaction/session.ts';
+export type { CompactedEvent } from '../session/verbs/compact.ts';
 export * from '../features/compaction/strategies.ts';
 export {
   blockOverlay,

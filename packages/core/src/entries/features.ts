@@ -2,7 +2,7 @@
 export * from '../agent/agent-tool.ts';
 export { DEFAULT_CONCURRENCY } from '../agent/agent.ts';
 export * from '../agent/definition.ts';
-export * from '../features/approvals/answer-tokens.ts';
+export * from '../session/verbs/answer-tokens.ts';
 export {
   type BackgroundOptions,
   type BackgroundSettings,

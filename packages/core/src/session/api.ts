@@ -19,10 +19,10 @@ import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Run } from './run.ts';
-import type { ApprovalAnswer } from './answers.ts';
+import type { ApprovalAnswer } from './verbs/answers.ts';
 import type { SessionStatus } from '../features/approvals/pending.ts';
-import type { CompactedEvent } from '../features/compaction/session.ts';
-import type { QueuedMessage } from './queue.ts';
+import type { CompactedEvent } from './verbs/compact.ts';
+import type { QueuedMessage } from './verbs/queue.ts';
 import type { TaskControl } from '../tools/task-control.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 

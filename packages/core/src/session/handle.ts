@@ -6,16 +6,16 @@ import { checkMessages } from '../messages/check.ts';
 import { conversationOf } from '../messages/conversation.ts';
 import type { Message } from '../messages/message.ts';
 import type { Run } from './run.ts';
-import { answerApproval } from './answers.ts';
+import { answerApproval } from './verbs/answers.ts';
 import type { Session } from './api.ts';
-import { compactSession } from '../features/compaction/session.ts';
-import { canResume } from '../features/approvals/expiry.ts';
+import { compactSession } from './verbs/compact.ts';
+import { canResume } from './verbs/expiry.ts';
 import { sessionStatus, type SessionStatus } from '../features/approvals/pending.ts';
-import { clearQueue, queued } from './queue.ts';
-import { pendingCalls, addToolOutputs } from '../features/approvals/results.ts';
+import { clearQueue, queued } from './verbs/queue.ts';
+import { pendingCalls, addToolOutputs } from './verbs/tool-outputs.ts';
 import * as runs from './runs.ts';
 import { promptStream } from './stream.ts';
-import { abortTasks, closeTasks, tasksOf } from '../features/background/session.ts';
+import { abortTasks, closeTasks, tasksOf } from './verbs/tasks.ts';
 import type { TaskControl } from '../tools/task-control.ts';
 
 /** A session over its parts. */

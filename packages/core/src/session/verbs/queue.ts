@@ -1,6 +1,6 @@
-import type { DurableEvent, InputMessage, QueueKind, SessionInput } from '../events/events.ts';
-import type { PostOutcome, Journal } from '../journal/journal.ts';
-import type { SessionState } from '../kernel/state.ts';
+import type { DurableEvent, InputMessage, QueueKind, SessionInput } from '../../events/events.ts';
+import type { PostOutcome, Journal } from '../../journal/journal.ts';
+import type { SessionState } from '../../kernel/state.ts';
 
 /** A message that waits to be delivered. */
 export interface QueuedMessage {

@@ -3,9 +3,9 @@ import type { ClientToolResult, PendingCall } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../../json.ts';
 import { systemClock, type Clock } from '../../ports/clock.ts';
-import type { Run } from '../../session/run.ts';
-import type { Session } from '../../session/session.ts';
-import type { ApprovalAnswer } from '../../session/answers.ts';
+import type { Run } from '../run.ts';
+import type { Session } from '../session.ts';
+import type { ApprovalAnswer } from './answers.ts';
 
 /** The part of Web Crypto that tokens need. */
 export type AnswerTokenCrypto = Pick<typeof crypto.subtle, 'importKey' | 'sign' | 'verify' | 'digest'>;

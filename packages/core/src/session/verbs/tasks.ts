@@ -1,20 +1,11 @@
 import type { SessionInput } from '../../events/events.ts';
-import { wakeUp } from './plan.ts';
-import {
-  CLOSED_INPUT,
-  driveHere,
-  foldNews,
-  goOnWith,
-  hasWork,
-  inTurn,
-  start,
-  type SessionParts,
-} from '../../session/runs.ts';
-import { childSpentBy } from '../../session/money.ts';
-import { createTaskDesk, type TaskDesk } from './desk.ts';
-import { inProcessTasks } from './in-process.ts';
+import { wakeUp } from '../../features/background/plan.ts';
+import { CLOSED_INPUT, driveHere, foldNews, goOnWith, hasWork, inTurn, start, type SessionParts } from '../runs.ts';
+import { childSpentBy } from '../money.ts';
+import { createTaskDesk, type TaskDesk } from '../../features/background/desk.ts';
+import { inProcessTasks } from '../../features/background/in-process.ts';
 import { hasEnded } from '../../tools/task-control.ts';
-import { openTasks, type TaskState } from './task.ts';
+import { openTasks, type TaskState } from '../../features/background/task.ts';
 import type { TaskOutput } from '../../ports/task-runner.ts';
 
 /** The desk of a session; made when it is first needed, for most sessions need none. */

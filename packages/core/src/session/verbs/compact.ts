@@ -1,6 +1,6 @@
 import type { DurableEvent, SessionInput, TreadleEvent } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
-import { CLOSED_INPUT, driveHere, foldNews, hasWork, inTurn, type SessionParts } from '../../session/runs.ts';
+import { CLOSED_INPUT, driveHere, foldNews, hasWork, inTurn, type SessionParts } from '../runs.ts';
 
 /** What a compaction came to. */
 export type CompactedEvent = Extract<DurableEvent, { type: 'compacted' }>;

@@ -1,11 +1,11 @@
 import type { ClientToolResult, PendingCall, SessionInput } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { PostOutcome } from '../../journal/journal.ts';
-import { resultsProblem, type ResultsProblem } from './plan.ts';
+import { resultsProblem, type ResultsProblem } from '../../features/approvals/plan.ts';
 import { isPending, isTooLate, pendingCall, isAsked } from '../../kernel/services/pending.ts';
-import type { Run } from '../../session/run.ts';
+import type { Run } from '../run.ts';
 import { normalOutput } from '../../tools/output.ts';
-import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from '../../session/runs.ts';
+import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from '../runs.ts';
 
 export function addToolOutputs(parts: SessionParts, given: readonly ClientToolResult[]): Run {
   const results = given.map(plainResult);

@@ -1,9 +1,9 @@
 import { errorText, TreadleError, type TreadleErrorCode } from '../../errors.ts';
 import { agentOfRun } from '../../kernel/perform/offered-tools.ts';
 import { plan } from '../../kernel/plan.ts';
-import { pendingOfRun } from './results.ts';
-import type { Expiry, SessionParts } from '../../session/parts.ts';
-import { hasWork, refresh, resume } from '../../session/runs.ts';
+import { pendingOfRun } from './tool-outputs.ts';
+import type { Expiry, SessionParts } from '../parts.ts';
+import { hasWork, refresh, resume } from '../runs.ts';
 
 /** Whether there is something to do that nobody has to answer first. */
 export const canResume = (parts: SessionParts): boolean =>

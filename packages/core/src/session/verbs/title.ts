@@ -5,10 +5,10 @@ import { costOf, priceOf } from '../../model/price.ts';
 import type { AssistantContent, UserContent } from '../../messages/content.ts';
 import type { AssistantMessage, UserMessage } from '../../messages/message.ts';
 import { fallbackTitle } from '../../projections/title.ts';
-import type { SessionParts } from '../../session/runs.ts';
-import { askTitle, titlePrice, titleRequest, type AskedTitle, type Opening } from './ask.ts';
-import type { TitleSettings } from './options.ts';
-import type { Titler } from './titler.ts';
+import type { SessionParts } from '../runs.ts';
+import { askTitle, titlePrice, titleRequest, type AskedTitle, type Opening } from '../../features/titles/ask.ts';
+import type { TitleSettings } from '../../features/titles/options.ts';
+import type { Titler } from '../../features/titles/titler.ts';
 
 /** Under this key a session is named by itself once, whichever process does it. */
 const KEY = 'title';

@@ -1,9 +1,9 @@
 import { adoptBranch, selectBranch } from './select.ts';
-import { branchesBudget } from './money.ts';
+import { branchesBudget } from '../../features/branches/money.ts';
 import { agentOf, runAllBranches, type BranchesOptions } from './perform.ts';
-import type { BranchOutcome } from './outcome.ts';
-import { onlyBranch } from './strategies.ts';
-import type { WorkingCopies } from './working-copy.ts';
+import type { BranchOutcome } from '../../features/branches/outcome.ts';
+import { onlyBranch } from '../../features/branches/strategies.ts';
+import type { WorkingCopies } from '../../features/branches/working-copy.ts';
 import type { BranchesInput } from '../../events/inputs.ts';
 import type { InputMessage } from '../../events/events.ts';
 import { errorText, TreadleError } from '../../errors.ts';

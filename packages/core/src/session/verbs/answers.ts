@@ -1,12 +1,12 @@
-import type { ApprovalExtras, PendingCall, SessionInput } from '../events/events.ts';
-import { TreadleError } from '../errors.ts';
-import { asJson, isJsonObject } from '../json.ts';
-import { tooLate } from '../features/approvals/plan.ts';
-import { isTooLate, isAsked } from '../kernel/services/pending.ts';
-import { checkUpdates } from '../features/permissions/check-updates.ts';
-import type { Run } from './run.ts';
-import { postTo } from '../features/approvals/results.ts';
-import { goOnWith, openCalls, refresh, start, type SessionParts } from './runs.ts';
+import type { ApprovalExtras, PendingCall, SessionInput } from '../../events/events.ts';
+import { TreadleError } from '../../errors.ts';
+import { asJson, isJsonObject } from '../../json.ts';
+import { tooLate } from '../../features/approvals/plan.ts';
+import { isTooLate, isAsked } from '../../kernel/services/pending.ts';
+import { checkUpdates } from '../../features/permissions/check-updates.ts';
+import type { Run } from '../run.ts';
+import { postTo } from './tool-outputs.ts';
+import { goOnWith, openCalls, refresh, start, type SessionParts } from '../runs.ts';
 
 /** What a person says to a question, besides yes or no. */
 export interface ApprovalAnswer extends ApprovalExtras {

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
-import { agentWithin } from './money.ts';
-import type { BranchOutcome, BranchStrategy, EvaluationBudget } from './outcome.ts';
-import type { WorkingCopies } from './working-copy.ts';
+import { agentWithin } from '../../features/branches/money.ts';
+import type { BranchOutcome, BranchStrategy, EvaluationBudget } from '../../features/branches/outcome.ts';
+import type { WorkingCopies } from '../../features/branches/working-copy.ts';
 import type { BranchRef } from '../../events/branches.ts';
 import type { BranchesInput } from '../../events/inputs.ts';
 import type { DurableEvent, TreadleEvent } from '../../events/events.ts';
@@ -15,7 +15,7 @@ import { runMessagesFold } from '../../projections/run-messages.ts';
 import { runResultFold, type RunResult } from '../../projections/run-result.ts';
 import { openSession, type Session } from '../../session/session.ts';
 import type { SessionParts } from '../../session/runs.ts';
-import { forkSession } from '../../history/sessions.ts';
+import { forkSession } from '../sessions.ts';
 
 /** One of the ways in which the same is tried. */
 export interface BranchConfig {

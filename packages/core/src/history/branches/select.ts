@@ -1,6 +1,6 @@
 import { messagesOf, type BranchesOptions } from './perform.ts';
-import type { BranchOutcome, BranchStrategy, Evaluation, EvaluationBudget } from './outcome.ts';
-import { onlyBranch } from './strategies.ts';
+import type { BranchOutcome, BranchStrategy, Evaluation, EvaluationBudget } from '../../features/branches/outcome.ts';
+import { onlyBranch } from '../../features/branches/strategies.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { errorText } from '../../errors.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
