@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { Blobs } from '@treadle/core';
-import { blobIdOf, readBlob } from '@treadle/core/ports';
-import type { ContractCase } from './journal/case.ts';
+import { blobIdOf, readBlob, type Blobs } from '@treadle/core';
+import { contractOf, type Cases, type ContractCase } from './case.ts';
 import { rejects, turnOfLoop } from './journal/support.ts';
 
 /** Fresh blobs for one case of the contract. */
@@ -14,11 +13,6 @@ export interface BlobsUnderTest {
   readonly open?: () => Blobs | Promise<Blobs>;
   /** Called after the case, whatever came of it. */
   readonly dispose?: () => Promise<void>;
-}
-
-interface BlobsCase {
-  readonly name: string;
-  run(under: BlobsUnderTest): Promise<void>;
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -37,149 +31,110 @@ async function* pieces(texts: readonly string[]): AsyncGenerator<Uint8Array> {
   }
 }
 
-const CASES: readonly BlobsCase[] = [
-  {
-    name: 'gives back what was put, under the hash of it',
-    async run({ blobs }) {
-      const { id, size } = await blobs.put(bytesOf('abc'));
-      assert.equal(id, 'sha256-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
-      assert.equal(size, 3);
-      assert.equal(await textOf(blobs, id), 'abc');
-      assert.equal(await blobs.size(id), 3);
-    },
+const CASES: Cases<BlobsUnderTest> = {
+  async 'gives back what was put, under the hash of it'({ blobs }) {
+    const { id, size } = await blobs.put(bytesOf('abc'));
+    assert.equal(id, 'sha256-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    assert.equal(size, 3);
+    assert.equal(await textOf(blobs, id), 'abc');
+    assert.equal(await blobs.size(id), 3);
   },
-  {
-    name: 'keeps nothing at all as well',
-    async run({ blobs }) {
-      const { id, size } = await blobs.put(new Uint8Array());
-      assert.equal(size, 0);
-      assert.equal(id, hashOf(new Uint8Array()));
-      assert.equal((await readBlob(blobs, id)).length, 0);
-    },
+  async 'keeps nothing at all as well'({ blobs }) {
+    const { id, size } = await blobs.put(new Uint8Array());
+    assert.equal(size, 0);
+    assert.equal(id, hashOf(new Uint8Array()));
+    assert.equal((await readBlob(blobs, id)).length, 0);
   },
-  {
-    name: 'keeps a stream as what its pieces make',
-    async run({ blobs }) {
-      const { id, size } = await blobs.put(pieces(['one ', '', 'two ', 'three']));
-      assert.equal(id, hashOf(bytesOf('one two three')));
-      assert.equal(size, 13);
-      assert.equal(await textOf(blobs, id), 'one two three');
-    },
+  async 'keeps a stream as what its pieces make'({ blobs }) {
+    const { id, size } = await blobs.put(pieces(['one ', '', 'two ', 'three']));
+    assert.equal(id, hashOf(bytesOf('one two three')));
+    assert.equal(size, 13);
+    assert.equal(await textOf(blobs, id), 'one two three');
   },
-  {
-    name: 'keeps the same bytes once, whoever puts them and when',
-    async run({ blobs, open }) {
-      const other = (await open?.()) ?? blobs;
-      const put = await Promise.all(
-        Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? blobs : other).put(bytesOf('same'))),
-      );
-      assert.deepEqual(new Set(put.map(({ id }) => id)).size, 1);
-      const { kept } = await blobs.sweep({ olderThanMs: HOUR, inUse: NOBODY });
-      assert.equal(kept, 1);
-    },
+  async 'keeps the same bytes once, whoever puts them and when'({ blobs, open }) {
+    const other = (await open?.()) ?? blobs;
+    const put = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? blobs : other).put(bytesOf('same'))),
+    );
+    assert.deepEqual(new Set(put.map(({ id }) => id)).size, 1);
+    const { kept } = await blobs.sweep({ olderThanMs: HOUR, inUse: NOBODY });
+    assert.equal(kept, 1);
   },
-  {
-    name: 'is not changed by what becomes of the bytes that were put, or were read',
-    async run({ blobs }) {
-      const bytes = bytesOf('abc');
-      const { id } = await blobs.put(bytes);
-      bytes.fill(0);
-      (await readBlob(blobs, id)).fill(0);
-      for await (const piece of blobs.read(id)) piece.fill(0);
-      assert.equal(await textOf(blobs, id), 'abc');
-    },
+  async 'is not changed by what becomes of the bytes that were put, or were read'({ blobs }) {
+    const bytes = bytesOf('abc');
+    const { id } = await blobs.put(bytes);
+    bytes.fill(0);
+    (await readBlob(blobs, id)).fill(0);
+    for await (const piece of blobs.read(id)) piece.fill(0);
+    assert.equal(await textOf(blobs, id), 'abc');
   },
-  {
-    name: 'keeps every byte of a large one',
-    async run({ blobs }) {
-      const large = new Uint8Array(3_000_000).map((_, index) => (index * 7919) >> 3);
-      const { id } = await blobs.put(large);
-      assert.equal(hashOf(await readBlob(blobs, id)), id);
-    },
+  async 'keeps every byte of a large one'({ blobs }) {
+    const large = new Uint8Array(3_000_000).map((_, index) => (index * 7919) >> 3);
+    const { id } = await blobs.put(large);
+    assert.equal(hashOf(await readBlob(blobs, id)), id);
   },
-  {
-    name: 'keeps nothing of a stream that fails, and fails with it',
-    async run({ blobs }) {
-      const failing = async function* (): AsyncGenerator<Uint8Array> {
-        yield bytesOf('half');
-        await turnOfLoop();
-        throw new Error('the wire is cut');
-      };
-      await assert.rejects(blobs.put(failing()), /the wire is cut/);
-      assert.equal(await blobs.size(hashOf(bytesOf('half'))), null);
-      assert.equal((await blobs.sweep({ olderThanMs: HOUR, inUse: NOBODY })).kept, 0);
-    },
+  async 'keeps nothing of a stream that fails, and fails with it'({ blobs }) {
+    const failing = async function* (): AsyncGenerator<Uint8Array> {
+      yield bytesOf('half');
+      await turnOfLoop();
+      throw new Error('the wire is cut');
+    };
+    await assert.rejects(blobs.put(failing()), /the wire is cut/);
+    assert.equal(await blobs.size(hashOf(bytesOf('half'))), null);
+    assert.equal((await blobs.sweep({ olderThanMs: HOUR, inUse: NOBODY })).kept, 0);
   },
-  {
-    name: 'refuses more bytes than it may keep, and keeps none of them',
-    async run({ blobs }) {
-      await blobs.put(pieces(['1234', '5678']), { maxBytes: 8 });
-      await rejects(blobs.put(pieces(['1234', '5678', '9']), { maxBytes: 8 }), 'blob_too_large');
-      await rejects(blobs.put(bytesOf('123456789'), { maxBytes: 8 }), 'blob_too_large');
-      assert.equal((await blobs.sweep({ olderThanMs: HOUR, inUse: NOBODY })).kept, 1);
-    },
+  async 'refuses more bytes than it may keep, and keeps none of them'({ blobs }) {
+    await blobs.put(pieces(['1234', '5678']), { maxBytes: 8 });
+    await rejects(blobs.put(pieces(['1234', '5678', '9']), { maxBytes: 8 }), 'blob_too_large');
+    await rejects(blobs.put(bytesOf('123456789'), { maxBytes: 8 }), 'blob_too_large');
+    assert.equal((await blobs.sweep({ olderThanMs: HOUR, inUse: NOBODY })).kept, 1);
   },
-  {
-    name: 'knows nothing of ids that were never put, nor of what is no id',
-    async run({ blobs }) {
-      for (const id of [hashOf(bytesOf('never')), '', 'abc', 'sha256-', '../../etc/passwd', 'sha256-../secret']) {
-        await rejects(readBlob(blobs, id), 'blob_not_found');
-        assert.equal(await blobs.size(id), null);
-      }
-    },
+  async 'knows nothing of ids that were never put, nor of what is no id'({ blobs }) {
+    for (const id of [hashOf(bytesOf('never')), '', 'abc', 'sha256-', '../../etc/passwd', 'sha256-../secret']) {
+      await rejects(readBlob(blobs, id), 'blob_not_found');
+      assert.equal(await blobs.size(id), null);
+    }
   },
-  {
-    name: 'sweeps away only what is old and not in use',
-    async run({ blobs, advance }) {
-      const used = await blobs.put(bytesOf('old and in use'));
-      const unused = await blobs.put(bytesOf('old'));
+  async 'sweeps away only what is old and not in use'({ blobs, advance }) {
+    const used = await blobs.put(bytesOf('old and in use'));
+    const unused = await blobs.put(bytesOf('old'));
+    await advance(HOUR);
+    const young = await blobs.put(bytesOf('young'));
+    const report = await blobs.sweep({ olderThanMs: HOUR / 2, inUse: new Set([used.id]) });
+    assert.deepEqual(report, { removed: 1, removedBytes: 3, kept: 2 });
+    assert.equal(await textOf(blobs, used.id), 'old and in use');
+    assert.equal(await textOf(blobs, young.id), 'young');
+    await rejects(readBlob(blobs, unused.id), 'blob_not_found');
+    assert.equal(await blobs.size(unused.id), null);
+  },
+  async 'is young again when it is put again'({ blobs, advance }) {
+    const { id } = await blobs.put(bytesOf('again'));
+    await advance(HOUR);
+    await blobs.put(bytesOf('again'));
+    assert.equal((await blobs.sweep({ olderThanMs: HOUR / 2, inUse: NOBODY })).removed, 0);
+    assert.equal(await textOf(blobs, id), 'again');
+    await advance(HOUR);
+    assert.equal((await blobs.sweep({ olderThanMs: HOUR / 2, inUse: NOBODY })).removed, 1);
+  },
+  async 'never loses to a sweep what was put meanwhile'({ blobs, advance, open }) {
+    const other = (await open?.()) ?? blobs;
+    for (let round = 0; round < 20; round += 1) {
+      const text = `round ${round % 3}`;
+      await blobs.put(bytesOf(text));
       await advance(HOUR);
-      const young = await blobs.put(bytesOf('young'));
-      const report = await blobs.sweep({ olderThanMs: HOUR / 2, inUse: new Set([used.id]) });
-      assert.deepEqual(report, { removed: 1, removedBytes: 3, kept: 2 });
-      assert.equal(await textOf(blobs, used.id), 'old and in use');
-      assert.equal(await textOf(blobs, young.id), 'young');
-      await rejects(readBlob(blobs, unused.id), 'blob_not_found');
-      assert.equal(await blobs.size(unused.id), null);
-    },
+      const sweeps = [other, blobs].map((each) => each.sweep({ olderThanMs: HOUR / 2, inUse: NOBODY }));
+      const { id } = await blobs.put(bytesOf(text));
+      assert.equal(await textOf(other, id), text, `while it is swept, round ${round}`);
+      await Promise.all(sweeps);
+      assert.equal(await textOf(other, id), text, `after it was swept, round ${round}`);
+    }
   },
-  {
-    name: 'is young again when it is put again',
-    async run({ blobs, advance }) {
-      const { id } = await blobs.put(bytesOf('again'));
-      await advance(HOUR);
-      await blobs.put(bytesOf('again'));
-      assert.equal((await blobs.sweep({ olderThanMs: HOUR / 2, inUse: NOBODY })).removed, 0);
-      assert.equal(await textOf(blobs, id), 'again');
-      await advance(HOUR);
-      assert.equal((await blobs.sweep({ olderThanMs: HOUR / 2, inUse: NOBODY })).removed, 1);
-    },
+  async 'has for another process what one has put'({ blobs, open }) {
+    const { id } = await blobs.put(bytesOf('shared'));
+    const other = (await open?.()) ?? blobs;
+    assert.equal(await textOf(other, id), 'shared');
   },
-  {
-    name: 'never loses to a sweep what was put meanwhile',
-    async run({ blobs, advance, open }) {
-      const other = (await open?.()) ?? blobs;
-      for (let round = 0; round < 20; round += 1) {
-        const text = `round ${round % 3}`;
-        await blobs.put(bytesOf(text));
-        await advance(HOUR);
-        const sweeps = [other, blobs].map((each) => each.sweep({ olderThanMs: HOUR / 2, inUse: NOBODY }));
-        const { id } = await blobs.put(bytesOf(text));
-        assert.equal(await textOf(other, id), text, `while it is swept, round ${round}`);
-        await Promise.all(sweeps);
-        assert.equal(await textOf(other, id), text, `after it was swept, round ${round}`);
-      }
-    },
-  },
-  {
-    name: 'has for another process what one has put',
-    async run({ blobs, open }) {
-      const { id } = await blobs.put(bytesOf('shared'));
-      const other = (await open?.()) ?? blobs;
-      assert.equal(await textOf(other, id), 'shared');
-    },
-  },
-];
+};
 
 /**
  * What every `Blobs` must do, as a list of cases for any test runner. `make` is called for each case.
@@ -198,15 +153,5 @@ const CASES: readonly BlobsCase[] = [
  * ```
  */
 export function blobsContract(make: () => BlobsUnderTest | Promise<BlobsUnderTest>): ContractCase[] {
-  return CASES.map(({ name, run }) => ({
-    name,
-    async run() {
-      const under = await make();
-      try {
-        await run(under);
-      } finally {
-        await under.dispose?.();
-      }
-    },
-  }));
+  return contractOf(CASES, make, undefined);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Ledger } from '@treadle/core';
-import type { ContractCase } from './journal/case.ts';
+import { contractOf, type Cases, type ContractCase } from './case.ts';
 import { rejects, seeded, turnOfLoop } from './journal/support.ts';
 
 /** A fresh ledger for one case of the contract. */
@@ -19,175 +19,128 @@ export interface LedgerContractOptions {
   readonly runs?: number;
 }
 
-interface LedgerCase {
-  readonly name: string;
-  /** The ledger has a limit of one dollar. */
-  run(under: LedgerUnderTest, options: Required<LedgerContractOptions>): Promise<void>;
-}
-
 const REFUSED = { granted: false } as const;
 
-const CASES: readonly LedgerCase[] = [
-  {
-    name: 'begins with all of its limit',
-    async run({ ledger }) {
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
-    },
+/** The ledger has a limit of one dollar. */
+const CASES: Cases<LedgerUnderTest, Required<LedgerContractOptions>> = {
+  async 'begins with all of its limit'({ ledger }) {
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
   },
-  {
-    name: 'sets money aside, and spends what the call cost in the end',
-    async run({ ledger }) {
-      assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0.5, remaining: 0.5 });
-      await ledger.settle('a', 0.125);
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0.125, reserved: 0, remaining: 0.875 });
-    },
+  async 'sets money aside, and spends what the call cost in the end'({ ledger }) {
+    assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0.5, remaining: 0.5 });
+    await ledger.settle('a', 0.125);
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0.125, reserved: 0, remaining: 0.875 });
   },
-  {
-    name: 'grants the last of it, refuses more, and says what is left',
-    async run({ ledger }) {
-      await ledger.reserve('a', 0.75);
-      assert.deepEqual(await ledger.reserve('b', 0.5), { ...REFUSED, remaining: 0.25 });
-      assert.deepEqual(await ledger.reserve('b', 0.25), { granted: true, amount: 0.25 });
-      assert.deepEqual(await ledger.reserve('c', 0.000000001), { ...REFUSED, remaining: 0 });
-      assert.deepEqual(await ledger.reserve('d', 0), { granted: true, amount: 0 });
-    },
+  async 'grants the last of it, refuses more, and says what is left'({ ledger }) {
+    await ledger.reserve('a', 0.75);
+    assert.deepEqual(await ledger.reserve('b', 0.5), { ...REFUSED, remaining: 0.25 });
+    assert.deepEqual(await ledger.reserve('b', 0.25), { granted: true, amount: 0.25 });
+    assert.deepEqual(await ledger.reserve('c', 0.000000001), { ...REFUSED, remaining: 0 });
+    assert.deepEqual(await ledger.reserve('d', 0), { granted: true, amount: 0 });
   },
-  {
-    name: 'gives back what was never used',
-    async run({ ledger }) {
-      await ledger.reserve('a', 1);
-      await ledger.release('a');
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
-      assert.deepEqual(await ledger.reserve('b', 1), { granted: true, amount: 1 });
-    },
+  async 'gives back what was never used'({ ledger }) {
+    await ledger.reserve('a', 1);
+    await ledger.release('a');
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
+    assert.deepEqual(await ledger.reserve('b', 1), { granted: true, amount: 1 });
   },
-  {
-    name: 'does nothing twice under one id',
-    async run({ ledger }) {
-      await ledger.reserve('a', 0.5);
-      assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
-      assert.deepEqual(await ledger.reserve('a', 0.75), { granted: true, amount: 0.5 });
-      assert.equal((await ledger.balance()).reserved, 0.5);
-      await ledger.settle('a', 0.25);
-      await ledger.settle('a', 0.25);
-      await ledger.settle('a', 1);
-      await ledger.release('a');
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0.25, reserved: 0, remaining: 0.75 });
-      await ledger.reserve('b', 0.5);
-      await ledger.release('b');
-      await ledger.release('b');
-      await ledger.settle('b', 0.5);
-      assert.equal((await ledger.balance()).spent, 0.25, 'what was given back stays given back');
-    },
+  async 'does nothing twice under one id'({ ledger }) {
+    await ledger.reserve('a', 0.5);
+    assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
+    assert.deepEqual(await ledger.reserve('a', 0.75), { granted: true, amount: 0.5 });
+    assert.equal((await ledger.balance()).reserved, 0.5);
+    await ledger.settle('a', 0.25);
+    await ledger.settle('a', 0.25);
+    await ledger.settle('a', 1);
+    await ledger.release('a');
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0.25, reserved: 0, remaining: 0.75 });
+    await ledger.reserve('b', 0.5);
+    await ledger.release('b');
+    await ledger.release('b');
+    await ledger.settle('b', 0.5);
+    assert.equal((await ledger.balance()).spent, 0.25, 'what was given back stays given back');
   },
-  {
-    name: 'grants nothing more under an id that is settled',
-    async run({ ledger }) {
-      await ledger.reserve('a', 0.5);
-      await ledger.settle('a', 0.25);
-      assert.deepEqual(await ledger.reserve('a', 0.5), { ...REFUSED, remaining: 0.75 });
-      await ledger.reserve('b', 0.5);
-      await ledger.release('b');
-      assert.deepEqual(await ledger.reserve('b', 0.5), { ...REFUSED, remaining: 0.75 });
-    },
+  async 'grants nothing more under an id that is settled'({ ledger }) {
+    await ledger.reserve('a', 0.5);
+    await ledger.settle('a', 0.25);
+    assert.deepEqual(await ledger.reserve('a', 0.5), { ...REFUSED, remaining: 0.75 });
+    await ledger.reserve('b', 0.5);
+    await ledger.release('b');
+    assert.deepEqual(await ledger.reserve('b', 0.5), { ...REFUSED, remaining: 0.75 });
   },
-  {
-    name: 'counts what is spent, reserved or not, and more than reserved too',
-    async run({ ledger }) {
-      await ledger.settle('never reserved', 0.25);
-      await ledger.reserve('a', 0.25);
-      await ledger.settle('a', 1);
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 1.25, reserved: 0, remaining: 0 });
-      assert.deepEqual(await ledger.reserve('b', 0.25), { ...REFUSED, remaining: 0 });
-    },
+  async 'counts what is spent, reserved or not, and more than reserved too'({ ledger }) {
+    await ledger.settle('never reserved', 0.25);
+    await ledger.reserve('a', 0.25);
+    await ledger.settle('a', 1);
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 1.25, reserved: 0, remaining: 0 });
+    assert.deepEqual(await ledger.reserve('b', 0.25), { ...REFUSED, remaining: 0 });
   },
-  {
-    name: 'releasing what was never reserved changes nothing, and grants it later',
-    async run({ ledger }) {
-      await ledger.release('a');
-      assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
-    },
+  async 'releasing what was never reserved changes nothing, and grants it later'({ ledger }) {
+    await ledger.release('a');
+    assert.deepEqual(await ledger.reserve('a', 0.5), { granted: true, amount: 0.5 });
   },
-  {
-    name: 'can be raised, and never falls',
-    async run({ ledger }) {
-      await ledger.reserve('a', 1);
-      await ledger.settle('a', 1);
-      await ledger.raise(1.5);
-      assert.deepEqual(await ledger.balance(), { limit: 1.5, spent: 1, reserved: 0, remaining: 0.5 });
-      assert.deepEqual(await ledger.reserve('b', 0.5), { granted: true, amount: 0.5 });
-      await ledger.raise(1.5);
-      await rejects(ledger.raise(1), 'invalid_definition', /raised/);
-      assert.equal((await ledger.balance()).limit, 1.5);
-    },
+  async 'can be raised, and never falls'({ ledger }) {
+    await ledger.reserve('a', 1);
+    await ledger.settle('a', 1);
+    await ledger.raise(1.5);
+    assert.deepEqual(await ledger.balance(), { limit: 1.5, spent: 1, reserved: 0, remaining: 0.5 });
+    assert.deepEqual(await ledger.reserve('b', 0.5), { granted: true, amount: 0.5 });
+    await ledger.raise(1.5);
+    await rejects(ledger.raise(1), 'invalid_definition', /raised/);
+    assert.equal((await ledger.balance()).limit, 1.5);
   },
-  {
-    name: 'adds up exactly, however small and many the amounts',
-    async run({ ledger }) {
-      for (let n = 0; n < 100; n++) {
-        assert.equal((await ledger.reserve(`a${n}`, 0.01)).granted, true, `the ${n + 1}. cent`);
-        await ledger.settle(`a${n}`, 0.01);
-      }
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 1, reserved: 0, remaining: 0 });
-    },
+  async 'adds up exactly, however small and many the amounts'({ ledger }) {
+    for (let n = 0; n < 100; n++) {
+      assert.equal((await ledger.reserve(`a${n}`, 0.01)).granted, true, `the ${n + 1}. cent`);
+      await ledger.settle(`a${n}`, 0.01);
+    }
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 1, reserved: 0, remaining: 0 });
   },
-  {
-    name: 'counts the smallest fraction as a billionth, never as nothing',
-    async run({ ledger }) {
-      await ledger.reserve('a', 1e-12);
-      assert.equal((await ledger.balance()).reserved, 1e-9);
-      await ledger.settle('a', 1e-12);
-      assert.equal((await ledger.balance()).spent, 1e-9);
-    },
+  async 'counts the smallest fraction as a billionth, never as nothing'({ ledger }) {
+    await ledger.reserve('a', 1e-12);
+    assert.equal((await ledger.balance()).reserved, 1e-9);
+    await ledger.settle('a', 1e-12);
+    assert.equal((await ledger.balance()).spent, 1e-9);
   },
-  {
-    name: 'refuses what is no amount of money',
-    async run({ ledger }) {
-      for (const amount of [-0.1, Number.NaN, Infinity]) {
-        await rejects(ledger.reserve('a', amount), 'invalid_definition');
-        await rejects(ledger.settle('a', amount), 'invalid_definition');
-        await rejects(ledger.raise(amount), 'invalid_definition');
-      }
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
-    },
+  async 'refuses what is no amount of money'({ ledger }) {
+    for (const amount of [-0.1, Number.NaN, Infinity]) {
+      await rejects(ledger.reserve('a', amount), 'invalid_definition');
+      await rejects(ledger.settle('a', amount), 'invalid_definition');
+      await rejects(ledger.raise(amount), 'invalid_definition');
+    }
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 0, remaining: 1 });
   },
-  {
-    name: 'never promises more than it has, however many draw on it at once',
-    async run({ ledger, open }, { seed, runs }) {
-      const second = (await open?.()) ?? ledger;
-      const random = seeded(seed);
-      for (let round = 0; round < runs; round++) {
-        const draw = async (name: string, from: Ledger): Promise<void> => {
-          for (let n = 0; n < 4; n++) {
-            const id = `${round}.${name}.${n}`;
-            const outcome = await from.reserve(id, random() * 0.1);
-            if (random() < 0.5) await turnOfLoop();
-            if (!outcome.granted) continue;
-            if (random() < 0.2) await from.release(id);
-            else if (random() < 0.9) await from.settle(id, random() * outcome.amount);
-            const { spent, reserved, remaining, limit } = await ledger.balance();
-            assert.ok(spent + reserved <= limit + 1e-9, `${spent} and ${reserved} of ${limit} (seed ${seed})`);
-            assert.ok(remaining >= 0);
-          }
-        };
-        await Promise.all(['a', 'b', 'c', 'd'].map((name, index) => draw(name, index % 2 === 0 ? ledger : second)));
-      }
-      assert.deepEqual(await second.balance(), await ledger.balance());
-    },
+  async 'never promises more than it has, however many draw on it at once'({ ledger, open }, { seed, runs }) {
+    const second = (await open?.()) ?? ledger;
+    const random = seeded(seed);
+    for (let round = 0; round < runs; round++) {
+      const draw = async (name: string, from: Ledger): Promise<void> => {
+        for (let n = 0; n < 4; n++) {
+          const id = `${round}.${name}.${n}`;
+          const outcome = await from.reserve(id, random() * 0.1);
+          if (random() < 0.5) await turnOfLoop();
+          if (!outcome.granted) continue;
+          if (random() < 0.2) await from.release(id);
+          else if (random() < 0.9) await from.settle(id, random() * outcome.amount);
+          const { spent, reserved, remaining, limit } = await ledger.balance();
+          assert.ok(spent + reserved <= limit + 1e-9, `${spent} and ${reserved} of ${limit} (seed ${seed})`);
+          assert.ok(remaining >= 0);
+        }
+      };
+      await Promise.all(['a', 'b', 'c', 'd'].map((name, index) => draw(name, index % 2 === 0 ? ledger : second)));
+    }
+    assert.deepEqual(await second.balance(), await ledger.balance());
   },
-  {
-    // The interleavings above may miss a ledger that looks and then acts; this one can't.
-    name: 'grants the last of it once, however many ask for all of it at once',
-    async run({ ledger, open }) {
-      const second = (await open?.()) ?? ledger;
-      const asked = ['a', 'b', 'c', 'd'].map((id, index) => (index % 2 === 0 ? ledger : second).reserve(id, 1));
-      const outcomes = await Promise.all(asked);
-      assert.equal(outcomes.filter(({ granted }) => granted).length, 1);
-      assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 1, remaining: 0 });
-    },
+  // The interleavings above may miss a ledger that looks and then acts; this one can't.
+  async 'grants the last of it once, however many ask for all of it at once'({ ledger, open }) {
+    const second = (await open?.()) ?? ledger;
+    const asked = ['a', 'b', 'c', 'd'].map((id, index) => (index % 2 === 0 ? ledger : second).reserve(id, 1));
+    const outcomes = await Promise.all(asked);
+    assert.equal(outcomes.filter(({ granted }) => granted).length, 1);
+    assert.deepEqual(await ledger.balance(), { limit: 1, spent: 0, reserved: 1, remaining: 0 });
   },
-];
+};
 
 /**
  * What every `Ledger` must do, as a list of cases for any test runner. `make` is called for each case, and makes a ledger
@@ -206,16 +159,5 @@ export function ledgerContract(
   make: () => LedgerUnderTest | Promise<LedgerUnderTest>,
   options: LedgerContractOptions = {},
 ): ContractCase[] {
-  const settings = { seed: options.seed ?? 1, runs: options.runs ?? 25 };
-  return CASES.map(({ name, run }) => ({
-    name,
-    async run() {
-      const under = await make();
-      try {
-        await run(under, settings);
-      } finally {
-        await under.dispose?.();
-      }
-    },
-  }));
+  return contractOf(CASES, make, { seed: 1, runs: 25, ...options });
 }

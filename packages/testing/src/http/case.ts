@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Clock, Http } from '@treadle/core';
-import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
+import type { Cases } from '../contract/case.ts';
+import type { Clock, Http, HttpRequest, HttpResponse } from '@treadle/core';
 
 /** What a case sets. The limits and the clock are the transport's own. */
 export interface HttpCaseOptions {
@@ -14,11 +14,7 @@ export interface HttpCaseOptions {
 /** Makes a transport for one case. */
 export type CreateHttp = (options: HttpCaseOptions) => Http;
 
-/** A case before it knows its transport. */
-export interface HttpCase {
-  readonly name: string;
-  run(create: CreateHttp): Promise<void>;
-}
+export type HttpCases = Cases<CreateHttp>;
 
 export const post = (url: string, fields: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'POST',

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Http } from '@treadle/core';
 import { testClock, type TestClock } from '../clock.ts';
-import { ask, failureOf, post, type HttpCase } from './case.ts';
+import { ask, failureOf, post, type HttpCases } from './case.ts';
 import { begin, serve, serveBytes, type CaseServer } from './server.ts';
 
 const FIRST_BYTE_MS = 1000;
@@ -65,90 +65,75 @@ async function failuresUntilAnswered(http: Http, clock: TestClock, { server, los
 }
 
 /** What becomes of connections between requests. */
-export const connectionCases: readonly HttpCase[] = [
-  {
-    name: 'keeps the connection for the next request, and leaves no listener on its signal',
-    async run(create) {
-      await using server = await serve((_, response) => response.end('x'));
-      const http = create({});
-      const { signal } = new AbortController();
-      for (let turn = 0; turn < 10; turn++) await ask(http, server.url, { signal });
-      // A connection may still be on its way back when the next request is sent.
-      assert.ok(server.connections() <= 2, `${server.connections()} connections`);
-      assert.deepEqual(getEventListeners(signal, 'abort'), []);
-    },
+export const connectionCases: HttpCases = {
+  async 'keeps the connection for the next request, and leaves no listener on its signal'(create) {
+    await using server = await serve((_, response) => response.end('x'));
+    const http = create({});
+    const { signal } = new AbortController();
+    for (let turn = 0; turn < 10; turn++) await ask(http, server.url, { signal });
+    // A connection may still be on its way back when the next request is sent.
+    assert.ok(server.connections() <= 2, `${server.connections()} connections`);
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
   },
-  {
-    name: 'answers many requests at once, each with its own response',
-    async run(create) {
-      await using server = await serve((request, response) => response.end(request.url));
-      const http = create({});
-      const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
-      assert.deepEqual(await Promise.all(paths.map((path) => ask(http, `${server.url}${path}`))), paths);
-    },
+  async 'answers many requests at once, each with its own response'(create) {
+    await using server = await serve((request, response) => response.end(request.url));
+    const http = create({});
+    const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
+    assert.deepEqual(await Promise.all(paths.map((path) => ask(http, `${server.url}${path}`))), paths);
   },
-  {
-    name: 'holds back a server that is faster than the reader',
-    async run(create) {
-      const total = 256 * 1024 * 1024;
-      let written = 0;
-      const stalled = Promise.withResolvers<void>();
-      await using server = await serve((_, response) => {
-        begin(response);
-        const block = Buffer.alloc(64 * 1024);
-        const write = (): void => {
-          while (written < total) {
-            written += block.length;
-            if (response.write(block)) continue;
-            const before = written;
-            response.once('drain', write);
-            // Held back for so long, by a reader on the same machine.
-            setTimeout(() => written === before && stalled.resolve(), 100);
-            return;
-          }
-          stalled.resolve();
-        };
-        write();
-      });
-      const { body } = await create({})(post(server.url));
-      const chunks = body[Symbol.asyncIterator]();
-      await chunks.next();
-      await stalled.promise;
-      assert.ok(written < total / 4, `${written} bytes were taken`);
-      await chunks.return?.();
-    },
+  async 'holds back a server that is faster than the reader'(create) {
+    const total = 256 * 1024 * 1024;
+    let written = 0;
+    const stalled = Promise.withResolvers<void>();
+    await using server = await serve((_, response) => {
+      begin(response);
+      const block = Buffer.alloc(64 * 1024);
+      const write = (): void => {
+        while (written < total) {
+          written += block.length;
+          if (response.write(block)) continue;
+          const before = written;
+          response.once('drain', write);
+          // Held back for so long, by a reader on the same machine.
+          setTimeout(() => written === before && stalled.resolve(), 100);
+          return;
+        }
+        stalled.resolve();
+      };
+      write();
+    });
+    const { body } = await create({})(post(server.url));
+    const chunks = body[Symbol.asyncIterator]();
+    await chunks.next();
+    await stalled.promise;
+    assert.ok(written < total / 4, `${written} bytes were taken`);
+    await chunks.return?.();
   },
-  {
-    name: 'answers a call whose kept connection was closed by the server, with one retry at most',
-    async run(create) {
-      const sockets: Socket[] = [];
-      await using server = await serve((request, response) => {
-        sockets.push(request.socket);
-        response.end('ok');
-      });
-      const http = create({});
-      assert.equal(await ask(http, server.url), 'ok');
-      // The server's reset and the next request cross on the way.
-      const second = ask(http, server.url).catch(() => ask(http, server.url));
-      for (const socket of sockets) socket.resetAndDestroy();
-      assert.equal(await second, 'ok');
-    },
+  async 'answers a call whose kept connection was closed by the server, with one retry at most'(create) {
+    const sockets: Socket[] = [];
+    await using server = await serve((request, response) => {
+      sockets.push(request.socket);
+      response.end('ok');
+    });
+    const http = create({});
+    assert.equal(await ask(http, server.url), 'ok');
+    // The server's reset and the next request cross on the way.
+    const second = ask(http, server.url).catch(() => ask(http, server.url));
+    for (const socket of sockets) socket.resetAndDestroy();
+    assert.equal(await second, 'ok');
   },
-  {
-    name: `answers a call with one retry while ${KEPT} kept connections are silent`,
-    async run(create) {
-      const clock = testClock();
-      const http = create({ clock, firstByteTimeoutMs: FIRST_BYTE_MS });
-      const scene = await fallingSilent();
-      await using server = scene.server;
-      await Promise.all(Array.from({ length: KEPT }, () => ask(http, server.url)));
-      assert.equal(server.connections(), KEPT);
-      scene.fallSilent();
-      assert.equal(await failuresUntilAnswered(http, clock, scene), 1);
-      for (let call = 0; call < 3; call++) {
-        const failures = await failuresUntilAnswered(http, clock, scene);
-        assert.ok(failures <= 1, `${failures} failures of a later call`);
-      }
-    },
+  async [`answers a call with one retry while ${KEPT} kept connections are silent`](create) {
+    const clock = testClock();
+    const http = create({ clock, firstByteTimeoutMs: FIRST_BYTE_MS });
+    const scene = await fallingSilent();
+    await using server = scene.server;
+    await Promise.all(Array.from({ length: KEPT }, () => ask(http, server.url)));
+    assert.equal(server.connections(), KEPT);
+    scene.fallSilent();
+    assert.equal(await failuresUntilAnswered(http, clock, scene), 1);
+    for (let call = 0; call < 3; call++) {
+      const failures = await failuresUntilAnswered(http, clock, scene);
+      assert.ok(failures <= 1, `${failures} failures of a later call`);
+    }
   },
-];
+};

@@ -1,4 +1,4 @@
-import type { ContractCase } from '../contract/journal/case.ts';
+import type { ContractCase } from '../contract/case.ts';
 import { bodyCases } from './bodies.ts';
 import type { CreateHttp } from './case.ts';
 import { connectionCases } from './connections.ts';
@@ -20,5 +20,6 @@ import { failureCases } from './failures.ts';
  * ```
  */
 export function httpContract(create: CreateHttp): readonly ContractCase[] {
-  return [...bodyCases, ...failureCases, ...connectionCases].map(({ name, run }) => ({ name, run: () => run(create) }));
+  const cases = { ...bodyCases, ...failureCases, ...connectionCases };
+  return Object.entries(cases).map(([name, test]) => ({ name, run: () => test(create, undefined) }));
 }

@@ -1,4 +1,5 @@
 import type { Journal } from '@treadle/core';
+import type { Cases } from '../case.ts';
 
 /** A fresh, empty journal for one case of the contract. */
 export interface JournalUnderTest {
@@ -12,12 +13,6 @@ export interface JournalUnderTest {
   readonly dispose?: () => Promise<void>;
 }
 
-/** One case: throws an `AssertionError` when the journal breaks the contract. */
-export interface ContractCase {
-  readonly name: string;
-  run(): Promise<void>;
-}
-
 export interface JournalContractOptions {
   /** Include the cases that open the store twice. Default false. */
   readonly shared?: boolean;
@@ -27,8 +22,16 @@ export interface JournalContractOptions {
   readonly runs?: number;
 }
 
-/** A case before it knows its journal. */
-export interface JournalCase {
-  readonly name: string;
-  run(under: JournalUnderTest, options: Required<JournalContractOptions>): Promise<void>;
+export type JournalCases = Cases<JournalUnderTest, Required<JournalContractOptions>>;
+
+/** A journal that is closed when it is disposed of. */
+export async function closing(make: () => JournalUnderTest | Promise<JournalUnderTest>): Promise<JournalUnderTest> {
+  const under = await make();
+  return {
+    ...under,
+    async dispose() {
+      await under.journal.close();
+      await under.dispose?.();
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Journal } from '@treadle/core';
-import type { JournalCase } from './case.ts';
+import type { JournalCases } from './case.ts';
 import { created, labelOf, noted, owner, prompt, readAll, rejects, seeded, turnOfLoop } from './support.ts';
 
 /** Label of an acknowledged write → its number. */
@@ -73,43 +73,34 @@ async function interleave(journal: Journal, sessionId: string, random: () => num
 }
 
 /** Many at once. */
-export const concurrency: readonly JournalCase[] = [
-  {
-    name: 'however posts and appends interleave, the log is exactly what was acknowledged',
-    async run({ journal }, { seed, runs }) {
-      for (let index = 0; index < runs; index++) {
-        try {
-          await interleave(journal, `s${index}`, seeded(seed + index));
-        } catch (error) {
-          if (error instanceof Error)
-            error.message += `\n(seed ${seed + index}: give { seed: ${seed + index}, runs: 1 })`;
-          throw error;
-        }
+export const concurrency: JournalCases = {
+  async 'however posts and appends interleave, the log is exactly what was acknowledged'({ journal }, { seed, runs }) {
+    for (let index = 0; index < runs; index++) {
+      try {
+        await interleave(journal, `s${index}`, seeded(seed + index));
+      } catch (error) {
+        if (error instanceof Error)
+          error.message += `\n(seed ${seed + index}: give { seed: ${seed + index}, runs: 1 })`;
+        throw error;
       }
-    },
+    }
   },
-  {
-    name: 'of many that claim at once, one gets the session',
-    async run({ journal }) {
-      await journal.create('s', created('s'));
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: 10 }, (_, index) => journal.claim('s', owner(`o${index}`))),
-      );
-      const held = outcomes.filter((outcome) => outcome.status === 'fulfilled');
-      assert.equal(held.length, 1);
-      for (const outcome of outcomes)
-        if (outcome.status === 'rejected') await rejects(Promise.reject(outcome.reason as Error), 'session_busy');
-    },
+  async 'of many that claim at once, one gets the session'({ journal }) {
+    await journal.create('s', created('s'));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => journal.claim('s', owner(`o${index}`))),
+    );
+    const held = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+    assert.equal(held.length, 1);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') await rejects(Promise.reject(outcome.reason as Error), 'session_busy');
   },
-  {
-    name: 'of many that create one session or post one key at once, one writes',
-    async run({ journal }) {
-      const creations = await Promise.allSettled(Array.from({ length: 5 }, () => journal.create('s', created('s'))));
-      assert.equal(creations.filter((outcome) => outcome.status === 'fulfilled').length, 1);
-      const posts = await Promise.all(Array.from({ length: 5 }, () => journal.post('s', prompt('p'), 'k', 1)));
-      assert.deepEqual(new Set(posts.map((post) => post.seq)), new Set([2]));
-      assert.equal(posts.filter((post) => !post.duplicate).length, 1);
-      assert.equal((await readAll(journal, 's')).length, 2);
-    },
+  async 'of many that create one session or post one key at once, one writes'({ journal }) {
+    const creations = await Promise.allSettled(Array.from({ length: 5 }, () => journal.create('s', created('s'))));
+    assert.equal(creations.filter((outcome) => outcome.status === 'fulfilled').length, 1);
+    const posts = await Promise.all(Array.from({ length: 5 }, () => journal.post('s', prompt('p'), 'k', 1)));
+    assert.deepEqual(new Set(posts.map((post) => post.seq)), new Set([2]));
+    assert.equal(posts.filter((post) => !post.duplicate).length, 1);
+    assert.equal((await readAll(journal, 's')).length, 2);
   },
-];
+};

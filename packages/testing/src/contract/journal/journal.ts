@@ -1,4 +1,5 @@
-import type { ContractCase, JournalContractOptions, JournalUnderTest } from './case.ts';
+import { contractOf, type ContractCase } from '../case.ts';
+import { closing, type JournalContractOptions, type JournalUnderTest } from './case.ts';
 import { claims } from './claims.ts';
 import { concurrency } from './concurrency.ts';
 import { forks } from './forks.ts';
@@ -23,23 +24,8 @@ export function journalContract(
   make: () => JournalUnderTest | Promise<JournalUnderTest>,
   options: JournalContractOptions = {},
 ): ContractCase[] {
-  const settings = {
-    shared: options.shared ?? false,
-    seed: options.seed ?? 1,
-    runs: options.runs ?? 25,
-  };
-  const shared = settings.shared ? secondHandle : [];
-  const cases = [...logs, ...claims, ...concurrency, ...forks, ...listing, ...snapshots, ...shared];
-  return cases.map(({ name, run }) => ({
-    name,
-    async run() {
-      const under = await make();
-      try {
-        await run(under, settings);
-      } finally {
-        await under.journal.close();
-        await under.dispose?.();
-      }
-    },
-  }));
+  const settings = { shared: false, seed: 1, runs: 25, ...options };
+  const shared = settings.shared ? secondHandle : {};
+  const cases = { ...logs, ...claims, ...concurrency, ...forks, ...listing, ...snapshots, ...shared };
+  return contractOf(cases, () => closing(make), settings);
 }

@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict';
 import type { Journal } from '@treadle/core';
-import type { JournalCase } from './case.ts';
+import type { JournalCases } from './case.ts';
 import { append, begin, created, labels, noted, owner, prompt, rejects } from './support.ts';
 
 /** A case with the same store opened twice. */
-function twice(name: string, run: (journal: Journal, other: Journal) => Promise<void>): JournalCase {
-  return {
-    name: `opened twice: ${name}`,
-    async run({ journal, open }) {
-      assert.ok(open, 'this case needs `open`');
-      const other = await open();
-      try {
-        await run(journal, other);
-      } finally {
-        await other.close();
-      }
-    },
-  };
-}
+const twice = (name: string, test: (journal: Journal, other: Journal) => Promise<void>): JournalCases => ({
+  async [`opened twice: ${name}`]({ journal, open }) {
+    assert.ok(open, 'this case needs `open`');
+    const other = await open();
+    try {
+      await test(journal, other);
+    } finally {
+      await other.close();
+    }
+  },
+});
 
 async function until(what: string, holds: () => boolean): Promise<void> {
   const deadline = Date.now() + 10_000;
@@ -28,8 +25,8 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 }
 
 /** What another process sees of a store. */
-export const secondHandle: readonly JournalCase[] = [
-  twice('what one has acknowledged the other reads', async (journal, other) => {
+export const secondHandle: JournalCases = {
+  ...twice('what one has acknowledged the other reads', async (journal, other) => {
     const claim = await begin(journal);
     await append(journal, claim, 1, noted('a'));
     assert.deepEqual(await labels(other, 's'), ['session_created', 'a']);
@@ -37,7 +34,7 @@ export const secondHandle: readonly JournalCase[] = [
     assert.deepEqual(await journal.append('s', claim.epoch, 2, [noted('b')]), { ok: false, seq: 3 });
     assert.deepEqual(await journal.post('s', prompt('p'), 'k', 2), { seq: 3, duplicate: true });
   }),
-  twice(
+  ...twice(
     'a session held by one is refused to the other, until it is released or its holder closes',
     async (journal, other) => {
       const claim = await begin(journal);
@@ -52,14 +49,14 @@ export const secondHandle: readonly JournalCase[] = [
       await journal.claim('s', owner('a'));
     },
   ),
-  twice('snapshots kept by one are found by the other', async (journal, other) => {
+  ...twice('snapshots kept by one are found by the other', async (journal, other) => {
     if (!journal.snapshots || !other.snapshots) return;
     const claim = await begin(journal);
     await append(journal, claim, 1, noted('a'));
     await journal.snapshots.save('s', { seq: 2, text: 'two' });
     assert.deepEqual(await other.snapshots.load('s', 9), { seq: 2, text: 'two' });
   }),
-  twice('a watcher of one soon hears of the other’s writes', async (journal, other) => {
+  ...twice('a watcher of one soon hears of the other’s writes', async (journal, other) => {
     await journal.create('s', created('s'));
     await journal.create('t', created('t'));
     let heard = 0;
@@ -74,4 +71,4 @@ export const secondHandle: readonly JournalCase[] = [
     assert.equal(elsewhere, 0, 'only of the session that changed');
     for (const stop of stops) stop();
   }),
-];
+};

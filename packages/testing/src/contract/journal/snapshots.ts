@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
-import type { Journal } from '@treadle/core';
-import type { Snapshots } from '@treadle/core/journal';
-import type { JournalCase, JournalUnderTest } from './case.ts';
-import { append, begin, created, noted, prompt, readAll, rejects } from './support.ts';
+import type { Journal, Snapshots } from '@treadle/core';
+import type { JournalCases, JournalUnderTest } from './case.ts';
+import { append, begin, fork, noted, prompt, readAll, rejects } from './support.ts';
 
 /** A case of the capability; a journal that keeps no snapshots has nothing to show. */
-function snapshotting(
+const snapshotting = (
   name: string,
-  run: (under: JournalUnderTest, snapshots: Snapshots) => Promise<void>,
-): JournalCase {
-  return {
-    name: `snapshots: ${name}`,
-    async run(under) {
-      const { snapshots } = under.journal;
-      if (snapshots) await run(under, snapshots);
-    },
-  };
-}
+  test: (under: JournalUnderTest, snapshots: Snapshots) => Promise<void>,
+): JournalCases => ({
+  async [`snapshots: ${name}`](under) {
+    const { snapshots } = under.journal;
+    if (snapshots) await test(under, snapshots);
+  },
+});
 
 /** A released session with so many events. */
 async function sessionOf(journal: Journal, count: number, sessionId = 's'): Promise<void> {
@@ -25,9 +21,6 @@ async function sessionOf(journal: Journal, count: number, sessionId = 's'): Prom
   if (rest.length > 0) await append(journal, claim, 1, ...rest);
   await claim.release();
 }
-
-const fork = (journal: Journal, child: string, parent: string, seq: number): Promise<void> =>
-  journal.create(child, created(child, 3000, { fork: { sessionId: parent, seq } }), { sessionId: parent, seq });
 
 /** Numbers of all that are kept, newest first, as somebody finds them who passes one over after the other. */
 async function kept(snapshots: Snapshots, sessionId: string): Promise<number[]> {
@@ -43,8 +36,8 @@ async function kept(snapshots: Snapshots, sessionId: string): Promise<number[]> 
 const ANYWHERE = Number.MAX_SAFE_INTEGER;
 
 /** The capability to keep snapshots. */
-export const snapshots: readonly JournalCase[] = [
-  snapshotting('the newest up to an event is found, as it was given', async ({ journal }, store) => {
+export const snapshots: JournalCases = {
+  ...snapshotting('the newest up to an event is found, as it was given', async ({ journal }, store) => {
     await sessionOf(journal, 6);
     assert.equal(await store.load('s', ANYWHERE), null);
     const text = '{"a":"\\u0000 \\ud800 é 😀 \'\\"\\n"}\n{}';
@@ -55,21 +48,21 @@ export const snapshots: readonly JournalCase[] = [
     assert.deepEqual(await store.load('s', 4), { seq: 2, text });
     assert.equal(await store.load('s', 1), null);
   }),
-  snapshotting('one at the same event takes the place of the other', async ({ journal }, store) => {
+  ...snapshotting('one at the same event takes the place of the other', async ({ journal }, store) => {
     await sessionOf(journal, 3);
     await store.save('s', { seq: 2, text: 'a' });
     await store.save('s', { seq: 2, text: 'b' });
     assert.deepEqual(await store.load('s', ANYWHERE), { seq: 2, text: 'b' });
     assert.deepEqual(await kept(store, 's'), [2]);
   }),
-  snapshotting('there is none of a session or an event that isn’t there', async ({ journal }, store) => {
+  ...snapshotting('there is none of a session or an event that isn’t there', async ({ journal }, store) => {
     await sessionOf(journal, 3);
     for (const seq of [-1, 0, 1.5, 4]) await rejects(store.save('s', { seq, text: '' }), 'session_not_found');
     await rejects(store.save('nobody', { seq: 1, text: '' }), 'session_not_found', /nobody/);
     await rejects(store.load('nobody', 1), 'session_not_found', /nobody/);
     assert.equal(await store.load('s', ANYWHERE), null);
   }),
-  snapshotting('the log is as it was, and nobody who watches or lists is told', async ({ journal }, store) => {
+  ...snapshotting('the log is as it was, and nobody who watches or lists is told', async ({ journal }, store) => {
     await sessionOf(journal, 3);
     const before = [await readAll(journal, 's'), await journal.list()];
     let heard = 0;
@@ -79,7 +72,7 @@ export const snapshots: readonly JournalCase[] = [
     assert.equal(heard, 0);
     stop();
   }),
-  snapshotting('also while a drive holds the session, from anyone', async ({ journal }, store) => {
+  ...snapshotting('also while a drive holds the session, from anyone', async ({ journal }, store) => {
     const claim = await begin(journal);
     await append(journal, claim, 1, noted('a'));
     await journal.post('s', prompt('p'), 'k', 1);
@@ -87,7 +80,7 @@ export const snapshots: readonly JournalCase[] = [
     await append(journal, claim, 3, noted('b'));
     assert.deepEqual(await store.load('s', ANYWHERE), { seq: 3, text: 'three' });
   }),
-  snapshotting('a fork has its parents’ up to where it began, and its own', async ({ journal }, store) => {
+  ...snapshotting('a fork has its parents’ up to where it began, and its own', async ({ journal }, store) => {
     await sessionOf(journal, 6);
     for (const seq of [2, 4, 6]) await store.save('s', { seq, text: `s${seq}` });
     await fork(journal, 'f', 's', 5);
@@ -102,7 +95,7 @@ export const snapshots: readonly JournalCase[] = [
     assert.deepEqual(await store.load('h', ANYWHERE), { seq: 2, text: 's2' });
     assert.deepEqual(await store.load('f', 5), { seq: 4, text: 's4' });
   }),
-  snapshotting('of a removed session nothing is left but what its forks use', async ({ journal }, store) => {
+  ...snapshotting('of a removed session nothing is left but what its forks use', async ({ journal }, store) => {
     await sessionOf(journal, 6);
     for (const seq of [2, 4, 6]) await store.save('s', { seq, text: `s${seq}` });
     await fork(journal, 'f', 's', 5);
@@ -115,7 +108,7 @@ export const snapshots: readonly JournalCase[] = [
     await sessionOf(journal, 6, 'f');
     assert.equal(await store.load('f', ANYWHERE), null);
   }),
-  snapshotting('of many few are kept, the older the fewer', async ({ journal }, store) => {
+  ...snapshotting('of many few are kept, the older the fewer', async ({ journal }, store) => {
     const count = 120;
     await sessionOf(journal, count);
     for (let seq = 1; seq <= count; seq++) await store.save('s', { seq, text: `at ${seq}` });
@@ -127,10 +120,10 @@ export const snapshots: readonly JournalCase[] = [
       assert.ok(at - seq <= Math.max(1, count - at), `before event ${at} there is one not further away than the end`);
     }
   }),
-  snapshotting('none are kept or found after close', async ({ journal }, store) => {
+  ...snapshotting('none are kept or found after close', async ({ journal }, store) => {
     await sessionOf(journal, 2);
     await journal.close();
     await rejects(store.save('s', { seq: 1, text: '' }), 'journal_failed');
     await rejects(store.load('s', 1), 'journal_failed');
   }),
-];
+};

@@ -51,6 +51,10 @@ export async function begin(journal: Journal, sessionId = 's', ownerId = 'a'): P
   return journal.claim(sessionId, owner(ownerId));
 }
 
+/** Forks a session at an event. */
+export const fork = (journal: Journal, child: string, parent: string, seq: number): Promise<void> =>
+  journal.create(child, created(child, 3000, { fork: { sessionId: parent, seq } }), { sessionId: parent, seq });
+
 /** The promise rejects with a `TreadleError` of this code. */
 export async function rejects(promise: Promise<unknown>, code: TreadleErrorCode, message?: RegExp): Promise<void> {
   let thrown: unknown;

@@ -1,9 +1,10 @@
-import type { ContractCase, JournalUnderTest } from '../journal/case.ts';
+import { contractOf, type ContractCase } from '../case.ts';
+import type { JournalUnderTest } from '../journal/case.ts';
 import { answeredSessions } from './answers.ts';
 import { changedSessions } from './changes.ts';
 import { crowdedSessions } from './crowd.ts';
 import { forkedSessions } from './forks.ts';
-import { runOn } from './support.ts';
+import { storeOf } from './support.ts';
 
 /**
  * What every session must do whatever journal it is in, as a list of cases for any test runner: many at once, forks at every event and
@@ -21,8 +22,6 @@ import { runOn } from './support.ts';
  * ```
  */
 export function sessionContract(make: () => JournalUnderTest | Promise<JournalUnderTest>): ContractCase[] {
-  return [...crowdedSessions, ...forkedSessions, ...answeredSessions, ...changedSessions].map(({ name, run }) => ({
-    name,
-    run: async () => runOn(await make(), run),
-  }));
+  const cases = { ...crowdedSessions, ...forkedSessions, ...answeredSessions, ...changedSessions };
+  return contractOf(cases, () => storeOf(make), undefined);
 }

@@ -10,6 +10,7 @@ import {
 } from '@treadle/core';
 import { scriptedModel } from '../../scripted-model.ts';
 import type { Turn } from '../../turns.ts';
+import type { Cases } from '../case.ts';
 import type { JournalUnderTest } from '../journal/case.ts';
 
 /** A journal as one case has it: what its process holds, and what others open. */
@@ -17,31 +18,28 @@ export interface Store {
   readonly journal: Journal;
   /** As another process opens it; a journal that lives in one process is the same one. Closed after the case. */
   another(): Promise<Journal>;
+  dispose(): Promise<void>;
 }
 
-/** A case of the contract of sessions. */
-export interface SessionCase {
-  readonly name: string;
-  run(store: Store): Promise<void>;
-}
+export type SessionCases = Cases<Store>;
 
-/** Runs a case on what `make` made, and lets go of all of it. */
-export async function runOn({ journal, open, dispose }: JournalUnderTest, run: SessionCase['run']): Promise<void> {
+/** A store that closes all its journals when it is disposed of. */
+export async function storeOf(make: () => JournalUnderTest | Promise<JournalUnderTest>): Promise<Store> {
+  const { journal, open, dispose } = await make();
   const others: Journal[] = [];
-  try {
-    await run({
-      journal,
-      async another() {
-        if (!open) return journal;
-        const other = await open();
-        others.push(other);
-        return other;
-      },
-    });
-  } finally {
-    await Promise.all([journal, ...others].map((each) => each.close()));
-    await dispose?.();
-  }
+  return {
+    journal,
+    async another() {
+      if (!open) return journal;
+      const other = await open();
+      others.push(other);
+      return other;
+    },
+    async dispose() {
+      await Promise.all([journal, ...others].map((each) => each.close()));
+      await dispose?.();
+    },
+  };
 }
 
 export const act = defineTool({ name: 'act', description: 'Acts.', execute: () => 'acted' });
