@@ -1,17 +1,15 @@
-import { isJsonObject, parseJson } from '@treadle/core/json';
-import type { JsonObject, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
-import { marked } from './cache.ts';
+import { isJsonObject, parseJson } from '@treadle/core';
+import type { JsonObject, ModelRequest, ProviderToolDefinition, ResponseFormat, ToolDefinition } from '@treadle/core';
 import { anthropicFormat, nativeFormat } from './format.ts';
 import type { AnthropicFormat } from './format.ts';
 import type { AnthropicQuirks } from './quirks.ts';
 import { anthropicThinking } from './thinking.ts';
-import { createAnthropicTranscript } from './transcript.ts';
-import { createBody } from '../shared/body.ts';
-import { cacheMarks } from '../shared/cache-marks.ts';
+import { createAnthropicTranscripts, marked } from './transcript.ts';
+import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
+import { createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
+import { cacheMarks } from '../shared/turns.ts';
 
 const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
   tools
@@ -69,7 +67,7 @@ export function createAnthropicEncoder(
   quirks: Required<AnthropicQuirks>,
   replyTools: WeakMap<ModelRequest, string>,
 ): (request: ModelRequest) => WireRequest {
-  const transcripts = createTranscripts((fragment) => createAnthropicTranscript(target.provider, fragment));
+  const transcripts = createAnthropicTranscripts(target.provider);
   const model = toJson(target.modelId);
   const betas = [...new Set(quirks.betas)].join(',');
   const headers = {
@@ -90,7 +88,7 @@ export function createAnthropicEncoder(
 
   return (request) => {
     const marks = cacheMarks(request.cache);
-    const transcript = transcripts(request.messages);
+    const transcript = transcripts(request.messages, marks.messages);
     const format = formatOf(request);
     const reply = format?.by === 'tool' ? format : undefined;
     const others = [writeTools(request.tools), ownTools(request.providerTools, target.provider)].filter(Boolean);
@@ -98,30 +96,28 @@ export function createAnthropicEncoder(
     const choice = tools === '' ? undefined : toolChoice(request, others.length > 0, reply?.name);
     const thinking = anthropicThinking(request, target.modelId, quirks.thinking, {
       forced: choice !== undefined && choice.type !== 'none',
-      callsWithoutThinking: transcript.endsWithoutThinking(),
+      callsWithoutThinking: transcript.endsWithoutThinking,
     });
     const budget = thinking?.budget ?? 0;
     const config = outputConfig(request, format, thinking?.effort);
     const system = systemJson(request.system);
     const asked = request.maxTokens ?? quirks.maxTokens;
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(extraFields(request, config));
-    body.field('model', model);
-    body.field('stream', 'true');
-    body.field('system', system === '' ? undefined : `[${marks.system ? marked(system) : system}]`);
-    body.field('tools', tools === '' ? undefined : `[${marks.tools ? marked(tools) : tools}]`);
-    body.field('messages', ['[', ...transcript.marked(marks.messages), ']']);
-    body.field('max_tokens', String(asked > budget ? asked : asked + budget));
-    body.field('thinking', thinking?.json);
-    body.field('tool_choice', choice === undefined ? undefined : toJson(choice));
-    body.field('output_config', config);
-    // With thinking the API takes no temperature but its own.
-    if (request.temperature !== undefined && thinking === undefined)
-      body.field('temperature', String(request.temperature));
-    if (request.stopSequences !== undefined && request.stopSequences.length > 0) {
-      body.field('stop_sequences', toJson(request.stopSequences));
-    }
-    if (request.containerId !== undefined) body.field('container', toJson(request.containerId));
-    return { path: quirks.path, headers, body: body.end() };
+    const fields = {
+      model,
+      stream: 'true',
+      system: arrayOf([marks.system ? marked(system) : system]),
+      tools: arrayOf([marks.tools ? marked(tools) : tools]),
+      messages: transcript.json,
+      max_tokens: String(asked > budget ? asked : asked + budget),
+      thinking: thinking?.json,
+      tool_choice: jsonOf(choice),
+      output_config: config,
+      // With thinking the API takes no temperature but its own.
+      temperature: thinking === undefined ? jsonOf(request.temperature) : undefined,
+      stop_sequences: filledJson(request.stopSequences),
+      container: jsonOf(request.containerId),
+    };
+    return { path: quirks.path, headers, body: bodyOf(fields, extraFields(request, config)) };
   };
 }

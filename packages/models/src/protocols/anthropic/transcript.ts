@@ -1,5 +1,4 @@
 import type { AssistantMessage, ModelMessage } from '@treadle/core';
-import { MARK } from './cache.ts';
 import {
   anthropicAssistantContent,
   anthropicInterruptedResult,
@@ -8,119 +7,69 @@ import {
   endsWithMarkableBlock,
   withoutTrailingSpace,
 } from './content.ts';
-import { endsToMark, REMEMBERED_MESSAGES, withMarks } from '../shared/cache-marks.ts';
-import type { CacheMarks, WireMessage } from '../shared/cache-marks.ts';
-import { createCallIds } from '../shared/call-ids.ts';
-import { createGrowingText } from '../shared/growing-text.ts';
-import type { Piece } from '../shared/growing-text.ts';
-import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
+import { createCallIds, hasSignedThinking, keyOf } from '../shared/call-ids.ts';
+import { createFragments } from '../shared/fragments.ts';
+import { createTurns } from '../shared/turns.ts';
+import type { CacheMarks } from '../shared/turns.ts';
 
 const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 
-/** What stands in for the user when a conversation begins with the assistant, which this wire doesn't accept. */
+/** Stands in for the user when a conversation begins with the assistant, which this wire doesn't accept. */
 const OPENING = '{"type":"text","text":"(The conversation continues.)"}';
 
-type Role = WireMessage['role'];
-
 /** The messages of one conversation as this wire writes them. */
-export interface AnthropicTranscript extends TranscriptWriter {
-  /** The elements of `messages` with cache marks in them. Without the marks the text of a call begins the next one's. */
-  marked(marks: CacheMarks['messages']): readonly Piece[];
+export interface AnthropicTranscript {
+  /** The `messages` with cache marks in them. Without the marks the text of a call begins the next one's. */
+  readonly json: string;
   /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
-  endsWithoutThinking(): boolean;
+  readonly endsWithoutThinking: boolean;
 }
 
-const hasSignedThinking = (message: AssistantMessage): boolean =>
-  message.content.some(
-    (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
-  );
+/** JSON of one or more objects whose last one asks the service to keep what comes before its end; `''` stays empty. */
+export const marked = (json: string): string =>
+  json === '' ? '' : `${json.slice(0, -1)},"cache_control":{"type":"ephemeral"}}`;
 
-/** Content as it follows that of an open message. */
-const following = (open: Role | undefined, next: Role, content: string): string => {
-  if (open === next) return `,${content}`;
-  return `${open === undefined ? '' : ']},'}{"role":"${next}","content":[${content}`;
-};
+/** Writes the messages of conversations with `provider`. */
+export function createAnthropicTranscripts(
+  provider: string,
+): (messages: readonly ModelMessage[], marks: CacheMarks['messages']) => AnthropicTranscript {
+  const fragment = createFragments();
+  return (messages, marks) => {
+    const ids = createCallIds(CALL_ID_RULES);
+    const turns = createTurns('content', OPENING);
+    let endsWithoutThinking = false;
 
-/** A writer of messages for `provider`. */
-export function createAnthropicTranscript(provider: string, fragment: Fragment): AnthropicTranscript {
-  const ids = createCallIds(CALL_ID_RULES);
-  const messages: WireMessage[] = [];
-  const written = createGrowingText();
-  let callsWithoutThinking = false;
+    const answerWaiting = (): void => {
+      for (const id of ids.takeWaiting()) turns.add('user', anthropicInterruptedResult(id));
+    };
 
-  const openRole = (): Role | undefined => messages.at(-1)?.role;
+    const addAssistant = (message: AssistantMessage): void => {
+      const own = message.provider === provider;
+      const wireIds = ids.assign(message, own);
+      const said = message.stopReason === 'pause' ? withoutTrailingSpace(message.content) : message.content;
+      const json = fragment(message, keyOf(wireIds), () => anthropicAssistantContent(said, own, wireIds));
+      turns.add('assistant', json, endsWithMarkableBlock(said, own));
+      endsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
+    };
 
-  const add = (next: Role, content: string, markable = true): void => {
-    if (content === '') return;
-    const open = openRole();
-    if (open === undefined && next === 'assistant') {
-      add('user', OPENING);
-      return add(next, content, markable);
-    }
-    written.append(following(open, next, content));
-    if (open !== next) messages.push({ role: next, end: 0 });
-    const current = messages.at(-1);
-    if (markable && current !== undefined) current.end = written.size();
-    if (messages.length > REMEMBERED_MESSAGES) messages.shift();
-  };
-
-  const answerWaiting = (): void => {
-    for (const id of ids.waiting()) add('user', anthropicInterruptedResult(id));
-    ids.forgetWaiting();
-  };
-
-  const addAssistant = (message: AssistantMessage): void => {
-    const own = message.provider === provider;
-    const wireIds = new Map<string, string>();
-    for (const block of message.content) {
-      if (block.type === 'tool_call') wireIds.set(block.callId, ids.assign(block, own));
-    }
-    const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
-    const said = message.stopReason === 'pause' ? withoutTrailingSpace(message.content) : message.content;
-    const content = fragment(message, key, () => anthropicAssistantContent(said, own, wireIds));
-    add('assistant', content, endsWithMarkableBlock(said, own));
-    callsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
-  };
-
-  const marked = (marks: CacheMarks['messages']): readonly Piece[] => {
-    let end = '';
-    let ends: readonly WireMessage[] = messages;
-    const waiting = ids.waiting();
-    if (waiting.length > 0) {
-      let open = openRole();
-      for (const id of waiting) {
-        end += following(open, 'user', anthropicInterruptedResult(id));
-        open = 'user';
-      }
-      const before = openRole() === 'user' ? messages.slice(0, -1) : messages;
-      ends = [...before, { role: 'user', end: written.size() + end.length }];
-    }
-    if (written.size() === 0) return [];
-    // A mark is the last field of the block that ends there.
-    const places = endsToMark(ends, marks).map((place) => place - 1);
-    return withMarks(written, `${end}]}`, places, MARK);
-  };
-
-  return {
-    append(message: ModelMessage) {
+    for (const message of messages) {
       if (message.role === 'tool') {
         const id = ids.take(message.callId);
-        if (id === undefined) return;
-        return add(
-          'user',
-          fragment(message, id, () => anthropicToolResult(message, id, provider)),
-        );
+        if (id === undefined) continue;
+        const json = fragment(message, id, () => anthropicToolResult(message, id, provider));
+        turns.add('user', json);
+        continue;
       }
       answerWaiting();
-      if (message.role === 'assistant') return addAssistant(message);
-      callsWithoutThinking = false;
-      add(
-        'user',
-        fragment(message, '', () => anthropicUserContent(message.content, provider)),
-      );
-    },
-    pieces: () => marked('none'),
-    marked,
-    endsWithoutThinking: () => callsWithoutThinking,
+      if (message.role === 'assistant') addAssistant(message);
+      else {
+        const json = fragment(message, '', () => anthropicUserContent(message.content, provider));
+        turns.add('user', json);
+        endsWithoutThinking = false;
+      }
+    }
+    answerWaiting();
+    turns.mark(marks, marked);
+    return { json: turns.json(), endsWithoutThinking };
   };
 }

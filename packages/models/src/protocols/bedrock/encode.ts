@@ -4,14 +4,14 @@ import { bedrockInstructions, bedrockOutputConfig } from './format.ts';
 import { bedrockModel } from './models.ts';
 import type { BedrockQuirks } from './quirks.ts';
 import { bedrockReasoning } from './reasoning.ts';
-import { CACHE_POINT, createBedrockTranscripts } from './transcript.ts';
+import { createBedrockTranscripts, withCachePoint } from './transcript.ts';
 import type { BedrockTranscript } from './transcript.ts';
-import { createBody } from '../shared/body.ts';
-import { cacheMarks } from '../shared/cache-marks.ts';
-import type { CacheMarks } from '../shared/cache-marks.ts';
+import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
+import { createLatest, createOnce } from '../shared/fragments.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createLatest, createOnce } from '../shared/transcripts.ts';
+import { cacheMarks } from '../shared/turns.ts';
+import type { CacheMarks } from '../shared/turns.ts';
 
 /** The wire can't forbid tools that it was told of, and wants to be told of tools that were called. So this asks. */
 const NO_TOOLS = '{"text":"(Answer without calling a tool.)"}';
@@ -37,8 +37,6 @@ const formerTools = (transcript: BedrockTranscript): string =>
     .map((name) => toolSpec(name, 'No longer available.', { type: 'object', properties: {} }))
     .join(',');
 
-const ending = (json: string, withPoint: boolean): string => (withPoint ? `${json},${CACHE_POINT}` : json);
-
 const inferenceConfig = (request: ModelRequest, budget: number, ownTemperature: boolean): JsonObject => {
   const { maxTokens, temperature, stopSequences = [] } = request;
   return {
@@ -49,10 +47,7 @@ const inferenceConfig = (request: ModelRequest, budget: number, ownTemperature: 
 };
 
 /** The caller's fields over ours: they win one by one, so that one more doesn't cost the others. */
-const merged = (own: JsonObject, extra: unknown): string | undefined => {
-  const all = { ...own, ...asObject(extra) };
-  return Object.keys(all).length === 0 ? undefined : toJson(all);
-};
+const merged = (own: JsonObject, extra: unknown): string | undefined => filledJson({ ...own, ...asObject(extra) });
 
 /** Writes requests of ConverseStream for one model. */
 export function createBedrockEncoder(
@@ -70,9 +65,7 @@ export function createBedrockEncoder(
 
   const declaredTools = (request: ModelRequest): string => {
     const own = (request.providerTools ?? []).filter((tool) => tool.provider === target.provider);
-    return [writeTools(request.tools), ...own.map((tool) => toJson(tool.definition))]
-      .filter((json) => json !== '')
-      .join(',');
+    return [writeTools(request.tools), ...own.map((tool) => toJson(tool.definition))].filter(Boolean).join(',');
   };
 
   const cachePointsFor = (request: ModelRequest): CacheMarks => {
@@ -87,26 +80,24 @@ export function createBedrockEncoder(
   return (request) => {
     const points = cachePointsFor(request);
     const transcript = transcripts(request.messages);
-    const { fields, budget, ownTemperature } = bedrockReasoning(request, reasoning, transcript.endsWithoutThinking());
+    const { fields, budget, ownTemperature } = bedrockReasoning(request, reasoning, transcript.endsWithoutThinking);
     const declared = declaredTools(request);
     const forbidden = declared === '' || request.toolChoice === 'none';
     // Where no tool was called yet, leaving them all out forbids them best.
     const tools = forbidden && transcript.called.size === 0 ? '' : declared || formerTools(transcript);
-    const messages = transcript.marked(points.messages, forbidden && tools !== '' ? NO_TOOLS : '');
+    const messages = transcript.finish(points.messages, forbidden && tools !== '' ? NO_TOOLS : '');
     const system = systemJson(bedrockInstructions(request, quirks.responseFormat));
-    const output = bedrockOutputConfig(request, quirks.responseFormat);
+    const toolList = arrayOf([points.tools ? withCachePoint(tools) : tools]);
     const { inferenceConfig: ownInference, additionalModelRequestFields, ...extra } = request.providerOptions ?? {};
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(extra);
-    body.field('system', system === '' ? undefined : `[${ending(system, points.system)}]`);
-    body.field(
-      'toolConfig',
-      tools === '' ? undefined : `{"tools":[${ending(tools, points.tools)}]${toolChoice(request)}}`,
-    );
-    body.field('messages', ['[', ...messages, ']']);
-    body.field('inferenceConfig', merged(inferenceConfig(request, budget, ownTemperature), ownInference));
-    body.field('outputConfig', output === undefined ? undefined : toJson(output));
-    body.field('additionalModelRequestFields', merged(fields, additionalModelRequestFields));
-    return { path, headers, body: body.end() };
+    const all = {
+      system: arrayOf([points.system ? withCachePoint(system) : system]),
+      toolConfig: toolList && `{"tools":${toolList}${toolChoice(request)}}`,
+      messages,
+      inferenceConfig: merged(inferenceConfig(request, budget, ownTemperature), ownInference),
+      outputConfig: jsonOf(bedrockOutputConfig(request, quirks.responseFormat)),
+      additionalModelRequestFields: merged(fields, additionalModelRequestFields),
+    };
+    return { path, headers, body: bodyOf(all, extra) };
   };
 }

@@ -1,6 +1,12 @@
-import type { AssistantMessage, ModelMessage, ProviderToolDefinition, ToolResultMessage } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
-import { createBody } from '../shared/body.ts';
+import type {
+  AssistantMessage,
+  ModelMessage,
+  ModelRequest,
+  ProviderToolDefinition,
+  ToolDefinition,
+  ToolResultMessage,
+} from '@treadle/core';
+import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
 import { createCallIds } from '../shared/call-ids.ts';
 import {
   geminiAssistantParts,
@@ -15,11 +21,10 @@ import { geminiGeneration } from './quirks.ts';
 import type { GeminiQuirks } from './quirks.ts';
 import { geminiSchema, hasNoParameters } from './schema.ts';
 import { geminiThinking } from './thinking.ts';
-import { createGrowingText } from '../shared/growing-text.ts';
+import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
-import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
+import { createTurns } from '../shared/turns.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 256 };
 
@@ -34,96 +39,67 @@ interface Facts {
   readonly quirks: Required<GeminiQuirks>;
 }
 
-const createWriter = (facts: Facts, fragment: Fragment): TranscriptWriter => {
-  const { provider, generation, quirks } = facts;
+const createWriter = ({ provider, generation, quirks }: Facts): ((messages: readonly ModelMessage[]) => string) => {
   const nested = generation >= 3;
-  const ids = createCallIds(CALL_ID_RULES);
-  /** The calls that wait for their results, by the id chosen for each. */
-  const calls = new Map<string, GeminiCall>();
   const madeHere = new RegExp(`^${quirks.callIdPrefix}-fc-\\d+$`);
-  const written = createGrowingText();
-  let role: 'user' | 'model' | undefined;
-  /** Parts that follow the last result of a message's calls. */
-  let attachments: string[] = [];
+  const fragment = createFragments();
+  const attachmentsOf = createOnce((message: ToolResultMessage) => geminiAttachments(message, provider, nested));
+  return (messages) => {
+    const ids = createCallIds(CALL_ID_RULES);
+    const turns = createTurns<'model'>('parts', OPENING);
+    /** The calls that wait for their results, by the id chosen for each. */
+    const calls = new Map<string, GeminiCall>();
+    /** Parts that follow the last result of a message's calls. */
+    let attachments: string[] = [];
 
-  /** Parts as they follow those of an open message. */
-  const following = (open: typeof role, next: 'user' | 'model', parts: string): string => {
-    if (open === next) return `,${parts}`;
-    return `${open === undefined ? '' : ']},'}{"role":"${next}","parts":[${parts}`;
-  };
+    /** Ends the results of a message's calls: answers those without one, and adds what the results had attached. */
+    const closeCalls = (): void => {
+      const unanswered = ids.takeWaiting().map((id) => calls.get(id) ?? { name: 'unnamed_tool', id: undefined });
+      for (const parts of [...unanswered.map(geminiInterruptedResult), ...attachments]) turns.add('user', parts);
+      calls.clear();
+      attachments = [];
+    };
 
-  const add = (next: 'user' | 'model', parts: string): void => {
-    if (parts === '') return;
-    if (role === undefined && next === 'model') add('user', OPENING);
-    written.append(following(role, next, parts));
-    role = next;
-  };
-
-  /** What ends the results of a message's calls: answers to those without one, and what the results had attached. */
-  const closing = (): string[] => [
-    ...ids.waiting().map((id) => geminiInterruptedResult(calls.get(id) ?? { name: 'unnamed_tool', id: undefined })),
-    ...attachments,
-  ];
-
-  const closeCalls = (): void => {
-    for (const parts of closing()) add('user', parts);
-    ids.forgetWaiting();
-    calls.clear();
-    attachments = [];
-  };
-
-  const addAssistant = (message: AssistantMessage): void => {
-    const own = message.provider === provider;
-    const made = new Map<string, GeminiCall>();
-    for (const block of message.content) {
-      if (block.type !== 'tool_call') continue;
-      const id = ids.assign(block, own);
-      const given = own && block.providerCallId !== undefined && !madeHere.test(block.providerCallId);
-      const call = { name: geminiToolName(block.name), id: given ? id : undefined };
-      made.set(block.callId, call);
-      calls.set(id, call);
-    }
-    const key = [...made.values()].map(({ id }) => id ?? '').join();
-    add(
-      'model',
-      fragment(message, key, () => geminiAssistantParts(message.content, own, made, nested)),
-    );
-  };
-
-  const addResult = (message: ToolResultMessage): void => {
-    const id = ids.take(message.callId);
-    const call = id === undefined ? undefined : calls.get(id);
-    if (call === undefined) return;
-    const key = `${call.name} ${call.id ?? ''}`;
-    add(
-      'user',
-      fragment(message, key, () => geminiToolResult(message, call, provider, nested)),
-    );
-    if (message.content.every(({ type }) => type === 'text')) return;
-    const parts = geminiAttachments(message, provider, nested);
-    if (parts !== '') attachments.push(parts);
-  };
-
-  return {
-    append(message: ModelMessage) {
-      if (message.role === 'tool') return addResult(message);
-      closeCalls();
-      if (message.role === 'assistant') return addAssistant(message);
-      add(
-        'user',
-        fragment(message, '', () => geminiUserParts(message.content, provider)),
-      );
-    },
-    pieces() {
-      if (role === undefined) return [];
-      let end = '';
-      let open: typeof role = role;
-      for (const parts of closing()) {
-        end += following(open, 'user', parts);
-        open = 'user';
+    const addAssistant = (message: AssistantMessage): void => {
+      const own = message.provider === provider;
+      const wireIds = ids.assign(message, own);
+      const made = new Map<string, GeminiCall>();
+      for (const block of message.content) {
+        if (block.type !== 'tool_call') continue;
+        const id = wireIds.get(block.callId) ?? '';
+        const given = own && block.providerCallId !== undefined && !madeHere.test(block.providerCallId);
+        const call = { name: geminiToolName(block.name), id: given ? id : undefined };
+        made.set(block.callId, call);
+        calls.set(id, call);
       }
-      return [written.view(), `${end}]}`];
-    },
+      const key = [...made.values()].map(({ id }) => id ?? '').join();
+      const parts = fragment(message, key, () => geminiAssistantParts(message.content, own, made, nested));
+      turns.add('model', parts);
+    };
+
+    const addResult = (message: ToolResultMessage): void => {
+      const call = calls.get(ids.take(message.callId) ?? '');
+      if (call === undefined) return;
+      const key = `${call.name} ${call.id ?? ''}`;
+      const result = fragment(message, key, () => geminiToolResult(message, call, provider, nested));
+      turns.add('user', result);
+      attachments.push(attachmentsOf(message));
+    };
+
+    for (const message of messages) {
+      if (message.role === 'tool') {
+        addResult(message);
+        continue;
+      }
+      closeCalls();
+      if (message.role === 'assistant') addAssistant(message);
+      else {
+        const parts = fragment(message, '', () => geminiUserParts(message.content, provider));
+        turns.add('user', parts);
+      }
+    }
+    closeCalls();
+    return turns.json();
   };
 };
 
@@ -168,15 +144,14 @@ const formatFields = (request: ModelRequest, schemas: Required<GeminiQuirks>['sc
 const generationConfig = (request: ModelRequest, { modelId, generation, quirks }: Facts): string | undefined => {
   const { maxTokens, temperature, stopSequences = [] } = request;
   const { config, tokens } = geminiThinking(request, modelId, generation);
-  const fields = {
+  return filledJson({
     ...(temperature === undefined ? {} : { temperature }),
     // The wire's limit includes the reasoning.
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens + tokens }),
     ...(stopSequences.length === 0 ? {} : { stopSequences }),
     ...formatFields(request, quirks.schemas),
     ...(config === undefined ? {} : { thinkingConfig: config }),
-  };
-  return Object.keys(fields).length === 0 ? undefined : toJson(fields);
+  });
 };
 
 /** A model's name may have a path of its own, such as `tunedModels/mine`. */
@@ -193,24 +168,22 @@ export function createGeminiEncoder(
 ): (request: ModelRequest) => WireRequest {
   const { provider, modelId } = target;
   const facts: Facts = { provider, modelId, quirks, generation: geminiGeneration(modelId, quirks.generation) };
-  const transcripts = createTranscripts((fragment) => createWriter(facts, fragment));
+  const contents = createWriter(facts);
   const writeTools = toolsWriter(quirks.schemas);
   const path = `${modelPath(modelId, quirks.modelsPath)}:streamGenerateContent?alt=sse`;
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
 
-  const systemJson = createLatest((system) =>
-    system.trim() === '' ? undefined : toJson({ parts: [{ text: system }] }),
-  );
+  const systemJson = createLatest((system) => (system.trim() === '' ? '' : toJson({ parts: [{ text: system }] })));
 
   return (request) => {
-    const tools = [writeTools(request.tools), ...ownTools(request.providerTools, provider)].filter((t) => t !== '');
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(request.providerOptions);
-    body.field('systemInstruction', systemJson(request.system));
-    body.field('tools', tools.length === 0 ? undefined : `[${tools.join(',')}]`);
-    body.field('contents', ['[', ...transcripts(request.messages).pieces(), ']']);
-    body.field('toolConfig', toolConfig(request));
-    body.field('generationConfig', generationConfig(request, facts));
-    return { path, headers, body: body.end() };
+    const fields = {
+      systemInstruction: systemJson(request.system) || undefined,
+      tools: arrayOf([writeTools(request.tools), ...ownTools(request.providerTools, provider)]),
+      contents: contents(request.messages),
+      toolConfig: toolConfig(request),
+      generationConfig: generationConfig(request, facts),
+    };
+    return { path, headers, body: bodyOf(fields, request.providerOptions) };
   };
 }

@@ -35,11 +35,11 @@ const partsOf = (content: readonly UserContent[]): Parts => {
   return parts;
 };
 
-/** A user message with a comma before it; `''` when nothing is left of it. */
+/** A user message; `''` when nothing is left of it. */
 export function ollamaUserMessage(content: readonly UserContent[]): string {
   const { texts, images } = partsOf(content);
   if (texts.length === 0 && images.length === 0) return '';
-  return `,${toJson({ role: 'user', content: texts.join('\n'), ...(images.length === 0 ? {} : { images }) })}`;
+  return toJson({ role: 'user', content: texts.join('\n'), ...(images.length === 0 ? {} : { images }) });
 }
 
 /** The images of a result, for a user message after it: models look at those of users only. */
@@ -49,9 +49,9 @@ export function ollamaResultImages(message: ToolResultMessage): readonly UserCon
 }
 
 const toolMessage = (name: string, wireId: string, content: string): string =>
-  `,${toJson({ role: 'tool', tool_name: legalToolName(name, TOOL_NAME_LENGTH), tool_call_id: wireId, content })}`;
+  toJson({ role: 'tool', tool_name: legalToolName(name, TOOL_NAME_LENGTH), tool_call_id: wireId, content });
 
-/** A tool message with a comma before it; `name` is what was called. The wire has no mark for errors: the text has it. */
+/** A tool message; `name` is what was called. The wire has no mark for errors: the text has it. */
 export function ollamaToolMessage(message: ToolResultMessage, name: string, wireId: string): string {
   const { texts, images } = partsOf(message.content);
   if (images.length > 0) texts.push(`[${images.length} in the next message]`);
@@ -64,7 +64,7 @@ export function ollamaInterruptedResult(name: string, wireId: string): string {
   return toolMessage(name, wireId, INTERRUPTED_RESULT);
 }
 
-/** An assistant message with a comma before it; `''` when nothing of it can be sent. */
+/** An assistant message; `''` when nothing of it can be sent. */
 export function ollamaAssistantMessage(
   message: AssistantMessage,
   own: boolean,
@@ -83,10 +83,10 @@ export function ollamaAssistantMessage(
     }
   }
   if (content === '' && calls.length === 0) return '';
-  return `,${toJson({
+  return toJson({
     role: 'assistant',
     content,
     ...(thinking === '' ? {} : { thinking }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  })}`;
+  });
 }

@@ -1,8 +1,15 @@
-import type { AssistantMessage, JsonObject, ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
-import { createBody } from '../shared/body.ts';
-import { createCallIds } from '../shared/call-ids.ts';
-import { createGrowingText, withoutFirst } from '../shared/growing-text.ts';
+import type {
+  AssistantMessage,
+  JsonObject,
+  ModelMessage,
+  ModelRequest,
+  ResponseFormat,
+  ToolDefinition,
+  UserContent,
+} from '@treadle/core';
+import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
+import { createCallIds, keyOf } from '../shared/call-ids.ts';
+import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import {
   ollamaAssistantMessage,
@@ -13,8 +20,6 @@ import {
 } from './content.ts';
 import type { OllamaQuirks } from './quirks.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
-import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 
 /** Ollama takes any id; this is what other servers of its wire take too. */
 const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
@@ -27,55 +32,47 @@ const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
     .join(','),
 );
 
-/** Every message is written with a comma before it: the instructions may or may not come first. */
-const createWriter = (provider: string, fragment: Fragment): TranscriptWriter => {
-  const ids = createCallIds(CALL_ID_RULES);
-  /** Tool names by wire id: this wire tells results apart by them. */
-  const toolNames = new Map<string, string>();
-  const written = createGrowingText();
-  let images: UserContent[] = [];
+/** Writes the elements of `messages`; empty where nothing of a message can be sent. */
+const createWriter = (provider: string): ((messages: readonly ModelMessage[]) => string[]) => {
+  const fragment = createFragments();
+  return (messages) => {
+    const ids = createCallIds(CALL_ID_RULES);
+    /** Tool names by wire id: this wire tells results apart by them. */
+    const toolNames = new Map<string, string>();
+    const written: string[] = [];
+    let images: UserContent[] = [];
 
-  // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
-  const closing = (): string => {
-    const results = ids.waiting().map((id) => ollamaInterruptedResult(toolNames.get(id) ?? '', id));
-    return results.join('') + ollamaUserMessage(images);
-  };
+    // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
+    const closeCalls = (): void => {
+      for (const id of ids.takeWaiting()) written.push(ollamaInterruptedResult(toolNames.get(id) ?? '', id));
+      written.push(ollamaUserMessage(images));
+      toolNames.clear();
+      images = [];
+    };
 
-  const closeCalls = (): void => {
-    written.append(closing());
-    ids.forgetWaiting();
-    toolNames.clear();
-    images = [];
-  };
+    const addAssistant = (message: AssistantMessage): void => {
+      const own = message.provider === provider;
+      const wireIds = ids.assign(message, own);
+      for (const block of message.content)
+        if (block.type === 'tool_call') toolNames.set(wireIds.get(block.callId) ?? '', block.name);
+      written.push(fragment(message, keyOf(wireIds), () => ollamaAssistantMessage(message, own, wireIds)));
+    };
 
-  const addAssistant = (message: AssistantMessage): void => {
-    const own = message.provider === provider;
-    const wireIds = new Map<string, string>();
-    for (const block of message.content) {
-      if (block.type !== 'tool_call') continue;
-      const id = ids.assign(block, own);
-      wireIds.set(block.callId, id);
-      toolNames.set(id, block.name);
-    }
-    const key = wireIds.size === 0 ? '' : [...wireIds.values()].join();
-    written.append(fragment(message, key, () => ollamaAssistantMessage(message, own, wireIds)));
-  };
-
-  return {
-    append(message: ModelMessage) {
+    for (const message of messages) {
       if (message.role === 'tool') {
         const id = ids.take(message.callId);
-        if (id === undefined) return;
+        if (id === undefined) continue;
         const name = toolNames.get(id) ?? message.toolName;
-        written.append(fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id)));
+        written.push(fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id)));
         images.push(...ollamaResultImages(message));
-        return;
+        continue;
       }
       closeCalls();
       if (message.role === 'assistant') addAssistant(message);
-      else written.append(fragment(message, '', () => ollamaUserMessage(message.content)));
-    },
-    pieces: () => [written.view(), closing()],
+      else written.push(fragment(message, '', () => ollamaUserMessage(message.content)));
+    }
+    closeCalls();
+    return written;
   };
 };
 
@@ -104,7 +101,7 @@ export function createOllamaEncoder(
   target: WireTarget,
   quirks: Required<OllamaQuirks>,
 ): (request: ModelRequest) => WireRequest {
-  const transcripts = createTranscripts((fragment) => createWriter(target.provider, fragment));
+  const messagesOf = createWriter(target.provider);
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' };
   const levels = quirks.think === 'auto' ? /gpt-?oss/i.test(target.modelId) : quirks.think === 'level';
@@ -112,22 +109,21 @@ export function createOllamaEncoder(
   const systemJson = createLatest((system) => (system === '' ? '' : toJson({ role: 'system', content: system })));
 
   return (request) => {
-    const system = systemJson(request.system);
-    const messages = transcripts(request.messages).pieces();
     // The wire has no choice of tools, and wants none declared that were called: a tool is forbidden by leaving it out.
     const tools = request.toolChoice === 'none' ? '' : writeTools(request.tools);
     const { options: ownOptions, ...extra } = request.providerOptions ?? {};
     // The caller's options win one by one, so that one more doesn't cost the others.
     const options = { ...optionsOf(request), ...(asObject(ownOptions) as JsonObject | undefined) };
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    const body = createBody(extra);
-    body.field('model', model);
-    body.field('stream', 'true');
-    body.field('tools', tools === '' ? undefined : `[${tools}]`);
-    body.field('messages', ['[', system, ...(system === '' ? withoutFirst(messages) : messages), ']']);
-    body.field('format', request.responseFormat === undefined ? undefined : writeFormat(request.responseFormat));
-    body.field('think', thinkOf(request, levels));
-    body.field('options', Object.keys(options).length === 0 ? undefined : toJson(options));
-    return { path: quirks.path, headers, body: body.end() };
+    const fields = {
+      model,
+      stream: 'true',
+      tools: arrayOf([tools]),
+      messages: arrayOf([systemJson(request.system), ...messagesOf(request.messages)]) ?? '[]',
+      format: request.responseFormat && writeFormat(request.responseFormat),
+      think: thinkOf(request, levels),
+      options: filledJson(options),
+    };
+    return { path: quirks.path, headers, body: bodyOf(fields, extra) };
   };
 }

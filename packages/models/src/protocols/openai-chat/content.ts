@@ -60,7 +60,7 @@ const part = (block: UserContent, provider: string, quirks: Required<OpenAIChatQ
 
 const isEmptyText = (block: UserContent): boolean => block.type === 'text' && block.text === '';
 
-/** A user message with a comma before it; `''` when nothing is left of it. */
+/** A user message; `''` when nothing is left of it. */
 export function chatUserMessage(
   content: readonly UserContent[],
   provider: string,
@@ -70,7 +70,7 @@ export function chatUserMessage(
   const [first] = blocks;
   if (first === undefined) return '';
   const only = blocks.length === 1 && first.type === 'text' ? first.text : undefined;
-  return `,${toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider, quirks)) })}`;
+  return toJson({ role: 'user', content: only ?? blocks.map((block) => part(block, provider, quirks)) });
 }
 
 const NO_CONTENT: readonly UserContent[] = [];
@@ -82,35 +82,26 @@ export function toolResultAttachments(message: ToolResultMessage): readonly User
   return [{ type: 'text', text: `Attached to the result of ${message.toolName}:` }, ...attached];
 }
 
-/** A tool message with a comma before it. The wire has no mark for errors, so the text carries it. */
+/** A tool message. The wire has no mark for errors, so the text carries it. */
 export function chatToolMessage(message: ToolResultMessage, wireId: string): string {
-  let content: string | undefined;
-  let attachments = 0;
-  for (const block of message.content) {
-    if (block.type !== 'text') attachments++;
-    else content = content === undefined ? block.text : `${content}\n${block.text}`;
-  }
-  if (attachments > 0) {
-    const note = `[${attachments} attached in the next message]`;
-    content = content === undefined ? note : `${content}\n${note}`;
-  }
-  content ??= '';
-  return `,${toJson({ role: 'tool', tool_call_id: wireId, content: message.isError && content === '' ? 'The tool failed.' : content })}`;
+  const texts = message.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  const attachments = message.content.length - texts.length;
+  if (attachments > 0) texts.push(`[${attachments} attached in the next message]`);
+  const content = texts.join('\n');
+  const said = message.isError && content === '' ? 'The tool failed.' : content;
+  return toJson({ role: 'tool', tool_call_id: wireId, content: said });
 }
 
 /** The answer to a call that has none. */
 export function chatInterruptedResult(wireId: string): string {
-  return `,${toJson({ role: 'tool', tool_call_id: wireId, content: INTERRUPTED_RESULT })}`;
+  return toJson({ role: 'tool', tool_call_id: wireId, content: INTERRUPTED_RESULT });
 }
 
-const callJson = (call: ToolCallBlock, own: boolean, wireId: string): string => {
+const callOf = (call: ToolCallBlock, own: boolean, wireId: string): object => {
   const name = legalToolName(call.name, TOOL_NAME_LENGTH);
   // `{}` for what was no JSON object: some servers parse this text, and its result says what was wrong with it.
-  const args = toJson(call.arguments);
-  if (own && call.opaque !== undefined) {
-    return toJson({ ...call.opaque, id: wireId, type: 'function', function: { name, arguments: args } });
-  }
-  return `{"id":${toJson(wireId)},"type":"function","function":{"name":"${name}","arguments":${toJson(args)}}}`;
+  const fn = { name, arguments: toJson(call.arguments) };
+  return { ...(own ? call.opaque : undefined), id: wireId, type: 'function', function: fn };
 };
 
 /** What stands for reasoning that isn't there. Not nothing: servers that demand it take an empty one for none. */
@@ -133,33 +124,26 @@ const reasoningFields = (
   return called && reasoningRequired ? { [reasoningField]: NO_REASONING } : undefined;
 };
 
-/** An assistant message with a comma before it; `''` when nothing of it can be sent. */
+/** An assistant message; `''` when nothing of it can be sent. */
 export function chatAssistantMessage(
   message: AssistantMessage,
   own: boolean,
-  /** The ids of its calls, in their order. */
-  wireIds: readonly string[],
+  wireIds: ReadonlyMap<string, string>,
   quirks: Required<OpenAIChatQuirks>,
 ): string {
   let content = '';
-  let calls = '';
-  let called = 0;
+  const calls: object[] = [];
   const thinking: ThinkingBlock[] = [];
   for (const block of message.content) {
     if (block.type === 'text') content += block.text;
-    else if (block.type === 'tool_call') {
-      calls += (called === 0 ? '' : ',') + callJson(block, own, wireIds[called] ?? block.callId);
-      called++;
-    } else if (block.type === 'thinking' && own) thinking.push(block);
+    else if (block.type === 'tool_call') calls.push(callOf(block, own, wireIds.get(block.callId) ?? block.callId));
+    else if (block.type === 'thinking' && own) thinking.push(block);
   }
-  if (content === '' && called === 0) return '';
-  const shown = content === '' ? quirks.emptyContent : content;
-  const reasoning = reasoningFields(thinking, called > 0, quirks);
-  // Joined, not added up: a text that was added up is kept in as many pieces.
-  return [
-    ',{"role":"assistant","content":',
-    shown === null ? 'null' : toJson(shown),
-    reasoning === undefined ? '' : `,${toJson(reasoning).slice(1, -1)}`,
-    called === 0 ? '}' : `,"tool_calls":[${calls}]}`,
-  ].join('');
+  if (content === '' && calls.length === 0) return '';
+  return toJson({
+    role: 'assistant',
+    content: content === '' ? quirks.emptyContent : content,
+    ...reasoningFields(thinking, calls.length > 0, quirks),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  });
 }

@@ -38,10 +38,10 @@ const part = (block: UserContent, provider: string): object => {
 const parts = (content: readonly UserContent[], provider: string): object[] =>
   content.filter((block) => block.type !== 'text' || block.text !== '').map((block) => part(block, provider));
 
-/** A user message with a comma before it; `''` when nothing is left of it. */
+/** A user message; `''` when nothing is left of it. */
 export function responsesUserItem(content: readonly UserContent[], provider: string): string {
   const written = parts(content, provider);
-  return written.length === 0 ? '' : `,${toJson({ role: 'user', content: written })}`;
+  return written.length === 0 ? '' : toJson({ role: 'user', content: written });
 }
 
 /** What a result has to say of the call it answers. */
@@ -53,14 +53,14 @@ export interface AnsweredCall {
 }
 
 const outputItem = (call: AnsweredCall, wireId: string, output: string | object[]): string =>
-  `,${toJson({
+  toJson({
     type: call.custom ? 'custom_tool_call_output' : 'function_call_output',
     call_id: wireId,
     output,
     ...(call.caller === undefined ? {} : { caller: call.caller }),
-  })}`;
+  });
 
-/** A result with a comma before it: text as a string, anything with an image or a file as a list. */
+/** A result: text as a string, anything with an image or a file as a list. */
 export function responsesToolResult(
   message: ToolResultMessage,
   call: AnsweredCall,
@@ -75,7 +75,7 @@ export function responsesToolResult(
   return outputItem(call, wireId, message.isError && output === '' ? 'The tool failed.' : output);
 }
 
-/** The answer to a call that has none, with a comma before it. */
+/** The answer to a call that has none. */
 export function responsesInterruptedResult(call: AnsweredCall, wireId: string): string {
   return outputItem(call, wireId, INTERRUPTED_RESULT);
 }

@@ -1,9 +1,15 @@
 import { TreadleError } from '@treadle/core';
-import type { AssistantMessage, ModelMessage, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
-import { createBody } from '../shared/body.ts';
-import { createCallIds, legalToolName } from '../shared/call-ids.ts';
-import { createGrowingText, withoutFirst } from '../shared/growing-text.ts';
+import type {
+  AssistantMessage,
+  ModelMessage,
+  ModelRequest,
+  ProviderToolDefinition,
+  ResponseFormat,
+  ToolDefinition,
+} from '@treadle/core';
+import { arrayOf, bodyOf, jsonOf } from '../shared/body.ts';
+import { createCallIds, keyOf, legalToolName } from '../shared/call-ids.ts';
+import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './content.ts';
@@ -12,78 +18,71 @@ import type { OpenAIResponsesQuirks } from './quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './replay.ts';
 import { strictSchema } from '../openai/strict.ts';
 import type { Encoder, WireRequest, WireTarget } from '../shared/protocol.ts';
-import { createLatest, createOnce, createTranscripts } from '../shared/transcripts.ts';
-import type { Fragment, TranscriptWriter } from '../shared/transcripts.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
 
 const ORDINARY_CALL: AnsweredCall = { custom: false, caller: undefined };
 
-/** Every item is written with a comma before it. */
+/** Writes the elements of `input`; empty where nothing of a message can be sent. */
 const createWriter = (
   provider: string,
   store: boolean,
-  fragment: Fragment,
   refused: WeakSet<AssistantMessage>,
-): TranscriptWriter => {
-  const ids = createCallIds(CALL_ID_RULES);
-  const calls = new Map<string, AnsweredCall>();
-  const usedItemIds = new Set<string>();
-  const written = createGrowingText();
+): ((messages: readonly ModelMessage[]) => string[]) => {
+  const fragment = createFragments();
+  return (messages) => {
+    const ids = createCallIds(CALL_ID_RULES);
+    const calls = new Map<string, AnsweredCall>();
+    const usedItemIds = new Set<string>();
+    const written: string[] = [];
 
-  const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
-  const closing = (): string =>
-    ids
-      .waiting()
-      .map((id) => responsesInterruptedResult(callOf(id), id))
-      .join('');
+    const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
+    const closeCalls = (): void => {
+      for (const id of ids.takeWaiting()) written.push(responsesInterruptedResult(callOf(id), id));
+    };
 
-  /**
-   * Whether the message's items may return as they were. Not those of a response that was broken off, which the provider
-   * doesn't know as it stands here, not those whose reasoning it refused, and not an item a second time.
-   */
-  const mayReturn = (message: AssistantMessage): boolean => {
-    if (message.provider !== provider || message.stopReason === 'aborted' || message.stopReason === 'error')
-      return false;
-    if (refused.has(message)) return false;
-    const itsIds = [...itemIds(message)];
-    if (itsIds.some((id) => usedItemIds.has(id))) return false;
-    for (const id of itsIds) usedItemIds.add(id);
-    return true;
-  };
+    /**
+     * Whether the message's items may return as they were. Not those of a response that was broken off, which the provider
+     * doesn't know as it stands here, not those whose reasoning it refused, and not an item a second time.
+     */
+    const mayReturn = (message: AssistantMessage): boolean => {
+      const { stopReason } = message;
+      if (message.provider !== provider || stopReason === 'aborted' || stopReason === 'error') return false;
+      if (refused.has(message)) return false;
+      const itsIds = itemIds(message);
+      if ([...itsIds].some((id) => usedItemIds.has(id))) return false;
+      for (const id of itsIds) usedItemIds.add(id);
+      return true;
+    };
 
-  const addAssistant = (message: AssistantMessage): void => {
-    const own = mayReturn(message);
-    const wireIds = new Map<string, string>();
-    for (const block of message.content) {
-      if (block.type !== 'tool_call') continue;
-      const id = ids.assign(block, message.provider === provider);
-      wireIds.set(block.callId, id);
-      const custom = isCustomCall(block, own);
-      const caller = own ? itemOf(block)?.['caller'] : undefined;
-      if (custom || caller !== undefined) calls.set(id, { custom, caller });
-    }
-    const key = `${own}${[...wireIds.values()].join()}`;
-    written.append(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
-  };
+    const addAssistant = (message: AssistantMessage): void => {
+      const own = mayReturn(message);
+      const wireIds = ids.assign(message, message.provider === provider);
+      for (const block of message.content) {
+        if (block.type !== 'tool_call') continue;
+        const custom = isCustomCall(block, own);
+        const caller = own ? itemOf(block)?.['caller'] : undefined;
+        if (custom || caller !== undefined) calls.set(wireIds.get(block.callId) ?? '', { custom, caller });
+      }
+      const key = `${own}${keyOf(wireIds)}`;
+      written.push(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
+    };
 
-  return {
-    append(message: ModelMessage) {
+    for (const message of messages) {
       if (message.role === 'tool') {
         const id = ids.take(message.callId);
-        if (id === undefined) return;
+        if (id === undefined) continue;
         const call = callOf(id);
-        written.append(
-          fragment(message, `${call.custom}${id}`, () => responsesToolResult(message, call, id, provider)),
-        );
-        return;
+        const key = `${call.custom}${id}`;
+        written.push(fragment(message, key, () => responsesToolResult(message, call, id, provider)));
+        continue;
       }
-      written.append(closing());
-      ids.forgetWaiting();
+      closeCalls();
       if (message.role === 'assistant') addAssistant(message);
-      else written.append(fragment(message, '', () => responsesUserItem(message.content, provider)));
-    },
-    pieces: () => [written.view(), closing()],
+      else written.push(fragment(message, '', () => responsesUserItem(message.content, provider)));
+    }
+    closeCalls();
+    return written;
   };
 };
 
@@ -127,7 +126,7 @@ const textJson = createOnce((format: ResponseFormat): string => {
 });
 
 /** The API gives JSON only where the input, not the instructions, has the word. It comes first, so that it stays. */
-const JSON_DEMAND = ',{"role":"system","content":"Reply with one JSON object and nothing else."}';
+const JSON_DEMAND = '{"role":"system","content":"Reply with one JSON object and nothing else."}';
 
 /** Names of OpenAI's models that reason. */
 const REASONING_MODEL = /(?:^|[/.:])(?:o[1-9](?:$|[-.])|gpt-(?:[5-9]|[12]\d)(?!\d|-chat)|gpt-oss|codex|computer-use)/;
@@ -161,13 +160,12 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
   const { provider, modelId } = target;
   /** Messages whose reasoning the provider couldn't read. Items don't go back without their reasoning, so none does. */
   const refused = new WeakSet<AssistantMessage>();
-  const newTranscripts = () => createTranscripts((fragment) => createWriter(provider, quirks.store, fragment, refused));
-  let transcripts = newTranscripts();
+  const inputOf = createWriter(provider, quirks.store, refused);
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const kept = new WeakMap<readonly ToolDefinition[], { own: ModelRequest['providerTools']; json: string }>();
 
-  const systemJson = createLatest((system) => (system === '' ? undefined : toJson(system)));
+  const systemJson = createLatest((system) => (system === '' ? '' : toJson(system)));
 
   const ownTools = (request: ModelRequest): readonly ProviderToolDefinition[] =>
     (request.providerTools ?? []).filter((tool) => tool.provider === provider);
@@ -190,7 +188,6 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
       refused.add(message);
       found = true;
     }
-    if (found) transcripts = newTranscripts();
     return found;
   };
 
@@ -202,27 +199,25 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
       );
     }
     const toolList = tools(request);
-    const { maxTokens, temperature, responseFormat } = request;
-    const body = createBody(request.providerOptions);
-    // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
-    body.field('model', model);
-    body.field('stream', 'true');
-    body.field('store', String(quirks.store));
-    const cacheKey = quirks.promptCacheKey ? promptCacheKey(request) : undefined;
-    body.field('prompt_cache_key', cacheKey === undefined ? undefined : toJson(cacheKey));
-    if (wantsEncrypted(request, modelId, quirks)) body.field('include', '["reasoning.encrypted_content"]');
-    body.field('instructions', systemJson(request.system));
-    body.field('tools', toolList === '' ? undefined : `[${toolList}]`);
+    const { maxTokens, responseFormat } = request;
     const demand = responseFormat?.type === 'json_object' ? JSON_DEMAND : '';
-    body.field('input', ['[', ...withoutFirst([demand, ...transcripts(request.messages).pieces()]), ']']);
-    if (maxTokens !== undefined) {
-      body.field('max_output_tokens', String(Math.max(maxTokens, quirks.minOutputTokens)));
-    }
-    body.field('tool_choice', toolList === '' ? undefined : toolChoice(request, ownTools(request)));
-    body.field('reasoning', reasoningJson(request, quirks));
-    body.field('temperature', temperature === undefined ? undefined : String(temperature));
-    body.field('text', responseFormat === undefined ? undefined : textJson(responseFormat));
-    return { path: quirks.path, headers, body: body.end() };
+    // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
+    const fields = {
+      model,
+      stream: 'true',
+      store: String(quirks.store),
+      prompt_cache_key: quirks.promptCacheKey ? jsonOf(promptCacheKey(request)) : undefined,
+      include: wantsEncrypted(request, modelId, quirks) ? '["reasoning.encrypted_content"]' : undefined,
+      instructions: systemJson(request.system) || undefined,
+      tools: arrayOf([toolList]),
+      input: arrayOf([demand, ...inputOf(request.messages)]) ?? '[]',
+      max_output_tokens: maxTokens === undefined ? undefined : String(Math.max(maxTokens, quirks.minOutputTokens)),
+      tool_choice: toolList === '' ? undefined : toolChoice(request, ownTools(request)),
+      reasoning: reasoningJson(request, quirks),
+      temperature: jsonOf(request.temperature),
+      text: responseFormat && textJson(responseFormat),
+    };
+    return { path: quirks.path, headers, body: bodyOf(fields, request.providerOptions) };
   };
   return Object.assign(encode, { recovers });
 }

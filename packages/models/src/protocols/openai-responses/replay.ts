@@ -178,7 +178,7 @@ const write = (block: AssistantContent, replay: ReturnType<typeof createReplay>)
 };
 
 /**
- * The items of an assistant message, each with a comma before it. Reasoning goes back only where the provider can read
+ * The items of an assistant message as elements of an array. Reasoning goes back only where the provider can read
  * it, and only with something after it: the API refuses reasoning that led to nothing.
  */
 export function responsesAssistantItems(message: AssistantMessage, options: Replay): string {
@@ -188,5 +188,5 @@ export function responsesAssistantItems(message: AssistantMessage, options: Repl
   for (const block of message.content) write(block, replay);
   const items = replay.items.filter((item) => item.type !== 'reasoning' || item.readable);
   while (items.at(-1)?.type === 'reasoning') items.pop();
-  return items.map((item) => `,${toJson(item.fields)}`).join('');
+  return items.map((item) => toJson(item.fields)).join(',');
 }

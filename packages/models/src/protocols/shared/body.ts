@@ -1,44 +1,26 @@
 import type { JsonObject } from '@treadle/core';
-import { joined } from './growing-text.ts';
-import type { Piece } from './growing-text.ts';
 import { toJson } from './json-text.ts';
 
-/** Writes one JSON object field by field, from texts that are JSON already, some of them as bytes. */
-export interface BodyWriter {
-  /** Adds a field, unless its JSON is undefined or the extra fields have one of that name. The name is written as it is. */
-  field(name: string, json: string | readonly Piece[] | undefined): void;
-  /** The object, with the extra fields last. */
-  end(): Uint8Array;
+/**
+ * A JSON object of fields whose values are JSON already, in their order. Fields without a value are left out. `extra`
+ * comes last and wins over a field of the same name.
+ */
+export function bodyOf(fields: Readonly<Record<string, string | undefined>>, extra: JsonObject = {}): string {
+  const own = Object.entries(fields).filter(([name]) => !Object.hasOwn(extra, name));
+  const others = Object.entries(extra).map(([name, value]) => [name, value === undefined ? value : toJson(value)]);
+  const written = [...own, ...others].filter(([, json]) => json !== undefined);
+  return `{${written.map(([name = '', json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`;
 }
 
-/** A body whose fields come in the order they are added. `extra` wins over a field of the same name. */
-export function createBody(extra: JsonObject = {}): BodyWriter {
-  const pieces: Piece[] = [];
-  /** What follows the last of the pieces. */
-  let text = '{';
-  let separator = '';
+/** JSON of a value that may be missing. */
+export const jsonOf = (value: unknown): string | undefined => (value === undefined ? undefined : toJson(value));
 
-  const add = (name: string, json: string | readonly Piece[]): void => {
-    text += `${separator}${name}:`;
-    separator = ',';
-    for (const piece of typeof json === 'string' ? [json] : json) {
-      if (typeof piece === 'string') text += piece;
-      else {
-        pieces.push(text, piece);
-        text = '';
-      }
-    }
-  };
+/** JSON of a list or an object that is left out when it is empty. */
+export const filledJson = (value: object | undefined): string | undefined =>
+  value === undefined || Object.keys(value).length === 0 ? undefined : toJson(value);
 
-  return {
-    field(name, json) {
-      if (json !== undefined && !Object.hasOwn(extra, name)) add(`"${name}"`, json);
-    },
-    end() {
-      for (const [name, value] of Object.entries(extra)) {
-        if (value !== undefined) add(JSON.stringify(name), toJson(value));
-      }
-      return joined([...pieces, `${text}}`]);
-    },
-  };
+/** A JSON array of elements that are JSON already; those that are empty are left out, and so is an empty array. */
+export function arrayOf(elements: readonly string[]): string | undefined {
+  const written = elements.filter((json) => json !== '');
+  return written.length === 0 ? undefined : `[${written.join(',')}]`;
 }

@@ -1,4 +1,4 @@
-import type { ToolCallBlock } from '@treadle/core';
+import type { AssistantMessage, ToolCallBlock } from '@treadle/core';
 
 /** What a wire accepts as the id of a tool call. */
 export interface CallIdRules {
@@ -8,16 +8,16 @@ export interface CallIdRules {
 
 /** The ids that tool calls and their results carry on the wire, and which calls still have no result. */
 export interface CallIds {
-  /** Gives a call its id. `own`: the provider that made the call is the one the request goes to. */
-  assign(call: ToolCallBlock, own: boolean): string;
+  /**
+   * Gives each call of a message its wire id; returns them by Treadle's. `own`: the provider that made the calls is the
+   * one the request goes to.
+   */
+  assign(message: AssistantMessage, own: boolean): ReadonlyMap<string, string>;
   /** The wire id of the call this result answers; undefined when no call waits for it. */
   take(callId: string): string | undefined;
-  /** Wire ids of the calls without a result, in call order. */
-  waiting(): readonly string[];
-  forgetWaiting(): void;
+  /** Wire ids of the calls without a result, in call order. From now on nothing waits. */
+  takeWaiting(): readonly string[];
 }
-
-const NONE: readonly string[] = [];
 
 /** Nine letters and digits made of `text`, always the same: the form the strictest server asks for. */
 export const shortId = (text: string): string => {
@@ -53,24 +53,38 @@ export function createCallIds(rules: CallIdRules): CallIds {
   };
 
   return {
-    assign(call, own) {
-      const id = choose(call, own);
-      used.add(id);
-      open.set(call.callId, id);
-      return id;
+    assign({ content }, own) {
+      const wireIds = new Map<string, string>();
+      for (const call of content) {
+        if (call.type !== 'tool_call') continue;
+        const id = choose(call, own);
+        used.add(id);
+        open.set(call.callId, id);
+        wireIds.set(call.callId, id);
+      }
+      return wireIds;
     },
     take(callId) {
       const id = open.get(callId);
       open.delete(callId);
       return id;
     },
-    waiting: () => (open.size === 0 ? NONE : [...open.values()]),
-    forgetWaiting() {
-      // Clearing makes a new table, also of an empty one.
-      if (open.size > 0) open.clear();
+    takeWaiting() {
+      const ids = [...open.values()];
+      open.clear();
+      return ids;
     },
   };
 }
+
+/** What the JSON of a message depends on besides the message: the ids of its calls. */
+export const keyOf = (wireIds: ReadonlyMap<string, string>): string => [...wireIds.values()].join();
+
+/** Whether a message has reasoning that can be sent back. */
+export const hasSignedThinking = ({ content }: AssistantMessage): boolean =>
+  content.some(
+    (block) => block.type === 'redacted_thinking' || (block.type === 'thinking' && block.signature !== undefined),
+  );
 
 const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
 
