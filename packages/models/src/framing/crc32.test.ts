@@ -9,11 +9,10 @@ describe('CRC-32', () => {
     expect(crc32(new Uint8Array(0))).toBe(0);
   });
 
-  it('is what zlib says, of all bytes and of those between two places', () => {
+  it('is what zlib says', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, from) => {
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(crc32(bytes)).toBe(zlibCrc32(bytes));
-        expect(crc32(bytes, from)).toBe(zlibCrc32(bytes.subarray(from)));
       }),
     );
   });

@@ -6,11 +6,9 @@ const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_unused, value) =>
   return remainder;
 });
 
-/** CRC-32 (IEEE 802.3, as in zlib and PNG) of bytes from one place to another, as an unsigned number. */
-export function crc32(bytes: Uint8Array, from = 0, to: number = bytes.length): number {
+/** CRC-32 (IEEE 802.3, as in zlib and PNG) of bytes, as an unsigned number. */
+export function crc32(bytes: Uint8Array): number {
   let remainder = 0xffffffff;
-  for (let at = from; at < to; at++) {
-    remainder = (remainder >>> 8) ^ (TABLE[(remainder ^ (bytes[at] ?? 0)) & 0xff] ?? 0);
-  }
+  for (const byte of bytes) remainder = (remainder >>> 8) ^ (TABLE[(remainder ^ byte) & 0xff] ?? 0);
   return (remainder ^ 0xffffffff) >>> 0;
 }

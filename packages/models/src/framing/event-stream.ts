@@ -24,13 +24,9 @@ const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
 const SMALLEST_MESSAGE = PRELUDE_BYTES + CHECKSUM_BYTES;
 
-const NO_BYTES = new Uint8Array(0);
 const UTF8 = new TextDecoder();
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-const uint32 = (bytes: Uint8Array, at: number): number =>
-  (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0;
 
 const uuid = (bytes: Uint8Array): string => {
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -87,52 +83,12 @@ const readHeaders = (bytes: Uint8Array): Map<string, EventStreamValue> | undefin
   return headers;
 };
 
-/** Headers that were read before, with their bytes. */
-interface KnownHeaders {
-  readonly bytes: Uint8Array;
-  readonly headers: ReadonlyMap<string, EventStreamValue>;
-}
-
-/** Kinds of events that a service has, and a few to spare. */
-const MOST_KNOWN = 16;
-
-/** Longer headers than this say more than what kind of event it is. */
-const LONGEST_KNOWN = 256;
-
-/** The newest last. Every stream of a service has the same few, each of them in every event of its kind. */
-let known: readonly KnownHeaders[] = [];
-
-const isSame = (bytes: Uint8Array, from: number, to: number, kept: Uint8Array): boolean => {
-  if (to - from !== kept.length) return false;
-  for (let at = 0; at < kept.length; at++) if (bytes[from + at] !== kept[at]) return false;
-  return true;
-};
-
-const remember = (bytes: Uint8Array, headers: ReadonlyMap<string, EventStreamValue>): KnownHeaders => {
-  // Not `slice`: that of a Node buffer would share its memory.
-  const read = { bytes: new Uint8Array(bytes), headers };
-  if (bytes.length <= LONGEST_KNOWN) known = [...known.slice(1 - MOST_KNOWN), read];
-  return read;
-};
-
-/** The headers that lie between two places, or undefined when they aren't headers. */
-const headersIn = (bytes: Uint8Array, from: number, to: number): KnownHeaders | undefined => {
-  for (let at = known.length - 1; at >= 0; at--) {
-    const one = known[at];
-    if (one !== undefined && isSame(bytes, from, to, one.bytes)) return one;
-  }
-  const own = bytes.subarray(from, to);
-  const headers = readHeaders(own);
-  return headers === undefined ? undefined : remember(own, headers);
-};
-
 /**
  * Cuts a body in AWS's event stream encoding into messages and checks both checksums of each. Source of the format:
  * Amazon's description of `application/vnd.amazon.eventstream`.
  *
- * A message that lies whole in a chunk is read where it lies; one that spans chunks is gathered in a buffer that
- * doubles up to the message's length. So the cost is linear in the bytes, however they are chunked. A length is
- * believed only after its checksum was right, and nothing is set aside for bytes that haven't come.
+ * What has come of a message waits in a buffer that doubles, so the cost is linear in the bytes, however they are chunked.
+ * A length is believed only after its checksum was right, and nothing is set aside for bytes that haven't come.
  *
  * @param limit Bytes a message may have.
  */
@@ -140,103 +96,79 @@ export function createEventStreamScanner(
   handler: EventStreamHandler,
   limit: number = DEFAULT_MESSAGE_LIMIT,
 ): FrameScanner {
-  let waiting = NO_BYTES;
-  let waitingLength = 0;
-  /** Length of the message that is waiting, once its prelude is there. */
-  let total = 0;
+  let waiting = new Uint8Array(1024);
+  let length = 0;
+  /** Bytes that must have come before there is something to read: a prelude, or the message it announced. */
+  let needed = PRELUDE_BYTES;
   let stopped = false;
-  /** Most messages of a stream have the headers of the one before. */
-  let last: KnownHeaders | undefined;
 
   const stop = (problem: string, what: 'corrupt' | 'tooLong' = 'corrupt'): void => {
     stopped = true;
-    waiting = NO_BYTES;
+    waiting = new Uint8Array(0);
     handler[what](problem);
   };
 
-  /** The length of the message at `start`, whose prelude is there; 0 when it can't be one. */
-  const readPrelude = (bytes: Uint8Array, start: number): number => {
-    const length = uint32(bytes, start);
-    if (crc32(bytes, start, start + 8) !== uint32(bytes, start + 8)) {
-      stop('The stream is damaged: the checksum of a message’s lengths is wrong.');
-      return 0;
-    }
-    if (length < SMALLEST_MESSAGE || uint32(bytes, start + 4) > length - SMALLEST_MESSAGE) {
-      stop('The stream is damaged: a message has impossible lengths.');
-      return 0;
-    }
-    if (length > limit) {
-      stop(`The stream has a message of ${length} bytes; more than ${limit} are not read.`, 'tooLong');
-      return 0;
-    }
-    return length;
-  };
-
-  /** The message between two places, whose prelude was right. */
-  const deliver = (bytes: Uint8Array, from: number, to: number): void => {
-    const end = to - CHECKSUM_BYTES;
-    if (crc32(bytes, from, end) !== uint32(bytes, end)) {
-      return stop('The stream is damaged: the checksum of a message is wrong.');
-    }
-    const start = from + PRELUDE_BYTES;
-    const payloadStart = start + uint32(bytes, from + 4);
-    if (last === undefined || !isSame(bytes, start, payloadStart, last.bytes)) {
-      last = headersIn(bytes, start, payloadStart);
-    }
-    if (last === undefined) return stop('The stream is damaged: a message has headers that can’t be read.');
-    handler.message(last.headers, bytes.subarray(payloadStart, end));
-  };
-
-  /** Adds to the waiting message what it still wants, up to `wanted` bytes in all, and returns how many it took. */
-  const gather = (chunk: Uint8Array, from: number, wanted: number): number => {
-    const count = Math.min(wanted - waitingLength, chunk.length - from);
-    const needed = waitingLength + count;
-    if (needed > waiting.length) {
-      const larger = new Uint8Array(Math.min(Math.max(needed, waiting.length * 2, 256), Math.max(wanted, 256)));
-      larger.set(waiting.subarray(0, waitingLength));
+  const keep = (chunk: Uint8Array): void => {
+    if (length + chunk.length > waiting.length) {
+      const larger = new Uint8Array(2 * (length + chunk.length));
+      larger.set(waiting.subarray(0, length));
       waiting = larger;
     }
-    waiting.set(chunk.subarray(from, from + count), waitingLength);
-    waitingLength = needed;
-    return count;
+    waiting.set(chunk, length);
+    length += chunk.length;
   };
 
-  /** Goes on with the waiting message and returns where in the chunk the next one begins. */
-  const complete = (chunk: Uint8Array): number => {
+  /** The length of the message that begins here, whose prelude is there. Stops when it can't be one. */
+  const readPrelude = (bytes: Uint8Array): number => {
+    const view = viewOf(bytes);
+    const size = view.getUint32(0);
+    if (crc32(bytes.subarray(0, 8)) !== view.getUint32(8))
+      stop('The stream is damaged: the checksum of a message’s lengths is wrong.');
+    else if (size < SMALLEST_MESSAGE || view.getUint32(4) > size - SMALLEST_MESSAGE)
+      stop('The stream is damaged: a message has impossible lengths.');
+    else if (size > limit)
+      stop(`The stream has a message of ${size} bytes; more than ${limit} are not read.`, 'tooLong');
+    return size;
+  };
+
+  /** A message whose prelude was right. */
+  const deliver = (message: Uint8Array): void => {
+    const view = viewOf(message);
+    const end = message.length - CHECKSUM_BYTES;
+    if (crc32(message.subarray(0, end)) !== view.getUint32(end)) {
+      return stop('The stream is damaged: the checksum of a message is wrong.');
+    }
+    const payloadStart = PRELUDE_BYTES + view.getUint32(4);
+    const headers = readHeaders(message.subarray(PRELUDE_BYTES, payloadStart));
+    if (headers === undefined) return stop('The stream is damaged: a message has headers that can’t be read.');
+    handler.message(headers, message.subarray(payloadStart, end));
+  };
+
+  /** Reads the messages that are there. Returns where the first that isn't whole begins. */
+  const readMessages = (): number => {
     let at = 0;
-    if (total === 0) {
-      at = gather(chunk, 0, PRELUDE_BYTES);
-      if (waitingLength < PRELUDE_BYTES) return at;
-      total = readPrelude(waiting, 0);
+    while (length - at >= needed) {
+      const size = readPrelude(waiting.subarray(at, at + PRELUDE_BYTES));
+      needed = size;
+      if (stopped || length - at < size) return at;
+      deliver(waiting.subarray(at, at + size));
+      needed = PRELUDE_BYTES;
+      at += size;
       if (stopped) return at;
     }
-    at += gather(chunk, at, total);
-    if (waitingLength < total) return at;
-    const length = total;
-    total = 0;
-    waitingLength = 0;
-    deliver(waiting, 0, length);
     return at;
   };
 
   return {
     push(chunk) {
       if (stopped) return;
-      let at = waitingLength === 0 ? 0 : complete(chunk);
-      while (!stopped && chunk.length - at >= PRELUDE_BYTES) {
-        const length = readPrelude(chunk, at);
-        if (stopped) return;
-        if (chunk.length - at < length) {
-          total = length;
-          break;
-        }
-        deliver(chunk, at, at + length);
-        at += length;
-      }
-      if (!stopped && at < chunk.length) gather(chunk, at, total === 0 ? PRELUDE_BYTES : total);
+      keep(chunk);
+      const at = readMessages();
+      waiting.copyWithin(0, at, length);
+      length -= at;
     },
     end() {
-      if (!stopped && waitingLength > 0) handler.cut();
+      if (!stopped && length > 0) handler.cut();
       stopped = true;
     },
   };
