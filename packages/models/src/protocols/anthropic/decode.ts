@@ -1,12 +1,11 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock } from '@treadle/core/model';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
-import { asCount, asObject, asText, parsedOrText, parseObject } from '../shared/json-text.ts';
+import type { JsonObject, JsonValue, ModelBlock, Usage } from '@treadle/core';
+import { defined } from '../../defined.ts';
+import { finishEvent, startEvent, withCounts } from '../shared/events.ts';
+import type { Fields, Stop } from '../shared/events.ts';
+import { asCount, asObject, asText, parsedOrText, parseObject, without } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink, WireError } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A block that is being received. `run` is its text: prose, reasoning, or the JSON of a tool's input. */
 interface OpenBlock {
@@ -19,7 +18,7 @@ interface OpenBlock {
   citations: JsonValue[] | undefined;
 }
 
-const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>> = new Map([
+const STOP_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
   ['max_tokens', 'length'],
@@ -52,8 +51,7 @@ export function readAnthropicError(body: JsonObject): WireError | undefined {
   const status = code === undefined ? undefined : ERROR_STATUS.get(code);
   return {
     message: asText(error['message']) ?? code ?? 'The provider reported an error without a message.',
-    ...(code === undefined ? {} : { code }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ code, status }),
   };
 }
 
@@ -72,14 +70,8 @@ const kindOf = (type: string): OpenBlock['kind'] => {
 
 /** The fields of `start` that are not in `known`: kept with the block and sent back with it. */
 const otherFields = (start: Fields, known: readonly string[]): { opaque?: JsonObject } => {
-  const rest: Record<string, JsonValue> = {};
-  let any = false;
-  for (const [key, value] of Object.entries(start)) {
-    if (known.includes(key)) continue;
-    rest[key] = value as JsonValue;
-    any = true;
-  }
-  return any ? { opaque: rest } : {};
+  const opaque = without(start, known);
+  return Object.keys(opaque).length === 0 ? {} : { opaque };
 };
 
 /** Adds a delta of a kind we don't know to the raw block: strings and arrays grow, anything else is replaced. */
@@ -118,6 +110,15 @@ const finishRaw = (raw: Record<string, unknown>, toolNames: ReadonlyMap<string, 
   };
 };
 
+/** The deltas that show the text of each kind of block. */
+const DELTAS = {
+  text: 'text_delta',
+  thinking: 'thinking_delta',
+  tool_use: 'tool_arguments_delta',
+  provider_call: undefined,
+  raw: undefined,
+} as const;
+
 /** The field that carries the piece of each kind of delta. */
 const PIECE_FIELDS: ReadonlyMap<unknown, string> = new Map([
   ['text_delta', 'text'],
@@ -132,7 +133,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   let nextIndex = 0;
   let begun = false;
   let over = false;
-  let usage: Record<string, unknown> | undefined;
+  let usage: Fields | undefined;
   let rawStopReason: string | undefined;
   let containerId: string | undefined;
 
@@ -141,16 +142,8 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     sink.malformed(message);
   };
 
-  const addUsage = (value: unknown): void => {
-    const fields = asObject(value);
-    if (fields === undefined) return;
-    usage ??= {};
-    for (const [key, count] of Object.entries(fields))
-      if (count !== null || usage[key] === undefined) usage[key] = count;
-  };
-
   const begin = (message: Fields): void => {
-    addUsage(message['usage']);
+    usage = withCounts(usage, message['usage']);
     // Some gateways send the beginning twice. With nothing in between it means nothing; otherwise the provider began its
     // answer again, and what came before is void.
     if (begun && nextIndex === 0) return;
@@ -160,31 +153,13 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     nextIndex = 0;
     rawStopReason = undefined;
     containerId = asText(asObject(message['container'])?.['id']);
-    const model = asText(message['model']);
-    const responseId = asText(message['id']);
-    sink.event({
-      type: 'start',
-      ...(model === undefined ? {} : { model }),
-      ...(responseId === undefined ? {} : { responseId }),
-      ...(containerId === undefined ? {} : { containerId }),
-    });
-  };
-
-  const showText = (block: OpenBlock, shown: string): void => {
-    if (shown === '') return;
-    if (block.kind === 'text') sink.event({ type: 'text_delta', index: block.index, text: shown });
-    else if (block.kind === 'thinking') sink.event({ type: 'thinking_delta', index: block.index, text: shown });
-    else if (block.kind === 'tool_use') sink.event({ type: 'tool_arguments_delta', index: block.index, text: shown });
-  };
-
-  const addText = (block: OpenBlock, piece: unknown): void => {
-    if (typeof piece === 'string' && piece !== '') showText(block, block.run.add(piece));
+    sink.event(startEvent({ model: message['model'], responseId: message['id'], containerId }));
   };
 
   const addDelta = (block: OpenBlock, delta: Fields): void => {
     const type = delta['type'];
     const field = PIECE_FIELDS.get(type);
-    if (field !== undefined) addText(block, delta[field]);
+    if (field !== undefined) block.run.add(delta[field]);
     else if (type === 'signature_delta') block.signature += asText(delta['signature']) ?? '';
     else if (type === 'citations_delta') (block.citations ??= []).push(delta['citation'] as JsonValue);
     else if (block.kind === 'raw') mergeRaw(block.start, delta);
@@ -195,13 +170,12 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     const { start, run } = block;
     // Before the text is read: the input of a tool may be whole at the start, and half a character may be held back.
     if ((block.kind === 'tool_use' || block.kind === 'provider_call') && run.whole() === '') {
-      addText(block, JSON.stringify(start['input'] ?? {}));
+      run.add(JSON.stringify(start['input'] ?? {}));
     }
-    showText(block, run.rest());
-    const text = run.whole();
+    const text = run.end();
     switch (block.kind) {
       case 'text':
-        return { type: 'text', text, ...(block.citations === undefined ? {} : { citations: block.citations }) };
+        return { type: 'text', text, ...defined({ citations: block.citations }) };
       case 'thinking':
         return {
           type: 'thinking',
@@ -243,24 +217,25 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     const type = asText(start['type']) ?? '';
     const kind = kindOf(type);
     if (kind === 'raw' && isUnknownBlock(type)) sink.unknown(type);
+    const index = nextIndex++;
     const block: OpenBlock = {
-      index: nextIndex++,
+      index,
       kind,
       start: { ...start },
-      run: createTextRun(),
+      run: createBlockText(sink, DELTAS[kind], index),
       signature: '',
       citations: undefined,
     };
     open.set(wireIndex, block);
     const id = asText(start['id']) ?? '';
     const name = asText(start['name']) ?? '';
-    if (kind === 'tool_use') sink.event({ type: 'tool_call_start', index: block.index, providerCallId: id, name });
+    if (kind === 'tool_use') sink.event({ type: 'tool_call_start', index, providerCallId: id, name });
     else if (kind === 'provider_call') toolNames.set(id, name);
     else if (kind === 'text') {
-      addText(block, start['text']);
+      block.run.add(start['text']);
       if (Array.isArray(start['citations'])) block.citations = [...(start['citations'] as JsonValue[])];
     } else if (kind === 'thinking') {
-      addText(block, start['thinking']);
+      block.run.add(start['thinking']);
       block.signature = asText(start['signature']) ?? '';
     }
   };
@@ -268,18 +243,12 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
   const finish = (): void => {
     over = true;
     for (const [wireIndex, block] of open) endBlock(wireIndex, block);
-    sink.event({
-      type: 'finish',
-      stopReason: STOP_REASONS.get(rawStopReason ?? '') ?? 'other',
-      ...(rawStopReason === undefined ? {} : { rawStopReason }),
-      usage: usage === undefined ? UNKNOWN_USAGE : readUsage(usage),
-      ...(usage === undefined ? {} : { rawUsage: usage as JsonObject }),
-      ...(containerId === undefined ? {} : { containerId }),
-    });
+    const stopReason = STOP_REASONS.get(rawStopReason ?? '') ?? 'other';
+    sink.event(finishEvent(stopReason, { rawStopReason, containerId }, usage, readUsage));
   };
 
   const messageDelta = (event: Fields): void => {
-    addUsage(event['usage']);
+    usage = withCounts(usage, event['usage']);
     const delta = asObject(event['delta']);
     rawStopReason = asText(delta?.['stop_reason']) ?? rawStopReason;
     containerId = asText(asObject(delta?.['container'])?.['id']) ?? containerId;

@@ -1,9 +1,7 @@
-import type { JsonObject, JsonValue } from '@treadle/core';
-import type { ModelBlock } from '@treadle/core/model';
+import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
+import type { Fields } from '../shared/events.ts';
 import { asObject, asText, parsedOrText } from '../shared/json-text.ts';
 import type { TextRun } from '../shared/text-run.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** What a block of this wire is. `server_call` and `server_result` are of tools the service runs itself. */
 export type BlockKind = 'text' | 'thinking' | 'redacted' | 'tool' | 'server_call' | 'server_result' | 'image' | 'raw';

@@ -1,14 +1,15 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import { finishedBlock, kindOfDelta } from './blocks.ts';
-import type { BlockKind, Fields, OpenBlock } from './blocks.ts';
+import type { BlockKind, OpenBlock } from './blocks.ts';
 import { bedrockError, readBedrockError } from './error.ts';
 import { CORRUPT_FRAME, EXCEPTION_FRAME } from './framing.ts';
+import { finishEvent } from '../shared/events.ts';
+import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 
-const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>> = new Map([
+const STOP_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
   ['tool_use', 'tool_use'],
@@ -36,6 +37,13 @@ const readUsage = (raw: Fields): Usage => ({
   reasoning: null,
 });
 
+/** The deltas that show the text of the kinds that have any. */
+const DELTAS: ReadonlyMap<BlockKind, 'text_delta' | 'thinking_delta' | 'tool_arguments_delta'> = new Map([
+  ['text', 'text_delta'],
+  ['thinking', 'thinking_delta'],
+  ['tool', 'tool_arguments_delta'],
+] as const);
+
 const isTool = (kind: BlockKind): boolean => kind === 'tool' || kind === 'server_call';
 
 /** Reads one response of ConverseStream. */
@@ -47,7 +55,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
   let over = false;
   /** The last frame was cut: what came may be complete, but its end isn't. */
   let cut = false;
-  let usage: Record<string, unknown> | undefined;
+  let usage: Fields | undefined;
   let rawStopReason: string | undefined;
   let stopped = false;
   let counted = false;
@@ -69,21 +77,9 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     sink.event({ type: 'start' });
   };
 
-  const show = (block: OpenBlock, text: string): void => {
-    if (text === '') return;
-    const { index, kind } = block;
-    if (kind === 'text') sink.event({ type: 'text_delta', index, text });
-    else if (kind === 'thinking') sink.event({ type: 'thinking_delta', index, text });
-    else if (kind === 'tool') sink.event({ type: 'tool_arguments_delta', index, text });
-  };
-
-  const addText = (block: OpenBlock, piece: unknown): void => {
-    if (typeof piece === 'string' && piece !== '') show(block, block.run.add(piece));
-  };
-
   const endBlock = (wireIndex: unknown, block: OpenBlock): void => {
     open.delete(wireIndex);
-    show(block, block.run.rest());
+    block.run.end();
     sink.event({ type: 'block_end', index: block.index, block: finishedBlock(block, toolNames) });
   };
 
@@ -98,7 +94,8 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     leaveBlock(wireIndex, open.get(wireIndex));
     if (!begun) begin();
     const index = nextIndex++;
-    const block: OpenBlock = { index, kind, start, run: createTextRun(), signature: '', pieces: [], parts: [] };
+    const run = createBlockText(sink, DELTAS.get(kind), index);
+    const block: OpenBlock = { index, kind, start, run, signature: '', pieces: [], parts: [] };
     open.set(wireIndex, block);
     return block;
   };
@@ -130,7 +127,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     block.kind === kind || (kind === 'tool' && block.kind === 'server_call');
 
   const addReasoning = (block: OpenBlock, reasoning: Fields): void => {
-    addText(block, reasoning['text']);
+    block.run.add(reasoning['text']);
     block.signature += asText(reasoning['signature']) ?? '';
     const redacted = asText(reasoning['redactedContent']);
     if (redacted !== undefined) block.pieces.push(redacted);
@@ -139,7 +136,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
   const addTo = (block: OpenBlock, delta: Fields): void => {
     switch (block.kind) {
       case 'text':
-        addText(block, delta['text']);
+        block.run.add(delta['text']);
         if (delta['citation'] !== undefined) block.parts.push(delta['citation'] as JsonValue);
         return;
       case 'thinking':
@@ -147,7 +144,7 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
         return addReasoning(block, asObject(delta['reasoningContent']) ?? {});
       case 'tool':
       case 'server_call':
-        return addText(block, asObject(delta['toolUse'])?.['input']);
+        return block.run.add(asObject(delta['toolUse'])?.['input']);
       case 'server_result':
         block.parts.push(...([delta['toolResult']].flat() as JsonValue[]));
         return;
@@ -188,13 +185,8 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     for (const [wireIndex, block] of open) {
       if (!isTool(block.kind) || isWholeCall(block)) endBlock(wireIndex, block);
     }
-    sink.event({
-      type: 'finish',
-      stopReason: STOP_REASONS.get(rawStopReason ?? '') ?? 'other',
-      ...(rawStopReason === undefined ? {} : { rawStopReason }),
-      usage: usage === undefined ? UNKNOWN_USAGE : readUsage(usage),
-      ...(usage === undefined ? {} : { rawUsage: usage as JsonObject }),
-    });
+    const stopReason = STOP_REASONS.get(rawStopReason ?? '') ?? 'other';
+    sink.event(finishEvent(stopReason, { rawStopReason }, usage, readUsage));
   };
 
   const addUsage = (value: unknown): void => {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@treadle/core';
+import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { WireError } from '../shared/protocol.ts';
 
@@ -42,8 +43,7 @@ export function bedrockError(type: string, body: Readonly<Record<string, unknown
   const message = asText(body['message']) ?? asText(body['Message']) ?? asText(body['originalMessage']);
   return {
     message: message ?? (code === '' ? 'The service reported an error without a message.' : code),
-    ...(code === '' ? {} : { code }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ code: code || undefined, status }),
     ...(status === 429 || THROTTLED.test(message ?? '') ? { throttled: true } : {}),
   };
 }

@@ -1,18 +1,16 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock } from '@treadle/core/model';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { JsonObject, JsonValue, ModelBlock, Usage } from '@treadle/core';
+import { defined } from '../../defined.ts';
 import { createPartialArguments } from './arguments.ts';
 import type { PartialArguments } from './arguments.ts';
 import { DESCRIPTION_KIND } from './content.ts';
 import { readGeminiError } from './error.ts';
 import { createProviderCallIds, geminiBlock } from './parts.ts';
+import { finishEvent, startEvent, withCounts } from '../shared/events.ts';
+import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-type Ending = Exclude<StopReason, 'error' | 'aborted'>;
 
 /** Text or reasoning that is being received. One with a signature is a part of its own and takes no more. */
 interface OpenText {
@@ -32,7 +30,7 @@ interface OpenCall {
 }
 
 /** Endings that are no `other`. Whatever blocks content must not look like a success. */
-const STOP_REASONS: ReadonlyMap<string, Ending> = new Map([
+const STOP_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['STOP', 'stop'],
   ['MAX_TOKENS', 'length'],
   ['SAFETY', 'content_filter'],
@@ -76,6 +74,9 @@ const readUsage = (raw: Fields): Usage => {
   };
 };
 
+const signed = (signature: string | undefined): JsonObject | undefined =>
+  signature === undefined ? undefined : { thoughtSignature: signature };
+
 const fieldsOf = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.map((item: unknown) => asObject(item)).filter((item) => item !== undefined) : [];
 
@@ -88,33 +89,20 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   let over = false;
   let text: OpenText | undefined;
   let call: OpenCall | undefined;
-  let usage: Record<string, unknown> | undefined;
+  let usage: Fields | undefined;
   let rawStopReason: string | undefined;
   let blockReason: string | undefined;
   let sources: Record<string, JsonValue> | undefined;
 
   const endBlock = (index: number, block: ModelBlock): void => sink.event({ type: 'block_end', index, block });
 
-  const showText = ({ index, kind }: OpenText, shown: string): void => {
-    if (shown !== '') sink.event({ type: kind === 'text' ? 'text_delta' : 'thinking_delta', index, text: shown });
-  };
-
   const closeText = (citations?: readonly JsonValue[]): void => {
     if (text === undefined) return;
-    const closing = text;
+    const { index, kind, run, signature } = text;
     text = undefined;
-    showText(closing, closing.run.rest());
-    const { index, kind, run, signature } = closing;
-    if (kind === 'thinking') {
-      endBlock(index, { type: 'thinking', text: run.whole(), ...(signature === undefined ? {} : { signature }) });
-      return;
-    }
-    endBlock(index, {
-      type: 'text',
-      text: run.whole(),
-      ...(citations === undefined ? {} : { citations }),
-      ...(signature === undefined ? {} : { opaque: { thoughtSignature: signature } }),
-    });
+    const said = run.end();
+    if (kind === 'thinking') return endBlock(index, { type: 'thinking', text: said, ...defined({ signature }) });
+    endBlock(index, { type: 'text', text: said, ...defined({ citations, opaque: signed(signature) }) });
   };
 
   /**
@@ -133,7 +121,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       providerCallId: id,
       name,
       argumentsText: isWhole ? json : args.unclosed(),
-      ...(signature === undefined ? {} : { opaque: { thoughtSignature: signature } }),
+      ...defined({ opaque: signed(signature) }),
     });
   };
 
@@ -142,8 +130,11 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     const signature = asText(part['thoughtSignature']);
     if (text !== undefined && (text.kind !== kind || text.signature !== undefined || signature !== undefined))
       closeText();
-    text ??= { index: nextIndex++, kind, run: createTextRun(), signature };
-    showText(text, text.run.add(piece));
+    if (text === undefined) {
+      const index = nextIndex++;
+      text = { index, kind, run: createBlockText(sink, `${kind}_delta`, index), signature };
+    }
+    text.run.add(piece);
   };
 
   const startCall = (name: string, id: string | undefined): OpenCall => {
@@ -196,33 +187,15 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     }
   };
 
-  const addUsage = (value: unknown): void => {
-    const fields = asObject(value);
-    if (fields === undefined) return;
-    usage ??= {};
-    for (const [key, count] of Object.entries(fields))
-      if (count !== null || usage[key] === undefined) usage[key] = count;
-  };
-
-  const begin = (event: Fields): void => {
-    begun = true;
-    const model = asText(event['modelVersion']);
-    const responseId = asText(event['responseId']);
-    sink.event({
-      type: 'start',
-      ...(model === undefined ? {} : { model }),
-      ...(responseId === undefined ? {} : { responseId }),
-    });
-  };
-
   const handle = (event: Fields): void => {
     const error = readGeminiError(event as JsonObject);
     if (error !== undefined) {
       over = true;
       return sink.error(error);
     }
-    if (!begun) begin(event);
-    addUsage(event['usageMetadata']);
+    if (!begun) sink.event(startEvent({ model: event['modelVersion'], responseId: event['responseId'] }));
+    begun = true;
+    usage = withCounts(usage, event['usageMetadata']);
     blockReason = asText(asObject(event['promptFeedback'])?.['blockReason']) ?? blockReason;
     // Others are asked for by nobody, and would mix with the first.
     const candidate = fieldsOf(event['candidates']).find(({ index }) => index === undefined || index === 0);
@@ -236,7 +209,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     addSources(candidate);
   };
 
-  const stopReason = (): Ending => {
+  const stopReason = (): Stop => {
     const reason = STOP_REASONS.get(rawStopReason ?? '') ?? (blockReason === undefined ? 'other' : 'content_filter');
     return reason === 'stop' && callCount > 0 ? 'tool_use' : reason;
   };
@@ -249,14 +222,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       closeText();
       endBlock(nextIndex++, { type: 'provider_block', kind: DESCRIPTION_KIND, raw: { ...sources } });
     } else closeText(citations);
-    const raw = rawStopReason ?? blockReason;
-    sink.event({
-      type: 'finish',
-      stopReason: stopReason(),
-      ...(raw === undefined ? {} : { rawStopReason: raw }),
-      usage: usage === undefined ? UNKNOWN_USAGE : readUsage(usage),
-      ...(usage === undefined ? {} : { rawUsage: usage as JsonObject }),
-    });
+    sink.event(finishEvent(stopReason(), { rawStopReason: rawStopReason ?? blockReason }, usage, readUsage));
   };
 
   return {

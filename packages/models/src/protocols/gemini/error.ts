@@ -1,4 +1,5 @@
 import type { JsonObject } from '@treadle/core';
+import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { WireError } from '../shared/protocol.ts';
 
@@ -62,8 +63,7 @@ export function readGeminiError(body: JsonObject): WireError | undefined {
   const wait = details.map((detail) => durationMs(detail['retryDelay'])).find((ms) => ms !== undefined);
   return {
     message: asText(error['message']) ?? code ?? 'The provider reported an error without a message.',
-    ...(code === undefined ? {} : { code }),
     ...(status === undefined || status < 400 || status > 599 ? {} : { status }),
-    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    ...defined({ code, retryAfterMs: wait }),
   };
 }

@@ -1,12 +1,12 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { JsonObject, JsonValue, Usage } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core';
+import { finishEvent, startEvent } from '../shared/events.ts';
+import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import { readOllamaError } from './error.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 interface OpenRun {
   readonly index: number;
@@ -15,7 +15,7 @@ interface OpenRun {
 }
 
 /** `load` and `unload` are said of a model that was only loaded or unloaded: there is no answer. */
-const STOP_REASONS: ReadonlyMap<string, Exclude<StopReason, 'error' | 'aborted'>> = new Map([
+const STOP_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['stop', 'stop'],
   ['length', 'length'],
 ]);
@@ -42,7 +42,7 @@ const usageOf = (line: Fields): JsonObject | undefined => {
   return Object.keys(counts).length === 0 ? undefined : counts;
 };
 
-const readUsage = (raw: JsonObject): Usage => ({
+const readUsage = (raw: Fields): Usage => ({
   ...UNKNOWN_USAGE,
   input: asCount(raw['prompt_eval_count']),
   output: asCount(raw['eval_count']),
@@ -56,31 +56,21 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
   let over = false;
   let called = false;
 
-  const begin = (line: Fields): void => {
-    begun = true;
-    const model = asText(line['model']);
-    sink.event({ type: 'start', ...(model === undefined ? {} : { model }) });
-  };
-
-  const show = ({ kind, index }: OpenRun, text: string): void => {
-    if (text !== '') sink.event({ type: kind === 'text' ? 'text_delta' : 'thinking_delta', index, text });
-  };
-
   const endRun = (): void => {
     if (open === undefined) return;
     const { index, kind, run } = open;
-    show(open, run.rest());
     open = undefined;
-    sink.event({ type: 'block_end', index, block: { type: kind, text: run.whole() } });
+    sink.event({ type: 'block_end', index, block: { type: kind, text: run.end() } });
   };
 
   const addText = (kind: OpenRun['kind'], piece: unknown): void => {
     if (typeof piece !== 'string' || piece === '') return;
     if (open?.kind !== kind) {
       endRun();
-      open = { index: nextIndex++, kind, run: createTextRun() };
+      const index = nextIndex++;
+      open = { index, kind, run: createBlockText(sink, `${kind}_delta`, index) };
     }
-    show(open, open.run.add(piece));
+    open.run.add(piece);
   };
 
   /** Calls come whole; a server may give them ids or not, and any number. */
@@ -107,13 +97,8 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
     const rawUsage = usageOf(line);
     // Older servers give no reason.
     const said = rawStopReason === undefined ? 'stop' : (STOP_REASONS.get(rawStopReason) ?? 'other');
-    sink.event({
-      type: 'finish',
-      stopReason: said === 'stop' && called ? 'tool_use' : said,
-      ...(rawStopReason === undefined ? {} : { rawStopReason }),
-      usage: rawUsage === undefined ? UNKNOWN_USAGE : readUsage(rawUsage),
-      ...(rawUsage === undefined ? {} : { rawUsage }),
-    });
+    const stopReason = said === 'stop' && called ? 'tool_use' : said;
+    sink.event(finishEvent(stopReason, { rawStopReason }, rawUsage, readUsage));
   };
 
   const handle = (line: Fields): void => {
@@ -122,7 +107,8 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
       over = true;
       return sink.error(error);
     }
-    if (!begun) begin(line);
+    if (!begun) sink.event(startEvent({ model: line['model'] }));
+    begun = true;
     const message = asObject(line['message']);
     if (message !== undefined) {
       addText('thinking', message['thinking']);

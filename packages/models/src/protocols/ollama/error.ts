@@ -1,4 +1,5 @@
 import type { JsonObject } from '@treadle/core';
+import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { WireError } from '../shared/protocol.ts';
 
@@ -14,7 +15,6 @@ export function readOllamaError(body: JsonObject): WireError | undefined {
   const status = asStatus(body['StatusCode']) ?? asStatus(body['status_code']) ?? asStatus(inner?.['code']);
   return {
     message: asText(error) ?? asText(inner?.['message']) ?? code ?? 'The server reported an error without a message.',
-    ...(code === undefined ? {} : { code }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ code, status }),
   };
 }

@@ -1,8 +1,8 @@
 import type { JsonValue } from '@treadle/core';
-import type { ModelToolCall } from '@treadle/core/model';
+import { defined } from '../../defined.ts';
 import { asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
 
 interface OpenCall {
@@ -69,15 +69,9 @@ const find = (
   return undefined;
 };
 
-const emitArguments = (sink: DecoderSink, call: OpenCall, piece: string): void => {
-  if (piece === '') return;
-  const shown = call.run.add(piece);
-  if (shown !== '') sink.event({ type: 'tool_arguments_delta', index: call.index, text: shown });
-};
-
 const announce = (sink: DecoderSink, call: OpenCall): void => {
   sink.event({ type: 'tool_call_start', index: call.index, providerCallId: call.id, name: call.name });
-  emitArguments(sink, call, call.early);
+  call.run.add(call.early);
   call.early = '';
 };
 
@@ -93,13 +87,14 @@ const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void =>
   if (call === undefined) {
     if (id === '' && name === '' && args === '') return;
     const index = calls.places.nextIndex++;
-    call = { index, wireIndex, id, name: '', early: '', run: createTextRun(), opaque: undefined };
+    const run = createBlockText(calls.sink, 'tool_arguments_delta', index);
+    call = { index, wireIndex, id, name: '', early: '', run, opaque: undefined };
     calls.list.push(call);
   }
   for (const key in part) {
     if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
   }
-  if (call.name !== '') return emitArguments(calls.sink, call, args);
+  if (call.name !== '') return call.run.add(args);
   if (call.id === '') call.id = id;
   call.early += args;
   if (name === '') return;
@@ -107,18 +102,11 @@ const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void =>
   announce(calls.sink, call);
 };
 
-const blockOf = ({ id, name, run, opaque }: OpenCall): ModelToolCall => {
-  const argumentsText = run.whole();
-  return opaque === undefined
-    ? { type: 'tool_call', providerCallId: id, name, argumentsText }
-    : { type: 'tool_call', providerCallId: id, name, argumentsText, opaque };
-};
-
 const endCall = (sink: DecoderSink, call: OpenCall): void => {
   if (call.name === '') announce(sink, call);
-  const rest = call.run.rest();
-  if (rest !== '') sink.event({ type: 'tool_arguments_delta', index: call.index, text: rest });
-  sink.event({ type: 'block_end', index: call.index, block: blockOf(call) });
+  const { index, id: providerCallId, name, run, opaque } = call;
+  const block = { type: 'tool_call', providerCallId, name, argumentsText: run.end(), ...defined({ opaque }) } as const;
+  sink.event({ type: 'block_end', index, block });
 };
 
 /**

@@ -1,6 +1,7 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock } from '@treadle/core/model';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { JsonObject, JsonValue, ModelBlock, Usage } from '@treadle/core';
+import { defined } from '../../defined.ts';
+import { finishEvent, startEvent } from '../shared/events.ts';
+import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import { createCallAssembler } from './calls.ts';
 import type { BlockPlaces, CallAssembler } from './calls.ts';
@@ -8,10 +9,8 @@ import { readOpenAIError } from '../openai/error.ts';
 import { contentPartText, createReasoningDetails } from './reasoning.ts';
 import type { ReasoningDetails } from './reasoning.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Text or reasoning that is being received. */
 interface OpenRun {
@@ -22,9 +21,7 @@ interface OpenRun {
   details: ReasoningDetails | undefined;
 }
 
-type FinishReason = Exclude<StopReason, 'error' | 'aborted'>;
-
-const STOP_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+const STOP_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['stop', 'stop'],
   ['length', 'length'],
   ['model_length', 'length'],
@@ -77,9 +74,7 @@ const begin = (response: Response, chunk: Fields): void => {
   // A first chunk may carry nothing but moderation results; the one that names the response follows.
   if (model === undefined && responseId === undefined && !hasChoices(chunk)) return;
   response.begun = true;
-  if (model !== undefined && responseId !== undefined) response.sink.event({ type: 'start', model, responseId });
-  else if (model !== undefined) response.sink.event({ type: 'start', model });
-  else response.sink.event(responseId === undefined ? { type: 'start' } : { type: 'start', responseId });
+  response.sink.event(startEvent({ model, responseId }));
 };
 
 const addUsage = (response: Response, value: unknown): void => {
@@ -87,27 +82,16 @@ const addUsage = (response: Response, value: unknown): void => {
   if (fields !== undefined) response.usage = response.usage === undefined ? fields : { ...response.usage, ...fields };
 };
 
-const showText = (sink: DecoderSink, { kind, index }: OpenRun, text: string): void => {
-  if (text === '') return;
-  if (kind === 'text') sink.event({ type: 'text_delta', index, text });
-  else sink.event({ type: 'thinking_delta', index, text });
-};
-
 const blockOf = ({ kind, run, citations, details }: OpenRun, sources: Response['sources']): ModelBlock => {
-  const text = run.whole();
-  if (kind === 'text') {
-    const cited = citations ?? sources;
-    return cited === undefined ? { type: 'text', text } : { type: 'text', text, citations: cited };
-  }
-  if (details === undefined) return { type: 'thinking', text };
-  return { type: 'thinking', text, opaque: { reasoning_details: details.all() } };
+  const text = run.end();
+  if (kind === 'text') return { type: 'text', text, ...defined({ citations: citations ?? sources }) };
+  return { type: 'thinking', text, ...(details && { opaque: { reasoning_details: details.all() } }) };
 };
 
 const closeRun = (response: Response): void => {
   const { sink, open, sources } = response;
   if (open === undefined) return;
   response.open = undefined;
-  showText(sink, open, open.run.rest());
   sink.event({ type: 'block_end', index: open.index, block: blockOf(open, sources) });
 };
 
@@ -115,15 +99,14 @@ const runOf = (response: Response, kind: OpenRun['kind']): OpenRun => {
   if (response.open?.kind === kind) return response.open;
   closeRun(response);
   const index = response.nextIndex++;
-  const open = { index, kind, run: createTextRun(), citations: undefined, details: undefined };
+  const run = createBlockText(response.sink, `${kind}_delta`, index);
+  const open = { index, kind, run, citations: undefined, details: undefined };
   response.open = open;
   return open;
 };
 
 const addText = (response: Response, kind: OpenRun['kind'], piece: string): void => {
-  if (piece === '') return;
-  const block = runOf(response, kind);
-  showText(response.sink, block, block.run.add(piece));
+  if (piece !== '') runOf(response, kind).run.add(piece);
 };
 
 const addReasoning = (response: Response, delta: Fields): void => {
@@ -191,7 +174,7 @@ const fail = (response: Response, body: Fields): void => {
   response.sink.error(readOpenAIError(body as JsonObject) ?? { message: 'The provider reported an error.' });
 };
 
-const stopReasonOf = ({ rawStopReason, refused, calls }: Response): FinishReason => {
+const stopReasonOf = ({ rawStopReason, refused, calls }: Response): Stop => {
   const known = STOP_REASONS.get(rawStopReason ?? '') ?? 'other';
   if (known !== 'stop') return known;
   // Several servers say `stop` when the model called tools, or refused.
@@ -199,20 +182,11 @@ const stopReasonOf = ({ rawStopReason, refused, calls }: Response): FinishReason
 };
 
 const finish = (response: Response): void => {
-  const { sink, calls, rawStopReason } = response;
+  const { sink, calls, rawStopReason, usage } = response;
   response.over = true;
   closeRun(response);
   calls?.end();
-  const stopReason = stopReasonOf(response);
-  const usage = response.usage === undefined ? UNKNOWN_USAGE : readOpenAIChatUsage(response.usage);
-  const rawUsage = response.usage as JsonObject | undefined;
-  sink.event({
-    type: 'finish',
-    stopReason,
-    ...(rawStopReason === undefined ? {} : { rawStopReason }),
-    usage,
-    ...(rawUsage === undefined ? {} : { rawUsage }),
-  });
+  sink.event(finishEvent(stopReasonOf(response), { rawStopReason }, usage, readOpenAIChatUsage));
 };
 
 const addChoice = (response: Response, choice: Fields, message: unknown): void => {

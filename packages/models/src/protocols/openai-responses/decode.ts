@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import type { ModelRequest } from '@treadle/core/model';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { JsonObject, JsonValue, ModelRequest, Usage } from '@treadle/core';
+import { finishEvent, startEvent } from '../shared/events.ts';
+import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import { readOpenAIResponsesError } from './error.ts';
 import { createItems } from './items.ts';
@@ -9,9 +9,6 @@ import { partKind } from './parts.ts';
 import type { PartKind } from './parts.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-type Stop = Exclude<StopReason, 'error' | 'aborted'>;
 
 const INCOMPLETE_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['max_output_tokens', 'length'],
@@ -104,13 +101,7 @@ export function createOpenAIResponsesDecoder(
     begun = true;
     touched = false;
     items = newItems();
-    const model = asText(response['model']);
-    const responseId = asText(response['id']);
-    sink.event({
-      type: 'start',
-      ...(model === undefined ? {} : { model }),
-      ...(responseId === undefined ? {} : { responseId }),
-    });
+    sink.event(startEvent({ model: response['model'], responseId: response['id'] }));
   };
 
   const fail = (body: JsonObject): void => {
@@ -138,13 +129,7 @@ export function createOpenAIResponsesDecoder(
     items.end(response['output'], status !== 'completed');
     const usage = asObject(response['usage']);
     const { stopReason, rawStopReason } = stopOf(response, status);
-    sink.event({
-      type: 'finish',
-      stopReason,
-      rawStopReason,
-      usage: usage === undefined ? UNKNOWN_USAGE : readOpenAIResponsesUsage(usage),
-      ...(usage === undefined ? {} : { rawUsage: usage as JsonObject }),
-    });
+    sink.event(finishEvent(stopReason, { rawStopReason }, usage, readOpenAIResponsesUsage));
   };
 
   /** The end of a part, which holds the part. */

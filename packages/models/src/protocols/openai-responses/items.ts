@@ -1,14 +1,13 @@
 import type { JsonObject, JsonSchema } from '@treadle/core';
-import { asObject, asText } from '../shared/json-text.ts';
-import { openCustomCall, openFunctionCall } from './calls.ts';
+import type { Fields } from '../shared/events.ts';
+import { asObject, asText, without } from '../shared/json-text.ts';
+import { openCall } from './calls.ts';
 import type { OpenCall } from './calls.ts';
 import { completeParts, createParts } from './parts.ts';
 import type { PartKind, Parts } from './parts.ts';
 import { providerBlock, waitsForClient } from './provider.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Block indexes that each output item has to itself, so that blocks stand in the order of the items. */
 const BLOCKS_PER_ITEM = 1000;
@@ -56,10 +55,6 @@ const indexOf = (event: Fields): number | undefined => {
   const index = event['output_index'];
   return typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? index : undefined;
 };
-
-/** An item without what its blocks hold themselves. */
-const without = (item: Fields, known: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(item).filter(([key]) => !known.includes(key))) as JsonObject;
 
 /** Items that are kept as they are although they are known. */
 const KEPT_ITEMS: ReadonlySet<string> = new Set(['mcp_list_tools', 'mcp_approval_request', 'compaction']);
@@ -143,11 +138,8 @@ export function createItems(
   const begin = (item: Item, fields: Fields): void => {
     item.type = asText(fields['type']) ?? 'unknown';
     if (!isOurs(item.type)) return;
-    const index = item.takeIndex();
-    item.call =
-      item.type === 'function_call'
-        ? openFunctionCall(sink, index, fields, strict)
-        : openCustomCall(sink, index, fields);
+    const kind = item.type === 'function_call' ? 'function' : 'custom';
+    item.call = openCall(sink, item.takeIndex(), fields, kind, strict);
     if (item.early !== '') item.call.add(item.early);
     item.early = '';
   };

@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from '@treadle/core';
-import type { ModelBlock } from '@treadle/core/model';
+import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
+import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
-import { createTextRun } from '../shared/text-run.ts';
+import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
 
 /** The readable parts of messages and of reasoning. */
@@ -60,39 +60,34 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
     if (latest !== undefined && latest.kind === kind && latest.position === position) return latest;
     let part = parts.find((other) => other.kind === kind && other.position === position);
     if (part === undefined) {
-      part = { index: takeIndex(), kind, position, run: createTextRun(), streamed: false, citations: undefined };
+      const index = takeIndex();
+      const run = createBlockText(sink, isThinking(kind) ? 'thinking_delta' : 'text_delta', index);
+      part = { index, kind, position, run, streamed: false, citations: undefined };
       parts.push(part);
     }
     latest = part;
     return part;
   };
 
-  const show = (part: OpenPart, text: string): void => {
-    if (text === '') return;
-    const type = isThinking(part.kind) ? 'thinking_delta' : 'text_delta';
-    sink.event({ type, index: part.index, text });
-  };
-
   const blockOf = (part: OpenPart, item: JsonObject, signature: string | undefined): ModelBlock => {
     const { kind, run, citations } = part;
     const opaque = kind === 'output_text' ? { item } : { item, part: kind };
-    if (isThinking(kind)) {
-      return { type: 'thinking', text: run.whole(), ...(signature === undefined ? {} : { signature }), opaque };
-    }
-    return { type: 'text', text: run.whole(), ...(citations === undefined ? {} : { citations }), opaque };
+    const text = run.end();
+    if (isThinking(kind)) return { type: 'thinking', text, ...defined({ signature }), opaque };
+    return { type: 'text', text, ...defined({ citations }), opaque };
   };
 
   return {
     add(kind, position, piece) {
       const part = partAt(kind, position);
       part.streamed = true;
-      show(part, part.run.add(piece));
+      part.run.add(piece);
     },
     complete(kind, position, text) {
       const part = partAt(kind, position);
       const whole = asText(text);
       if (part.streamed || whole === undefined || part.run.whole() !== '') return;
-      show(part, part.run.add(whole));
+      part.run.add(whole);
     },
     cite(position, annotation) {
       (partAt('output_text', position).citations ??= []).push(annotation);
@@ -104,7 +99,6 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
     end(item, signature) {
       const last = parts.at(-1);
       for (const part of parts) {
-        show(part, part.run.rest());
         const block = blockOf(part, item, part === last ? signature : undefined);
         sink.event({ type: 'block_end', index: part.index, block });
       }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@treadle/core';
+import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { WireError } from '../shared/protocol.ts';
 
@@ -56,7 +57,6 @@ export function readOpenAIError(body: JsonObject): WireError | undefined {
     ERROR_STATUS.get(asText(source['type']) ?? '');
   return {
     message: message ?? code ?? 'The provider reported an error without a message.',
-    ...(code === undefined ? {} : { code }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ code, status }),
   };
 }

@@ -1,5 +1,4 @@
-import type { JsonValue } from '@treadle/core';
-import { isDeepText, MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
+import { isDeepText, MAX_ENVELOPE_DEPTH, parseJson, type JsonObject, type JsonValue } from '@treadle/core';
 
 /**
  * JSON of `value` that every server accepts: a lone surrogate, which `JSON.stringify` writes as an escape that strict
@@ -68,3 +67,7 @@ export function asText(value: unknown): string | undefined {
 
 /** A count of tokens as it was reported, which may be any number: `checkUsage` says whether it can be true. */
 export const asCount = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** An object without these fields. */
+export const without = (fields: Readonly<Record<string, unknown>>, names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name))) as JsonObject;
