@@ -1,78 +1,118 @@
-import type { JsonObject, JsonValue } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
+import type { JsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core';
+import { inWords, isText, objectsAt, within } from './requests.ts';
+import type { Problems } from './requests.ts';
 
-/** Collects what is wrong with a request, each with the place: `messages.1.content.0: …`. */
-export interface Problems {
-  readonly list: string[];
-  add(path: string, message: string): void;
-}
+/** Looks at a value, and adds what is wrong with it. */
+export type Check = (found: Problems, value: unknown, path: string) => void;
 
-export function problems(): Problems {
-  const list: string[] = [];
-  return { list, add: (path, message) => void list.push(path === '' ? message : `${path}: ${message}`) };
-}
+/** A value of which something holds. */
+export const anyThat =
+  (holds: (value: unknown) => boolean, message: string): Check =>
+  (found, value, path) => {
+    if (!holds(value)) found.add(path, message);
+  };
 
-export const isText = (value: unknown): value is string => typeof value === 'string';
+/** A text of which something holds. */
+export const textThat = (holds: (text: string) => boolean, message: string): Check =>
+  anyThat((value) => isText(value) && holds(value), message);
 
-/** Any JSON value in words. */
-export const inWords = (value: unknown): string => (isText(value) ? value : (JSON.stringify(value) ?? 'nothing'));
+export const ANYTHING: Check = () => {};
+export const STRING = anyThat(isText, 'must be a string');
+export const FILLED = textThat((text) => text !== '', 'must be a non-empty string');
+export const OBJECT = anyThat(isJsonObject, 'must be an object');
+export const NUMBER = anyThat((value) => typeof value === 'number', 'must be a number');
+export const WHOLE_NUMBER = anyThat(
+  (value) => Number.isInteger(value) && Number(value) >= 1,
+  'must be a positive integer',
+);
+export const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Whether the value is one of these words. */
-export const isOneOf = (value: unknown, ...words: string[]): boolean => isText(value) && words.includes(value);
+/** A text that matches a pattern. */
+export const matching = (pattern: RegExp): Check =>
+  textThat((text) => pattern.test(text), `must match ${pattern.source}`);
 
-/** The objects of an array with their paths; what isn't an array of objects is a problem. */
-export function objectsAt(found: Problems, value: unknown, path: string): { item: JsonObject; path: string }[] {
-  if (!Array.isArray(value)) {
-    found.add(path, 'must be an array');
-    return [];
-  }
-  const items: { item: JsonObject; path: string }[] = [];
-  value.forEach((item: JsonValue, index) => {
-    if (isJsonObject(item)) items.push({ item, path: `${path}.${index}` });
-    else found.add(`${path}.${index}`, 'must be an object');
-  });
-  return items;
-}
+export const NAME_64 = matching(/^[a-zA-Z0-9_-]{1,64}$/);
+export const NAME_128 = matching(/^[a-zA-Z0-9_-]{1,128}$/);
+
+export const between = (low: number, high: number): Check =>
+  anyThat((value) => typeof value === 'number' && value >= low && value <= high, `must be from ${low} to ${high}`);
+
+export const oneOf = (words: readonly string[], message = `must be one of ${words.join(', ')}`): Check =>
+  textThat((text) => words.includes(text), message);
+
+/** A list of texts of which something holds, at most so many of them. */
+export const texts = (holds: (text: string) => boolean, message: string, most = Infinity): Check =>
+  anyThat(
+    (value) => Array.isArray(value) && value.length <= most && value.every((text) => isText(text) && holds(text)),
+    message,
+  );
 
 /** Text that a provider takes: present and not only whitespace. */
-export function checkText(found: Problems, value: unknown, path: string): void {
+export const SPOKEN: Check = (found, value, path) => {
   if (!isText(value)) found.add(path, 'must be a string');
   else if (value.trim() === '') found.add(path, 'text content blocks must contain non-whitespace text');
-}
+};
 
-export function checkName(found: Problems, value: unknown, path: string, longest: 64 | 128): void {
-  const legal = longest === 64 ? /^[a-zA-Z0-9_-]{1,64}$/ : /^[a-zA-Z0-9_-]{1,128}$/;
-  if (!isText(value) || !legal.test(value)) found.add(path, `must match ${legal.source}`);
-}
+/** The text of a JSON object. */
+export const OBJECT_TEXT = textThat((text) => {
+  try {
+    return isJsonObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}, 'must be the text of a JSON object');
 
-export function checkWholeNumber(found: Problems, value: unknown, path: string): void {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) found.add(path, 'must be a positive integer');
-}
+/** A value that may be left out. */
+export const optional =
+  (check: Check): Check =>
+  (found, value, path) => {
+    if (value !== undefined) check(found, value, path);
+  };
 
-export function checkRange(found: Problems, value: unknown, path: string, low: number, high: number): void {
-  if (typeof value !== 'number' || value < low || value > high) found.add(path, `must be from ${low} to ${high}`);
-}
+/** An object with these fields, and others. */
+export const record =
+  (fields: Readonly<Record<string, Check>>): Check =>
+  (found, value, path) => {
+    if (!isJsonObject(value)) return found.add(path, 'must be an object');
+    for (const [key, check] of Object.entries(fields)) check(found, value[key], within(path, key));
+  };
 
 /** A JSON Schema of tool arguments. */
-export function checkSchema(found: Problems, value: unknown, path: string): void {
-  if (!isJsonObject(value)) found.add(path, 'must be an object');
-  else if (value['type'] !== 'object') found.add(`${path}.type`, 'must be "object"');
-}
+export const SCHEMA = record({ type: anyThat((type) => type === 'object', 'must be "object"') });
 
-/** Names seen before are a problem. */
-export function checkUnique(found: Problems, seen: Set<string>, value: unknown, path: string, what: string): void {
-  if (!isText(value)) return;
-  if (seen.has(value)) found.add(path, `${what} must be unique: ${value} is there already`);
-  seen.add(value);
-}
+/** Several checks of one object. */
+export const all =
+  (...checks: readonly ((found: Problems, value: JsonObject, path: string) => void)[]): Check =>
+  (found, value, path) => {
+    if (!isJsonObject(value)) return found.add(path, 'must be an object');
+    for (const check of checks) check(found, value, path);
+  };
 
-/** Half a surrogate pair is no Unicode text, and both services refuse a body that has one. */
-export function checkUnicode(found: Problems, value: unknown, path = ''): void {
-  if (typeof value === 'string') {
-    if (/\p{Surrogate}/u.test(value)) found.add(path, 'the text has half of a surrogate pair');
-  } else if (Array.isArray(value)) {
-    value.forEach((item, index) => checkUnicode(found, item, path === '' ? `${index}` : `${path}.${index}`));
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) checkUnicode(found, item, path === '' ? key : `${path}.${key}`);
-  }
-}
+/** An object whose `type` says what else it has. */
+export const byType =
+  (checks: Readonly<Record<string, Check>>, otherwise: (type: string) => string): Check =>
+  (found, value, path) => {
+    if (!isJsonObject(value)) return found.add(path, 'must be an object');
+    const { type } = value;
+    const check = isText(type) && Object.hasOwn(checks, type) ? checks[type] : undefined;
+    if (check === undefined) found.add(`${path}.type`, otherwise(inWords(type)));
+    else check(found, value, path);
+  };
+
+/** A list of objects. */
+export const listOf =
+  (check: Check, empty?: string): Check =>
+  (found, value, path) => {
+    if (empty !== undefined && Array.isArray(value) && value.length === 0) found.add(path, empty);
+    for (const place of objectsAt(found, value, path)) check(found, place.item, place.path);
+  };
+
+/** A text that wasn't seen before. */
+export const unique =
+  (seen: Set<string>, what: string): Check =>
+  (found, value, path) => {
+    if (!isText(value)) return;
+    if (seen.has(value)) found.add(path, `${what} must be unique: ${value} is there already`);
+    seen.add(value);
+  };

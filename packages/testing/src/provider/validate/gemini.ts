@@ -1,19 +1,11 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import type { Problems } from '../checks.ts';
-import {
-  checkRange,
-  checkUnicode,
-  checkUnique,
-  checkWholeNumber,
-  inWords,
-  isOneOf,
-  isText,
-  objectsAt,
-  problems,
-} from '../checks.ts';
+import { isJsonObject } from '@treadle/core';
+import type { Check } from '../checks.ts';
+import * as is from '../checks.ts';
+import { inWords, isText, problemsOf, turnsAt } from '../requests.ts';
+import type { Problems } from '../requests.ts';
 
-const BODY_FIELDS = new Set([
+const BODY_FIELDS = [
   'model',
   'contents',
   'systemInstruction',
@@ -23,9 +15,9 @@ const BODY_FIELDS = new Set([
   'safetySettings',
   'cachedContent',
   'labels',
-]);
+];
 
-const GENERATION_FIELDS = new Set([
+const GENERATION_FIELDS = [
   'temperature',
   'topP',
   'topK',
@@ -45,9 +37,9 @@ const GENERATION_FIELDS = new Set([
   'imageConfig',
   'mediaResolution',
   'thinkingConfig',
-]);
+];
 
-const TOOL_FIELDS = new Set([
+const TOOL_FIELDS = [
   'functionDeclarations',
   'googleSearch',
   'googleSearchRetrieval',
@@ -58,24 +50,9 @@ const TOOL_FIELDS = new Set([
   'googleMaps',
   'retrieval',
   'enterpriseWebSearch',
-]);
+];
 
-/** What a part can be; a part is one of them. */
-const PART_KINDS = [
-  'text',
-  'inlineData',
-  'fileData',
-  'functionCall',
-  'functionResponse',
-  'executableCode',
-  'codeExecutionResult',
-  'toolCall',
-  'toolResponse',
-] as const;
-
-const PART_ASIDES = new Set(['thought', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata']);
-
-const SCHEMA_FIELDS = new Set([
+const SCHEMA_FIELDS = [
   'type',
   'format',
   'title',
@@ -98,21 +75,26 @@ const SCHEMA_FIELDS = new Set([
   'pattern',
   'example',
   'anyOf',
-]);
+];
 
+const TYPES = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT'];
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   STRING: ['enum', 'date-time'],
   NUMBER: ['float', 'double'],
   INTEGER: ['int32', 'int64'],
 };
 
-const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/;
+const NAME = is.matching(/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/);
+const filled = (message: string): Check => is.textThat((text) => text !== '', message);
 
-function checkKnown(found: Problems, value: JsonObject, known: ReadonlySet<string>, path: string): void {
-  for (const name of Object.keys(value)) {
-    if (!known.has(name)) found.add(path, `Invalid JSON payload received. Unknown name "${name}"`);
-  }
-}
+/** An object with these fields and no others. */
+const closed =
+  (fields: readonly string[]) =>
+  (found: Problems, value: JsonObject, path: string): void => {
+    for (const name of Object.keys(value)) {
+      if (!fields.includes(name)) found.add(path, `Invalid JSON payload received. Unknown name "${name}"`);
+    }
+  };
 
 function checkSchemaEnum(found: Problems, schema: JsonObject, path: string): void {
   const values = schema['enum'];
@@ -122,167 +104,129 @@ function checkSchemaEnum(found: Problems, schema: JsonObject, path: string): voi
     found.add(`${path}.enum`, 'must be non-empty strings');
 }
 
-function checkObjectSchema(found: Problems, schema: JsonObject, path: string): void {
-  const properties = schema['properties'];
-  if (properties !== undefined && !isJsonObject(properties))
-    return found.add(`${path}.properties`, 'must be an object');
-  for (const [name, property] of Object.entries(properties ?? {})) {
-    checkGeminiSchema(found, property, `${path}.properties[${name}]`);
-  }
-  const required = schema['required'];
-  if (required === undefined) return;
+function checkObjectSchema(found: Problems, { properties = {}, required = [] }: JsonObject, path: string): void {
+  if (!isJsonObject(properties)) return found.add(`${path}.properties`, 'must be an object');
+  for (const [name, property] of Object.entries(properties)) SCHEMA(found, property, `${path}.properties[${name}]`);
   if (!Array.isArray(required)) return found.add(`${path}.required`, 'must be an array');
   required.forEach((name: unknown, index) => {
-    if (!isText(name) || !Object.hasOwn(properties ?? {}, name))
+    if (!isText(name) || !Object.hasOwn(properties, name))
       found.add(`${path}.required[${index}]`, 'property is not defined');
   });
 }
 
-function checkGeminiSchema(found: Problems, value: unknown, path: string): void {
-  if (!isJsonObject(value)) return found.add(path, 'must be an object');
-  checkKnown(found, value, SCHEMA_FIELDS, path);
-  const { type, format, anyOf } = value;
+function checkSchema(found: Problems, schema: JsonObject, path: string): void {
+  const { type, format, anyOf, items } = schema;
   if (type === undefined && anyOf === undefined) found.add(path, 'schema must specify a type');
-  if (type !== undefined && !isOneOf(type, 'STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT'))
-    found.add(`${path}.type`, `${inWords(type)} is no type`);
-  if (format !== undefined && !(isText(type) && isOneOf(format, ...(FORMATS[type] ?? []))))
-    found.add(`${path}.format`, `${inWords(format)} is not supported for ${inWords(type)} type`);
-  if (anyOf !== undefined) {
-    if (Array.isArray(anyOf) && anyOf.length === 0) found.add(`${path}.anyOf`, 'must not be empty');
-    for (const { item, path: at } of objectsAt(found, anyOf, `${path}.anyOf`)) checkGeminiSchema(found, item, at);
-  }
-  checkSchemaEnum(found, value, path);
-  checkObjectSchema(found, value, path);
-  if (type === 'ARRAY' && value['items'] === undefined) found.add(`${path}.items`, 'missing field');
-  if (value['items'] !== undefined) checkGeminiSchema(found, value['items'], `${path}.items`);
+  is.optional(is.oneOf(TYPES, `${inWords(type)} is no type`))(found, type, `${path}.type`);
+  const formats = (isText(type) ? FORMATS[type] : undefined) ?? [];
+  const unsupported = `${inWords(format)} is not supported for ${inWords(type)} type`;
+  is.optional(is.oneOf(formats, unsupported))(found, format, `${path}.format`);
+  is.optional(is.listOf(SCHEMA, 'must not be empty'))(found, anyOf, `${path}.anyOf`);
+  checkSchemaEnum(found, schema, path);
+  checkObjectSchema(found, schema, path);
+  if (type === 'ARRAY' && items === undefined) found.add(`${path}.items`, 'missing field');
+  is.optional(SCHEMA)(found, items, `${path}.items`);
 }
 
-function checkDeclaration(found: Problems, declaration: JsonObject, path: string): void {
-  checkKnown(
-    found,
-    declaration,
-    new Set([
-      'name',
-      'description',
-      'behavior',
-      'parameters',
-      'parametersJsonSchema',
-      'response',
-      'responseJsonSchema',
-    ]),
-    path,
-  );
-  const { name, parameters } = declaration;
-  if (!isText(name) || !NAME.test(name)) found.add(`${path}.name`, `must match ${NAME.source}`);
+const SCHEMA: Check = (found, value, path) => is.all(closed(SCHEMA_FIELDS), checkSchema)(found, value, path);
+
+const DECLARATION_FIELDS = [
+  'name',
+  'description',
+  'behavior',
+  'parameters',
+  'parametersJsonSchema',
+  'response',
+  'responseJsonSchema',
+];
+
+function checkParameters(found: Problems, { parameters, parametersJsonSchema }: JsonObject, path: string): void {
   if (parameters === undefined) return;
-  if (declaration['parametersJsonSchema'] !== undefined)
-    found.add(path, 'parameters and parametersJsonSchema are mutually exclusive');
-  checkGeminiSchema(found, parameters, `${path}.parameters`);
+  if (parametersJsonSchema !== undefined) found.add(path, 'parameters and parametersJsonSchema are mutually exclusive');
   if (!isJsonObject(parameters)) return;
-  if (parameters['type'] !== 'OBJECT') found.add(`${path}.parameters.type`, 'must be OBJECT');
-  const properties = parameters['properties'] ?? {};
-  if (parameters['anyOf'] === undefined && isJsonObject(properties) && Object.keys(properties).length === 0)
-    found.add(`${path}.parameters.properties`, 'should be non-empty for OBJECT type');
+  const { type, anyOf, properties = {} } = parameters;
+  if (type !== 'OBJECT') found.add(`${path}.parameters.type`, 'must be OBJECT');
+  if (anyOf === undefined && isJsonObject(properties) && Object.keys(properties).length === 0)
+    found.add(`${path}.parameters.properties`, 'should be non-empty for is.OBJECT type');
 }
 
-function checkTools(found: Problems, body: JsonObject): void {
+function checkTools(found: Problems, { tools, toolConfig }: JsonObject): void {
   const names = new Set<string>();
-  if (body['tools'] !== undefined) {
-    for (const { item, path } of objectsAt(found, body['tools'], 'tools')) {
-      checkKnown(found, item, TOOL_FIELDS, path);
-      const declarations = item['functionDeclarations'];
-      if (declarations === undefined) continue;
-      for (const { item: declaration, path: at } of objectsAt(found, declarations, `${path}.functionDeclarations`)) {
-        checkUnique(found, names, declaration['name'], `${at}.name`, 'function names');
-        checkDeclaration(found, declaration, at);
-      }
-    }
-  }
-  const config = body['toolConfig'];
-  if (config === undefined) return;
-  const calling = isJsonObject(config) ? config['functionCallingConfig'] : undefined;
-  if (!isJsonObject(calling)) return found.add('toolConfig.functionCallingConfig', 'must be an object');
-  if (names.size === 0) found.add('toolConfig', 'function calling config is set without function_declarations');
-  if (!isOneOf(calling['mode'], 'AUTO', 'ANY', 'NONE', 'VALIDATED'))
-    found.add('toolConfig.functionCallingConfig.mode', 'must be AUTO, ANY, NONE or VALIDATED');
-  const allowed = calling['allowedFunctionNames'];
-  if (allowed === undefined) return;
-  if (calling['mode'] !== 'ANY') found.add('toolConfig.functionCallingConfig', 'allowed names need the mode ANY');
-  if (!Array.isArray(allowed) || allowed.some((name) => !isText(name) || !names.has(name)))
-    found.add('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name declared functions');
-}
-
-function checkGenerationConfig(found: Problems, config: unknown): void {
-  if (config === undefined) return;
-  const path = 'generationConfig';
-  if (!isJsonObject(config)) return found.add(path, 'must be an object');
-  checkKnown(found, config, GENERATION_FIELDS, path);
-  if (config['temperature'] !== undefined) checkRange(found, config['temperature'], `${path}.temperature`, 0, 2);
-  if (config['maxOutputTokens'] !== undefined)
-    checkWholeNumber(found, config['maxOutputTokens'], `${path}.maxOutputTokens`);
-  const stops = config['stopSequences'];
-  if (stops !== undefined && (!Array.isArray(stops) || stops.length > 5 || stops.some((s) => !isText(s) || s === '')))
-    found.add(`${path}.stopSequences`, 'must be at most 5 non-empty strings');
-  if (config['responseSchema'] !== undefined) {
-    if (config['responseMimeType'] !== 'application/json')
-      found.add(`${path}.responseSchema`, 'needs the response mime type application/json');
-    checkGeminiSchema(found, config['responseSchema'], `${path}.responseSchema`);
-  }
-  const thinking = config['thinkingConfig'];
-  if (thinking === undefined) return;
-  if (!isJsonObject(thinking)) return found.add(`${path}.thinkingConfig`, 'must be an object');
-  checkKnown(
-    found,
-    thinking,
-    new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']),
-    `${path}.thinkingConfig`,
+  const declaration = is.all(
+    closed(DECLARATION_FIELDS),
+    is.record({ name: is.unique(names, 'function names') }),
+    is.record({ name: NAME, parameters: is.optional(SCHEMA) }),
+    checkParameters,
   );
-  if (thinking['thinkingBudget'] !== undefined && thinking['thinkingLevel'] !== undefined)
-    found.add(`${path}.thinkingConfig`, 'You can only set only one of thinking budget and thinking level.');
+  const tool = is.all(closed(TOOL_FIELDS), is.record({ functionDeclarations: is.optional(is.listOf(declaration)) }));
+  is.optional(is.listOf(tool))(found, tools, 'tools');
+  if (toolConfig === undefined) return;
+  if (names.size === 0) found.add('toolConfig', 'function calling config is set without function_declarations');
+  const calling: Check = (problems, config, path) => {
+    if (isJsonObject(config) && config['allowedFunctionNames'] !== undefined && config['mode'] !== 'ANY')
+      problems.add(path, 'allowed names need the mode ANY');
+  };
+  const functionCallingConfig = is.all(
+    is.record({
+      mode: is.oneOf(['AUTO', 'ANY', 'NONE', 'VALIDATED'], 'must be AUTO, ANY, NONE or VALIDATED'),
+      allowedFunctionNames: is.optional(is.texts((name) => names.has(name), 'must name declared functions')),
+    }),
+    calling,
+  );
+  is.record({ functionCallingConfig })(found, toolConfig, 'toolConfig');
 }
 
-function checkMedia(found: Problems, part: JsonObject, path: string): void {
-  const { inlineData, fileData } = part;
-  if (isJsonObject(inlineData)) {
-    if (!isText(inlineData['mimeType']) || inlineData['mimeType'] === '')
-      found.add(`${path}.inlineData`, 'needs a mimeType');
-    if (!isText(inlineData['data']) || inlineData['data'] === '') found.add(`${path}.inlineData`, 'needs data');
-  }
-  if (isJsonObject(fileData) && (!isText(fileData['fileUri']) || fileData['fileUri'] === ''))
-    found.add(`${path}.fileData`, 'needs a fileUri');
-}
+const GENERATION = is.all(
+  closed(GENERATION_FIELDS),
+  is.record({
+    temperature: is.optional(is.between(0, 2)),
+    maxOutputTokens: is.optional(is.WHOLE_NUMBER),
+    stopSequences: is.optional(is.texts((text) => text !== '', 'must be at most 5 non-empty strings', 5)),
+    responseSchema: is.optional(SCHEMA),
+    thinkingConfig: is.optional(
+      is.all(closed(['includeThoughts', 'thinkingBudget', 'thinkingLevel']), (found, thinking, path) => {
+        if (thinking['thinkingBudget'] !== undefined && thinking['thinkingLevel'] !== undefined)
+          found.add(path, 'You can only set only one of thinking budget and thinking level.');
+      }),
+    ),
+  }),
+  (found, { responseSchema, responseMimeType }, path) => {
+    if (responseSchema !== undefined && responseMimeType !== 'application/json')
+      found.add(`${path}.responseSchema`, 'needs the response mime type application/json');
+  },
+);
 
-function checkFunctionPart(found: Problems, part: JsonObject, path: string, role: string): void {
-  const { functionCall: call, functionResponse: response } = part;
-  if (call !== undefined) {
-    if (role !== 'model') found.add(path, 'function calls are in turns of the model');
-    if (!isJsonObject(call)) return found.add(`${path}.functionCall`, 'must be an object');
-    if (!isText(call['name']) || !NAME.test(call['name']))
-      found.add(`${path}.functionCall.name`, `must match ${NAME.source}`);
-    if (call['args'] !== undefined && !isJsonObject(call['args']))
-      found.add(`${path}.functionCall.args`, 'must be an object');
-  }
-  if (response !== undefined) {
-    if (role !== 'user') found.add(path, 'function responses are in turns of the user');
-    if (!isJsonObject(response)) return found.add(`${path}.functionResponse`, 'must be an object');
-    if (!isText(response['name']) || response['name'] === '')
-      found.add(`${path}.functionResponse.name`, 'Name cannot be empty.');
-    if (!isJsonObject(response['response'])) found.add(`${path}.functionResponse.response`, 'must be an object');
-  }
-}
+/** What a part can be; a part is one of them. */
+const PARTS: Readonly<Record<string, Check>> = {
+  text: is.STRING,
+  inlineData: is.record({ mimeType: filled('needs a mimeType'), data: filled('needs data') }),
+  fileData: is.record({ fileUri: filled('needs a fileUri') }),
+  functionCall: is.record({ name: NAME, args: is.optional(is.OBJECT) }),
+  functionResponse: is.record({ name: filled('Name cannot be empty.'), response: is.OBJECT }),
+  executableCode: is.ANYTHING,
+  codeExecutionResult: is.ANYTHING,
+  toolCall: is.ANYTHING,
+  toolResponse: is.ANYTHING,
+};
+const PART_KINDS = Object.keys(PARTS);
+const PART_ASIDES = ['thought', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata'];
 
-function checkPart(found: Problems, part: JsonObject, path: string, role: string): void {
-  const kinds = PART_KINDS.filter((kind) => part[kind] !== undefined);
-  if (kinds.length !== 1) found.add(path, `a part is exactly one of ${PART_KINDS.join(', ')}`);
-  checkKnown(found, part, new Set([...PART_KINDS, ...PART_ASIDES]), path);
-  const { text, thoughtSignature } = part;
-  if (thoughtSignature !== undefined && (!isText(thoughtSignature) || role !== 'model'))
-    found.add(`${path}.thoughtSignature`, 'must be a string on a part of the model');
-  if (text !== undefined && !isText(text)) found.add(`${path}.text`, 'must be a string');
-  if (text === '' && thoughtSignature === undefined) found.add(`${path}.text`, 'must have a text parameter');
-  checkMedia(found, part, path);
-  checkFunctionPart(found, part, path, role);
-}
+const partOf = (role: string): Check =>
+  is.all(
+    closed([...PART_KINDS, ...PART_ASIDES]),
+    is.record(Object.fromEntries(Object.entries(PARTS).map(([kind, check]) => [kind, is.optional(check)]))),
+    (found, part, path) => {
+      if (PART_KINDS.filter((kind) => part[kind] !== undefined).length !== 1)
+        found.add(path, `a part is exactly one of ${PART_KINDS.join(', ')}`);
+      const { text, thoughtSignature: signature, functionCall, functionResponse } = part;
+      if (signature !== undefined && (!isText(signature) || role !== 'model'))
+        found.add(`${path}.thoughtSignature`, 'must be a string on a part of the model');
+      if (text === '' && signature === undefined) found.add(`${path}.text`, 'must have a text parameter');
+      if (functionCall !== undefined && role !== 'model') found.add(path, 'function calls are in turns of the model');
+      if (functionResponse !== undefined && role !== 'user')
+        found.add(path, 'function responses are in turns of the user');
+    },
+  );
 
 interface Reference {
   readonly name: unknown;
@@ -314,31 +258,25 @@ function checkPairs(found: Problems, calls: readonly Reference[], responses: rea
 }
 
 function checkContents(found: Problems, value: unknown): void {
-  const contents = objectsAt(found, value, 'contents');
-  if (contents.length === 0) return found.add('contents', 'contents are required');
-  let before: string | undefined;
+  const contents = turnsAt(found, value, {
+    path: 'contents',
+    roles: ['user', 'model'],
+    none: 'contents are required',
+    role: 'Please use a valid role: user, model.',
+  });
   let calls: Reference[] = [];
-  const ids = new Set<string>();
-  for (const { item, path } of contents) {
-    const role = item['role'];
-    if (role !== 'user' && role !== 'model') {
-      found.add(`${path}.role`, 'Please use a valid role: user, model.');
-      continue;
-    }
-    if (before === role) found.add(path, `roles must alternate between user and model; two are ${role}`);
-    const parts = objectsAt(found, item['parts'], `${path}.parts`);
-    if (parts.length === 0) found.add(`${path}.parts`, 'contents.parts must not be empty.');
-    for (const { item: part, path: at } of parts) checkPart(found, part, at, role);
-    const items = parts.map(({ item: part }) => part);
-    checkPairs(found, calls, referencesIn(items, 'functionResponse'), path);
-    calls = referencesIn(items, 'functionCall');
-    if (calls.length > 0 && before === undefined)
+  const ids = is.unique(new Set(), 'function call ids');
+  for (const [index, { item, path, role }] of contents.entries()) {
+    is.listOf(partOf(role), 'contents.parts must not be empty.')(found, item['parts'], `${path}.parts`);
+    const parts = Array.isArray(item['parts']) ? item['parts'].filter(isJsonObject) : [];
+    checkPairs(found, calls, referencesIn(parts, 'functionResponse'), path);
+    calls = referencesIn(parts, 'functionCall');
+    if (calls.length > 0 && index === 0)
       found.add(
         path,
         'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
       );
-    for (const { id } of calls) checkUnique(found, ids, id, path, 'function call ids');
-    before = role;
+    for (const { id } of calls) ids(found, id, path);
   }
   if (calls.length > 0) found.add('contents', 'the last turn has function calls without responses');
 }
@@ -355,18 +293,12 @@ function checkContents(found: Problems, value: unknown): void {
  * ```
  */
 export function validateGeminiRequest(body: unknown): string[] {
-  const found = problems();
-  if (!isJsonObject(body)) return ['The body must be a JSON object.'];
-  checkKnown(found, body, BODY_FIELDS, '');
-  const system = body['systemInstruction'];
-  if (system !== undefined) {
-    const parts = isJsonObject(system) ? objectsAt(found, system['parts'], 'systemInstruction.parts') : [];
-    if (parts.length === 0) found.add('systemInstruction', 'must have parts');
-    for (const { item, path } of parts) checkPart(found, item, path, 'user');
-  }
-  checkContents(found, body['contents']);
-  checkTools(found, body);
-  checkGenerationConfig(found, body['generationConfig']);
-  checkUnicode(found, body);
-  return found.list;
+  return problemsOf(body, (found, request) => {
+    closed(BODY_FIELDS)(found, request, '');
+    const instructions = is.record({ parts: is.listOf(partOf('user'), 'systemInstruction must have parts') });
+    is.optional(instructions)(found, request['systemInstruction'], 'systemInstruction');
+    checkContents(found, request['contents']);
+    checkTools(found, request);
+    is.optional(GENERATION)(found, request['generationConfig'], 'generationConfig');
+  });
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import type { Problems } from '../checks.ts';
-import { checkName, checkSchema, checkUnicode, checkUnique, isOneOf, isText, objectsAt, problems } from '../checks.ts';
+import type { Check } from '../checks.ts';
+import * as is from '../checks.ts';
+import { isText, objectsAt, problemsOf } from '../requests.ts';
+import type { Problems } from '../requests.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Calls of the assistant message before that wait for their results, in order. */
 interface Pairing {
@@ -12,19 +12,15 @@ interface Pairing {
   open: { readonly id: unknown; readonly name: unknown }[];
 }
 
+// Arguments that are a text break most templates.
+const CALL = is.record({ function: is.record({ name: is.NAME_64, arguments: is.OBJECT }), id: is.optional(is.STRING) });
+
 function checkCalls(found: Problems, calls: unknown, path: string, pairing: Pairing): void {
   for (const { item, path: at } of objectsAt(found, calls, path)) {
-    const called = item['function'];
-    if (!isJsonObject(called)) {
-      found.add(`${at}.function`, 'must be an object');
-      continue;
-    }
-    checkName(found, called['name'], `${at}.function.name`, 64);
-    // A text here is what breaks most templates.
-    if (!isJsonObject(called['arguments'])) found.add(`${at}.function.arguments`, 'must be an object');
-    if (item['id'] !== undefined && !isText(item['id'])) found.add(`${at}.id`, 'must be a string');
-    checkUnique(found, pairing.ids, item['id'], `${at}.id`, 'tool call ids');
-    pairing.open.push({ id: item['id'], name: called['name'] });
+    CALL(found, item, at);
+    is.unique(pairing.ids, 'tool call ids')(found, item['id'], `${at}.id`);
+    const { function: called, id } = item;
+    pairing.open.push({ id, name: (called as JsonObject | undefined)?.['name'] });
   }
 }
 
@@ -37,17 +33,18 @@ function checkToolMessage(found: Problems, message: JsonObject, path: string, pa
   pairing.open.splice(at, 1);
 }
 
+const MESSAGE = is.record({
+  role: is.oneOf(ROLES),
+  content: is.STRING,
+  images: is.optional(is.texts((image) => image !== '' && is.BASE64.test(image), 'must be base64 texts')),
+});
+
 function checkMessage(found: Problems, message: JsonObject, path: string, pairing: Pairing): void {
+  MESSAGE(found, message, path);
   const { role, content, images, tool_calls: calls } = message;
-  if (!isOneOf(role, ...ROLES)) return found.add(`${path}.role`, `must be one of ${ROLES.join(', ')}`);
-  if (!isText(content)) found.add(`${path}.content`, 'must be a string');
   if (role !== 'tool' && pairing.open.length > 0) {
     found.add(path, `${pairing.open.length} tool calls before it have no tool message`);
     pairing.open = [];
-  }
-  if (images !== undefined) {
-    const whole = Array.isArray(images) && images.every((image) => isText(image) && image !== '' && BASE64.test(image));
-    if (!whole) found.add(`${path}.images`, 'must be base64 texts');
   }
   if (role === 'tool') checkToolMessage(found, message, path, pairing);
   else if (role === 'user' && content === '' && images === undefined) found.add(path, 'must not be empty');
@@ -56,14 +53,30 @@ function checkMessage(found: Problems, message: JsonObject, path: string, pairin
   else found.add(`${path}.tool_calls`, 'belong to the assistant');
 }
 
-function checkOptions(found: Problems, options: unknown): void {
-  if (options === undefined) return;
-  if (!isJsonObject(options)) return found.add('options', 'must be an object');
-  for (const key of ['num_predict', 'temperature', 'num_ctx'])
-    if (options[key] !== undefined && typeof options[key] !== 'number') found.add(`options.${key}`, 'must be a number');
-  const { stop } = options;
-  if (stop !== undefined && !(Array.isArray(stop) && stop.every(isText))) found.add('options.stop', 'must be texts');
-}
+const TOOL: Check = (found, tool, path) => {
+  const { type, function: declared } = tool as JsonObject;
+  if (type !== 'function') found.add(path, 'must be a function');
+  else is.record({ name: is.NAME_64, parameters: is.SCHEMA })(found, declared, `${path}.function`);
+};
+
+const BODY = is.record({
+  model: is.textThat((model) => model !== '', 'is required'),
+  tools: is.optional(is.listOf(TOOL)),
+  think: is.optional(
+    is.anyThat(
+      (think) => typeof think === 'boolean' || (isText(think) && ['low', 'medium', 'high'].includes(think)),
+      'must be true, false, low, medium or high',
+    ),
+  ),
+  options: is.optional(
+    is.record({
+      num_predict: is.optional(is.NUMBER),
+      temperature: is.optional(is.NUMBER),
+      num_ctx: is.optional(is.NUMBER),
+      stop: is.optional(is.texts(() => true, 'must be texts')),
+    }),
+  ),
+});
 
 /**
  * What Ollama's chat API would refuse in this request body, or what the templates of its models would make nonsense of;
@@ -78,26 +91,11 @@ function checkOptions(found: Problems, options: unknown): void {
  * ```
  */
 export function validateOllamaRequest(body: unknown): string[] {
-  const found = problems();
-  if (!isJsonObject(body)) return ['The body must be a JSON object.'];
-  if (!isText(body['model']) || body['model'] === '') found.add('model', 'is required');
-  const pairing: Pairing = { ids: new Set(), open: [] };
-  for (const { item, path } of objectsAt(found, body['messages'], 'messages')) checkMessage(found, item, path, pairing);
-  if (pairing.open.length > 0) found.add('messages', `${pairing.open.length} tool calls have no tool message`);
-  if (body['tools'] !== undefined) {
-    for (const { item, path } of objectsAt(found, body['tools'], 'tools')) {
-      const declared = item['function'];
-      if (item['type'] !== 'function' || !isJsonObject(declared)) found.add(path, 'must be a function');
-      else {
-        checkName(found, declared['name'], `${path}.function.name`, 64);
-        checkSchema(found, declared['parameters'], `${path}.function.parameters`);
-      }
-    }
-  }
-  const { think } = body;
-  if (think !== undefined && typeof think !== 'boolean' && !isOneOf(think, 'low', 'medium', 'high'))
-    found.add('think', 'must be true, false, low, medium or high');
-  checkOptions(found, body['options']);
-  checkUnicode(found, body);
-  return found.list;
+  return problemsOf(body, (found, request) => {
+    BODY(found, request, '');
+    const pairing: Pairing = { ids: new Set(), open: [] };
+    for (const { item, path } of objectsAt(found, request['messages'], 'messages'))
+      checkMessage(found, item, path, pairing);
+    if (pairing.open.length > 0) found.add('messages', `${pairing.open.length} tool calls have no tool message`);
+  });
 }

@@ -1,153 +1,132 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import type { Problems } from '../checks.ts';
-import {
-  checkName,
-  checkRange,
-  checkSchema,
-  checkText,
-  checkUnicode,
-  checkUnique,
-  checkWholeNumber,
-  inWords,
-  isOneOf,
-  isText,
-  objectsAt,
-  problems,
-} from '../checks.ts';
+import { isJsonObject } from '@treadle/core';
+import type { Check } from '../checks.ts';
+import * as is from '../checks.ts';
+import { isText, objectsAt, problemsOf } from '../requests.ts';
+import type { Problems } from '../requests.ts';
 
-const PARTS: Readonly<Record<string, readonly string[]>> = {
-  system: ['text'],
-  developer: ['text'],
-  user: ['text', 'image_url', 'input_audio', 'file'],
-  assistant: ['text', 'refusal'],
-  tool: ['text'],
+const IMAGE_URL = is.textThat(
+  (url) => /^(https?:|data:image\/)/.test(url),
+  'must be a web address or a data: URL of an image',
+);
+const TEXT = { text: is.record({ text: is.SPOKEN }) };
+const IMAGE = is.record({ image_url: is.record({ url: IMAGE_URL }) });
+
+/** The parts that messages of each role may have. */
+const PARTS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  system: TEXT,
+  developer: TEXT,
+  user: { ...TEXT, image_url: IMAGE, input_audio: is.ANYTHING, file: is.ANYTHING },
+  assistant: { ...TEXT, refusal: is.ANYTHING },
+  tool: TEXT,
 };
 
-function checkPart(found: Problems, part: JsonObject, path: string, role: string): void {
-  const type = part['type'];
-  if (!isText(type) || !PARTS[role]?.includes(type))
-    return found.add(`${path}.type`, `${inWords(type)} is no part of a ${role} message`);
-  if (type === 'text') checkText(found, part['text'], `${path}.text`);
-  if (type !== 'image_url') return;
-  const image = part['image_url'];
-  if (!isJsonObject(image) || !isText(image['url']) || !/^(https?:|data:image\/)/.test(image['url']))
-    found.add(`${path}.image_url.url`, 'must be a web address or a data: URL of an image');
-}
-
 function checkContent(found: Problems, content: unknown, path: string, role: string): void {
-  if (isText(content)) {
-    // A tool may have nothing to say; everyone else says something or is left out.
-    if (role !== 'tool' && content === '') found.add(path, 'must not be empty');
-    return;
-  }
-  if (Array.isArray(content) && content.length === 0) return found.add(path, '[] is too short');
-  for (const { item, path: at } of objectsAt(found, content, path)) checkPart(found, item, at, role);
+  // A tool may have nothing to say; everyone else says something or is left out.
+  if (content === '' && role !== 'tool') found.add(path, 'must not be empty');
+  if (isText(content)) return;
+  const part = is.byType(PARTS[role] ?? {}, (type) => `${type} is no part of a ${role} message`);
+  is.listOf(part, '[] is too short')(found, content, path);
 }
 
-function checkArguments(found: Problems, text: unknown, path: string): void {
-  if (!isText(text)) return found.add(path, 'must be a string');
-  try {
-    if (isJsonObject(JSON.parse(text))) return;
-  } catch {
-    // Said below: the text is no object either way.
+const CALL = is.record({
+  type: is.anyThat((type) => type === 'function', 'must be "function"'),
+  id: is.FILLED,
+  function: is.record({ name: is.NAME_64, arguments: is.OBJECT_TEXT }),
+});
+
+/** Ids of calls that wait for their results, and of those that have one. */
+class Pairing {
+  readonly ids = new Set<string>();
+  open = new Set<string>();
+  answered = new Set<string>();
+
+  close(found: Problems, path: string): void {
+    for (const id of this.open) {
+      if (this.answered.has(id)) continue;
+      found.add(path, `the tool call ${id} must be followed by a tool message that answers it`);
+    }
+    this.open = new Set();
+    this.answered = new Set();
   }
-  found.add(path, 'must be the text of a JSON object');
+
+  answer(found: Problems, id: unknown, path: string): void {
+    if (!isText(id)) return found.add(`${path}.tool_call_id`, 'must be a string');
+    if (!this.open.has(id)) found.add(path, `a tool message must answer a tool call right before it; ${id} is none`);
+    else if (this.answered.has(id)) found.add(path, `the tool call ${id} is answered twice`);
+    this.answered.add(id);
+  }
 }
 
-function checkCalls(found: Problems, calls: unknown, path: string, ids: Set<string>): Set<string> {
-  const open = new Set<string>();
+function checkCalls(found: Problems, calls: unknown, path: string, { ids, open }: Pairing): void {
   if (Array.isArray(calls) && calls.length === 0) found.add(path, '[] is too short');
   for (const { item, path: at } of objectsAt(found, calls, path)) {
-    if (item['type'] !== 'function') found.add(`${at}.type`, 'must be "function"');
-    const id = item['id'];
-    if (!isText(id) || id === '') found.add(`${at}.id`, 'must be a non-empty string');
-    else {
-      checkUnique(found, ids, id, `${at}.id`, 'tool call ids');
-      open.add(id);
-    }
-    const called = item['function'];
-    if (!isJsonObject(called)) {
-      found.add(`${at}.function`, 'must be an object');
-      continue;
-    }
-    checkName(found, called['name'], `${at}.function.name`, 64);
-    checkArguments(found, called['arguments'], `${at}.function.arguments`);
+    CALL(found, item, at);
+    const { id } = item;
+    if (!isText(id) || id === '') continue;
+    is.unique(ids, 'tool call ids')(found, id, `${at}.id`);
+    open.add(id);
   }
-  return open;
 }
 
-function checkMessages(found: Problems, value: unknown): void {
-  const messages = objectsAt(found, value, 'messages');
-  if (messages.length === 0) return found.add('messages', '[] is too short');
-  const ids = new Set<string>();
-  let open = new Set<string>();
-  let answered = new Set<string>();
-  const closeCalls = (path: string): void => {
-    for (const id of open) {
-      if (!answered.has(id)) found.add(path, `the tool call ${id} must be followed by a tool message that answers it`);
-    }
-    open = new Set();
-    answered = new Set();
-  };
-  for (const { item, path } of messages) {
-    const role = item['role'];
-    if (!isText(role) || !Object.hasOwn(PARTS, role)) {
-      found.add(`${path}.role`, 'must be system, developer, user, assistant or tool');
-      continue;
-    }
-    const content = item['content'];
-    if (role === 'tool') {
-      const id = item['tool_call_id'];
-      if (!isText(id)) found.add(`${path}.tool_call_id`, 'must be a string');
-      else if (!open.has(id)) found.add(path, `a tool message must answer a tool call right before it; ${id} is none`);
-      else if (answered.has(id)) found.add(path, `the tool call ${id} is answered twice`);
-      if (isText(id)) answered.add(id);
-      checkContent(found, content, `${path}.content`, role);
-      continue;
-    }
-    closeCalls(path);
-    const calls = item['tool_calls'];
-    if (role === 'assistant' && calls !== undefined) open = checkCalls(found, calls, `${path}.tool_calls`, ids);
-    const silent = content === undefined || content === null;
-    if (!silent) checkContent(found, content, `${path}.content`, role);
-    else if (role !== 'assistant') found.add(`${path}.content`, 'is required');
-    else if (calls === undefined && !isText(item['refusal']))
-      found.add(`${path}.content`, 'is required unless there are tool_calls');
+function checkMessage(found: Problems, message: JsonObject, path: string, pairing: Pairing): void {
+  const { role, content, tool_calls: calls, refusal } = message;
+  if (!isText(role) || !Object.hasOwn(PARTS, role))
+    return found.add(`${path}.role`, 'must be system, developer, user, assistant or tool');
+  if (role === 'tool') {
+    pairing.answer(found, message['tool_call_id'], path);
+    return checkContent(found, content, `${path}.content`, role);
   }
-  closeCalls('messages');
+  pairing.close(found, path);
+  if (role === 'assistant' && calls !== undefined) checkCalls(found, calls, `${path}.tool_calls`, pairing);
+  if (content !== undefined && content !== null) checkContent(found, content, `${path}.content`, role);
+  else if (role !== 'assistant') found.add(`${path}.content`, 'is required');
+  else if (calls === undefined && !isText(refusal))
+    found.add(`${path}.content`, 'is required unless there are tool_calls');
 }
 
 function checkTools(found: Problems, body: JsonObject): void {
   const names = new Set<string>();
-  const tools = body['tools'];
-  if (Array.isArray(tools) && tools.length === 0) found.add('tools', '[] is too short');
-  if (tools !== undefined) {
-    for (const { item, path } of objectsAt(found, tools, 'tools')) {
-      const declared = item['function'];
-      if (item['type'] !== 'function' || !isJsonObject(declared)) {
-        if (item['type'] !== 'custom') found.add(path, 'must be {"type":"function","function":{…}}');
-        continue;
-      }
-      checkName(found, declared['name'], `${path}.function.name`, 64);
-      checkUnique(found, names, declared['name'], `${path}.function.name`, 'tool names');
-      if (declared['parameters'] !== undefined)
-        checkSchema(found, declared['parameters'], `${path}.function.parameters`);
-    }
-  }
-  if (body['parallel_tool_calls'] !== undefined && tools === undefined)
-    found.add('parallel_tool_calls', 'is only allowed when tools are given');
-  const choice = body['tool_choice'];
-  if (choice === undefined) return;
-  if (tools === undefined) found.add('tool_choice', 'is only allowed when tools are given');
-  if (isJsonObject(choice)) {
-    const named = choice['function'];
-    if (!isJsonObject(named) || !isText(named['name']) || !names.has(named['name']))
-      found.add('tool_choice.function.name', 'must name one of the tools');
-  } else if (!isOneOf(choice, 'none', 'auto', 'required')) {
-    found.add('tool_choice', 'must be none, auto, required or a function');
-  }
+  const { tools, tool_choice: choice } = body;
+  const declaration = is.record({ name: is.NAME_64, parameters: is.optional(is.SCHEMA) });
+  const tool: Check = (problems, value, path) => {
+    const { type, function: declared } = value as JsonObject;
+    if (type === 'function' && isJsonObject(declared)) {
+      declaration(problems, declared, `${path}.function`);
+      is.unique(names, 'tool names')(problems, declared['name'], `${path}.function.name`);
+    } else if (type !== 'custom') problems.add(path, 'must be {"type":"function","function":{…}}');
+  };
+  is.optional(is.listOf(tool, '[] is too short'))(found, tools, 'tools');
+  for (const key of ['parallel_tool_calls', 'tool_choice'])
+    if (body[key] !== undefined && tools === undefined) found.add(key, 'is only allowed when tools are given');
+  const declared = is.textThat((name) => names.has(name), 'must name one of the tools');
+  if (isJsonObject(choice)) is.record({ function: is.record({ name: declared }) })(found, choice, 'tool_choice');
+  else
+    is.optional(is.oneOf(['none', 'auto', 'required'], 'must be none, auto, required or a function'))(
+      found,
+      choice,
+      'tool_choice',
+    );
 }
+
+const orNull =
+  (check: Check): Check =>
+  (found, value, path) => {
+    if (value !== undefined && value !== null) check(found, value, path);
+  };
+
+const BODY = is.record({
+  model: is.FILLED,
+  max_tokens: orNull(is.WHOLE_NUMBER),
+  max_completion_tokens: orNull(is.WHOLE_NUMBER),
+  temperature: is.optional(is.between(0, 2)),
+  stop: orNull(
+    is.anyThat(
+      (stop) => isText(stop) || (Array.isArray(stop) && stop.length <= 4 && stop.every(isText)),
+      'must be a string or at most 4 of them',
+    ),
+  ),
+});
 
 /**
  * What OpenAI's Chat Completions service, or one of the many servers that speak its wire, would refuse in this request
@@ -163,23 +142,17 @@ function checkTools(found: Problems, body: JsonObject): void {
  * ```
  */
 export function validateOpenAIChatRequest(body: unknown): string[] {
-  const found = problems();
-  if (!isJsonObject(body)) return ['The body must be a JSON object.'];
-  if (!isText(body['model']) || body['model'] === '') found.add('model', 'must be a non-empty string');
-  for (const key of ['max_tokens', 'max_completion_tokens'])
-    if (body[key] !== undefined && body[key] !== null) checkWholeNumber(found, body[key], key);
-  if (body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined)
-    found.add('max_tokens', 'can not be given together with max_completion_tokens');
-  if (body['temperature'] !== undefined) checkRange(found, body['temperature'], 'temperature', 0, 2);
-  const stop = body['stop'];
-  if (
-    Array.isArray(stop) ? stop.length > 4 || !stop.every(isText) : stop !== undefined && stop !== null && !isText(stop)
-  )
-    found.add('stop', 'must be a string or at most 4 of them');
-  if (body['stream_options'] !== undefined && body['stream'] !== true)
-    found.add('stream_options', 'is only allowed when stream is true');
-  checkTools(found, body);
-  checkMessages(found, body['messages']);
-  checkUnicode(found, body);
-  return found.list;
+  return problemsOf(body, (found, request) => {
+    BODY(found, request, '');
+    if (request['max_tokens'] !== undefined && request['max_completion_tokens'] !== undefined)
+      found.add('max_tokens', 'can not be given together with max_completion_tokens');
+    if (request['stream_options'] !== undefined && request['stream'] !== true)
+      found.add('stream_options', 'is only allowed when stream is true');
+    checkTools(found, request);
+    const messages = objectsAt(found, request['messages'], 'messages');
+    if (messages.length === 0) found.add('messages', '[] is too short');
+    const pairing = new Pairing();
+    for (const { item, path } of messages) checkMessage(found, item, path, pairing);
+    pairing.close(found, 'messages');
+  });
 }

@@ -1,21 +1,12 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import type { Problems } from '../checks.ts';
-import {
-  checkName,
-  checkRange,
-  checkSchema,
-  checkUnicode,
-  checkUnique,
-  inWords,
-  isOneOf,
-  isText,
-  objectsAt,
-  problems,
-} from '../checks.ts';
+import { isJsonObject } from '@treadle/core';
+import type { Check } from '../checks.ts';
+import * as is from '../checks.ts';
+import { inWords, isText, objectsAt, problemsOf } from '../requests.ts';
+import type { Problems } from '../requests.ts';
 
 /** Every field of a request that the service knows. */
-const FIELDS: ReadonlySet<string> = new Set([
+const FIELDS = [
   'background',
   'conversation',
   'include',
@@ -44,10 +35,9 @@ const FIELDS: ReadonlySet<string> = new Set([
   'top_p',
   'truncation',
   'user',
-]);
+];
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-const USER_PARTS = ['input_text', 'input_image', 'input_file'];
 const ITEM_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What the id of each kind of item begins with. */
@@ -69,75 +59,83 @@ const OUTPUTS: Readonly<Record<string, string>> = {
   computer_call: 'computer_call_output',
 };
 
-function checkPart(found: Problems, part: JsonObject, path: string): void {
-  switch (part['type']) {
-    case 'input_text':
-      if (!isText(part['text'])) found.add(`${path}.text`, 'must be a string');
-      return;
-    case 'input_image': {
-      const { image_url: url, file_id: file } = part;
-      if (isText(file) ? url !== undefined : !isText(url) || !/^(?:https?:|data:image\/)/.test(url))
-        found.add(path, 'an image is a web address, a data: URL of an image, or a file_id');
-      return;
-    }
-    case 'input_file':
-      if (![part['file_id'], part['file_data'], part['file_url']].some(isText))
-        found.add(path, 'a file needs file_id, file_data or file_url');
-      if (isText(part['file_data']) && !isText(part['filename'])) found.add(`${path}.filename`, 'is required');
-      return;
-    default:
-      found.add(
-        `${path}.type`,
-        `Invalid value: ${inWords(part['type'])}. Supported values are: ${USER_PARTS.join(', ')}`,
-      );
-  }
+/** Content that is a text, or a list of parts. */
+const content =
+  (part: Check, empty?: string): Check =>
+  (found, value, path) => {
+    if (!isText(value)) is.listOf(part, empty)(found, value, path);
+  };
+
+const among =
+  (...types: readonly string[]) =>
+  (type: string): string =>
+    `Invalid value: ${type}. Supported values are: ${types.join(', ')}`;
+
+const USER_CONTENT = content(
+  is.byType(
+    {
+      input_text: is.record({ text: is.STRING }),
+      input_image(found, part, path) {
+        const { image_url: url, file_id: file } = part as JsonObject;
+        if (isText(file) ? url !== undefined : !isText(url) || !/^(?:https?:|data:image\/)/.test(url))
+          found.add(path, 'an image is a web address, a data: URL of an image, or a file_id');
+      },
+      input_file(found, part, path) {
+        const { file_id: id, file_data: data, file_url: url, filename } = part as JsonObject;
+        if (![id, data, url].some(isText)) found.add(path, 'a file needs file_id, file_data or file_url');
+        if (isText(data) && !isText(filename)) found.add(`${path}.filename`, 'is required');
+      },
+    },
+    among('input_text', 'input_image', 'input_file'),
+  ),
+  'must not be empty',
+);
+
+const ASSISTANT_CONTENT = content(
+  is.byType(
+    { output_text: is.record({ text: is.STRING }), refusal: is.record({ refusal: is.STRING }) },
+    among('output_text', 'refusal'),
+  ),
+);
+
+function checkMessage(found: Problems, { role, content: said }: JsonObject, path: string): void {
+  if (role === 'assistant') return ASSISTANT_CONTENT(found, said, `${path}.content`);
+  is.oneOf(['user', 'system', 'developer'], 'must be user, assistant, system or developer')(
+    found,
+    role,
+    `${path}.role`,
+  );
+  if (said === '') found.add(`${path}.content`, 'must not be empty');
+  USER_CONTENT(found, said, `${path}.content`);
 }
 
-function checkParts(found: Problems, content: unknown, path: string): void {
-  if (isText(content)) return;
-  if (Array.isArray(content) && content.length === 0) found.add(path, 'must not be empty');
-  for (const { item, path: at } of objectsAt(found, content, path)) checkPart(found, item, at);
-}
-
-function checkAssistantContent(found: Problems, content: unknown, path: string): void {
-  if (isText(content)) return;
-  for (const { item, path: at } of objectsAt(found, content, path)) {
-    const field = item['type'] === 'refusal' ? 'refusal' : 'text';
-    if (item['type'] !== 'output_text' && item['type'] !== 'refusal')
-      found.add(`${at}.type`, `Invalid value: ${inWords(item['type'])}. Supported values are: output_text, refusal`);
-    if (!isText(item[field])) found.add(`${at}.${field}`, 'must be a string');
-  }
-}
-
-function checkMessage(found: Problems, item: JsonObject, path: string): void {
-  const role = item['role'];
-  if (role === 'assistant') return checkAssistantContent(found, item['content'], `${path}.content`);
-  if (!isOneOf(role, 'user', 'system', 'developer'))
-    return found.add(`${path}.role`, 'must be user, assistant, system or developer');
-  if (item['content'] === '') found.add(`${path}.content`, 'must not be empty');
-  checkParts(found, item['content'], `${path}.content`);
-}
+const SUMMARY: Check = (found, part, path) => {
+  const { type, text } = part as JsonObject;
+  if (type !== 'summary_text' || !isText(text)) found.add(path, 'must be a summary_text');
+};
+const REASONING = is.record({
+  id: is.anyThat(isText, 'is required'),
+  status: is.anyThat((status) => status === undefined, 'Unknown parameter'),
+  summary: is.listOf(SUMMARY),
+});
 
 function checkReasoning(found: Problems, item: JsonObject, path: string, stored: boolean): void {
-  if (!isText(item['id'])) found.add(`${path}.id`, 'is required');
-  if (item['status'] !== undefined) found.add(`${path}.status`, 'Unknown parameter');
-  for (const { item: part, path: at } of objectsAt(found, item['summary'], `${path}.summary`))
-    if (part['type'] !== 'summary_text' || !isText(part['text'])) found.add(at, 'must be a summary_text');
+  REASONING(found, item, path);
   const readable = isText(item['encrypted_content']) || Array.isArray(item['content']);
   if (!stored && !readable)
     found.add(path, `Item with id '${inWords(item['id'])}' not found. Items are not persisted when store is false`);
 }
 
-function checkFunctionCall(found: Problems, item: JsonObject, path: string): void {
-  checkName(found, item['name'], `${path}.name`, 64);
-  let value: unknown;
-  try {
-    value = isText(item['arguments']) ? JSON.parse(item['arguments']) : undefined;
-  } catch {
-    // Said below: the text is no object either way.
-  }
-  if (!isJsonObject(value)) found.add(`${path}.arguments`, 'must be the text of a JSON object');
-}
+/** What the calls that have something to check must have. */
+const CALL_CHECKS: Readonly<Record<string, Check>> = {
+  function_call: is.record({ name: is.NAME_64, arguments: is.OBJECT_TEXT }),
+  custom_tool_call: is.record({ input: is.STRING }),
+  image_generation_call(found, item, path) {
+    for (const key of Object.keys(item as JsonObject))
+      if (!IMAGE_CALL_FIELDS.includes(key)) found.add(`${path}.${key}`, 'Unknown parameter');
+  },
+};
+const CALL_ID = is.textThat((id) => id !== '' && id.length <= 64, 'must have 1 to 64 characters');
 
 interface Conversation {
   readonly stored: boolean;
@@ -156,23 +154,18 @@ function checkId(found: Problems, item: JsonObject, type: string, path: string, 
   const prefix = ID_PREFIXES[type] ?? '';
   if (!isText(id) || (known && !ITEM_ID.test(id))) found.add(`${path}.id`, `must match ${ITEM_ID.source}`);
   else if (!id.startsWith(prefix)) found.add(`${path}.id`, `Expected an ID that begins with '${prefix}'`);
-  else checkUnique(found, seen, id, `${path}.id`, 'item ids');
+  else is.unique(seen, 'item ids')(found, id, `${path}.id`);
 }
 
-function checkCall(
-  found: Problems,
-  item: JsonObject,
-  type: string,
-  path: string,
-  { callIds, open }: Conversation,
-): void {
+function checkCall(found: Problems, item: JsonObject, type: string, path: string, conversation: Conversation): void {
+  CALL_CHECKS[type]?.(found, item, path);
   const output = OUTPUTS[type];
   if (output === undefined) return;
-  const callId = item['call_id'];
-  if (!isText(callId) || callId === '' || callId.length > 64)
-    return found.add(`${path}.call_id`, 'must have 1 to 64 characters');
-  checkUnique(found, callIds, callId, `${path}.call_id`, 'call ids');
-  open.set(callId, output);
+  const { call_id: id } = item;
+  CALL_ID(found, id, `${path}.call_id`);
+  if (!isText(id)) return;
+  is.unique(conversation.callIds, 'call ids')(found, id, `${path}.call_id`);
+  conversation.open.set(id, output);
 }
 
 function checkOutput(found: Problems, item: JsonObject, type: string, path: string, open: Map<string, string>): void {
@@ -181,7 +174,7 @@ function checkOutput(found: Problems, item: JsonObject, type: string, path: stri
     found.add(path, `No call found for ${type} with call_id ${inWords(callId)}`);
   else open.delete(callId);
   if (type === 'function_call_output' || type === 'custom_tool_call_output')
-    checkParts(found, item['output'], `${path}.output`);
+    USER_CONTENT(found, item['output'], `${path}.output`);
 }
 
 function checkItem(found: Problems, item: JsonObject, path: string, conversation: Conversation): void {
@@ -209,11 +202,6 @@ function checkItem(found: Problems, item: JsonObject, path: string, conversation
     return;
   }
   if (!ofModel) return found.add(`${path}.type`, `Invalid value: '${type}'`);
-  if (type === 'function_call') checkFunctionCall(found, item, path);
-  if (type === 'custom_tool_call' && !isText(item['input'])) found.add(`${path}.input`, 'must be a string');
-  if (type === 'image_generation_call')
-    for (const key of Object.keys(item))
-      if (!IMAGE_CALL_FIELDS.includes(key)) found.add(`${path}.${key}`, 'Unknown parameter');
   checkCall(found, item, type, path, conversation);
 }
 
@@ -255,42 +243,51 @@ function checkStrict(found: Problems, value: unknown, path: string): void {
     if (value[word] !== undefined) checkStrict(found, value[word], `${path}.${word}`);
 }
 
-function checkTools(found: Problems, body: JsonObject): void {
+function checkTools(found: Problems, { tools, tool_choice: choice }: JsonObject): void {
   const names = new Set<string>();
   const types = new Set<unknown>();
-  const tools = body['tools'];
-  for (const { item, path } of tools === undefined ? [] : objectsAt(found, tools, 'tools')) {
-    types.add(item['type']);
-    if (!isText(item['type'])) found.add(`${path}.type`, 'is required');
-    if (item['function'] !== undefined) found.add(`${path}.function`, 'Unknown parameter');
-    if (item['type'] !== 'function' && item['type'] !== 'custom') continue;
-    checkName(found, item['name'], `${path}.name`, 64);
-    checkUnique(found, names, item['name'], `${path}.name`, 'tool names');
-    if (item['type'] === 'custom') continue;
-    checkSchema(found, item['parameters'], `${path}.parameters`);
-    // The service takes a tool that doesn't say for a strict one.
-    if (item['strict'] !== false) checkStrict(found, item['parameters'], `${path}.parameters`);
-  }
-  const choice = body['tool_choice'];
-  if (choice === undefined) return;
+  const tool = is.all(
+    is.record({
+      type: is.anyThat(isText, 'is required'),
+      function: is.anyThat((nested) => nested === undefined, 'Unknown parameter'),
+    }),
+    (problems, item, path) => {
+      const { type, name, parameters, strict } = item;
+      types.add(type);
+      if (type !== 'function' && type !== 'custom') return;
+      is.NAME_64(problems, name, `${path}.name`);
+      is.unique(names, 'tool names')(problems, name, `${path}.name`);
+      if (type === 'custom') return;
+      is.SCHEMA(problems, parameters, `${path}.parameters`);
+      // The service takes a tool that doesn't say for a strict one.
+      if (strict !== false) checkStrict(problems, parameters, `${path}.parameters`);
+    },
+  );
+  is.optional(is.listOf(tool))(found, tools, 'tools');
   if (isJsonObject(choice)) {
-    const named = choice['type'] === 'function' || choice['type'] === 'custom';
-    const there = named ? isText(choice['name']) && names.has(choice['name']) : types.has(choice['type']);
+    const { type, name } = choice;
+    const there = type === 'function' || type === 'custom' ? isText(name) && names.has(name) : types.has(type);
     if (!there) found.add('tool_choice', 'must name one of the tools');
-  } else if (!isOneOf(choice, 'none', 'auto', 'required')) {
-    found.add('tool_choice', 'must be none, auto, required or a tool');
+  } else {
+    const words = is.oneOf(['none', 'auto', 'required'], 'must be none, auto, required or a tool');
+    is.optional(words)(found, choice, 'tool_choice');
   }
 }
 
-function checkReasoningOptions(found: Problems, reasoning: unknown): void {
-  if (reasoning === undefined || reasoning === null) return;
-  if (!isJsonObject(reasoning)) return found.add('reasoning', 'must be an object');
-  const { effort, summary } = reasoning;
-  if (effort !== undefined && !isOneOf(effort, ...EFFORTS))
-    found.add('reasoning.effort', `must be one of ${EFFORTS.join(', ')}`);
-  if (summary !== undefined && !isOneOf(summary, 'auto', 'concise', 'detailed'))
-    found.add('reasoning.summary', 'must be auto, concise or detailed');
-}
+const BODY = is.record({
+  model: is.FILLED,
+  max_output_tokens: is.optional(
+    is.anyThat((most) => Number.isInteger(most) && Number(most) >= 16, 'Expected a value >= 16'),
+  ),
+  temperature: is.optional(is.between(0, 2)),
+  instructions: is.optional(is.STRING),
+  prompt_cache_key: is.optional(is.textThat((key) => key.length <= 64, 'Expected a string with maximum length 64')),
+  reasoning(found, value, path) {
+    if (value === undefined || value === null) return;
+    const summary = is.oneOf(['auto', 'concise', 'detailed'], 'must be auto, concise or detailed');
+    is.record({ effort: is.optional(is.oneOf(EFFORTS)), summary: is.optional(summary) })(found, value, path);
+  },
+});
 
 /**
  * What OpenAI's Responses service would refuse in this request body; an empty list for a valid one. Like the stricter of
@@ -306,22 +303,10 @@ function checkReasoningOptions(found: Problems, reasoning: unknown): void {
  * ```
  */
 export function validateOpenAIResponsesRequest(body: unknown): string[] {
-  const found = problems();
-  if (!isJsonObject(body)) return ['The body must be a JSON object.'];
-  for (const key of Object.keys(body)) if (!FIELDS.has(key)) found.add(key, 'Unknown parameter');
-  if (!isText(body['model']) || body['model'] === '') found.add('model', 'must be a non-empty string');
-  const most = body['max_output_tokens'];
-  if (most !== undefined && (typeof most !== 'number' || !Number.isInteger(most) || most < 16))
-    found.add('max_output_tokens', 'Expected a value >= 16');
-  if (body['temperature'] !== undefined) checkRange(found, body['temperature'], 'temperature', 0, 2);
-  if (body['instructions'] !== undefined && !isText(body['instructions']))
-    found.add('instructions', 'must be a string');
-  const key = body['prompt_cache_key'];
-  if (key !== undefined && (!isText(key) || key.length > 64))
-    found.add('prompt_cache_key', 'Expected a string with maximum length 64');
-  checkReasoningOptions(found, body['reasoning']);
-  checkTools(found, body);
-  checkInput(found, body['input'], body['store'] !== false);
-  checkUnicode(found, body);
-  return found.list;
+  return problemsOf(body, (found, request) => {
+    for (const key of Object.keys(request)) if (!FIELDS.includes(key)) found.add(key, 'Unknown parameter');
+    BODY(found, request, '');
+    checkTools(found, request);
+    checkInput(found, request['input'], request['store'] !== false);
+  });
 }
