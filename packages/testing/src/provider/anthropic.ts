@@ -1,12 +1,11 @@
-import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock, ModelEvent } from '@treadle/core/model';
-import { isJsonObject } from '@treadle/core/json';
-import type { Turn } from '../turns.ts';
-import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
+import type { JsonObject, ModelBlock, ModelEvent, Usage } from '@treadle/core';
+import { isJsonObject } from '@treadle/core';
+import { usageOf } from '../turns.ts';
 import { validateAnthropicRequest } from './validate/anthropic.ts';
-import type { ReplyContext, Wire } from './wire.ts';
+import { bearerOf, eventsOf, inputOf, stopWord } from './wire.ts';
+import type { ReplyContext, StopWords, Wire } from './wire.ts';
 
-const STOP: Readonly<Record<StopReason, string>> = {
+const STOP: StopWords = {
   stop: 'end_turn',
   length: 'max_tokens',
   tool_use: 'tool_use',
@@ -14,8 +13,6 @@ const STOP: Readonly<Record<StopReason, string>> = {
   refusal: 'refusal',
   content_filter: 'refusal',
   other: 'other',
-  error: 'error',
-  aborted: 'error',
 };
 
 const ERROR_TYPES: Readonly<Record<number, string>> = {
@@ -59,8 +56,6 @@ function message({ number, model, turn }: ReplyContext, usage: JsonObject | unde
   };
 }
 
-const stopWord = (turn: Turn): string => turn.rawStopReason ?? STOP[stopReasonOf(turn)];
-
 const signatureOf = (block: { readonly signature?: string }, number: number, index: number): string =>
   block.signature ?? `signature-${number}-${index}`;
 
@@ -73,10 +68,8 @@ function wireBlock(block: ModelBlock, number: number, index: number): JsonObject
       return { type: 'thinking', thinking: block.text, signature: signatureOf(block, number, index) };
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: block.data };
-    case 'tool_call': {
-      const input = block.argumentsText === '' ? {} : (JSON.parse(block.argumentsText) as JsonObject);
-      return { type: 'tool_use', id: block.providerCallId, name: block.name, input };
-    }
+    case 'tool_call':
+      return { type: 'tool_use', id: block.providerCallId, name: block.name, input: inputOf(block) };
     case 'provider_tool_call':
     case 'provider_tool_result':
     case 'provider_block':
@@ -152,7 +145,7 @@ function encoder(context: ReplyContext): (event: ModelEvent) => string {
         return (
           frame({
             type: 'message_delta',
-            delta: { stop_reason: stopWord(context.turn), stop_sequence: null },
+            delta: { stop_reason: stopWord(context.turn, STOP), stop_sequence: null },
             ...(usage && { usage: usageFields(usage, usage.output) }),
           }) + frame({ type: 'message_stop' })
         );
@@ -167,15 +160,13 @@ function encoder(context: ReplyContext): (event: ModelEvent) => string {
 
 function whole(context: ReplyContext): JsonObject {
   const usage = usageOf(context.turn);
-  const content: JsonObject[] = [];
-  const player = playTurn(context.turn, context.number, Number.POSITIVE_INFINITY);
-  for (let event = player.next(); event; event = player.next()) {
-    if (event.type === 'block_end') content.push(wireBlock(event.block, context.number, event.index));
-  }
+  const content = eventsOf(context).flatMap((event) =>
+    event.type === 'block_end' ? [wireBlock(event.block, context.number, event.index)] : [],
+  );
   return {
     ...message(context, usage ? usageFields(usage, usage.output) : undefined),
     content,
-    stop_reason: stopWord(context.turn),
+    stop_reason: stopWord(context.turn, STOP),
   };
 }
 
@@ -186,8 +177,7 @@ export const anthropicWire: Wire = {
   requestIdHeader: 'request-id',
   checkHeaders: (headers) => (headers['anthropic-version'] ? [] : ['anthropic-version: header is required']),
   checkBody: validateAnthropicRequest,
-  apiKey: (headers) => headers['x-api-key'] ?? headers['authorization']?.replace(/^Bearer /i, ''),
-  unspeakable: () => undefined,
+  apiKey: (headers) => headers['x-api-key'] ?? bearerOf(headers),
   encoder,
   whole,
   errorBody: (status, text, code, requestId) => ({

@@ -1,12 +1,11 @@
-import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock, ModelEvent } from '@treadle/core/model';
-import type { Turn } from '../turns.ts';
-import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
+import type { JsonObject, ModelBlock, ModelEvent, Usage } from '@treadle/core';
+import { usageOf } from '../turns.ts';
 import { eventStreamMessage } from './event-stream.ts';
 import { validateBedrockRequest } from './validate/bedrock.ts';
-import type { ReplyContext, Wire } from './wire.ts';
+import { eventsOf, inputOf, only, stopWord } from './wire.ts';
+import type { ReplyContext, StopWords, Wire } from './wire.ts';
 
-const STOP: Readonly<Record<StopReason, string>> = {
+const STOP: StopWords = {
   stop: 'end_turn',
   length: 'max_tokens',
   tool_use: 'tool_use',
@@ -14,8 +13,6 @@ const STOP: Readonly<Record<StopReason, string>> = {
   refusal: 'content_filtered',
   content_filter: 'guardrail_intervened',
   other: 'other',
-  error: 'error',
-  aborted: 'error',
 };
 
 const EXCEPTIONS: Readonly<Record<number, string>> = {
@@ -25,8 +22,6 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
   429: 'throttlingException',
   503: 'serviceUnavailableException',
 };
-
-const stopWord = (turn: Turn): string => turn.rawStopReason ?? STOP[stopReasonOf(turn)];
 
 const event = (type: string, data: JsonObject): Uint8Array =>
   eventStreamMessage(
@@ -61,10 +56,8 @@ function wireBlock(block: ModelBlock, number: number, index: number): JsonObject
       };
     case 'redacted_thinking':
       return { reasoningContent: { redactedContent: block.data } };
-    case 'tool_call': {
-      const input = block.argumentsText === '' ? {} : (JSON.parse(block.argumentsText) as JsonObject);
-      return { toolUse: { toolUseId: block.providerCallId, name: block.name, input } };
-    }
+    case 'tool_call':
+      return { toolUse: { toolUseId: block.providerCallId, name: block.name, input: inputOf(block) } };
     default:
       throw new Error(`A reply on this wire has no ${block.type} blocks.`);
   }
@@ -103,7 +96,7 @@ function encoder(context: ReplyContext): (event: ModelEvent) => Uint8Array {
         return ended(made.index, made.block);
       case 'finish':
         return Buffer.concat([
-          event('messageStop', { stopReason: stopWord(context.turn) }),
+          event('messageStop', { stopReason: stopWord(context.turn, STOP) }),
           ...(usage ? [event('metadata', { usage: usageFields(usage), metrics: { latencyMs: 1 } })] : []),
         ]);
       case 'error': {
@@ -120,22 +113,18 @@ function encoder(context: ReplyContext): (event: ModelEvent) => Uint8Array {
 
 function whole(context: ReplyContext): JsonObject {
   const usage = usageOf(context.turn);
-  const content: JsonObject[] = [];
-  const player = playTurn(context.turn, context.number, Number.POSITIVE_INFINITY);
-  for (let made = player.next(); made; made = player.next()) {
-    if (made.type === 'block_end') content.push(wireBlock(made.block, context.number, made.index));
-  }
+  const content = eventsOf(context).flatMap((made) =>
+    made.type === 'block_end' ? [wireBlock(made.block, context.number, made.index)] : [],
+  );
   return {
     output: { message: { role: 'assistant', content } },
-    stopReason: stopWord(context.turn),
+    stopReason: stopWord(context.turn, STOP),
     ...(usage && { usage: usageFields(usage) }),
     metrics: { latencyMs: 1 },
   };
 }
 
 const PATH = /^\/model\/([^/]+)\/converse(?:-stream)?$/;
-
-const SPEAKABLE = ['text', 'thinking', 'redacted_thinking', 'tool_call'];
 
 /** Amazon Bedrock's Converse and ConverseStream, the latter in AWS's binary event stream. */
 export const bedrockWire: Wire = {
@@ -148,11 +137,7 @@ export const bedrockWire: Wire = {
   asksForStream: (path) => path.endsWith('/converse-stream'),
   checkHeaders: (headers) => (headers['authorization'] ? [] : ['Missing Authentication Token']),
   checkBody: validateBedrockRequest,
-  apiKey: (headers) => headers['authorization']?.replace(/^Bearer /i, ''),
-  unspeakable(turn) {
-    const odd = blocksOf(turn).find((block) => !SPEAKABLE.includes(block.type));
-    return odd && `This wire has no ${odd.type} blocks.`;
-  },
+  unspeakable: only('text', 'thinking', 'redacted_thinking', 'tool_call'),
   encoder,
   whole,
   errorBody: (_status, message) => ({ message }),

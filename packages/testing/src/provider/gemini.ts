@@ -1,12 +1,12 @@
-import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock, ModelEvent } from '@treadle/core/model';
-import { isJsonObject } from '@treadle/core/json';
+import type { JsonObject, ModelBlock, ModelEvent, Usage } from '@treadle/core';
+import { isJsonObject } from '@treadle/core';
 import type { Turn } from '../turns.ts';
-import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
+import { blocksOf, usageOf } from '../turns.ts';
 import { validateGeminiRequest } from './validate/gemini.ts';
-import type { ReplyContext, Wire } from './wire.ts';
+import { bearerOf, eventsOf, inputOf, stopWord } from './wire.ts';
+import type { ReplyContext, StopWords, Wire } from './wire.ts';
 
-const FINISH: Readonly<Record<StopReason, string>> = {
+const FINISH: StopWords = {
   stop: 'STOP',
   tool_use: 'STOP',
   length: 'MAX_TOKENS',
@@ -14,8 +14,6 @@ const FINISH: Readonly<Record<StopReason, string>> = {
   content_filter: 'SAFETY',
   pause: 'OTHER',
   other: 'OTHER',
-  error: 'OTHER',
-  aborted: 'OTHER',
 };
 
 const STATUS_WORDS: Readonly<Record<number, string>> = {
@@ -70,11 +68,13 @@ function createParts(context: ReplyContext): (event: ModelEvent) => JsonObject[]
       case 'thinking':
         return block.signature === undefined ? [] : [signed({ text: '', thought: true }, block.signature)];
       case 'tool_call': {
-        const args = block.argumentsText === '' ? {} : (JSON.parse(block.argumentsText) as JsonObject);
         const id = block.providerCallId === '' ? {} : { id: block.providerCallId };
         const first = calls++ === 0 ? `signature-${context.number}-${index}` : undefined;
         return [
-          signed({ functionCall: { ...id, name: block.name, args } }, block.opaque?.['thoughtSignature'] ?? first),
+          signed(
+            { functionCall: { ...id, name: block.name, args: inputOf(block) } },
+            block.opaque?.['thoughtSignature'] ?? first,
+          ),
         ];
       }
       case 'provider_tool_call':
@@ -93,8 +93,6 @@ function createParts(context: ReplyContext): (event: ModelEvent) => JsonObject[]
   };
 }
 
-const finishReason = (turn: Turn): string => turn.rawStopReason ?? FINISH[stopReasonOf(turn)];
-
 function errorObject(status: number, message: string, code: string | undefined): JsonObject {
   return { error: { code: status, message, status: code ?? STATUS_WORDS[status] ?? 'UNKNOWN' } };
 }
@@ -109,7 +107,10 @@ function encoder(context: ReplyContext): (event: ModelEvent) => string {
     if (event.type === 'error')
       return frame(errorObject(event.error.status ?? 500, event.error.message, event.error.code));
     if (event.type === 'finish') {
-      const candidate = { content: { parts: [{ text: '' }], role: 'model' }, finishReason: finishReason(context.turn) };
+      const candidate = {
+        content: { parts: [{ text: '' }], role: 'model' },
+        finishReason: stopWord(context.turn, FINISH),
+      };
       return frame({ ...response(context, candidate), ...usageMetadata });
     }
     return partsOf(event)
@@ -121,11 +122,9 @@ function encoder(context: ReplyContext): (event: ModelEvent) => string {
 function whole(context: ReplyContext): JsonObject {
   const partsOf = createParts(context);
   const usage = usageOf(context.turn);
-  const parts: JsonObject[] = [];
-  const player = playTurn(context.turn, context.number, Number.POSITIVE_INFINITY);
-  for (let event = player.next(); event; event = player.next()) parts.push(...partsOf(event));
+  const parts = eventsOf(context).flatMap(partsOf);
   return {
-    ...response(context, { content: { parts, role: 'model' }, finishReason: finishReason(context.turn) }),
+    ...response(context, { content: { parts, role: 'model' }, finishReason: stopWord(context.turn, FINISH) }),
     ...(usage && { usageMetadata: usageFields(usage) }),
   };
 }
@@ -155,9 +154,8 @@ export const geminiWire: Wire = {
   modelOf: (path) => decodeURIComponent(PATHS.exec(path)?.[1] ?? 'unknown'),
   asksForStream: (path) => PATHS.exec(path)?.[2] === 'streamGenerateContent',
   requestIdHeader: 'x-request-id',
-  checkHeaders: () => [],
   checkBody: validateGeminiRequest,
-  apiKey: (headers) => headers['x-goog-api-key'] ?? headers['authorization']?.replace(/^Bearer /i, ''),
+  apiKey: (headers) => headers['x-goog-api-key'] ?? bearerOf(headers),
   unspeakable,
   encoder,
   whole,

@@ -1,12 +1,12 @@
-import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock, ModelEvent } from '@treadle/core/model';
+import type { JsonObject, ModelEvent, ModelToolCall, Usage } from '@treadle/core';
 import type { Turn } from '../turns.ts';
-import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
+import { usageOf } from '../turns.ts';
 import { validateOllamaRequest } from './validate/ollama.ts';
-import type { ReplyContext, Wire } from './wire.ts';
+import { eventsOf, inputOf, only, stopWord } from './wire.ts';
+import type { ReplyContext, StopWords, Wire } from './wire.ts';
 
 /** This wire has two words of its own, and calls of tools are no reason. */
-const STOP: Readonly<Record<StopReason, string>> = {
+const STOP: StopWords = {
   stop: 'stop',
   length: 'length',
   tool_use: 'stop',
@@ -14,23 +14,16 @@ const STOP: Readonly<Record<StopReason, string>> = {
   refusal: 'stop',
   content_filter: 'stop',
   other: 'load',
-  error: 'error',
-  aborted: 'error',
 };
 
-const stopWord = (turn: Turn): string => turn.rawStopReason ?? STOP[stopReasonOf(turn)];
-
-const callOf = (block: ModelBlock & { type: 'tool_call' }): JsonObject => {
-  const input = block.argumentsText === '' ? {} : (JSON.parse(block.argumentsText) as JsonObject);
-  return {
-    ...(block.providerCallId !== '' && { id: block.providerCallId }),
-    function: { name: block.name, arguments: input },
-  };
-};
+const callOf = (block: ModelToolCall): JsonObject => ({
+  ...(block.providerCallId !== '' && { id: block.providerCallId }),
+  function: { name: block.name, arguments: inputOf(block) },
+});
 
 const ending = (turn: Turn, usage: Usage | null): JsonObject => ({
   done: true,
-  done_reason: stopWord(turn),
+  done_reason: stopWord(turn, STOP),
   total_duration: 3,
   load_duration: 1,
   ...(usage && { prompt_eval_count: usage.input, eval_count: usage.output, eval_duration: 1 }),
@@ -74,8 +67,7 @@ function whole(context: ReplyContext): JsonObject {
   let content = '';
   let thinking = '';
   const calls: JsonObject[] = [];
-  const player = playTurn(context.turn, context.number, Number.POSITIVE_INFINITY);
-  for (let event = player.next(); event; event = player.next()) {
+  for (const event of eventsOf(context)) {
     if (event.type === 'text_delta') content += event.text;
     if (event.type === 'thinking_delta') thinking += event.text;
     if (event.type === 'block_end' && event.block.type === 'tool_call') calls.push(callOf(event.block));
@@ -99,13 +91,8 @@ export const ollamaWire: Wire = {
   requestIdHeader: 'x-request-id',
   contentType: 'application/x-ndjson',
   asksForStream: (_path, body) => body['stream'] !== false,
-  checkHeaders: () => [],
   checkBody: validateOllamaRequest,
-  apiKey: (headers) => headers['authorization']?.replace(/^Bearer /i, ''),
-  unspeakable(turn) {
-    const odd = blocksOf(turn).find((block) => !['text', 'thinking', 'tool_call'].includes(block.type));
-    return odd && `This wire has no ${odd.type} blocks.`;
-  },
+  unspeakable: only('text', 'thinking', 'tool_call'),
   encoder,
   whole,
   errorBody: (_status, message) => ({ error: message }),

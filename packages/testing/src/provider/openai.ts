@@ -1,11 +1,10 @@
-import type { JsonObject, JsonValue, StopReason, Usage } from '@treadle/core';
-import type { ModelEvent } from '@treadle/core/model';
-import type { Turn } from '../turns.ts';
-import { blocksOf, playTurn, stopReasonOf, usageOf } from '../turns.ts';
+import type { JsonObject, JsonValue, ModelEvent, Usage } from '@treadle/core';
+import { stopReasonOf, usageOf } from '../turns.ts';
 import { validateOpenAIChatRequest } from './validate/openai.ts';
-import type { ReplyContext, Wire } from './wire.ts';
+import { eventsOf, only, stopWord } from './wire.ts';
+import type { ReplyContext, StopWords, Wire } from './wire.ts';
 
-const STOP: Readonly<Record<StopReason, string>> = {
+const STOP: StopWords = {
   stop: 'stop',
   length: 'length',
   tool_use: 'tool_calls',
@@ -13,11 +12,7 @@ const STOP: Readonly<Record<StopReason, string>> = {
   refusal: 'stop',
   content_filter: 'content_filter',
   other: 'other',
-  error: 'error',
-  aborted: 'error',
 };
-
-const stopWord = (turn: Turn): string => turn.rawStopReason ?? STOP[stopReasonOf(turn)];
 
 function usageFields(usage: Usage): JsonObject {
   const prompt = (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
@@ -39,11 +34,11 @@ const common = (context: ReplyContext, object: string): JsonObject => ({
   system_fingerprint: 'fp_fake',
 });
 
-function errorObject(message: string, type: string, code: string | undefined): JsonObject {
+export function errorObject(message: string, type: string, code: string | undefined): JsonObject {
   return { error: { message, type, param: null, code: code ?? null } };
 }
 
-const typeOfStatus = (status: number): string =>
+export const typeOfStatus = (status: number): string =>
   status === 429 ? 'rate_limit_error' : status >= 500 ? 'server_error' : 'invalid_request_error';
 
 function encoder(context: ReplyContext): (event: ModelEvent) => string {
@@ -79,7 +74,7 @@ function encoder(context: ReplyContext): (event: ModelEvent) => string {
       case 'finish': {
         const counted = context.includeUsage && usage;
         const last = counted ? frame({ ...head, choices: [], usage: usageFields(usage) }) : '';
-        return `${chunk({}, stopWord(context.turn))}${last}data: [DONE]\n\n`;
+        return `${chunk({}, stopWord(context.turn, STOP))}${last}data: [DONE]\n\n`;
       }
       case 'error': {
         const { error } = event;
@@ -95,8 +90,7 @@ function whole(context: ReplyContext): JsonObject {
   const calls: JsonObject[] = [];
   let text = '';
   let reasoning = '';
-  const player = playTurn(context.turn, context.number, Number.POSITIVE_INFINITY);
-  for (let event = player.next(); event; event = player.next()) {
+  for (const event of eventsOf(context)) {
     if (event.type === 'text_delta') text += event.text;
     if (event.type === 'thinking_delta') reasoning += event.text;
     if (event.type !== 'block_end' || event.block.type !== 'tool_call') continue;
@@ -112,7 +106,7 @@ function whole(context: ReplyContext): JsonObject {
   };
   return {
     ...common(context, 'chat.completion'),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: stopWord(context.turn) }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: stopWord(context.turn, STOP) }],
     ...(usage && { usage: usageFields(usage) }),
   };
 }
@@ -122,13 +116,8 @@ export const openAIChatWire: Wire = {
   name: 'openai-chat',
   path: '/v1/chat/completions',
   requestIdHeader: 'x-request-id',
-  checkHeaders: () => [],
   checkBody: validateOpenAIChatRequest,
-  apiKey: (headers) => headers['authorization']?.replace(/^Bearer /i, ''),
-  unspeakable(turn) {
-    const odd = blocksOf(turn).find((block) => !['text', 'thinking', 'tool_call'].includes(block.type));
-    return odd && `This wire has no ${odd.type} blocks.`;
-  },
+  unspeakable: only('text', 'thinking', 'tool_call'),
   encoder,
   whole,
   errorBody: (status, message, code) => errorObject(message, typeOfStatus(status), code),

@@ -1,7 +1,8 @@
-import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import type { ModelBlock, ModelEvent } from '@treadle/core/model';
-import { playTurn, stopReasonOf, usageOf } from '../turns.ts';
+import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
+import { stopReasonOf, usageOf } from '../turns.ts';
+import { errorObject, typeOfStatus } from './openai.ts';
 import { validateOpenAIResponsesRequest } from './validate/responses.ts';
+import { bearerOf, eventsOf } from './wire.ts';
 import type { ReplyContext, Wire } from './wire.ts';
 
 /** Why a response is not complete, by what stopped the turn. The others complete. */
@@ -53,13 +54,6 @@ interface Writer {
   write(event: ModelEvent): string;
   readonly output: readonly JsonObject[];
 }
-
-function errorObject(message: string, type: string, code: string | undefined): JsonObject {
-  return { error: { message, type, param: null, code: code ?? null } };
-}
-
-const typeOfStatus = (status: number): string =>
-  status === 429 ? 'rate_limit_error' : status >= 500 ? 'server_error' : 'invalid_request_error';
 
 function createWriter(context: ReplyContext): Writer {
   const { number, turn } = context;
@@ -207,8 +201,7 @@ function createWriter(context: ReplyContext): Writer {
 
 function whole(context: ReplyContext): JsonObject {
   const writer = createWriter(context);
-  const player = playTurn(context.turn, context.number, Number.POSITIVE_INFINITY);
-  for (let event = player.next(); event; event = player.next()) writer.write(event);
+  for (const event of eventsOf(context)) writer.write(event);
   const usage = usageOf(context.turn);
   return response(context, {
     ...ending(context),
@@ -223,10 +216,8 @@ export const openAIResponsesWire: Wire = {
   path: '/v1/responses',
   otherPaths: /^\/openai\/(?:v1|deployments\/[^/]+)\/responses$/,
   requestIdHeader: 'x-request-id',
-  checkHeaders: () => [],
   checkBody: validateOpenAIResponsesRequest,
-  apiKey: (headers) => headers['authorization']?.replace(/^Bearer /i, '') ?? headers['api-key'],
-  unspeakable: () => undefined,
+  apiKey: (headers) => bearerOf(headers) ?? headers['api-key'],
   encoder: (context) => createWriter(context).write,
   whole,
   errorBody: (status, message, code) => errorObject(message, typeOfStatus(status), code),

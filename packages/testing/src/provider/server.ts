@@ -14,6 +14,7 @@ import { ollamaWire } from './ollama.ts';
 import { openAIChatWire } from './openai.ts';
 import { openAIResponsesWire } from './responses.ts';
 import type { FakeProviderOptions, Logged, ProviderRequest, ProviderTurn } from './turn.ts';
+import { bearerOf } from './wire.ts';
 import type { Wire } from './wire.ts';
 
 /** A running fake provider. */
@@ -76,13 +77,13 @@ function headersOf(request: IncomingMessage): Record<string, string> {
 
 /** Why a request is refused before it gets a turn: its status and what is wrong. */
 function refusal(request: ProviderRequest, wire: Wire, options: FakeProviderOptions): [number, string[]] | undefined {
-  if (options.apiKey !== undefined && wire.apiKey(request.headers) !== options.apiKey)
+  if (options.apiKey !== undefined && (wire.apiKey ?? bearerOf)(request.headers) !== options.apiKey)
     return [401, ['The API key is not the right one.']];
   if (!isJsonObject(request.body)) return [400, ['The request body is not a JSON object.']];
   if (options.validate === false) return undefined;
   const type = request.headers['content-type'] ?? '';
   const wrong = /^application\/json\b/i.test(type) ? [] : ['content-type: must be application/json'];
-  wrong.push(...wire.checkHeaders(request.headers), ...wire.checkBody(request.body));
+  wrong.push(...(wire.checkHeaders?.(request.headers) ?? []), ...wire.checkBody(request.body));
   return wrong.length > 0 ? [400, wrong] : undefined;
 }
 
@@ -177,7 +178,7 @@ export async function fakeProvider(
     const index = turns++;
     const turn = await takeTurn<ProviderRequest, ProviderTurn>(script, request, index);
     if (!turn) return refuse(400, [outOfTurns(script.length, index)]);
-    const unspeakable = wire.unspeakable(turn);
+    const unspeakable = wire.unspeakable?.(turn);
     if (unspeakable !== undefined) return refuse(400, [unspeakable]);
     const gone = AbortSignal.any([left.signal, closing.signal]);
     const body = isJsonObject(request.body) ? request.body : {};

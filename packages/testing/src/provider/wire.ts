@@ -1,6 +1,6 @@
-import type { JsonObject } from '@treadle/core';
-import type { ModelEvent } from '@treadle/core/model';
-import type { ScriptedError, Turn } from '../turns.ts';
+import type { JsonObject, ModelEvent, ModelToolCall } from '@treadle/core';
+import type { ScriptedBlock, ScriptedError, Turn } from '../turns.ts';
+import { blocksOf, playTurn, stopReasonOf } from '../turns.ts';
 
 /** What an encoder knows of the reply it writes. */
 export interface ReplyContext {
@@ -29,13 +29,13 @@ export interface Wire {
   asksForStream?(path: string, body: JsonObject): boolean;
   /** The header in which this service gives its id of a request. */
   readonly requestIdHeader: string;
-  /** What is wrong with a request's headers. */
-  checkHeaders(headers: Readonly<Record<string, string>>): string[];
+  /** What is wrong with a request's headers. Default: nothing. */
+  checkHeaders?(headers: Readonly<Record<string, string>>): string[];
   checkBody(body: unknown): string[];
-  /** The key a client sent, or undefined. */
-  apiKey(headers: Readonly<Record<string, string>>): string | undefined;
-  /** Why a turn can't be spoken on this wire, or undefined. */
-  unspeakable(turn: Turn): string | undefined;
+  /** The key a client sent, or undefined. Default: {@link bearerOf}. */
+  apiKey?(headers: Readonly<Record<string, string>>): string | undefined;
+  /** Why a turn can't be spoken on this wire, or undefined. Default: every turn can. */
+  unspeakable?(turn: Turn): string | undefined;
   /** What is sent for model events: for each event its bytes, or its text, often none. */
   encoder(context: ReplyContext): (event: ModelEvent) => string | Uint8Array;
   /** The whole reply as one JSON body, for a request that doesn't stream. */
@@ -45,6 +45,35 @@ export interface Wire {
   /** What the service says when a prompt doesn't fit. */
   readonly overflow: { readonly message: string; readonly code?: string };
 }
+
+/** The key behind `authorization: Bearer`. */
+export const bearerOf = (headers: Readonly<Record<string, string>>): string | undefined =>
+  headers['authorization']?.replace(/^Bearer /i, '');
+
+/** The provider's word for why each turn stops. */
+export type StopWords = Readonly<Record<ReturnType<typeof stopReasonOf>, string>>;
+
+export const stopWord = (turn: Turn, words: StopWords): string => turn.rawStopReason ?? words[stopReasonOf(turn)];
+
+/** All events of a reply, with each block in one delta. */
+export function eventsOf({ turn, number }: ReplyContext): ModelEvent[] {
+  const player = playTurn(turn, number, Number.POSITIVE_INFINITY);
+  const events: ModelEvent[] = [];
+  for (let event = player.next(); event; event = player.next()) events.push(event);
+  return events;
+}
+
+/** The arguments of a call as a value. */
+export const inputOf = ({ argumentsText }: ModelToolCall): JsonObject =>
+  argumentsText === '' ? {} : (JSON.parse(argumentsText) as JsonObject);
+
+/** `unspeakable` of a wire that has only blocks of these types. */
+export const only =
+  (...types: readonly ScriptedBlock['type'][]) =>
+  (turn: Turn): string | undefined => {
+    const odd = blocksOf(turn).find((block) => !types.includes(block.type));
+    return odd && `This wire has no ${odd.type} blocks.`;
+  };
 
 /** The status of an error response that a turn's failure asks for; undefined where the connection just breaks. */
 export function statusOfError(error: ScriptedError): number | undefined {
