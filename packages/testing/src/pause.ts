@@ -1,5 +1,5 @@
-import type { Clock } from '@treadle/core';
-import type { TurnPlayer } from './turns.ts';
+import type { Clock, ModelEvent } from '@treadle/core';
+import type { Pause } from './turns.ts';
 
 /** Waits for the milliseconds or the promise, at most until the signal aborts. Never rejects. */
 function pauseFor(pause: number | PromiseLike<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
@@ -20,14 +20,18 @@ function pauseFor(pause: number | PromiseLike<unknown>, clock: Clock, signal: Ab
   });
 }
 
-/** Waits out all pauses before the player's next event. Undefined when there are none, which costs nothing. */
-export function passPauses(player: TurnPlayer, clock: Clock, signal: AbortSignal): Promise<void> | undefined {
-  const first = player.pause();
-  if (first === undefined) return undefined;
-  return (async () => {
-    for (let pause: typeof first | undefined = first; pause !== undefined; pause = player.pause()) {
-      await pauseFor(pause, clock, signal);
-      if (signal.aborted) return;
-    }
-  })();
+/** The next event of a turn, after the pauses before it; undefined at its end, and when the signal aborts a pause. */
+export async function nextEvent(
+  steps: Iterator<ModelEvent | Pause>,
+  clock: Clock,
+  signal: AbortSignal,
+  beforePause?: () => Promise<void>,
+): Promise<ModelEvent | undefined> {
+  for (let next = steps.next(); next.done !== true; next = steps.next()) {
+    if (next.value.type !== 'pause') return next.value;
+    await beforePause?.();
+    await pauseFor(next.value.until, clock, signal);
+    if (signal.aborted) return undefined;
+  }
+  return undefined;
 }

@@ -1,10 +1,10 @@
 import type { Clock, Model, ModelError, Usage } from '@treadle/core';
 import type { ModelEvent, ModelRequest } from '@treadle/core/model';
 import { errorText, systemClock } from '@treadle/core';
-import { passPauses } from './pause.ts';
+import { nextEvent } from './pause.ts';
 import type { Script } from './script.ts';
 import { outOfTurns, takeTurn } from './script.ts';
-import type { TurnPlayer } from './turns.ts';
+import type { Pause } from './turns.ts';
 import { DEFAULT_CHUNK_SIZE, playTurn } from './turns.ts';
 
 export interface ScriptedModelOptions {
@@ -37,59 +37,18 @@ const failure = (kind: ModelError['kind'], message: string): ModelEvent => ({
   error: { kind, message, retryable: false },
 });
 
-const DONE: IteratorResult<ModelEvent> = { done: true, value: undefined };
-
-function failingPlayer(message: string): TurnPlayer {
-  let event: ModelEvent | undefined = failure('other', message);
-  return {
-    next() {
-      const now = event;
-      event = undefined;
-      return now;
-    },
-    pause: () => undefined,
-  };
-}
-
-function streamEvents(
-  open: () => TurnPlayer | Promise<TurnPlayer>,
+async function* streamEvents(
+  open: () => Promise<Iterator<ModelEvent | Pause>>,
   clock: Clock,
   signal: AbortSignal,
-): AsyncIterator<ModelEvent> {
-  let player: TurnPlayer | undefined;
-  let ended = false;
-
-  function take(from: TurnPlayer): IteratorResult<ModelEvent> {
-    if (ended) return DONE;
-    if (signal.aborted) {
-      ended = true;
-      return { done: false, value: failure('cancelled', 'The request was aborted.') };
-    }
-    const event = from.next();
-    if (event) return { done: false, value: event };
-    ended = true;
-    return DONE;
+): AsyncGenerator<ModelEvent> {
+  const steps = await open();
+  for (;;) {
+    const event = await nextEvent(steps, clock, signal);
+    if (signal.aborted) yield failure('cancelled', 'The request was aborted.');
+    if (signal.aborted || !event) return;
+    yield event;
   }
-
-  async function begin(): Promise<IteratorResult<ModelEvent>> {
-    const opened = await open();
-    player = opened;
-    await passPauses(opened, clock, signal);
-    return take(opened);
-  }
-
-  return {
-    next() {
-      if (!player) return begin();
-      const current = player;
-      const paused = ended ? undefined : passPauses(current, clock, signal);
-      return paused ? paused.then(() => take(current)) : Promise.resolve(take(current));
-    },
-    return() {
-      ended = true;
-      return Promise.resolve(DONE);
-    },
-  };
 }
 
 /**
@@ -118,13 +77,13 @@ export function scriptedModel(script: Script<ModelRequest>, options: ScriptedMod
   const requests: ModelRequest[] = [];
   let calls = 0;
 
-  async function open(request: ModelRequest, index: number): Promise<TurnPlayer> {
+  async function open(request: ModelRequest, index: number): Promise<Iterator<ModelEvent | Pause>> {
     try {
       const turn = await takeTurn(script, request, index);
-      if (turn === undefined) return failingPlayer(outOfTurns(script.length, index));
+      if (turn === undefined) return [failure('other', outOfTurns(script.length, index))].values();
       return playTurn(turn, index + 1, chunkSize);
     } catch (thrown) {
-      return failingPlayer(`Turn ${index + 1} of the script threw: ${errorText(thrown)}`);
+      return [failure('other', `Turn ${index + 1} of the script threw: ${errorText(thrown)}`)].values();
     }
   }
 

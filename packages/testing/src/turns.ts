@@ -182,125 +182,70 @@ function finished(block: ScriptedBlock, providerCallId: string): ModelBlock {
 
 const argumentsTextOf = (call: ScriptedToolCall): string => call.argumentsText ?? JSON.stringify(call.arguments ?? {});
 
-/** Plays a turn: what comes next, and what to wait for before it. */
-export interface TurnPlayer {
-  /** The next event, or undefined at the end. */
-  next(): ModelEvent | undefined;
-  /** What must pass before the next event: milliseconds, a promise, or nothing. Each pause is named once. */
-  pause(): number | PromiseLike<unknown> | undefined;
+/** What must pass before the next event: milliseconds, or a promise. */
+export interface Pause {
+  readonly type: 'pause';
+  readonly until: number | PromiseLike<unknown>;
 }
 
-/** Plays `turn` as model events. `number` counts the script's turns from 1 and makes call ids unique. */
-export function playTurn(turn: Turn, number: number, chunkSize: number = DEFAULT_CHUNK_SIZE): TurnPlayer {
-  const blocks = blocksOf(turn);
-  const size = turn.chunkSize ?? chunkSize;
-  const failAfter = turn.error && (turn.error.afterDeltas ?? 0);
-  let started = false;
-  let ended = false;
-  let deltas = 0;
-  let index = 0;
-  let offset = 0;
+/** The events of a turn's content. `number` makes call ids unique. */
+function* contentEvents(turn: Turn, number: number, size: number): Generator<ModelEvent> {
   let calls = 0;
-  let callId = '';
-  let opened = false;
-
-  function end(event: ModelEvent | undefined): ModelEvent | undefined {
-    ended = true;
-    return event;
-  }
-
-  function last(): ModelEvent | undefined {
-    if (turn.error) return end({ type: 'error', error: modelErrorOf(turn.error) });
-    if (turn.unfinished === true) return end(undefined);
-    return end({
-      type: 'finish',
-      stopReason: stopReasonOf(turn),
-      ...(turn.rawStopReason !== undefined && { rawStopReason: turn.rawStopReason }),
-      usage: usageOf(turn) ?? UNKNOWN_USAGE,
-      ...(turn.containerId !== undefined && { containerId: turn.containerId }),
-    });
-  }
-
-  // Written once per block: a delta must not cost what the whole block does.
-  let textOf: ScriptedBlock | undefined;
-  let text = '';
-
-  function delta(block: ScriptedBlock): ModelEvent | undefined {
-    if (textOf !== block) {
-      textOf = block;
-      text = block.type === 'tool_call' ? argumentsTextOf(block) : 'text' in block ? block.text : '';
+  yield { type: 'start', ...(turn.containerId !== undefined && { containerId: turn.containerId }) };
+  for (const [index, block] of blocksOf(turn).entries()) {
+    const isCall = block.type === 'tool_call';
+    const callId = isCall ? (block.providerCallId ?? `call_${number}_${++calls}`) : '';
+    if (isCall) yield { type: 'tool_call_start', index, providerCallId: callId, name: block.name };
+    const text = isCall ? argumentsTextOf(block) : 'text' in block ? block.text : '';
+    const type = isCall ? 'tool_arguments_delta' : block.type === 'thinking' ? 'thinking_delta' : 'text_delta';
+    for (let at = 0; at < text.length;) {
+      const end = deltaEnd(text, at, size);
+      yield { type, index, text: text.slice(at, end) };
+      at = end;
     }
-    if (offset >= text.length) return undefined;
-    const stop = deltaEnd(text, offset, size);
-    const part = text.slice(offset, stop);
-    offset = stop;
-    deltas++;
-    if (block.type === 'tool_call') return { type: 'tool_arguments_delta', index, text: part };
-    return { type: block.type === 'thinking' ? 'thinking_delta' : 'text_delta', index, text: part };
+    if (!('cutOff' in block && block.cutOff)) yield { type: 'block_end', index, block: finished(block, callId) };
   }
+}
 
-  function inBlock(block: ScriptedBlock): ModelEvent | undefined {
-    if (block.type === 'tool_call' && !opened) {
-      opened = true;
-      callId = block.providerCallId ?? `call_${number}_${++calls}`;
-      return { type: 'tool_call_start', index, providerCallId: callId, name: block.name };
-    }
-    const part = delta(block);
-    if (part) return part;
-    const closed = index++;
-    offset = 0;
-    opened = false;
-    return 'cutOff' in block && block.cutOff
-      ? undefined
-      : { type: 'block_end', index: closed, block: finished(block, callId) };
-  }
-
+/** How a turn ends: by its failure, its finish, or without a word. */
+function terminalEvent(turn: Turn): ModelEvent | undefined {
+  if (turn.error) return { type: 'error', error: modelErrorOf(turn.error) };
+  if (turn.unfinished === true) return undefined;
   return {
-    next() {
-      if (ended) return undefined;
-      if (failAfter !== undefined && deltas >= failAfter) return last();
-      if (!started) {
-        started = true;
-        return { type: 'start', ...(turn.containerId !== undefined && { containerId: turn.containerId }) };
-      }
-      for (let block = blocks[index]; block; block = blocks[index]) {
-        const event = inBlock(block);
-        if (event) return event;
-      }
-      return last();
-    },
-    pause: pausesOf(
-      turn,
-      () => started,
-      () => deltas,
-    ),
+    type: 'finish',
+    stopReason: stopReasonOf(turn),
+    ...(turn.rawStopReason !== undefined && { rawStopReason: turn.rawStopReason }),
+    usage: usageOf(turn) ?? UNKNOWN_USAGE,
+    ...(turn.containerId !== undefined && { containerId: turn.containerId }),
   };
 }
 
-function pausesOf(turn: Turn, started: () => boolean, deltas: () => number): TurnPlayer['pause'] {
-  const { delayMs, chunkDelayMs, wait, waitAfter } = turn;
-  if (delayMs === undefined && chunkDelayMs === undefined && !wait && !waitAfter) return () => undefined;
-  let delayed = delayMs === undefined;
-  let waited = wait === undefined;
-  let silent = waitAfter === undefined;
-  let paced = 0;
-  return () => {
-    if (!delayed) {
-      delayed = true;
-      return delayMs;
+const pause = (until: Pause['until']): Pause => ({ type: 'pause', until });
+
+/** Plays `turn` as model events, with the pauses between them. `number` counts the script's turns from 1. */
+export function* playTurn(
+  turn: Turn,
+  number: number,
+  chunkSize: number = DEFAULT_CHUNK_SIZE,
+): Generator<ModelEvent | Pause, undefined> {
+  const { delayMs, chunkDelayMs, wait, error } = turn;
+  const failAfter = error ? (error.afterDeltas ?? 0) : Number.POSITIVE_INFINITY;
+  let { waitAfter } = turn;
+  let deltas = 0;
+  if (delayMs !== undefined) yield pause(delayMs);
+  if (wait) yield pause(wait);
+  for (const event of contentEvents(turn, number, turn.chunkSize ?? chunkSize)) {
+    if (deltas >= failAfter) break;
+    yield event;
+    const isDelta = event.type.endsWith('_delta');
+    if (isDelta) deltas++;
+    if (waitAfter && deltas >= waitAfter.deltas) {
+      yield pause(waitAfter.until);
+      waitAfter = undefined;
     }
-    if (!waited) {
-      waited = true;
-      return wait;
-    }
-    if (!silent && waitAfter && started() && deltas() >= waitAfter.deltas) {
-      silent = true;
-      return waitAfter.until;
-    }
-    if (chunkDelayMs !== undefined && deltas() > paced) {
-      paced = deltas();
-      return chunkDelayMs;
-    }
-    return undefined;
-  };
+    if (isDelta && chunkDelayMs !== undefined) yield pause(chunkDelayMs);
+  }
+  const last = terminalEvent(turn);
+  if (last) yield last;
+  return undefined;
 }

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, JsonObject } from '@treadle/core';
-import { systemClock } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import { passPauses } from '../pause.ts';
+import { isJsonObject, systemClock } from '@treadle/core';
+import { nextEvent } from '../pause.ts';
 import type { ScriptedError, Turn } from '../turns.ts';
 import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
 import type { Chunking } from './sink.ts';
@@ -97,8 +96,8 @@ export async function stream(exchange: Exchange, turn: ProviderTurn, options: Fa
   const { wire, response, gone } = exchange;
   const { chunkSize = DEFAULT_CHUNK_SIZE, chunking = 'events', clock = systemClock } = options;
   const faults = turn.faults ?? {};
-  const player = playTurn(turn, exchange.number, chunkSize);
-  await passPauses(player, clock, gone);
+  const steps = playTurn(turn, exchange.number, chunkSize);
+  let event = await nextEvent(steps, clock, gone);
   if (gone.aborted) return;
   if (faults.status !== undefined || faults.body !== undefined) return sendFault(exchange, faults, chunking);
   if (turn.error && (turn.error.afterDeltas ?? 0) <= 0) return sendError(exchange, turn.error, { ...faults.headers });
@@ -119,7 +118,7 @@ export async function stream(exchange: Exchange, turn: ProviderTurn, options: Fa
   const out = sinkFor(exchange, faults, chunking);
   const encode = wire.encoder(context);
   let open = await out.event(new Uint8Array());
-  for (let event = player.next(); event && open; event = player.next()) {
+  while (event && open) {
     if (event.type === 'error' && statusOfError(turn.error ?? {}) === undefined) {
       exchange.request.outcome = 'cut';
       await out.flush();
@@ -128,11 +127,7 @@ export async function stream(exchange: Exchange, turn: ProviderTurn, options: Fa
     }
     const written = encode(event);
     open = await out.event(typeof written === 'string' ? Buffer.from(written) : written);
-    const paused = passPauses(player, clock, gone);
-    if (paused) {
-      await out.flush();
-      await paused;
-    }
+    event = await nextEvent(steps, clock, gone, () => out.flush());
     if (gone.aborted) return;
   }
   if (!(open && (await out.end()))) exchange.request.outcome = 'cut';

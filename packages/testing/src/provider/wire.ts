@@ -56,12 +56,8 @@ export type StopWords = Readonly<Record<ReturnType<typeof stopReasonOf>, string>
 export const stopWord = (turn: Turn, words: StopWords): string => turn.rawStopReason ?? words[stopReasonOf(turn)];
 
 /** All events of a reply, with each block in one delta. */
-export function eventsOf({ turn, number }: ReplyContext): ModelEvent[] {
-  const player = playTurn(turn, number, Number.POSITIVE_INFINITY);
-  const events: ModelEvent[] = [];
-  for (let event = player.next(); event; event = player.next()) events.push(event);
-  return events;
-}
+export const eventsOf = ({ turn, number }: ReplyContext): ModelEvent[] =>
+  [...playTurn(turn, number, Number.POSITIVE_INFINITY)].filter((step) => step.type !== 'pause');
 
 /** The arguments of a call as a value. */
 export const inputOf = ({ argumentsText }: ModelToolCall): JsonObject =>
