@@ -113,9 +113,9 @@ function nodeTransport(options: NodeHttpOptions): Transport {
   };
 
   /** Resolves with undefined when a kept connection turned out to be closed before it answered. */
-  const attempt = (sending: Sending): Promise<Answer | undefined> =>
+  const attempt = ({ request: input, signal }: Sending): Promise<Answer | undefined> =>
     new Promise((resolve, reject) => {
-      const input = sending.request;
+      signal.throwIfAborted();
       const target = targetOf(input.url);
       const { module, options } = target;
       const request = module.request({ ...options, method: input.method, headers: sentHeaders(input) });
@@ -128,7 +128,7 @@ function nodeTransport(options: NodeHttpOptions): Transport {
         if (request.reusedSocket && wasClosed(error)) resolve(undefined);
         else reject(error);
       };
-      sending.onStop(fail);
+      signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true });
       request.on('socket', (socket) => limitConnecting(socket, target, fail));
       request.on('error', fail);
       request.on('response', (response) => {

@@ -1,8 +1,7 @@
 import { systemClock } from '@treadle/core';
-import type { Http } from '@treadle/core';
-import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
-import { DEFAULT_FIRST_BYTE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS, transportError, watchIdle } from './timeouts.ts';
-import type { HttpTimeouts, IdleWatch } from './timeouts.ts';
+import type { Http, HttpRequest, HttpResponse } from '@treadle/core';
+import { DEFAULT_FIRST_BYTE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS, transportError } from './timeouts.ts';
+import type { HttpTimeouts } from './timeouts.ts';
 
 /** A response as a library gives it. */
 export interface Answer {
@@ -17,8 +16,6 @@ export interface Sending {
   readonly request: HttpRequest;
   /** Aborts when the request or its body has to stop: its time is over, its caller cancelled it, or its reader left. */
   readonly signal: AbortSignal;
-  /** Calls `stop` then, for libraries without signals. The last one given counts. */
-  onStop(stop: (reason: Error) => void): void;
 }
 
 /** How a library sends a request. */
@@ -94,116 +91,71 @@ const failureOf = (thrown: unknown): unknown => {
   return thrown;
 };
 
-/** One request of a transport, from its sending to the end of its body. */
-class Exchange implements Sending {
-  readonly request: HttpRequest;
-  readonly #transport: Transport;
-  #control: AbortController | undefined;
-  #stop: ((reason: Error) => void) | undefined;
-  #reason: Error | undefined;
-
-  constructor(request: HttpRequest, transport: Transport) {
-    request.signal?.throwIfAborted();
-    this.request = request;
-    this.#transport = transport;
-    request.signal?.addEventListener('abort', this.#onAbort);
-  }
-
-  readonly #onAbort = (): void => this.stop(asReason(this.request.signal?.reason));
-
-  get signal(): AbortSignal {
-    this.#control ??= new AbortController();
-    if (this.#reason !== undefined) this.#control.abort(this.#reason);
-    return this.#control.signal;
-  }
-
-  onStop(stop: (reason: Error) => void): void {
-    this.#stop = stop;
-    if (this.#reason !== undefined) stop(this.#reason);
-  }
-
-  stop(reason: Error): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    this.#stop?.(reason);
-    this.#control?.abort(reason);
-  }
-
-  /** @throws What it was stopped with. */
-  check(): void {
-    if (this.#reason !== undefined) throw this.#reason;
-  }
-
-  /** It is over. */
-  release(): void {
-    this.request.signal?.removeEventListener('abort', this.#onAbort);
-  }
-
-  /** It is over by this failure. Returns what to throw. */
-  fail(thrown: unknown): unknown {
-    this.release();
-    if (this.request.signal?.aborted !== true) this.#transport.failed?.();
-    const failure = this.#reason ?? failureOf(thrown);
-    // A response that was refused must not keep its connection.
-    this.stop(asReason(failure));
-    return failure;
-  }
-}
-
-function bodyOf(source: AsyncIterator<Uint8Array>, exchange: Exchange, idle: IdleWatch): AsyncIterable<Uint8Array> {
-  let isOver = false;
-  const finish = (): void => {
-    isOver = true;
-    idle.stop();
-  };
-  const iterator: AsyncIterator<Uint8Array> = {
-    async next() {
-      if (isOver) return DONE;
-      idle.wait();
-      try {
-        // What has come already would be read in spite of it.
-        exchange.check();
-        const next = await source.next();
-        idle.rest();
-        if (next.done !== true) return next;
-      } catch (error) {
-        finish();
-        throw exchange.fail(error);
-      }
-      finish();
-      exchange.release();
-      return DONE;
-    },
-    async return() {
-      if (isOver) return DONE;
-      finish();
-      exchange.release();
-      exchange.stop(transportError('ABORT_ERR', 'The reader left before the end.'));
-      return DONE;
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
-}
-
 /** An {@link Http} over a library: with time limits, the caller's signal, and one code for each kind of failure. */
 export function timedHttp(transport: Transport, options: HttpTimeouts): Http {
   const { clock = systemClock } = options;
   const firstByteTimeoutMs = options.firstByteTimeoutMs ?? DEFAULT_FIRST_BYTE_TIMEOUT_MS;
   const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
   return async (request): Promise<HttpResponse> => {
-    const exchange = new Exchange(request, transport);
-    const cancel = clock.after(firstByteTimeoutMs, () =>
-      exchange.stop(transportError('TREADLE_FIRST_BYTE_TIMEOUT', `No response within ${firstByteTimeoutMs} ms.`)),
-    );
+    request.signal?.throwIfAborted();
+    const control = new AbortController();
+    /** Stops the request after a time. Returns what cancels that. */
+    const limit = (ms: number, code: string, message: string): (() => void) =>
+      clock.after(ms, () => control.abort(transportError(code, message)));
+    const onAbort = (): void => control.abort(asReason(request.signal?.reason));
+    request.signal?.addEventListener('abort', onAbort);
+    const release = (): void => request.signal?.removeEventListener('abort', onAbort);
+
+    /** The request is over by this failure. Returns what to throw. */
+    const failed = (thrown: unknown): unknown => {
+      release();
+      if (request.signal?.aborted !== true) transport.failed?.();
+      const failure: unknown = control.signal.aborted ? control.signal.reason : failureOf(thrown);
+      // A response that was refused must not keep its connection.
+      control.abort(asReason(failure));
+      return failure;
+    };
+
+    const bodyOf = (source: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> => {
+      let isOver = false;
+      const silence = `No data for ${idleTimeoutMs} ms in the middle of the response.`;
+      const iterator: AsyncIterator<Uint8Array> = {
+        async next() {
+          if (isOver) return DONE;
+          const cancel = limit(idleTimeoutMs, 'TREADLE_IDLE_TIMEOUT', silence);
+          try {
+            // What has come already would be read in spite of it.
+            control.signal.throwIfAborted();
+            const next = await source.next();
+            if (next.done !== true) return next;
+          } catch (error) {
+            isOver = true;
+            throw failed(error);
+          } finally {
+            cancel();
+          }
+          isOver = true;
+          release();
+          return DONE;
+        },
+        async return() {
+          if (isOver) return DONE;
+          isOver = true;
+          release();
+          control.abort(transportError('ABORT_ERR', 'The reader left before the end.'));
+          return DONE;
+        },
+      };
+      return { [Symbol.asyncIterator]: () => iterator };
+    };
+
+    const slow = `No response within ${firstByteTimeoutMs} ms.`;
+    const cancel = limit(firstByteTimeoutMs, 'TREADLE_FIRST_BYTE_TIMEOUT', slow);
     try {
-      const { status, headers, body } = await transport.send(exchange);
-      const idle = watchIdle(clock, idleTimeoutMs, () => {
-        const message = `No data for ${idleTimeoutMs} ms in the middle of the response.`;
-        exchange.stop(transportError('TREADLE_IDLE_TIMEOUT', message));
-      });
-      return { status, headers, body: bodyOf(body, exchange, idle), idleTimeoutMs };
+      const { status, headers, body } = await transport.send({ request, signal: control.signal });
+      return { status, headers, body: bodyOf(body), idleTimeoutMs };
     } catch (error) {
-      throw exchange.fail(error);
+      throw failed(error);
     } finally {
       cancel();
     }
