@@ -4,6 +4,7 @@ import type { ModelFiles, ModelRequest } from '@treadle/core/model';
 import type { HttpResponse } from '@treadle/core/ports';
 import { authorizedHttp } from './auth/credentials.ts';
 import type { CredentialProvider } from './auth/credentials.ts';
+import { defined } from './defined.ts';
 import { createRedact } from './errors/redact.ts';
 import type { Redact } from './errors/redact.ts';
 import { createModelStream } from './stream/model-stream.ts';
@@ -70,7 +71,7 @@ const secretsOf = (headers: Readonly<Record<string, string>>, baseUrl: string): 
  * whatever goes wrong is an `error` event. Retrying is the caller's.
  */
 export function wireModel(options: WireModelOptions): Model {
-  const { protocol, provider, modelId, credentials, clock = systemClock } = options;
+  const { protocol, provider, modelId, credentials, clock = systemClock, contextWindow, outputLimit, cost } = options;
   const encode = protocol.createEncoder({ provider, modelId });
   const secrets = secretsOf(options.headers, options.baseUrl);
   // Made when there is something to redact: a signature differs with every request.
@@ -112,11 +113,7 @@ export function wireModel(options: WireModelOptions): Model {
   return {
     provider,
     id: modelId,
-    ...(structuredOutput === undefined ? {} : { structuredOutput }),
-    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
-    ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
-    ...(files === undefined ? {} : { files }),
-    ...(options.cost === undefined ? {} : { cost: options.cost }),
+    ...defined({ structuredOutput, contextWindow, outputLimit, files, cost }),
     stream: (request, signal) => ({ [Symbol.asyncIterator]: () => createModelStream(setup, request, signal) }),
   };
 }

@@ -1,4 +1,5 @@
 import { systemClock, TreadleError } from '@treadle/core';
+import { defined } from '../defined.ts';
 import type { Environment } from '../http/proxy.ts';
 import { loadLibrary } from './aws-libraries.ts';
 import type { AwsLibraries } from './aws-libraries.ts';
@@ -25,7 +26,7 @@ const environmentKeys = (env: Environment): AwsCredentials | undefined => {
   const secretAccessKey = setIn(env, 'AWS_SECRET_ACCESS_KEY');
   const sessionToken = setIn(env, 'AWS_SESSION_TOKEN');
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
-  return { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+  return { accessKeyId, secretAccessKey, ...defined({ sessionToken }) };
 };
 
 /** A function that finds keys, and one that forgets those it found. */
@@ -113,6 +114,6 @@ export function awsSignatureWith(libraries: AwsLibraries, options: AwsSignatureO
       );
       return Object.fromEntries(Object.entries(signed.headers).filter(([name]) => unsigned[name] === undefined));
     },
-    ...(source.forget === undefined ? {} : { invalidate: source.forget }),
+    ...defined({ invalidate: source.forget }),
   };
 }

@@ -1,5 +1,6 @@
 import { systemClock } from '@treadle/core';
 import type { Clock, Usage } from '@treadle/core';
+import { defined } from '../defined.ts';
 import { findRow } from './find.ts';
 import { priceOf } from './price.ts';
 import { checkRow } from './row.ts';
@@ -28,8 +29,7 @@ export function modelFacts(
   const row = findRow(provider, modelId, own, known);
   if (row === undefined) return {};
   return {
-    ...(row.contextWindow === undefined ? {} : { contextWindow: row.contextWindow }),
-    ...(row.outputLimit === undefined ? {} : { outputLimit: row.outputLimit }),
-    ...(row.prices === undefined ? {} : { cost: (usage) => priceOf(row, usage, { at: clock.now() })?.total ?? null }),
+    ...defined({ contextWindow: row.contextWindow, outputLimit: row.outputLimit }),
+    ...(row.prices && { cost: (usage) => priceOf(row, usage, { at: clock.now() })?.total ?? null }),
   };
 }

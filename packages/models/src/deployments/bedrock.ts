@@ -3,6 +3,7 @@ import type { Model } from '@treadle/core';
 import { awsRegion } from '../auth/aws-options.ts';
 import type { AwsCredentialSource } from '../auth/aws-options.ts';
 import { awsSignature } from '../auth/aws.ts';
+import { defined } from '../defined.ts';
 import type { Environment } from '../http/proxy.ts';
 import { bedrockConverse } from '../protocols/bedrock/protocol.ts';
 import type { BedrockQuirks } from '../protocols/bedrock/quirks.ts';
@@ -29,13 +30,8 @@ const regionalUrl = (region: string | undefined, env: Environment): string => {
   return `https://bedrock-runtime.${known}.amazonaws.com${known.startsWith('cn-') ? '.cn' : ''}`;
 };
 
-const signatureFor = (options: BedrockOptions, env: Environment | undefined) =>
-  awsSignature({
-    ...(options.region === undefined ? {} : { region: options.region }),
-    ...(options.awsCredentials === undefined ? {} : { credentials: options.awsCredentials }),
-    ...(options.clock === undefined ? {} : { clock: options.clock }),
-    ...(env === undefined ? {} : { env }),
-  });
+const signatureFor = ({ region, awsCredentials, clock }: BedrockOptions, env: Environment | undefined) =>
+  awsSignature(defined({ region, credentials: awsCredentials, clock, env }));
 
 const deploymentOf = (options: BedrockOptions): Deployment => ({
   name: 'bedrock',

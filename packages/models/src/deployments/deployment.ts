@@ -4,6 +4,7 @@ import type { ModelFiles } from '@treadle/core/model';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { modelFacts } from '../catalogue/facts.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';
+import { defined } from '../defined.ts';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel } from '../model.ts';
@@ -184,12 +185,9 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
     modelId,
     baseUrl: url.href,
     headers: { ...(key === undefined || query !== undefined ? {} : { [header]: prefix + key }), ...headers },
-    ...(credentials === undefined ? {} : { credentials }),
     http: options.http ?? defaultHttp(env),
-    ...(deployment.files === undefined ? {} : { files: deployment.files }),
     ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),
-    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
-    ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...defined({ credentials, files: deployment.files, contextWindow: options.contextWindow, clock: options.clock }),
     pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? deployment.pingsResetIdleTimeout ?? false,
   });
 }

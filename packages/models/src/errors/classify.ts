@@ -1,6 +1,7 @@
 import { errorText } from '@treadle/core';
 import type { ModelError, ModelErrorKind } from '@treadle/core';
 import { CredentialsError } from '../auth/credentials.ts';
+import { defined } from '../defined.ts';
 import type { WireError } from '../protocols/shared/protocol.ts';
 import type { Redact } from './redact.ts';
 
@@ -111,19 +112,18 @@ export function reportedError(error: WireError, status: number | undefined, fact
   const denied = badKey || status === 401 || status === 403;
   const overflow =
     !denied && error.throttled !== true && (emptyRefusal || isOverflow(`${error.code ?? ''} ${error.message}`));
-  const requestId = requestIdOf(headers, redact);
-  const wait = retryAfter(headers, facts.now) ?? error.retryAfterMs;
-  const excerpt = body === undefined || body === '' ? undefined : excerptOf(body, redact);
   return {
     kind: overflow ? 'context_overflow' : badKey ? 'auth' : status === undefined ? 'api' : kindOfStatus(status),
     message: excerptOf(error.message, redact, MESSAGE_LENGTH),
     // An error inside a stream without a type we know is most often the server giving up.
     retryable: !overflow && (status === undefined || mayRetry(status, error.code)),
-    ...(status === undefined ? {} : { status }),
-    ...(error.code === undefined ? {} : { code: redact(error.code) }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(wait === undefined ? {} : { retryAfterMs: wait }),
-    ...(excerpt === undefined ? {} : { excerpt }),
+    ...defined({
+      status,
+      code: error.code === undefined ? undefined : redact(error.code),
+      requestId: requestIdOf(headers, redact),
+      retryAfterMs: retryAfter(headers, facts.now) ?? error.retryAfterMs,
+      excerpt: body === undefined || body === '' ? undefined : excerptOf(body, redact),
+    }),
   };
 }
 
@@ -160,7 +160,7 @@ export function connectionError(thrown: unknown, redact: Redact): ModelError {
     kind: ours || unreadable ? 'other' : denied ? 'auth' : 'network',
     message: excerptOf(errorText(thrown) + cause, redact, MESSAGE_LENGTH),
     retryable: !ours && !unreadable && !denied && !isCertificateCode(code),
-    ...(code === undefined ? {} : { code }),
+    ...defined({ code }),
   };
 }
 

@@ -1,5 +1,12 @@
-import { TreadleError, type Model, type ModelMessage, type UserMessage } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
+import {
+  TreadleError,
+  type Model,
+  type ModelMessage,
+  type ModelRequest,
+  type ToolDefinition,
+  type UserMessage,
+} from '@treadle/core';
+import { defined } from '../defined.ts';
 import type { CallForm } from './element.ts';
 import { toolNameOf } from './names.ts';
 import { toolPrompt, type PromptSections } from './prompt.ts';
@@ -84,7 +91,7 @@ export function promptedTools(model: Model, options: PromptedToolsOptions = {}):
   return {
     provider: model.provider,
     id: model.id,
-    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    ...defined({ contextWindow: model.contextWindow }),
     ...(model.cost === undefined ? {} : { cost: (usage) => model.cost?.(usage) ?? null }),
     stream(request, signal) {
       const source = model.stream(textRequest(request), signal);

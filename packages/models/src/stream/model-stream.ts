@@ -1,6 +1,12 @@
-import type { ModelError } from '@treadle/core';
-import { checkUsage, type ModelEvent, type ModelEventIterator, type ModelRequest } from '@treadle/core/model';
-import type { HttpResponse } from '@treadle/core/ports';
+import {
+  checkUsage,
+  type HttpResponse,
+  type ModelError,
+  type ModelEvent,
+  type ModelEventIterator,
+  type ModelRequest,
+} from '@treadle/core';
+import { defined } from '../defined.ts';
 import { CANCELLED, connectionError, excerptOf, type FailureFacts, reportedError } from '../errors/classify.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from '../http/timeouts.ts';
 import type { Decoder, DecoderSink, FrameScanner, WireError } from '../protocols/shared/protocol.ts';
@@ -375,7 +381,7 @@ class StreamReader implements ModelEventIterator, DecoderSink {
     const unknownTypes = this.#unknownTypes?.counts();
     const { usage, warning } = checkUsage(event.usage);
     const finish: FinishEvent = warning === null ? event : { ...event, warnings: [warning] };
-    this.#queue.push({ ...finish, usage, ...(unknownTypes === undefined ? {} : { unknownTypes }) });
+    this.#queue.push({ ...finish, usage, ...defined({ unknownTypes }) });
     this.#isComplete = true;
     this.#close();
   }

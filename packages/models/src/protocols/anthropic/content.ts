@@ -9,7 +9,7 @@ const TOOL_NAME_LENGTH = 128;
 const text = (value: string): object => ({ type: 'text', text: value });
 const note = (what: string): object => text(`[${what} can not be shown to this model]`);
 
-const imageBlock = (block: ImageBlock): object => {
+const imageBlock = (block: ImageBlock | FileBlock): object => {
   if (block.data !== undefined && IMAGE_TYPES.has(block.mediaType)) {
     return { type: 'image', source: { type: 'base64', media_type: block.mediaType, data: block.data } };
   }
@@ -31,20 +31,14 @@ const fileSource = (block: FileBlock, provider: string): object | undefined => {
 
 const fileBlock = (block: FileBlock, provider: string): object => {
   if (block.mediaType.startsWith('image/')) {
-    const { mediaType, data, url } = block;
     if (block.fileId !== undefined && block.provider === provider) {
       return { type: 'image', source: { type: 'file', file_id: block.fileId } };
     }
-    return imageBlock({
-      type: 'image',
-      mediaType,
-      ...(data === undefined ? {} : { data }),
-      ...(url === undefined ? {} : { url }),
-    });
+    return imageBlock(block);
   }
   const source = fileSource(block, provider);
   if (source === undefined) return note(`The file ${block.name ?? 'without a name'} of type ${block.mediaType}`);
-  return { type: 'document', source, ...(block.name === undefined ? {} : { title: block.name }) };
+  return { type: 'document', source, title: block.name };
 };
 
 /** The wire refuses a text of nothing but white space. */

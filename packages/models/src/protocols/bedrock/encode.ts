@@ -40,9 +40,9 @@ const formerTools = (transcript: BedrockTranscript): string =>
 const inferenceConfig = (request: ModelRequest, budget: number, ownTemperature: boolean): JsonObject => {
   const { maxTokens, temperature, stopSequences = [] } = request;
   return {
-    ...(maxTokens === undefined ? {} : { maxTokens: maxTokens > budget ? maxTokens : maxTokens + budget }),
-    ...(temperature === undefined || ownTemperature ? {} : { temperature }),
-    ...(stopSequences.length === 0 ? {} : { stopSequences: [...stopSequences] }),
+    maxTokens: maxTokens === undefined || maxTokens > budget ? maxTokens : maxTokens + budget,
+    temperature: ownTemperature ? undefined : temperature,
+    ...(stopSequences.length > 0 && { stopSequences: [...stopSequences] }),
   };
 };
 

@@ -24,7 +24,7 @@ export function bedrockOutputConfig({ responseFormat }: ModelRequest, way: Way):
   const { name, schema, description } = responseFormat;
   const jsonSchema = {
     name: legalToolName(name, NAME_LENGTH),
-    ...(description === undefined ? {} : { description }),
+    description,
     // A text: the wire doesn't look into it.
     schema: toJson(schema),
   };

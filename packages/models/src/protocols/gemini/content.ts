@@ -76,12 +76,7 @@ export interface GeminiCall {
 }
 
 const responsePart = ({ name, id }: GeminiCall, response: object, media: readonly object[] = []): object => ({
-  functionResponse: {
-    ...(id === undefined ? {} : { id }),
-    name,
-    response,
-    ...(media.length === 0 ? {} : { parts: media }),
-  },
+  functionResponse: { id, name, response, parts: media.length === 0 ? undefined : media },
 });
 
 const isInline = (part: object): boolean => 'inlineData' in part;
@@ -124,7 +119,7 @@ const signed = (part: object, signature: unknown): object =>
   typeof signature === 'string' ? { ...part, thoughtSignature: signature } : part;
 
 const callPart = (block: ToolCallBlock, { name, id }: GeminiCall): object => ({
-  functionCall: { ...(id === undefined ? {} : { id }), name, args: block.problem === undefined ? block.arguments : {} },
+  functionCall: { id, name, args: block.problem === undefined ? block.arguments : {} },
 });
 
 const ownPart = (block: AssistantContent): object | undefined => {

@@ -145,12 +145,12 @@ const generationConfig = (request: ModelRequest, { modelId, generation, quirks }
   const { maxTokens, temperature, stopSequences = [] } = request;
   const { config, tokens } = geminiThinking(request, modelId, generation);
   return filledJson({
-    ...(temperature === undefined ? {} : { temperature }),
+    temperature,
     // The wire's limit includes the reasoning.
-    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens + tokens }),
-    ...(stopSequences.length === 0 ? {} : { stopSequences }),
+    maxOutputTokens: maxTokens === undefined ? undefined : maxTokens + tokens,
+    ...(stopSequences.length > 0 && { stopSequences }),
     ...formatFields(request, quirks.schemas),
-    ...(config === undefined ? {} : { thinkingConfig: config }),
+    thinkingConfig: config,
   });
 };
 

@@ -89,11 +89,9 @@ const thinkOf = (request: ModelRequest, levels: boolean): string | undefined => 
 };
 
 const optionsOf = (request: ModelRequest): JsonObject => ({
-  ...(request.maxTokens === undefined ? {} : { num_predict: request.maxTokens }),
-  ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
-  ...(request.stopSequences === undefined || request.stopSequences.length === 0
-    ? {}
-    : { stop: [...request.stopSequences] }),
+  num_predict: request.maxTokens,
+  temperature: request.temperature,
+  stop: request.stopSequences?.length ? [...request.stopSequences] : undefined,
 });
 
 /** Writes requests of Ollama's chat API for one model. */

@@ -15,7 +15,7 @@ const schemaFormat = ({ name, schema, description }: JsonSchemaFormat): string =
     type: 'json_schema',
     json_schema: {
       name: legalToolName(name, NAME_LENGTH),
-      ...(description === undefined ? {} : { description }),
+      description,
       schema: strict ?? schema,
       strict: strict !== undefined,
     },

@@ -57,7 +57,7 @@ const outputItem = (call: AnsweredCall, wireId: string, output: string | object[
     type: call.custom ? 'custom_tool_call_output' : 'function_call_output',
     call_id: wireId,
     output,
-    ...(call.caller === undefined ? {} : { caller: call.caller }),
+    caller: call.caller,
   });
 
 /** A result: text as a string, anything with an image or a file as a list. */

@@ -120,9 +120,8 @@ const textJson = createOnce((format: ResponseFormat): string => {
   if (format.type === 'json_object') return '{"format":{"type":"json_object"}}';
   const { type, description, schema } = format;
   const strict = strictSchema(schema);
-  const said = description === undefined ? {} : { description };
   const name = legalToolName(format.name, FORMAT_NAME_LENGTH);
-  return toJson({ format: { type, name, ...said, schema: strict ?? schema, strict: strict !== undefined } });
+  return toJson({ format: { type, name, description, schema: strict ?? schema, strict: strict !== undefined } });
 });
 
 /** The API gives JSON only where the input, not the instructions, has the word. It comes first, so that it stays. */

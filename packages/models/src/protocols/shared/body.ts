@@ -17,7 +17,7 @@ export const jsonOf = (value: unknown): string | undefined => (value === undefin
 
 /** JSON of a list or an object that is left out when it is empty. */
 export const filledJson = (value: object | undefined): string | undefined =>
-  value === undefined || Object.keys(value).length === 0 ? undefined : toJson(value);
+  value === undefined || Object.values(value).every((part) => part === undefined) ? undefined : toJson(value);
 
 /** A JSON array of elements that are JSON already; those that are empty are left out, and so is an empty array. */
 export function arrayOf(elements: readonly string[]): string | undefined {
