@@ -104,7 +104,7 @@ export function promptedTools(model: Model, options: PromptedToolsOptions = {}):
         schemaOf: ({ server = missingServer === 'local' ? 'local' : undefined, tool }) =>
           server === undefined || tool === undefined ? undefined : schemas.get(toolNameOf({ server, tool })),
       };
-      return { [Symbol.asyncIterator]: () => promptedStream(source[Symbol.asyncIterator](), streamOptions) };
+      return { [Symbol.asyncIterator]: () => promptedStream(source, streamOptions) };
     },
   };
 }

@@ -12,54 +12,29 @@ export interface StreamOptions {
   readonly schemaOf: SchemaOf;
 }
 
-type Result = IteratorResult<ModelEvent>;
 type TextBlock = Extract<ModelBlock, { type: 'text' }>;
-
-const DONE: Result = { done: true, value: undefined };
 
 /** Characters that are kept of a call that can't be read. */
 const MAX_KEPT = 20_000;
 const MAX_NAME = 64;
 
-/** The stream of a model as one with tool calls in it: one array slot per event, and nothing that grows with the text. */
-export function promptedStream(source: AsyncIterator<ModelEvent>, options: StreamOptions): AsyncIterator<ModelEvent> {
-  let queue: ModelEvent[] = [];
-  let head = 0;
-  let reply = promptedReply(options, (event) => queue.push(event));
-
-  function take(event: ModelEvent): void {
+/** The stream of a model as one with tool calls in it. */
+export async function* promptedStream(
+  source: AsyncIterable<ModelEvent>,
+  options: StreamOptions,
+): AsyncGenerator<ModelEvent> {
+  let made: ModelEvent[] = [];
+  const newReply = () => promptedReply(options, (event) => made.push(event));
+  let reply = newReply();
+  for await (const event of source) {
     if (event.type === 'start') {
-      reply = promptedReply(options, (made) => queue.push(made));
-      queue.push(event);
+      reply = newReply();
+      made.push(event);
     } else reply.take(event);
+    const ready = made;
+    made = [];
+    yield* ready;
   }
-
-  async function pull(): Promise<Result> {
-    for (;;) {
-      const value = queue[head];
-      if (value !== undefined) {
-        head += 1;
-        if (head === queue.length) {
-          queue = [];
-          head = 0;
-        }
-        return { done: false, value };
-      }
-      const next = await source.next();
-      if (next.done === true) return DONE;
-      take(next.value);
-    }
-  }
-
-  return {
-    next: pull,
-    async return() {
-      queue = [];
-      head = 0;
-      await source.return?.();
-      return DONE;
-    },
-  };
 }
 
 /** One message while it streams: what of it is text, and what is calls. */
