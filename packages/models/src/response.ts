@@ -70,17 +70,10 @@ export function createWholeBody(): WholeBody {
   };
 }
 
-const hostOf = (location: string): string => {
-  try {
-    return new URL(location).host;
-  } catch {
-    return 'another path of the same host';
-  }
-};
-
 const redirected = (response: ResponseFacts): ModelError => {
   const location = response.headers['location'];
-  const where = location === undefined ? 'an address it does not name' : hostOf(location);
+  const host = URL.parse(location ?? '')?.host ?? 'another path of the same host';
+  const where = location === undefined ? 'an address it does not name' : host;
   return {
     kind: 'other',
     message: `The server redirects to ${where}. Redirects are not followed, so that credentials stay with the host they are for; set the base URL to the right address.`,

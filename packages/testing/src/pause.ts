@@ -2,19 +2,20 @@ import type { Clock, ModelEvent } from '@treadle/core';
 import type { Pause } from './turns.ts';
 
 /** Waits for the milliseconds or the promise, at most until the signal aborts. Never rejects. */
-function pauseFor(pause: number | PromiseLike<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
+export function pauseFor(
+  pause: number | PromiseLike<unknown>,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
     let cancel: (() => void) | undefined;
     const done = (): void => {
-      signal.removeEventListener('abort', done);
+      signal?.removeEventListener('abort', done);
       cancel?.();
       resolve();
     };
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    signal.addEventListener('abort', done, { once: true });
+    signal?.addEventListener('abort', done);
     if (typeof pause === 'number') cancel = clock.after(pause, done);
     else pause.then(done, done);
   });

@@ -18,13 +18,9 @@ const UNDATED = 'v1';
  * `api-version`.
  */
 const completed = (given: string, asked: string | undefined): string => {
-  let url: URL;
-  try {
-    url = new URL(given);
-  } catch {
-    // Whoever reads base URLs says what is wrong with it.
-    return given;
-  }
+  const url = URL.parse(given);
+  // Whoever reads base URLs says what is wrong with it.
+  if (url === null) return given;
   const dated = asked !== undefined && /^\d{4}-/.test(asked);
   if (url.pathname.replace(/\/+$/, '') === '') url.pathname = dated ? '/openai' : '/openai/v1';
   if (url.searchParams.has('api-version')) return url.href;

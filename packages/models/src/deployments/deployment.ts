@@ -112,12 +112,8 @@ export function deploymentBaseUrl(deployment: Deployment, options: ModelOptions 
   const text = typeof baseUrl === 'function' ? baseUrl(env, given) : (given ?? baseUrl);
   const source = fromOption ? 'The base URL' : variables.join(' or ');
   const example = typeof baseUrl === 'string' ? baseUrl : 'https://example.com';
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw invalid(`${source} is not a URL. Give one such as ${example}.`);
-  }
+  const url = URL.parse(text);
+  if (url === null) throw invalid(`${source} is not a URL. Give one such as ${example}.`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw invalid(`${source} must begin with http:// or https://, as ${example} does.`);
   }

@@ -1,7 +1,7 @@
 import type { Model } from '@treadle/core';
 import { ollamaChat } from '../protocols/ollama/protocol.ts';
 import type { OllamaQuirks } from '../protocols/ollama/quirks.ts';
-import { deploymentModel } from './deployment.ts';
+import { deploymentModel, NO_CREDENTIALS } from './deployment.ts';
 import type { Deployment, ModelOptions } from './deployment.ts';
 
 /** Options of a model of Ollama. */
@@ -19,13 +19,9 @@ const HOME = 'http://localhost:11434';
 const completeUrl = (given: string): string => {
   const scheme = /^https?:\/\//i.test(given);
   const text = scheme ? given : `http://${given.startsWith(':') ? 'localhost' : ''}${given}`;
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    // Said where all base URLs are checked.
-    return given;
-  }
+  const url = URL.parse(text);
+  // Said where all base URLs are checked.
+  if (url === null) return given;
   // A URL's port is its scheme's; anything shorter means Ollama's.
   if (!scheme && !/:\d+(?:\/|$)/.test(text.slice('http://'.length))) url.port = '11434';
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = 'localhost';
@@ -42,7 +38,7 @@ const deploymentOf = (options: OllamaOptions): Deployment => ({
   baseUrlVariable: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'],
   auth: { header: 'authorization', prefix: 'Bearer ' },
   // A server of one's own wants no key, wherever it is.
-  credentials: () => ({ authorize: () => ({}) }),
+  credentials: () => NO_CREDENTIALS,
 });
 
 /** Ollama, by its own chat API. */

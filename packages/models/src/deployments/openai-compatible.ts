@@ -18,13 +18,9 @@ export interface OpenAICompatibleOptions extends ModelOptions {
 
 /** A bare host means its `/v1`; a path is somebody's decision. */
 const completed = (given: string): string => {
-  let url: URL;
-  try {
-    url = new URL(given);
-  } catch {
-    // Whoever reads base URLs says what is wrong with it.
-    return given;
-  }
+  const url = URL.parse(given);
+  // Whoever reads base URLs says what is wrong with it.
+  if (url === null) return given;
   if (url.pathname === '/') url.pathname = '/v1';
   return url.href;
 };

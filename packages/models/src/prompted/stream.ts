@@ -53,12 +53,8 @@ function promptedReply(
   let calls = 0;
 
   const indexOf = (index: number): number => {
-    let own = indexes.get(index);
-    if (own === undefined) {
-      own = next;
-      next += 1;
-      indexes.set(index, own);
-    }
+    const own = indexes.get(index) ?? next++;
+    indexes.set(index, own);
     return own;
   };
 
@@ -66,10 +62,7 @@ function promptedReply(
 
   function addText(piece: string): void {
     if (over()) return;
-    if (!text) {
-      text = { index: next, text: '' };
-      next += 1;
-    }
+    text ??= { index: next++, text: '' };
     text.text += piece;
     emit({ type: asThinking ? 'thinking_delta' : 'text_delta', index: text.index, text: piece });
   }
@@ -91,8 +84,7 @@ function promptedReply(
     closeText();
     const name = toolNameOf({ server, tool: tool === '' ? 'tool' : tool }).slice(0, MAX_NAME);
     if (callIndex < 0) {
-      callIndex = next;
-      next += 1;
+      callIndex = next++;
       emit({ type: 'tool_call_start', index: callIndex, providerCallId: '', name });
     }
     return name;

@@ -1,7 +1,7 @@
-import type { Clock, Http, Model } from '@treadle/core';
-import type { HttpResponse } from '@treadle/core/ports';
-import { systemClock, TreadleError } from '@treadle/core';
-import { bytesOfBody } from '@treadle/core/ports';
+import type { Clock, Http, HttpResponse, Model } from '@treadle/core';
+import { bytesOfBody, systemClock, TreadleError } from '@treadle/core';
+import { chanceOf } from '../chance.ts';
+import { pauseFor } from '../pause.ts';
 import { bodyDifference } from './difference.ts';
 import { packBody, readCassette, unpackBody } from './format.ts';
 import type { Cassette, RecordedBody, RecordedExchange } from './format.ts';
@@ -108,13 +108,10 @@ const byRequest = (tapes: readonly Tape[]): Choose => {
   };
 };
 
-/** Sizes of pieces from 1 to 64 bytes: the same for the same seed, because a failure must come back. */
+/** Sizes of pieces from 1 to 64 bytes. */
 const randomSizes = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return 1 + Math.floor((state / 2 ** 32) * 64);
-  };
+  const chance = chanceOf(seed);
+  return () => 1 + Math.floor(chance() * 64);
 };
 
 const sizesOf = (chunking: ReplayChunking, recorded: readonly number[]): (() => number) => {
@@ -144,24 +141,10 @@ const aborted = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new Error('The request was aborted.', { cause: signal.reason });
 
 /** `ms` milliseconds, or until the signal ends them. */
-const pass = (ms: number, clock: Clock, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(aborted(signal));
-    if (ms <= 0) return resolve();
-    const done = (): void => {
-      cancel();
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const onAbort = (): void => {
-      done();
-      if (signal !== undefined) reject(aborted(signal));
-    };
-    const cancel = clock.after(ms, () => {
-      done();
-      resolve();
-    });
-    signal?.addEventListener('abort', onAbort);
-  });
+async function pass(ms: number, clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+  if (ms > 0) await pauseFor(ms, clock, signal);
+  if (signal?.aborted === true) throw aborted(signal);
+}
 
 /** The failure of a recording, as good as new. */
 const failure = (exchange: RecordedExchange): Error => {
@@ -178,32 +161,17 @@ const ending = (exchange: RecordedExchange): Error | undefined => {
     : undefined;
 };
 
-function replayedBody(
+async function* replayedBody(
   pieces: readonly Uint8Array[],
   end: Error | undefined,
   wait: (piece: number) => Promise<void>,
-): AsyncIterable<Uint8Array> {
-  let next = 0;
-  let left = false;
-  const iterator: AsyncIterator<Uint8Array> = {
-    async next() {
-      const index = next;
-      const piece = left ? undefined : pieces[index];
-      if (left) return { done: true, value: undefined };
-      await wait(index);
-      if (piece === undefined) {
-        if (end !== undefined) throw end;
-        return { done: true, value: undefined };
-      }
-      next++;
-      return { done: false, value: piece };
-    },
-    return() {
-      left = true;
-      return Promise.resolve({ done: true, value: undefined });
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
+): AsyncGenerator<Uint8Array> {
+  for (const [index, piece] of pieces.entries()) {
+    await wait(index);
+    yield piece;
+  }
+  await wait(pieces.length);
+  if (end !== undefined) throw end;
 }
 
 /** Answers a request out of a cassette. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Ledger } from '@treadle/core';
 import { contractOf, type Cases, type ContractCase } from './case.ts';
-import { rejects, seeded, turnOfLoop } from './journal/support.ts';
+import { chanceOf } from '../chance.ts';
+import { rejects, turnOfLoop } from './journal/support.ts';
 
 /** A fresh ledger for one case of the contract. */
 export interface LedgerUnderTest {
@@ -113,7 +114,7 @@ const CASES: Cases<LedgerUnderTest, Required<LedgerContractOptions>> = {
   },
   async 'never promises more than it has, however many draw on it at once'({ ledger, open }, { seed, runs }) {
     const second = (await open?.()) ?? ledger;
-    const random = seeded(seed);
+    const random = chanceOf(seed);
     for (let round = 0; round < runs; round++) {
       const draw = async (name: string, from: Ledger): Promise<void> => {
         for (let n = 0; n < 4; n++) {

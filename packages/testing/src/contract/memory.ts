@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { FinishedRun, Memory, MemoryQuery } from '@treadle/core';
 import { contractOf, type Cases, type ContractCase } from './case.ts';
-import { seeded } from './journal/support.ts';
+import { chanceOf } from '../chance.ts';
 
 /** A fresh, empty memory for one case of the contract, which keeps each agent's runs apart. */
 export interface MemoryUnderTest {
@@ -130,7 +130,7 @@ const CASES: MemoryCases = {
     assert.deepEqual(await found(memory, 'scope : n1 OR words : *'), []);
   },
   async 'never fails over a text, whatever is in it'({ memory }, { seed, runs }) {
-    const random = seeded(seed);
+    const random = chanceOf(seed);
     const pieces = [
       '"',
       "'",

@@ -3,6 +3,7 @@ import type { Claim } from '@treadle/core/journal';
 import type { Ids } from '@treadle/core/ports';
 import { TreadleError } from '@treadle/core';
 import { testClock } from '../clock.ts';
+import { countingIds } from '../ids.ts';
 
 /**
  * A process as a scenario sees it: what it has of the world, until it dies. Once dead it writes nothing more, and does
@@ -167,16 +168,10 @@ export function startLife(options: {
 
 /** The clock of a process, and ids that no other one makes. */
 export function ownOf(number: number): Pick<CrashLife, 'clock' | 'ids'> {
-  const counts = new Map<string, number>();
+  const ids = countingIds();
   return {
     clock: testClock(Date.UTC(2025, 0, number)),
-    ids: {
-      create(prefix) {
-        const count = (counts.get(prefix) ?? 0) + 1;
-        counts.set(prefix, count);
-        return `${prefix}_${number}_${count}`;
-      },
-    },
+    ids: { create: (prefix) => ids.create(`${prefix}_${number}`) },
   };
 }
 

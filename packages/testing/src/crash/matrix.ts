@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DurableEvent, Journal } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { logOf } from '../log.ts';
-import { chanceOf } from '../disk/nodes.ts';
+import { chanceOf } from '../chance.ts';
 import { checkLog } from './check-log.ts';
 import { startLife, type CrashLife, type CrashWorld } from './life.ts';
 import { dismissSpares, liveInProcess, type CrashProcess } from './process.ts';

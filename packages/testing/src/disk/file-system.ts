@@ -5,11 +5,11 @@ import {
   newFile,
   newFolder,
   syncNode,
-  type Chance,
   type DiskNode,
   type FileNode,
   type FolderNode,
 } from './nodes.ts';
+import type { Chance } from '../chance.ts';
 import { diskError, type DiskCall } from './errors.ts';
 
 /** An open file of a simulated disk: these methods of Node's `FileHandle`. */

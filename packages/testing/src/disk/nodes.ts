@@ -1,3 +1,5 @@
+import type { Chance } from '../chance.ts';
+
 /** What a file has: as everyone sees it, and as it is on the disk, with the changes between the two. */
 export interface FileNode {
   readonly kind: 'file';
@@ -80,19 +82,6 @@ export function syncNode(node: DiskNode): void {
   if (node.kind === 'file') for (const change of node.unsynced) node.onDisk = changed(node.onDisk, change);
   else for (const change of node.unsynced) putEntries(node.onDisk, change);
   node.unsynced = [];
-}
-
-/** Numbers from 0 up to 1, the same for the same seed. */
-export type Chance = () => number;
-
-export function chanceOf(seed: number): Chance {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** A sync that fails: some of the changes are on the disk, and of the others the system has let go. */

@@ -1,6 +1,7 @@
+import { chanceOf } from '../chance.ts';
 import { diskError, type DiskCall } from './errors.ts';
 import { folderView, type SimulatedFileSystem } from './file-system.ts';
-import { chanceOf, loseUnsynced, newFolder } from './nodes.ts';
+import { loseUnsynced, newFolder } from './nodes.ts';
 
 /** Calls that fail. */
 export interface DiskFailure {

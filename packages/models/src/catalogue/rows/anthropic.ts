@@ -17,7 +17,13 @@ const LIMITS = {
   read: '2026-11-21',
   source: 'Anthropic model pages, https://platform.claude.com/docs/en/models/…/overview, and models.dev',
 } as const;
-const LARGE = { ...MODEL, limits: LIMITS, contextWindow: 1_000_000, outputLimit: 128_000 } as const;
+const limited = (contextWindow: number, outputLimit: number) => ({
+  ...MODEL,
+  limits: LIMITS,
+  contextWindow,
+  outputLimit,
+});
+const LARGE = limited(1_000_000, 128_000);
 
 /** Models of Anthropic's own API. Bedrock and Vertex have prices of their own. */
 export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
@@ -31,40 +37,12 @@ export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
   { ...LARGE, id: 'claude-opus-4-8', prices: [price(5, 6.25, 10, 0.5, 25)] },
   { ...LARGE, id: 'claude-opus-4-7', prices: [price(5, 6.25, 10, 0.5, 25)] },
   { ...LARGE, id: 'claude-opus-4-6', prices: [price(5, 6.25, 10, 0.5, 25)] },
-  {
-    ...MODEL,
-    id: 'claude-opus-4-5',
-    contextWindow: 200_000,
-    limits: LIMITS,
-    outputLimit: 64_000,
-    prices: [price(5, 6.25, 10, 0.5, 25)],
-  },
-  {
-    ...MODEL,
-    id: 'claude-opus-4-1',
-    contextWindow: 200_000,
-    limits: LIMITS,
-    outputLimit: 32_000,
-    prices: [price(15, 18.75, 30, 1.5, 75)],
-  },
+  { ...limited(200_000, 64_000), id: 'claude-opus-4-5', prices: [price(5, 6.25, 10, 0.5, 25)] },
+  { ...limited(200_000, 32_000), id: 'claude-opus-4-1', prices: [price(15, 18.75, 30, 1.5, 75)] },
   { ...LARGE, id: 'claude-sonnet-5-5', prices: [price(2, 2.5, 4, 0.1, 10)] },
   { ...LARGE, id: 'claude-sonnet-5', prices: [price(2, 2.5, 4, 0.2, 10)] },
-  {
-    ...MODEL,
-    id: 'claude-sonnet-4-6',
-    contextWindow: 1_000_000,
-    outputLimit: 64_000,
-    limits: LIMITS,
-    prices: [price(3, 3.75, 6, 0.3, 15)],
-  },
-  {
-    ...MODEL,
-    id: 'claude-sonnet-4-5',
-    contextWindow: 200_000,
-    limits: LIMITS,
-    outputLimit: 64_000,
-    prices: [price(3, 3.75, 6, 0.3, 15)],
-  },
+  { ...limited(1_000_000, 64_000), id: 'claude-sonnet-4-6', prices: [price(3, 3.75, 6, 0.3, 15)] },
+  { ...limited(200_000, 64_000), id: 'claude-sonnet-4-5', prices: [price(3, 3.75, 6, 0.3, 15)] },
   {
     ...LARGE,
     id: 'claude-haiku-5-5',
@@ -75,12 +53,5 @@ export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
       },
     ],
   },
-  {
-    ...MODEL,
-    id: 'claude-haiku-4-5',
-    contextWindow: 200_000,
-    limits: LIMITS,
-    outputLimit: 64_000,
-    prices: [price(1, 1.25, 2, 0.1, 5)],
-  },
+  { ...limited(200_000, 64_000), id: 'claude-haiku-4-5', prices: [price(1, 1.25, 2, 0.1, 5)] },
 ];

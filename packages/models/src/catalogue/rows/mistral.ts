@@ -20,6 +20,7 @@ const price = (
 const LIMITS = { read: '2026-11-21', source: 'models.dev, after https://docs.mistral.ai/models' } as const;
 
 const MODEL = { provider: 'mistral', inputModalities: ['text', 'image'] } as const;
+const KNOWN = { ...MODEL, limits: LIMITS, contextWindow: 262_144, outputLimit: 262_144 } as const;
 
 export const MISTRAL_ROWS: readonly CatalogueRow[] = [
   {
@@ -32,21 +33,11 @@ export const MISTRAL_ROWS: readonly CatalogueRow[] = [
     prices: [price('2026-10-06', 'mistral-large-4-0', [0.68, 0.07, 2.09])],
   },
   {
-    ...MODEL,
+    ...KNOWN,
     id: 'mistral-medium-2604',
     aliases: ['mistral-medium-3-5', 'mistral-medium-3.5'],
-    contextWindow: 262_144,
-    outputLimit: 262_144,
-    limits: LIMITS,
     thinking: true,
     prices: [price('2026-08-27', 'mistral-medium-3-5-26-04', [1.5, 0.15, 7.5])],
   },
-  {
-    ...MODEL,
-    id: 'mistral-large-2512',
-    contextWindow: 262_144,
-    outputLimit: 262_144,
-    limits: LIMITS,
-    thinking: false,
-  },
+  { ...KNOWN, id: 'mistral-large-2512', thinking: false },
 ];

@@ -21,23 +21,19 @@ const price = (
 const LIMITS = { read: '2026-11-21', source: 'models.dev, after https://docs.x.ai/developers/models' } as const;
 
 const MODEL = { provider: 'xai', inputModalities: ['text', 'image'], thinking: true } as const;
+const limited = (contextWindow: number, outputLimit: number) => ({
+  ...MODEL,
+  limits: LIMITS,
+  contextWindow,
+  outputLimit,
+});
 
 export const XAI_ROWS: readonly CatalogueRow[] = [
-  {
-    ...MODEL,
-    id: 'grok-4.7',
-    contextWindow: 500_000,
-    limits: LIMITS,
-    outputLimit: 500_000,
-    prices: [price('2026-09-22', [2, 0.5, 6], [4, 1, 12])],
-  },
+  { ...limited(500_000, 500_000), id: 'grok-4.7', prices: [price('2026-09-22', [2, 0.5, 6], [4, 1, 12])] },
   { ...MODEL, id: 'grok-4.6', prices: [price('2026-10-09', [2, 0.5, 6], [4, 1, 12])] },
   {
-    ...MODEL,
+    ...limited(500_000, 500_000),
     id: 'grok-4.5',
-    contextWindow: 500_000,
-    limits: LIMITS,
-    outputLimit: 500_000,
     // Two readings disagree about its cache price.
     prices: [
       {
@@ -51,11 +47,8 @@ export const XAI_ROWS: readonly CatalogueRow[] = [
     ],
   },
   {
-    ...MODEL,
+    ...limited(1_000_000, 30_000),
     id: 'grok-4.3',
-    contextWindow: 1_000_000,
-    limits: LIMITS,
-    outputLimit: 30_000,
     prices: [
       {
         ...price('2026-10-08', [1.25, 0.2, 2.5], [2.5, 0.4, 5]),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Journal } from '@treadle/core';
+import { chanceOf } from '../../chance.ts';
 import type { JournalCases } from './case.ts';
-import { created, labelOf, noted, owner, prompt, readAll, rejects, seeded, turnOfLoop } from './support.ts';
+import { created, labelOf, noted, owner, prompt, readAll, rejects, turnOfLoop } from './support.ts';
 
 /** Label of an acknowledged write → its number. */
 type Acknowledged = Map<string, number>;
@@ -77,7 +78,7 @@ export const concurrency: JournalCases = {
   async 'however posts and appends interleave, the log is exactly what was acknowledged'({ journal }, { seed, runs }) {
     for (let index = 0; index < runs; index++) {
       try {
-        await interleave(journal, `s${index}`, seeded(seed + index));
+        await interleave(journal, `s${index}`, chanceOf(seed + index));
       } catch (error) {
         if (error instanceof Error)
           error.message += `\n(seed ${seed + index}: give { seed: ${seed + index}, runs: 1 })`;

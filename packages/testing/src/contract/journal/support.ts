@@ -71,15 +71,4 @@ export async function rejects(promise: Promise<unknown>, code: TreadleErrorCode,
   if (message) assert.match(String(error.message), message);
 }
 
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
