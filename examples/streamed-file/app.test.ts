@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Model } from '@treadle/core';
-import type { GenerateCodeMessage } from '@treadle/server';
+import type { GenerateCodeMessage } from '@treadle/formats';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp, type App, type AppOptions } from './app.ts';

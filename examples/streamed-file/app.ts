@@ -2,17 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineAgent, errorText, memoryJournal, type Http, type Journal, type Model } from '@treadle/core';
+import { fatalError, GENERATE_CODE_CANCELLED, GENERATE_CODE_ERROR } from '@treadle/formats';
 import { nodeHttp } from '@treadle/models';
-import {
-  createServer,
-  fatalError,
-  GENERATE_CODE_CANCELLED,
-  GENERATE_CODE_ERROR,
-  listen,
-  type Frame,
-  type Listening,
-  type SocketRoute,
-} from '@treadle/server';
+import { createServer, listen, type Frame, type Listening, type SocketRoute } from '@treadle/server';
 import { demoPages } from './demo-pages.ts';
 import { createImageStore, type ImageServices } from './images.ts';
 import type { ProviderKeys } from './models.ts';

@@ -8,14 +8,8 @@ import {
   type Model,
   type Session,
 } from '@treadle/core';
-import {
-  extractHtml,
-  generateCodeFormat,
-  variantCount,
-  variantModels,
-  type Encoder,
-  type Frame,
-} from '@treadle/server';
+import { extractHtml, generateCodeFormat, variantCount, variantModels } from '@treadle/formats';
+import type { Encoder, Frame } from '@treadle/server';
 import { createFileTool, editFileTool, retrieveOptionTool, type FileState } from './file.ts';
 import { imageTools, type ImageServices, type ImageStore } from './images.ts';
 import type { GenerateRequest } from './request.ts';

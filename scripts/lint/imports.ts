@@ -24,11 +24,22 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   openapi: { packages: [CORE, HTTP], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
+  formats: { packages: [CORE, '@treadle/server'], node: false },
   client: { packages: [CORE], node: false },
   otel: { packages: [CORE], node: false },
   testing: { packages: [CORE], node: true },
   treadle: {
-    packages: [CORE, '@treadle/models', '@treadle/otel', '@treadle/tools', '@treadle/store', '@treadle/server'],
+    packages: [
+      CORE,
+      HTTP,
+      '@treadle/formats',
+      '@treadle/models',
+      '@treadle/openapi',
+      '@treadle/otel',
+      '@treadle/tools',
+      '@treadle/store',
+      '@treadle/server',
+    ],
     node: true,
   },
 };

@@ -22,6 +22,7 @@ import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.t
 import { describeApi } from './openapi.ts';
 import type { ServerParts } from './parts.ts';
 import { problemResponse, RequestError } from './problem.ts';
+import type { Route } from './routes/serving/route.ts';
 import { ROUTES } from './routes/serving/routes.ts';
 import { allowOrigin, serveRoute, type App } from './routes/serving/serve-route.ts';
 import { checkOrigin, identify, tokenOf } from './security/admit.ts';
@@ -56,6 +57,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>;
   /** Further formats of streams, by their names. The native one, `json`, is there always. */
   readonly formats?: readonly StreamFormat[];
+  /** Operations of your own, beside those of the API: they pass the same checks, and are in `GET /openapi.json`. */
+  readonly routes?: readonly Route[];
   /** Takes secrets out of what is logged, and out of what streams tell that comes from no log. */
   readonly redactor?: Redactor;
   /** Takes the server's log: requests, failures, and what runs come to. Default: nothing is logged. */
@@ -172,7 +175,7 @@ export function createServer(options: ServerOptions): AgentServer {
     formats: new Map([nativeFormat, ...(options.formats ?? [])].map((format) => [format.name, format])),
     isDraining: () => draining,
   };
-  const app = appOf(parts);
+  const app = appOf(parts, withOwn(options.routes ?? []));
   return {
     app,
     parts,
@@ -208,7 +211,20 @@ function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
   return byName;
 }
 
-function appOf(parts: ServerParts): App {
+/** The API, and the routes of the application. @throws TreadleError `invalid_definition` for one that is there already. */
+function withOwn(own: readonly Route[]): readonly Route[] {
+  const routes = [...ROUTES, ...own];
+  const taken = new Set<string>();
+  for (const { method, path } of routes) {
+    const name = `${method.toUpperCase()} ${path}`;
+    if (taken.has(name))
+      throw new TreadleError('invalid_definition', `Two routes serve ${name}. Change the path of one.`);
+    taken.add(name);
+  }
+  return routes;
+}
+
+function appOf(parts: ServerParts, routes: readonly Route[]): App {
   const app: App = new Hono();
   app.onError((error) => {
     parts.log('error', 'request_failed', { error: errorField(error) });
@@ -222,13 +238,13 @@ function appOf(parts: ServerParts): App {
     allowOrigin(parts, context, response.headers);
     return response;
   });
-  health(app, parts);
+  health(app, parts, routes);
   preflight(app, parts);
-  for (const route of ROUTES) serveRoute(app, parts, route);
+  for (const route of routes) serveRoute(app, parts, route);
   return app;
 }
 
-function health(app: App, parts: ServerParts): void {
+function health(app: App, parts: ServerParts, routes: readonly Route[]): void {
   app.get('/healthz', () => new Response('ok', { headers: { 'content-type': 'text/plain' } }));
   app.get('/readyz', async () => {
     if (parts.isDraining()) return new Response('draining', { status: 503 });
@@ -240,7 +256,7 @@ function health(app: App, parts: ServerParts): void {
       return new Response('the journal does not answer', { status: 503 });
     }
   });
-  const description = JSON.stringify(describeApi(ROUTES));
+  const description = JSON.stringify(describeApi(routes));
   app.get('/openapi.json', async (context) => {
     const { headers } = context.req.raw;
     const visitor = { host: headers.get('host') ?? new URL(context.req.url).host, origin: headers.get('origin') };

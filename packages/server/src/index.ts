@@ -1,23 +1,10 @@
 export * from './encoders/encoder.ts';
 export { agUiFormat, type AgUiRequest } from './encoders/ag-ui.ts';
 export { aiSdkFormat } from './encoders/ai-sdk.ts';
-export {
-  fatalError,
-  GENERATE_CODE_CANCELLED,
-  GENERATE_CODE_ERROR,
-  generateCodeFormat,
-  variantCount,
-  variantModels,
-  type GenerateCodeMessage,
-  type GenerateCodeOptions,
-  type GenerateCodeType,
-} from './encoders/generate-code.ts';
-export { extractHtml, updatedContentOf } from './encoders/generate-code-text.ts';
-export { relayJsonFormat } from './encoders/relay-json.ts';
-export { relayRawFormat } from './encoders/relay-raw.ts';
-export { relayXmlFormat } from './encoders/relay-xml.ts';
-export type { RelayOptions } from './encoders/relay.ts';
+export { replyFold, type BlockKind, type BlockPlace, type ReplyFold, type ReplyPart } from './encoders/parts.ts';
+export { endMessage, resultText } from './encoders/stream-end.ts';
 export { nativeFormat, type ClosingNotice } from './encoders/native.ts';
+export { fileBlock, invalidAt, listAt, objectAt, textAt } from './inputs/reading.ts';
 export * from './app.ts';
 export * from './node/listen.ts';
 export * from './node/serve.ts';
@@ -28,6 +15,17 @@ export type { LogRecord } from './log.ts';
 export type { OfferedToolsOptions } from './offered-tools.ts';
 export { sessionLogEntry, type SessionLogEntry } from './session-log.ts';
 export type { ServerParts } from './parts.ts';
+export {
+  jsonResponse,
+  type Route,
+  type RouteCall,
+  type RouteQuery,
+  type RouteRun,
+  type RouteSessions,
+} from './routes/serving/route.ts';
+export type { PageRequest } from './operations/catalogue.ts';
+export type { RunRequest } from './operations/inputs.ts';
+export type { CreatedSession, NewSession } from './operations/sessions.ts';
 export { problemOf, problemResponse, RequestError, type Problem, type ProblemCode } from './problem.ts';
 export type { Authenticate, Principal, TokenGrant } from './security/tokens.ts';
 export type { OriginRules } from './security/origin.ts';

@@ -1,7 +1,8 @@
 import type { ClientToolResult, JsonObject, JsonValue, OfferedTool, UserContent } from '@treadle/core';
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { AgUiRequest } from '../encoders/ag-ui.ts';
-import { fileBlock, invalid, listAt, objectAt, textAt, type ApprovalDecision, type ClientTurn } from './client-turn.ts';
+import type { ApprovalDecision, ClientTurn } from './client-turn.ts';
+import { fileBlock, invalidAt, listAt, objectAt, textAt } from './reading.ts';
 
 /**
  * Reads AG-UI's `RunAgentInput`, the messages being all of the conversation: what the user said after the last message of the
@@ -15,7 +16,7 @@ export function readAgUiRequest(body: unknown): ClientTurn & { readonly request:
   const runId = textAt(input['runId'], 'runId');
   const version = input['protocolVersion'];
   if (typeof version === 'string' && !version.startsWith('1.'))
-    throw invalid('protocolVersion', `is ${JSON.stringify(version)}, and 1.x is spoken here`);
+    throw invalidAt('protocolVersion', `is ${JSON.stringify(version)}, and 1.x is spoken here`);
   const messages = listAt(input['messages'], 'messages').map((message, at) => objectAt(message, `messages[${at}]`));
   const answered = messages.findLastIndex(({ role }) => role !== 'user') + 1;
   return {
@@ -64,10 +65,10 @@ function toolResult({ role, toolCallId, content, error }: JsonObject): ClientToo
 function decision(value: unknown, path: string): ApprovalDecision {
   const { interruptId, status, payload } = objectAt(value, path);
   const approvalId = textAt(interruptId, `${path}.interruptId`);
-  if (status === 'cancelled') return { approvalId, decision: 'reject' };
-  if (status !== 'resolved') throw invalid(`${path}.status`, "must be 'resolved' or 'cancelled'");
+  if (status === 'cancelled') return { approvalId, decision: 'deny' };
+  if (status !== 'resolved') throw invalidAt(`${path}.status`, "must be 'resolved' or 'cancelled'");
   if (!isJsonObject(payload) || typeof payload['approved'] !== 'boolean')
-    throw invalid(`${path}.payload.approved`, 'must be true or false');
+    throw invalidAt(`${path}.payload.approved`, 'must be true or false');
   const message = typeof payload['message'] === 'string' ? { message: payload['message'] } : {};
   return { approvalId, decision: payload['approved'] ? 'approve' : 'reject', ...message };
 }

@@ -1,6 +1,6 @@
-import type { ClientToolResult, JsonObject, JsonValue, UserContent } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import { fileBlock, invalid, listAt, objectAt, textAt, type ApprovalDecision, type ClientTurn } from './client-turn.ts';
+import { isJsonObject, type ClientToolResult, type JsonObject, type JsonValue, type UserContent } from '@treadle/core';
+import type { ApprovalDecision, ClientTurn } from './client-turn.ts';
+import { fileBlock, invalidAt, listAt, objectAt, textAt } from './reading.ts';
 
 /**
  * Reads what the AI SDK's `DefaultChatTransport` posts: `{ id, messages, trigger }`, the messages being all of the
@@ -14,7 +14,7 @@ export function readAiSdkRequest(body: unknown): ClientTurn {
   const regenerate = trigger === 'regenerate-message';
   const read = listAt(messages, 'messages').map((message, at) => readMessage(message, `messages[${at}]`));
   const last = read.at(-1);
-  if (last === undefined) throw invalid('messages', 'must not be empty');
+  if (last === undefined) throw invalidAt('messages', 'must not be empty');
   if (regenerate) {
     const asked = read.findLastIndex(({ role }) => role === 'user');
     const prompt = read[asked]?.parts.flatMap(userBlock) ?? [];
@@ -38,7 +38,7 @@ interface ReadMessage {
 function readMessage(value: unknown, path: string): ReadMessage {
   const { id, role, parts } = objectAt(value, path);
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
-    throw invalid(`${path}.role`, "must be 'user', 'assistant' or 'system'");
+    throw invalidAt(`${path}.role`, "must be 'user', 'assistant' or 'system'");
   const read = listAt(parts, `${path}.parts`).map((part, at) => objectAt(part, `${path}.parts[${at}]`));
   return { id: textAt(id, `${path}.id`), role, parts: read };
 }

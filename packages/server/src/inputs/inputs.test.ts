@@ -3,7 +3,6 @@ import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { readAgUiRequest } from './ag-ui.ts';
 import { readAiSdkRequest } from './ai-sdk.ts';
-import { readRelayPrompt, readRelayResults } from './relay.ts';
 
 const user = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'An umbrella?' }] };
 const reply = {
@@ -171,37 +170,5 @@ describe('a request of AG-UI', () => {
     [{ ...input, tools: [{ description: 'x' }] }, 'tools[0].name'],
   ])('that can’t be read names the place: %#', (body, path) => {
     expect(problemOf(() => readAgUiRequest(body))).toBe(path);
-  });
-});
-
-describe('a request of a browser-tool relay', () => {
-  it('is a prompt, or the results of tools', () => {
-    expect(readRelayPrompt({ user_prompt: 'Hi.' })).toEqual({ prompt: [{ type: 'text', text: 'Hi.' }] });
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
-    expect(readRelayPrompt({ agent_uuid: 's1', agent_type: 'shop', user_prompt: [image] })).toEqual({
-      sessionId: 's1',
-      agentType: 'shop',
-      prompt: [{ type: 'image', mediaType: 'image/png', data: 'aGk=' }],
-    });
-    const results = [
-      { tool_use_id: 'c1', content: 'ok' },
-      { tool_use_id: 'c2', content: [{ type: 'text', text: 'no' }], is_error: true },
-    ];
-    expect(readRelayResults({ agent_uuid: 's1', tool_results: results })).toEqual({
-      sessionId: 's1',
-      results: [
-        { callId: 'c1', content: 'ok' },
-        { callId: 'c2', content: [{ type: 'text', text: 'no' }], isError: true },
-      ],
-    });
-  });
-
-  it.each([
-    [() => readRelayPrompt({ user_prompt: '' }), 'user_prompt'],
-    [() => readRelayPrompt({ user_prompt: [{ type: 'video' }] }), 'user_prompt[0].type'],
-    [() => readRelayResults({ tool_results: [] }), 'agent_uuid'],
-    [() => readRelayResults({ agent_uuid: 's', tool_results: [{ content: 'x' }] }), 'tool_results[0].tool_use_id'],
-  ])('that can’t be read names the place: %#', (read, path) => {
-    expect(problemOf(read)).toBe(path);
   });
 });

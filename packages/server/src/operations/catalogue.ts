@@ -7,10 +7,17 @@ import { maySee, type Principal } from '../security/tokens.ts';
 import { findInput, isSameInput, mismatch, refuseDraining, type Accepted, type Ask } from './post.ts';
 
 export interface PageRequest {
-  readonly limit: number;
+  /** Default 20. */
+  readonly limit?: number;
   readonly cursor?: string;
   readonly agent?: string;
   readonly tag?: string;
+}
+
+interface SearchRequest extends PageRequest {
+  readonly query: string;
+  /** False looks at titles, tags and first prompts only. Default true. */
+  readonly messages?: boolean;
 }
 
 /** Names a session. */
@@ -60,7 +67,7 @@ export async function listSessions(
 export async function searchSessions(
   { journal }: ServerParts,
   principal: Principal,
-  { query, messages, ...request }: PageRequest & { readonly query: string; readonly messages: boolean },
+  { query, messages = true, ...request }: SearchRequest,
   signal: AbortSignal,
 ): Promise<{ readonly hits: readonly SessionHit[]; readonly cursor?: string }> {
   const hits: SessionHit[] = [];
@@ -81,7 +88,7 @@ export async function searchSessions(
 async function pages(
   journal: Journal,
   principal: Principal,
-  { limit, cursor, agent, tag }: PageRequest,
+  { limit = 20, cursor, agent, tag }: PageRequest,
   most: number,
   take: (visible: readonly SessionSummary[]) => number | Promise<number>,
 ): Promise<string | undefined> {

@@ -31,7 +31,7 @@ export async function takeTurn(
   parts: ServerParts,
   principal: Principal,
   turn: ClientTurn,
-  { agent, ...how }: { readonly agent: string | null } & Omit<Ask, 'sessionId'>,
+  { agent, ...how }: { readonly agent: string | undefined } & Omit<Ask, 'sessionId'>,
 ): Promise<TakenTurn> {
   const { threadId: sessionId } = turn;
   if (!SESSION.test(sessionId)) {
@@ -41,7 +41,7 @@ export async function takeTurn(
   const ask = { sessionId, ...how };
   const known = await stateOf(parts, sessionId);
   if (!known) {
-    await createSession(parts, principal, { id: sessionId, ...(agent === null ? {} : { agent }) }, null);
+    await createSession(parts, principal, { id: sessionId, ...(agent === undefined ? {} : { agent }) }, null);
     if (turn.history.length > 0) await replaceHistory(parts, ask, turn.history);
   }
   const answered = known ? await giveAnswers(parts, ask, pendingCalls(known), turn) : [];

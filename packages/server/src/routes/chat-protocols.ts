@@ -7,15 +7,15 @@ import type { ClientTurn } from '../inputs/client-turn.ts';
 import { takeTurn } from '../operations/client-turn.ts';
 import { oneRun } from '../streams/scope.ts';
 import { keyOf } from './ask.ts';
-import type { Call, Route } from './serving/route.ts';
+import type { RouteCall, Route } from './serving/route.ts';
 import { openStream } from './stream.ts';
 
 const agent = {
   agent: { schema: { type: 'string' }, description: 'The agent of a conversation that is new. Default: the first.' },
 } as const;
 
-async function answer(call: Call, turn: ClientTurn, format: StreamFormat): Promise<Response> {
-  const wanted = { agent: call.query.get('agent'), ...keyOf(call) };
+async function answer(call: RouteCall, turn: ClientTurn, format: StreamFormat): Promise<Response> {
+  const wanted = { agent: call.query['agent'] as string | undefined, ...keyOf(call) };
   const { sessionId, afterSeq, scope } = await takeTurn(call.parts, call.principal, turn, wanted);
   const stream = { from: { seq: afterSeq, message: null }, scope, format };
   return openStream({ ...call, path: { sessionId } }, stream);
@@ -28,7 +28,6 @@ export const CHAT_PROTOCOL_ROUTES: readonly Route[] = [
     path: '/v1/ai-sdk/chat',
     id: 'aiSdkChat',
     summary: 'A turn of a chat of the AI SDK: `DefaultChatTransport` posts here, and reads the stream.',
-    access: 'write',
     query: agent,
     success: { status: 200, description: 'A UI message stream, version 1.', contentType: 'text/event-stream' },
     problems: ['run_active', 'empty_prompt', 'not_awaiting', 'invalid_messages'],
@@ -40,7 +39,6 @@ export const CHAT_PROTOCOL_ROUTES: readonly Route[] = [
     id: 'resumeAiSdkChat',
     summary:
       'The stream of the run that is under way, from its beginning: what a chat of the AI SDK asks for when it resumes.',
-    access: 'read',
     success: {
       status: 200,
       description: 'The stream; 204 when no run is under way.',
@@ -63,7 +61,6 @@ export const CHAT_PROTOCOL_ROUTES: readonly Route[] = [
     path: '/v1/ag-ui',
     id: 'agUi',
     summary: 'A run of AG-UI: `HttpAgent` posts here, and reads the stream.',
-    access: 'write',
     query: agent,
     success: { status: 200, description: 'Events of AG-UI 1.0.', contentType: 'text/event-stream' },
     problems: ['run_active', 'empty_prompt', 'not_awaiting', 'invalid_messages'],

@@ -2,9 +2,9 @@ import { TreadleError, type Blobs } from '@treadle/core';
 import { isBlobId } from '@treadle/core/ports';
 import { piecesOf, tooLarge } from '../json-body.ts';
 import { RequestError } from '../problem.ts';
-import { json, type Call, type Route } from './serving/route.ts';
+import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
 
-function blobsOf({ parts }: Call): Blobs {
+function blobsOf({ parts }: RouteCall): Blobs {
   if (parts.blobs) return parts.blobs;
   throw new RequestError('not_found', 'This server keeps no files.');
 }
@@ -15,7 +15,6 @@ export const FILE_ROUTES: readonly Route[] = [
     path: '/v1/files',
     id: 'uploadFile',
     summary: 'Keeps a file. Its id is the hash of its bytes.',
-    access: 'write',
     bodyType: 'application/octet-stream',
     success: { status: 201, description: 'Its id and its size in bytes.' },
     problems: ['too_large'],
@@ -25,7 +24,7 @@ export const FILE_ROUTES: readonly Route[] = [
       const announced = call.request.headers.get('content-length');
       if (announced !== null && Number(announced) > uploadBytes) throw tooLarge(uploadBytes);
       try {
-        return json(await blobs.put(piecesOf(call.request), { maxBytes: uploadBytes }), 201);
+        return jsonResponse(await blobs.put(piecesOf(call.request), { maxBytes: uploadBytes }), 201);
       } catch (error) {
         if (error instanceof TreadleError && error.code === 'blob_too_large') throw tooLarge(uploadBytes);
         throw error;
@@ -37,7 +36,6 @@ export const FILE_ROUTES: readonly Route[] = [
     path: '/v1/files/{fileId}',
     id: 'downloadFile',
     summary: 'Reads a file. It is never shown as a page: what it is, nobody has checked.',
-    access: 'read',
     success: { status: 200, description: 'Its bytes.', contentType: 'application/octet-stream' },
     problems: ['blob_not_found'],
     async handle(call) {

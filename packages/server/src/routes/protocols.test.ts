@@ -212,54 +212,6 @@ describe('tools that a client of AG-UI offers', () => {
   });
 });
 
-describe('a relay of browser tools', () => {
-  /** The lines of a relay's stream. */
-  const linesOf = async (response: Response): Promise<string[]> => {
-    expect(response.status).toBe(200);
-    return (await response.text()).split('\n\n').flatMap((part) => (part.startsWith('data: ') ? [part.slice(6)] : []));
-  };
-
-  it('lets any process take the results: the server keeps nothing but the log', async () => {
-    const journal = memoryJournal();
-    const agent = conversationAgent();
-    const here = await startServer(agent, { journal, owner: 'here' });
-    const there = await startServer(agent, { journal, owner: 'there' });
-    const first = await linesOf(await here.call('POST', '/agent/run', { user_prompt: 'An umbrella?' }));
-    const envelopes = first.slice(0, -1).map((line) => JSON.parse(line) as Record<string, string>);
-    expect(first.at(-1)).toBe('[DONE]');
-    const awaiting = envelopes.find(({ type }) => type === 'awaiting_frontend_tools');
-    const [tool] = JSON.parse(awaiting?.['delta'] ?? '[]') as { tool_use_id: string; name: string }[];
-    const results = {
-      agent_uuid: awaiting?.['agent'],
-      tool_results: [{ tool_use_id: tool?.tool_use_id, content: '59.9, 10.7' }],
-    };
-    const second = await linesOf(await there.call('POST', '/agent/tool_results?format=xml', results));
-    expect(second.join('')).toContain('<content-block-tool_call id=');
-    // Answered once.
-    const again = await here.call('POST', '/agent/tool_results', results);
-    expect({ status: again.status, body: await again.json() }).toMatchObject({
-      status: 409,
-      body: { code: 'conflict' },
-    });
-  });
-
-  it('lists sessions and their runs, and refuses a format that there is none of', async () => {
-    const server = await startServer({ id: 'talker', model: scriptedModel(['Hello.']) });
-    const [begin] = await linesOf(
-      await server.call('POST', '/agent/run', { agent_type: 'talker', user_prompt: 'Hi.' }),
-    );
-    const { agent: id } = JSON.parse(begin ?? '') as { agent: string };
-    expect(await server.json('GET', '/agent/sessions')).toMatchObject({ sessions: [{ agent_uuid: id }] });
-    expect(await server.json('GET', `/agent/${id}/conversations`)).toMatchObject({
-      conversations: [expect.anything()],
-      has_more: false,
-    });
-    const refused = await server.call('POST', '/agent/run?format=yaml', { user_prompt: 'Hi.' });
-    expect(refused.status).toBe(400);
-    expect(await server.json('GET', '/agent/sessions')).toMatchObject({ sessions: [{ agent_uuid: id }] });
-  });
-});
-
 it('a token sees only the conversations that are its own', async () => {
   const server = await startServer(
     { model: scriptedModel(['Hello.']) },
@@ -275,5 +227,4 @@ it('a token sees only the conversations that are its own', async () => {
   expect(await own.text()).toContain('Hello.');
   const ui = { threadId: 'bob-1', runId: 'r', messages: [{ id: 'u', role: 'user', content: 'Hi.' }] };
   expect((await post('/v1/ag-ui', ui)).status).toBe(404);
-  expect((await post('/agent/tool_results', { agent_uuid: 'bob-1', tool_results: [] })).status).toBe(404);
 });

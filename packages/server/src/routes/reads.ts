@@ -3,25 +3,27 @@ import type { ContentBlock } from '@treadle/core/messages';
 import { costTableFold, readConversations } from '@treadle/core/projections';
 import { eventJson } from '../encoders/native.ts';
 import { sessionOf } from './ask.ts';
-import { json, type Call, type Route } from './serving/route.ts';
-import { integer } from './serving/parameters.ts';
+import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
 import { openStream, positionOf } from './stream.ts';
 
-const after = { schema: { type: 'integer', minimum: 0 }, description: 'Only what comes after this event. Default 0.' };
-const pageLimit = {
-  schema: { type: 'integer', minimum: 1, maximum: 1000 },
-  description: 'At most so many. Default 100.',
-};
-const LIMIT = { least: 1, most: 1000, otherwise: 100 };
-const AFTER = { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 };
+const PAGE = {
+  after: {
+    schema: { type: 'integer', minimum: 0, default: 0 },
+    description: 'Only what comes after this event. Default 0.',
+  },
+  limit: {
+    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+    description: 'At most so many. Default 100.',
+  },
+} as const;
 
 /** Items of a log in its order, a page at a time: `cursor` is the `after` of the next page. */
 async function pageOf<Item>(
-  { parts, query, path }: Call,
+  { parts, query, path }: RouteCall,
   itemsOf: (event: DurableEvent) => readonly Item[],
 ): Promise<{ readonly items: Item[]; readonly cursor?: number }> {
-  const limit = integer(query, 'limit', LIMIT);
-  const from = integer(query, 'after', AFTER) + 1;
+  const limit = query['limit'] as number;
+  const from = (query['after'] as number) + 1;
   const items: Item[] = [];
   let last = from - 1;
   for await (const event of parts.journal.read(path['sessionId'] ?? '', from)) {
@@ -81,7 +83,6 @@ export const READ_ROUTES: readonly Route[] = [
     id: 'streamSession',
     summary:
       'Streams a session: its events from the beginning, or after `last-event-id`, and then as they happen. A WebSocket upgrade gets the same as messages.',
-    access: 'read',
     query: {
       after: { schema: { type: 'string' }, description: 'As `last-event-id`, for clients that can’t set headers.' },
       format: { schema: { type: 'string' }, description: 'The format of the stream. Default `json`.' },
@@ -99,8 +100,7 @@ export const READ_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/events',
     id: 'listEvents',
     summary: 'Reads the log: a page of its events.',
-    access: 'read',
-    query: { after, limit: pageLimit },
+    query: PAGE,
     success: {
       status: 200,
       description: 'The events in order, with the `cursor` of the next page where there is one.',
@@ -119,12 +119,11 @@ export const READ_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/history',
     id: 'readHistory',
     summary: 'Reads all messages as they happened, results of tools among them.',
-    access: 'read',
-    query: { after, limit: pageLimit },
+    query: PAGE,
     success: { status: 200, description: 'Messages in order, with the `cursor` of the next page where there is one.' },
     async handle(call) {
       const { items, ...more } = await pageOf(call, historyOf);
-      return json({ messages: items, ...more });
+      return jsonResponse({ messages: items, ...more });
     },
   },
   {
@@ -132,18 +131,17 @@ export const READ_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/conversations',
     id: 'listConversations',
     summary: 'Reads the runs that have ended, the newest page first.',
-    access: 'read',
     query: {
       before: { schema: { type: 'integer', minimum: 1 }, description: 'The `cursor` of the page before.' },
-      limit: { schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'At most so many. Default 20.' },
+      limit: {
+        schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+        description: 'At most so many. Default 20.',
+      },
     },
     success: { status: 200, description: 'Runs with their messages and results.' },
     async handle(call) {
-      const { parts, query } = call;
-      const limit = integer(query, 'limit', { least: 1, most: 100, otherwise: 20 });
-      const before = query.has('before') ? { before: integer(query, 'before', { ...AFTER, least: 1 }) } : {};
-      const log = { read: (from: number) => parts.journal.read(sessionOf(call), from) };
-      return json(await readConversations(log, { limit, ...before }));
+      const log = { read: (from: number) => call.parts.journal.read(sessionOf(call), from) };
+      return jsonResponse(await readConversations(log, call.query));
     },
   },
   {
@@ -151,12 +149,11 @@ export const READ_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/files',
     id: 'listFiles',
     summary: 'Lists the images and files that the log speaks of.',
-    access: 'read',
-    query: { after, limit: pageLimit },
+    query: PAGE,
     success: { status: 200, description: 'Files in order, with the `cursor` of the next page where there is one.' },
     async handle(call) {
       const { items, ...more } = await pageOf(call, filesOf);
-      return json({ files: items, ...more });
+      return jsonResponse({ files: items, ...more });
     },
   },
   {
@@ -164,12 +161,11 @@ export const READ_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/cost',
     id: 'readCost',
     summary: 'Says what a session has used and cost: by model, by run, and altogether.',
-    access: 'read',
     success: { status: 200, description: 'The table.' },
     async handle(call) {
       const fold = costTableFold();
       for await (const event of call.parts.journal.read(sessionOf(call), 1)) fold.take(event);
-      return json(fold.table());
+      return jsonResponse(fold.table());
     },
   },
 ];

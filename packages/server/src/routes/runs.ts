@@ -4,12 +4,12 @@ import { cancel, followUp, startOf, startRun, steer } from '../operations/inputs
 import type { Accepted } from '../operations/post.ts';
 import { oneRun } from '../streams/scope.ts';
 import { accepted, askOf, nothingToDo } from './ask.ts';
-import { json, type Call, type Route } from './serving/route.ts';
+import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
 import * as schemas from './serving/schemas.ts';
 import { openStream, wantsStream } from './stream.ts';
 
 /** A run that goes on after an input, streamed from there when the client asks for it. */
-function streamed(call: Call, done: Accepted): Response {
+function streamed(call: RouteCall, done: Accepted): Response {
   if (!wantsStream(call)) return accepted(done);
   const { inputSeq } = done;
   return openStream(call, { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ answeredBy: inputSeq }) });
@@ -21,7 +21,6 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/runs',
     id: 'startRun',
     summary: 'Starts a run. With `accept: text/event-stream` the response is its stream, up to its end or its pause.',
-    access: 'write',
     body: schemas.run,
     success: { status: 202, description: 'The prompt is in the log; `runId` names the run once it has begun.' },
     problems: ['run_active', 'empty_prompt', 'nothing_to_continue', 'ends_with_assistant', 'idempotency_mismatch'],
@@ -34,7 +33,7 @@ export const RUN_ROUTES: readonly Route[] = [
       }
       const start = await startOf(call.parts, ask.sessionId, inputSeq);
       if (start.status === 'rejected') throw new TreadleError('run_active', start.reason);
-      return json({ ...done, ...(start.status === 'waiting' ? {} : { runId: start.runId }) }, 202);
+      return jsonResponse({ ...done, ...(start.status === 'waiting' ? {} : { runId: start.runId }) }, 202);
     },
   },
   {
@@ -42,7 +41,6 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/steering',
     id: 'steer',
     summary: 'Queues a message for the model’s next call.',
-    access: 'write',
     body: schemas.message,
     success: { status: 202, description: 'It is in the log.' },
     problems: ['empty_prompt', 'idempotency_mismatch'],
@@ -53,7 +51,6 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/follow-ups',
     id: 'followUp',
     summary: 'Queues a message for when the run would end.',
-    access: 'write',
     body: schemas.message,
     success: { status: 202, description: 'It is in the log.' },
     problems: ['empty_prompt', 'idempotency_mismatch'],
@@ -64,7 +61,6 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/cancel',
     id: 'cancel',
     summary: 'Ends the open run, prompts that wait and background tasks. Where nothing is open it does nothing.',
-    access: 'write',
     body: schemas.cancellation,
     success: { status: 202, description: 'It is in the log, where there was something to cancel.' },
     async handle(call) {
@@ -77,7 +73,6 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/tool-results',
     id: 'addToolOutputs',
     summary: 'Gives a paused run the results of its client tools: all that it waits for.',
-    access: 'write',
     body: schemas.toolResults,
     success: { status: 202, description: 'They are in the log, and the run goes on.' },
     problems: ['not_awaiting', 'results_missing', 'results_unknown', 'results_duplicate', 'conflict'],
@@ -91,7 +86,6 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/approvals/{approvalId}',
     id: 'answerApproval',
     summary: 'Answers a question that a run asks. The first answer counts.',
-    access: 'write',
     body: schemas.approval,
     success: { status: 202, description: 'It is in the log, and the run goes on.' },
     problems: ['not_awaiting', 'conflict'],

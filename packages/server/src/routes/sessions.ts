@@ -2,23 +2,18 @@ import { listSessions, renameSession, searchSessions, tagSession } from '../oper
 import { createSession, forkSession, readSession } from '../operations/sessions.ts';
 import { RequestError } from '../problem.ts';
 import { accepted, askOf, sessionOf } from './ask.ts';
-import { json, type Route } from './serving/route.ts';
+import { jsonResponse, type Route } from './serving/route.ts';
 import * as schemas from './serving/schemas.ts';
-import { integer, optional } from './serving/parameters.ts';
 
 const PAGE = {
-  limit: { schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'At most so many. Default 20.' },
+  limit: {
+    schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    description: 'At most so many. Default 20.',
+  },
   cursor: { schema: { type: 'string' }, description: 'The cursor of the page before.' },
   agent: { schema: { type: 'string' }, description: 'Only sessions of this agent.' },
   tag: { schema: { type: 'string' }, description: 'Only sessions with this tag.' },
 } as const;
-
-const pageOf = (query: URLSearchParams) => ({
-  limit: integer(query, 'limit', { least: 1, most: 100, otherwise: 20 }),
-  ...optional(query, 'cursor'),
-  ...optional(query, 'agent'),
-  ...optional(query, 'tag'),
-});
 
 export const SESSION_ROUTES: readonly Route[] = [
   {
@@ -26,13 +21,12 @@ export const SESSION_ROUTES: readonly Route[] = [
     path: '/v1/sessions',
     id: 'createSession',
     summary: 'Starts a session.',
-    access: 'write',
     body: schemas.newSession,
     success: { status: 201, description: 'It is there; 200 when the same request has created it before.' },
     problems: ['session_exists', 'idempotency_mismatch'],
     async handle({ parts, principal, body, key }) {
       const { existed, ...created } = await createSession(parts, principal, body, key);
-      return json(created, existed ? 200 : 201);
+      return jsonResponse(created, existed ? 200 : 201);
     },
   },
   {
@@ -40,23 +34,24 @@ export const SESSION_ROUTES: readonly Route[] = [
     path: '/v1/sessions',
     id: 'listSessions',
     summary: 'Lists sessions, those that changed last first.',
-    access: 'read',
     query: PAGE,
     success: { status: 200, description: 'A page, with the cursor of the next where there is one.' },
-    handle: async ({ parts, principal, query }) => json(await listSessions(parts, principal, pageOf(query))),
+    handle: async ({ parts, principal, query }) => jsonResponse(await listSessions(parts, principal, query)),
   },
   {
     method: 'get',
     path: '/v1/search',
     id: 'searchSessions',
     summary: 'Finds sessions in which all words of `query` occur: in title, tags or first prompt, else in a message.',
-    access: 'read',
     query: {
       query: {
         schema: { type: 'string', minLength: 1, maxLength: 500 },
         description: 'The words. Case does not matter.',
       },
-      messages: { schema: { type: 'boolean' }, description: 'False looks at titles, tags and first prompts only.' },
+      messages: {
+        schema: { type: 'boolean', default: true },
+        description: 'False looks at titles, tags and first prompts only.',
+      },
       ...PAGE,
     },
     success: {
@@ -65,11 +60,10 @@ export const SESSION_ROUTES: readonly Route[] = [
         'A page of `hits`, sessions that changed last first. It may be short while there is a `cursor` to go on with.',
     },
     async handle({ parts, principal, query, request }) {
-      const words = query.get('query') ?? '';
-      if (words.trim() === '' || words.length > 500)
+      const { query: words = '' } = query;
+      if (typeof words !== 'string' || words.trim() === '' || words.length > 500)
         throw new RequestError('bad_request', '`query` must have 1 to 500 characters.');
-      const wanted = { ...pageOf(query), query: words, messages: query.get('messages') !== 'false' };
-      return json(await searchSessions(parts, principal, wanted, request.signal));
+      return jsonResponse(await searchSessions(parts, principal, { ...query, query: words }, request.signal));
     },
   },
   {
@@ -77,23 +71,21 @@ export const SESSION_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}',
     id: 'readSession',
     summary: 'Says what a session is at, and what its run waits for.',
-    access: 'read',
     success: { status: 200, description: 'The session as it is now.' },
-    handle: async (call) => json(await readSession(call.parts, sessionOf(call))),
+    handle: async (call) => jsonResponse(await readSession(call.parts, sessionOf(call))),
   },
   {
     method: 'post',
     path: '/v1/sessions/{sessionId}/fork',
     id: 'forkSession',
     summary: 'Starts a session that begins with the events of this one.',
-    access: 'write',
     body: schemas.fork,
     success: { status: 201, description: 'It is there; 200 when the same request has created it before.' },
     problems: ['session_exists', 'idempotency_mismatch'],
     async handle(call) {
       const { parts, principal, key, body } = call;
       const { existed, ...created } = await forkSession(parts, principal, sessionOf(call), body, key);
-      return json(created, existed ? 200 : 201);
+      return jsonResponse(created, existed ? 200 : 201);
     },
   },
   {
@@ -101,7 +93,6 @@ export const SESSION_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/title',
     id: 'renameSession',
     summary: 'Names a session.',
-    access: 'write',
     body: schemas.title,
     success: { status: 202, description: 'It is in the log.' },
     problems: ['invalid_definition', 'idempotency_mismatch'],
@@ -112,7 +103,6 @@ export const SESSION_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/tags',
     id: 'tagSession',
     summary: 'Adds tags to a session; those of `remove` are taken away first.',
-    access: 'write',
     body: schemas.tags,
     success: { status: 202, description: 'It is in the log.' },
     problems: ['invalid_definition', 'idempotency_mismatch'],
@@ -123,7 +113,6 @@ export const SESSION_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}',
     id: 'deleteSession',
     summary: 'Deletes a session. What its forks use of it stays.',
-    access: 'write',
     success: { status: 204, description: 'It is gone.' },
     problems: ['session_busy'],
     async handle(call) {

@@ -10,7 +10,7 @@ import { openReader } from '../streams/reader.ts';
 import { bodySink, nodeSink } from '../streams/response-sink.ts';
 import { wholeSession, type Scope } from '../streams/scope.ts';
 import type { Sink } from '../streams/sink.ts';
-import type { Call } from './serving/route.ts';
+import type { RouteCall } from './serving/route.ts';
 
 export interface StreamRequest {
   readonly from: Position;
@@ -21,7 +21,7 @@ export interface StreamRequest {
   readonly format?: StreamFormat;
 }
 
-export const wantsStream = ({ request }: Call): boolean =>
+export const wantsStream = ({ request }: RouteCall): boolean =>
   (request.headers.get('accept') ?? '').toLowerCase().includes('text/event-stream');
 
 /**
@@ -29,8 +29,8 @@ export const wantsStream = ({ request }: Call): boolean =>
  *
  * @throws RequestError `invalid_cursor` for what no stream of this session has given out.
  */
-export async function positionOf({ parts, request, query, path }: Call): Promise<Position> {
-  const id = request.headers.get('last-event-id') ?? query.get('after');
+export async function positionOf({ parts, request, query, path }: RouteCall): Promise<Position> {
+  const id = request.headers.get('last-event-id') ?? (query['after'] as string | undefined) ?? null;
   return positionAfter(parts, path['sessionId'] ?? '', id);
 }
 
@@ -51,9 +51,9 @@ export function formatOf({ formats }: ServerParts, name: string | null): StreamF
 }
 
 /** Opens a stream as the response to a request. */
-export function openStream(call: Call, stream: StreamRequest): Response {
-  const { parts, principal, node, query } = call;
-  const format = stream.format ?? formatOf(parts, query.get('format'));
+export function openStream(call: Omit<RouteCall, 'sessions'>, stream: StreamRequest): Response {
+  const { parts, principal, node, request } = call;
+  const format = stream.format ?? formatOf(parts, new URL(request.url).searchParams.get('format'));
   admitStream(parts, principal);
   const headers = {
     'content-type': format.contentType,
@@ -86,7 +86,7 @@ export function admitStream({ connections, limits, isDraining }: ServerParts, pr
 
 /** Has a sink told of a session, from a place on. */
 export function connect(
-  { parts, principal, path }: Pick<Call, 'parts' | 'principal' | 'path'>,
+  { parts, principal, path }: Pick<RouteCall, 'parts' | 'principal' | 'path'>,
   { from, scope = wholeSession, runId }: StreamRequest,
   format: StreamFormat,
   sink: Sink,

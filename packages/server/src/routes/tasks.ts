@@ -1,9 +1,9 @@
 import { listTasks, readTask, stopTask } from '../operations/tasks.ts';
 import { accepted, askOf, nothingToDo, sessionOf } from './ask.ts';
-import { json, type Call, type Route } from './serving/route.ts';
+import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
 import * as schemas from './serving/schemas.ts';
 
-const taskOf = ({ path }: Call): string => path['taskId'] ?? '';
+const taskOf = ({ path }: RouteCall): string => path['taskId'] ?? '';
 
 /** What runs in the background of a session. */
 export const TASK_ROUTES: readonly Route[] = [
@@ -12,26 +12,23 @@ export const TASK_ROUTES: readonly Route[] = [
     path: '/v1/sessions/{sessionId}/tasks',
     id: 'listTasks',
     summary: 'Lists the background tasks of a session, oldest first.',
-    access: 'read',
     success: { status: 200, description: 'All of them, without what they put out.' },
-    handle: async (call) => json({ tasks: await listTasks(call.parts, sessionOf(call)) }),
+    handle: async (call) => jsonResponse({ tasks: await listTasks(call.parts, sessionOf(call)) }),
   },
   {
     method: 'get',
     path: '/v1/sessions/{sessionId}/tasks/{taskId}',
     id: 'readTask',
     summary: 'Reads a background task, with its result once it has ended.',
-    access: 'read',
     success: { status: 200, description: 'The task.' },
     problems: ['task_not_found'],
-    handle: async (call) => json(await readTask(call.parts, sessionOf(call), taskOf(call))),
+    handle: async (call) => jsonResponse(await readTask(call.parts, sessionOf(call), taskOf(call))),
   },
   {
     method: 'post',
     path: '/v1/sessions/{sessionId}/tasks/{taskId}/stop',
     id: 'stopTask',
     summary: 'Ends a background task. One that has ended stays as it is.',
-    access: 'write',
     body: schemas.cancellation,
     success: { status: 202, description: 'It is in the log, where there was something to end.' },
     problems: ['task_not_found', 'idempotency_mismatch'],

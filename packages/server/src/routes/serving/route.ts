@@ -1,10 +1,48 @@
-import type { JsonObject, JsonSchema } from '@treadle/core';
+import type { ClientToolResult, DurableEvent, JsonObject, JsonSchema, SessionSummary } from '@treadle/core';
+import type { StreamFormat } from '../../encoders/encoder.ts';
+import type { PageRequest } from '../../operations/catalogue.ts';
+import type { RunRequest } from '../../operations/inputs.ts';
+import type { Accepted } from '../../operations/post.ts';
+import type { CreatedSession, NewSession } from '../../operations/sessions.ts';
 import type { ServerParts } from '../../parts.ts';
 import type { Principal } from '../../security/tokens.ts';
 import type { NodeResponse } from '../../streams/response-sink.ts';
 
-/** A request that was let in. */
-export interface Call {
+/** An input that is in the log, and the run that it is for. */
+export interface RouteRun extends Accepted {
+  /**
+   * The response that streams the run, from the input to the run's end or its next pause. A client that closes it cancels
+   * nothing. Default: the format that the request names by `format`, else the native one.
+   */
+  stream(format?: StreamFormat): Response;
+}
+
+/**
+ * The sessions of a server, for one request. Each function checks whether the request's token may use the session: it throws
+ * a RequestError, `not_found` for a session that the token may not see, `forbidden` for a token that may only read.
+ */
+export interface RouteSessions {
+  /** Starts a session. A request that is repeated under its idempotency key finds the session that it made. */
+  create(session?: NewSession): Promise<CreatedSession>;
+  /** A page of the sessions that the token may see, those that changed last first. */
+  list(page?: PageRequest): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }>;
+  /** The events of a session's log, oldest first. `from` is the first one's `seq`, default 1. */
+  events(sessionId: string, from?: number): AsyncIterable<DurableEvent>;
+  /** The events of the open run up to now. Empty when no run is open. */
+  openRun(sessionId: string): Promise<readonly DurableEvent[]>;
+  /** Starts a run with `input`, or with `continue: true`. @throws TreadleError `run_active` */
+  startRun(sessionId: string, request: RunRequest): Promise<RouteRun>;
+  /** Gives the results of all client tools that the open run waits for. @throws TreadleError `not_awaiting`, `conflict` */
+  addToolOutputs(sessionId: string, results: readonly ClientToolResult[]): Promise<RouteRun>;
+}
+
+/** The query parameters that a route declares, as the types that their schemas say. */
+export type RouteQuery = Readonly<Record<string, string | number | boolean>>;
+
+/** A request that passed the server's checks: host, origin, token, rate limit, path, query and body. */
+export interface RouteCall {
+  /** The server's sessions, as the token of the request may use them. */
+  readonly sessions: RouteSessions;
   readonly parts: ServerParts;
   readonly request: Request;
   readonly principal: Principal;
@@ -12,7 +50,8 @@ export interface Call {
   readonly token: string;
   /** What stands in the path, decoded and checked. */
   readonly path: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
+  /** Only the declared parameters. One that is missing has its schema's `default`, or is absent. */
+  readonly query: RouteQuery;
   /** The JSON body, fitting the route's schema; `{}` where it has none. */
   readonly body: JsonObject;
   /** What the request is known by when it is made again; null when it has no idempotency key. */
@@ -21,7 +60,37 @@ export interface Call {
   readonly node: NodeResponse | null;
 }
 
-/** One operation of the API: what serves it is what describes it. */
+/**
+ * One operation of the API. The server checks each request against this description before it calls `handle`, and
+ * `GET /openapi.json` shows the same description. `handle` may throw a `RequestError` or a `TreadleError`: the client gets its
+ * code and its message. It gets no word of any other error.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent, memoryJournal } from '@treadle/core';
+ * import { createServer, jsonResponse, type Route } from '@treadle/server';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const count: Route = {
+ *   method: 'get',
+ *   path: '/v1/sessions/{sessionId}/count',
+ *   id: 'countEvents',
+ *   summary: 'Counts the events of a session.',
+ *   success: { status: 200, description: '`count`.' },
+ *   async handle({ sessions, path }) {
+ *     let count = 0;
+ *     for await (const _ of sessions.events(path['sessionId'] ?? '')) count += 1;
+ *     return jsonResponse({ count });
+ *   },
+ * };
+ * createServer({
+ *   agents: [defineAgent({ model: scriptedModel(['Hello.']) })],
+ *   journal: memoryJournal(),
+ *   tokens: [{ name: 'me', token: 'a-token-of-my-own' }],
+ *   routes: [count],
+ * });
+ * ```
+ */
 export interface Route {
   readonly method: 'get' | 'post' | 'delete';
   /** With names in braces, as OpenAPI has it: `/v1/sessions/{sessionId}`. */
@@ -29,8 +98,12 @@ export interface Route {
   /** Its name in the description. */
   readonly id: string;
   readonly summary: string;
-  /** What a token must be allowed: to look, or to change something. `answer`: it is the token of a question. */
-  readonly access: 'read' | 'write' | 'answer';
+  /**
+   * What the token must be allowed: to look, or to change something. `answer`: it is the token of a question.
+   * Default: `read` for GET, else `write`.
+   */
+  readonly access?: 'read' | 'write' | 'answer';
+  /** Strings, integers with their `minimum` and `maximum`, or booleans. */
   readonly query?: Readonly<Record<string, { readonly schema: JsonSchema; readonly description: string }>>;
   /** Of a JSON body; bodies are checked against it. */
   readonly body?: JsonSchema;
@@ -40,10 +113,11 @@ export interface Route {
   readonly success: { readonly status: number; readonly description: string; readonly contentType?: string };
   /** Codes of the errors that are its own, beside those that every request may have. */
   readonly problems?: readonly string[];
-  handle(call: Call): Promise<Response>;
+  handle(call: RouteCall): Promise<Response>;
 }
 
-export const json = (value: unknown, status = 200): Response =>
+/** A value as a JSON response, which no cache keeps. */
+export const jsonResponse = (value: unknown, status = 200): Response =>
   new Response(JSON.stringify(value), {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },

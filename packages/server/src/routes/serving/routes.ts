@@ -7,7 +7,6 @@ import { RUN_ROUTES } from '../runs.ts';
 import { SESSION_ROUTES } from '../sessions.ts';
 import { TASK_ROUTES } from '../tasks.ts';
 import { CHAT_PROTOCOL_ROUTES } from '../chat-protocols.ts';
-import { RELAY_ROUTES } from '../relay.ts';
 
 /** The whole API, in the order in which it is described. */
 export const ROUTES: readonly Route[] = [
@@ -19,5 +18,4 @@ export const ROUTES: readonly Route[] = [
   ...READ_ROUTES,
   ...FILE_ROUTES,
   ...CHAT_PROTOCOL_ROUTES,
-  ...RELAY_ROUTES,
 ];

@@ -8,7 +8,9 @@ import type { ServerParts } from '../../parts.ts';
 import { problemResponse, RequestError } from '../../problem.ts';
 import { checkAccess, checkOrigin, checkReadable, identify, identifyAnswer, tokenOf } from '../../security/admit.ts';
 import type { NodeResponse } from '../../streams/response-sink.ts';
-import type { Call, Route } from './route.ts';
+import { readQuery } from './query.ts';
+import type { Route, RouteCall } from './route.ts';
+import { sessionsFor } from './sessions.ts';
 
 /** What Node's adapter puts beside a request. Under other servers there is nothing. */
 interface NodeBindings {
@@ -53,7 +55,7 @@ async function admitCall(
   context: Context<{ Bindings: NodeBindings }>,
   route: Route,
   check: SchemaCheck | null,
-): Promise<Call> {
+): Promise<RouteCall> {
   const request = context.req.raw;
   const { headers } = request;
   const visitor = { host: headers.get('host') ?? hostOf(request), origin: headers.get('origin') };
@@ -61,26 +63,28 @@ async function admitCall(
   const address = context.env?.incoming?.socket?.remoteAddress ?? 'unknown';
   const token = tokenOf(headers);
   const identified = { ...visitor, token, address };
-  const principal = await (route.access === 'answer' ? identifyAnswer : identify)(parts, identified);
+  const access = route.access ?? (route.method === 'get' ? 'read' : 'write');
+  const principal = await (access === 'answer' ? identifyAnswer : identify)(parts, identified);
   const path: Readonly<Record<string, string>> = context.req.param();
   const { sessionId } = path;
   // What no id can be is in no log, and comes into no file's name.
   if (sessionId !== undefined && !SESSION.test(sessionId))
     throw new RequestError('not_found', 'There is no such session.');
-  if (sessionId !== undefined && route.access === 'read') await checkReadable(parts, principal, sessionId);
-  else checkAccess(principal, route.access === 'read' ? 'read' : 'write', sessionId);
+  if (sessionId !== undefined && access === 'read') await checkReadable(parts, principal, sessionId);
+  else checkAccess(principal, access === 'read' ? 'read' : 'write', sessionId);
   const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
-  return {
+  const call = {
     parts,
     request,
     principal,
     token: token ?? '',
     path,
-    query: new URL(request.url).searchParams,
+    query: readQuery(new URL(request.url).searchParams, route.query),
     body,
     key: keyOf(headers),
     node: context.env?.outgoing ?? null,
   };
+  return { ...call, sessions: sessionsFor(call) };
 }
 
 const hostOf = (request: Request): string => new URL(request.url).host;

@@ -26,6 +26,8 @@ it('treadle serve prints a URL that works, and a token once; a signal ends it in
   const { sessionId } = (await (await ask('/v1/sessions', 'POST', {})).json()) as { sessionId: string };
   const run = await ask(`/v1/sessions/${sessionId}/runs`, 'POST', { input: 'What can you do?' });
   expect(await run.text()).toContain('"type":"run_ended"');
+  const relayed = await ask('/agent/run?format=xml', 'POST', { user_prompt: 'What can you do?' });
+  expect(await relayed.text()).toMatch(/<content-block-text>.*\[DONE\]/s);
   running.child.kill('SIGTERM');
   expect((await running.ended).code).toBe(143);
 }, 60_000);

@@ -33,6 +33,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   if (extra !== undefined) throw new UsageError(`'${extra}' is too much: treadle serve takes no prompt.`);
   const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');
   const { serve } = await import('@treadle/server');
+  const { relayRoutes } = await import('@treadle/formats');
   const { fileBlobs } = await import('@treadle/store');
   const { withUserVariables } = await import('../../settings/combine.ts');
   const env = await withUserVariables(io);
@@ -46,6 +47,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
     const serving = await serve({
       agents: [agent],
       journal,
+      routes: relayRoutes,
       blobs: fileBlobs({ folder: join(homeFolder(io), 'blobs') }),
       host: options.text('host') ?? '127.0.0.1',
       port: options.count('port') ?? 0,

@@ -7,11 +7,17 @@ import type {
   ToolResultContent,
   TreadleEvent,
 } from '@treadle/core';
-import type { FilesGeneratedEvent } from '@treadle/core/events';
-import { runResultFold, type RunResultFold } from '@treadle/core/projections';
-import { NOTHING, type Encoder, type Frame, type StreamEvent, type StreamFormat } from './encoder.ts';
-import { replyFold, type BlockPlace, type ReplyPart } from './parts.ts';
-import { endMessage } from './stream-end.ts';
+import {
+  endMessage,
+  NOTHING,
+  replyFold,
+  type BlockPlace,
+  type Encoder,
+  type Frame,
+  type ReplyPart,
+  type StreamEvent,
+  type StreamFormat,
+} from '@treadle/server';
 
 /** Options of the formats of browser-tool relays. */
 export interface RelayOptions {

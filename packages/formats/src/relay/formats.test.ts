@@ -2,10 +2,10 @@ import type { DurableEvent } from '@treadle/core';
 import type { LiveEvent } from '@treadle/core/events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeAll, type StreamFormat } from './encoder.ts';
+import { encodeAll, type StreamFormat } from '@treadle/server';
 import { pieces } from './pieces.ts';
-import { relayJsonFormat } from './relay-json.ts';
-import { relayXmlFormat } from './relay-xml.ts';
+import { relayJsonFormat } from './json.ts';
+import { relayXmlFormat } from './xml.ts';
 
 const runId = 's1.x.1';
 const start = { sessionId: 's1', runId, resumed: false };

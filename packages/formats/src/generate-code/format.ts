@@ -1,9 +1,18 @@
 import type { JsonObject, JsonValue, TreadleEvent } from '@treadle/core';
-import { NOTHING, type Encoder, type Frame, type StreamEnd, type StreamEvent, type StreamFormat } from './encoder.ts';
-import { createCodePreview } from './generate-code-preview.ts';
-import { callSummary, extractHtml, resultSummary, shortHash, updatedContentOf } from './generate-code-text.ts';
-import { replyFold, type ReplyPart } from './parts.ts';
-import { endMessage, resultText } from './stream-end.ts';
+import {
+  endMessage,
+  NOTHING,
+  replyFold,
+  resultText,
+  type Encoder,
+  type Frame,
+  type ReplyPart,
+  type StreamEnd,
+  type StreamEvent,
+  type StreamFormat,
+} from '@treadle/server';
+import { createCodePreview } from './preview.ts';
+import { callSummary, extractHtml, resultSummary, shortHash, updatedContentOf } from './text.ts';
 
 /** The code a WebSocket of this protocol is closed with after a fatal `error`. */
 export const GENERATE_CODE_ERROR = 4332;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
-import type { Frame, StreamFormat } from './encoder.ts';
-import { relayFormat, type RelayItem, type RelayOptions, type Speaker } from './relay.ts';
+import type { Frame, StreamFormat } from '@treadle/server';
+import { relayFormat, type RelayItem, type RelayOptions, type Speaker } from './encoder.ts';
 import { pieces } from './pieces.ts';
 
 /** Bytes of a line at most, with the `data: ` before it. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
-import type { Frame, StreamFormat } from './encoder.ts';
-import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type Speaker } from './relay.ts';
+import type { Frame, StreamFormat } from '@treadle/server';
+import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type Speaker } from './encoder.ts';
 
 /**
  * The raw format of browser-tool relays: events in the shape of Anthropic's streams (`message_start`, `content_block_delta`

@@ -2,9 +2,9 @@ import { createSession, defineAgent, defineTool, systemClock, type TreadleEvent 
 import { countingIds, scriptedModel, type Turn } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeAll, type StreamEnd } from './encoder.ts';
-import { generateCodeFormat, type GenerateCodeMessage, type GenerateCodeOptions } from './generate-code.ts';
-import { extractHtml } from './generate-code-text.ts';
+import { encodeAll, type StreamEnd } from '@treadle/server';
+import { generateCodeFormat, type GenerateCodeMessage, type GenerateCodeOptions } from './format.ts';
+import { extractHtml } from './text.ts';
 
 const createFile = defineTool({
   name: 'create_file',

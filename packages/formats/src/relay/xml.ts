@@ -1,6 +1,6 @@
 import type { JsonValue, ToolResultContent } from '@treadle/core';
-import type { Frame, StreamFormat } from './encoder.ts';
-import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type Speaker } from './relay.ts';
+import type { Frame, StreamFormat } from '@treadle/server';
+import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type Speaker } from './encoder.ts';
 
 /**
  * The XML tags of browser-tool relays: `<content-block-text>`, `<content-block-tool_call>`, `<awaiting_frontend_tools>` and so

@@ -1,6 +1,5 @@
-import type { ClientToolResult, ToolResultContent, UserContent } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import { fileBlock, invalid, listAt, objectAt, textAt } from './client-turn.ts';
+import { isJsonObject, type ClientToolResult, type ToolResultContent, type UserContent } from '@treadle/core';
+import { fileBlock, invalidAt, listAt, objectAt, textAt } from '@treadle/server';
 
 /** A prompt as browser-tool relays post it. */
 export interface RelayPrompt {
@@ -62,10 +61,10 @@ function resultContent(content: unknown, path: string): string | readonly ToolRe
 function contentBlock(value: unknown, path: string): UserContent {
   const { type, text, source } = objectAt(value, path);
   if (type === 'text') {
-    if (typeof text !== 'string') throw invalid(`${path}.text`, 'must be a text');
+    if (typeof text !== 'string') throw invalidAt(`${path}.text`, 'must be a text');
     return { type, text };
   }
-  if (!isJsonObject(source)) throw invalid(`${path}.type`, "must be 'text', 'image' or 'document'");
+  if (!isJsonObject(source)) throw invalidAt(`${path}.type`, "must be 'text', 'image' or 'document'");
   if (typeof source['url'] === 'string') {
     const mediaType = type === 'image' ? 'image/*' : 'application/octet-stream';
     return fileBlock(mediaType, source['url']);
