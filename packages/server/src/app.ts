@@ -31,10 +31,8 @@ import { rateLimiter } from './security/rate.ts';
 import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
 import { watchSession } from './session-log.ts';
 import { createStates } from './states.ts';
-import { createBatch } from './streams/batch.ts';
 import { createConnections } from './streams/connections.ts';
 import { createFeeds } from './streams/feed.ts';
-import { createShared } from './streams/shared.ts';
 
 export interface ServerOptions {
   /** The agents that sessions may be made with; the first is the default. A session keeps the name of its agent. */
@@ -147,7 +145,6 @@ export function createServer(options: ServerOptions): AgentServer {
   const [defaultAgent] = options.agents;
   if (!dispatch || !defaultAgent) throw new TreadleError('invalid_definition', 'A server needs at least one agent.');
   let draining = false;
-  const batch = createBatch();
   const parts: ServerParts = {
     journal,
     agents,
@@ -160,8 +157,6 @@ export function createServer(options: ServerOptions): AgentServer {
     feeds: createFeeds({ journal, live: dispatch, ...(redactor ? { clean: cleanedBy(redactor) } : {}) }),
     states: createStates(journal, limits.states),
     connections: createConnections(clock, limits.heartbeatMs),
-    batch,
-    shared: createShared(batch),
     replays: new Map(),
     offeredTools: checkOfferedOptions(options.offeredTools),
     answerTokens: options.answerTokens ? createAnswerTokens({ ...options.answerTokens, clock }) : null,

@@ -10,10 +10,8 @@ import type { RateLimiter } from './security/rate.ts';
 import type { OfferedToolsOptions } from './offered-tools.ts';
 import type { Replays } from './replays.ts';
 import type { States } from './states.ts';
-import type { Batch } from './streams/batch.ts';
 import type { Connections } from './streams/connections.ts';
 import type { Feeds } from './streams/feed.ts';
-import type { Shared } from './streams/shared.ts';
 
 /** What the parts of a server share. */
 export interface ServerParts {
@@ -29,8 +27,6 @@ export interface ServerParts {
   readonly feeds: Feeds;
   readonly states: States;
   readonly connections: Connections;
-  readonly batch: Batch;
-  readonly shared: Shared;
   readonly replays: Replays;
   /** Null where clients offer none. */
   readonly offeredTools: Required<OfferedToolsOptions> | null;

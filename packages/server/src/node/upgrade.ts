@@ -86,7 +86,7 @@ async function sessionStream(parts: ServerParts, principal: Principal, url: URL)
   admitStream(parts, principal);
   return (socket) => {
     bound(parts, socket);
-    connect({ parts, principal, path: { sessionId } }, { from }, format, socketSink(socket, format.ids, parts.shared));
+    connect({ parts, principal, path: { sessionId } }, { from }, format, socketSink(socket, format.ids));
   };
 }
 

@@ -36,8 +36,6 @@ export interface Feeds {
 export interface FeedOptions {
   readonly journal: Journal;
   readonly live: LiveFeed;
-  /** Runs a function when what is under way now has been told. Default: `setImmediate`. */
-  readonly soon?: (run: () => void) => void;
   /** What events are shown as; they come from the journal clean, and live ones mayn't. */
   readonly clean?: (event: LiveEvent) => LiveEvent;
 }
@@ -65,7 +63,7 @@ export function createFeeds(options: FeedOptions): Feeds {
 }
 
 function openFeed(sessionId: string, options: FeedOptions, closed: () => void): Feed {
-  const { journal, live, clean = (event) => event, soon = (run) => void setImmediate(run) } = options;
+  const { journal, live, clean = (event) => event } = options;
   let followers: readonly Follower[] = [];
   /** What those who follow have all been told. */
   let told = 0;
@@ -128,7 +126,7 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
     heard = Math.max(heard, seq);
     if (checking || followers.length === 0) return;
     checking = true;
-    soon(() => {
+    setImmediate(() => {
       checking = false;
       if (lost || heard > told) void readNews();
       lost = false;

@@ -1,10 +1,8 @@
-import { TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
-import type { LiveEvent } from '@treadle/core/events';
-import type { Frame, SessionSnapshot, StreamEnd, StreamEvent, StreamFormat } from '../encoders/encoder.ts';
+import { TreadleError, type Clock, type DurableEvent, type Journal, type LiveEvent } from '@treadle/core';
+import type { Encoder, Frame, SessionSnapshot, StreamEnd, StreamEvent, StreamFormat } from '../encoders/encoder.ts';
 import type { Follower, SessionFeed } from './feed.ts';
 import { missedDeltas, trackPosition, type Position, type PositionTracker } from './position.ts';
 import type { Scope } from './scope.ts';
-import type { Shared } from './shared.ts';
 import type { CloseReason, Sink } from './sink.ts';
 
 export interface ReaderLimits {
@@ -23,8 +21,6 @@ export interface ReaderOptions {
   readonly clock: Clock;
   readonly feed: SessionFeed;
   readonly format: StreamFormat;
-  /** What it shares with those who are told the same. */
-  readonly shared: Shared;
   readonly sink: Sink;
   readonly scope: Scope;
   readonly from: Position;
@@ -43,21 +39,16 @@ export interface Reader {
   end(end: StreamEnd): void;
 }
 
-/** A stream for which a reader that joins is told what was kept of a message is past what it knows. */
-interface Shown {
-  /** The turn of the message it knows a part of. */
-  turnIndex: number;
-}
-
 /**
  * Tells a connection of a session: first what the log has after its position, then what happens. It holds back for nobody:
  * a reader that is too slow is let go of, and comes back with the id of the last event it has.
  */
 export function openReader(options: ReaderOptions): Reader {
-  const { sessionId, journal, feed, format, shared, sink, scope } = options;
+  const { sessionId, journal, feed, format, sink, scope } = options;
   const encoder = format.encoder();
   const position = trackPosition(options.from);
-  const shown: Shown = { turnIndex: 0 };
+  /** The turn of the message that the reader knows a part of. */
+  let turnIndex = 0;
   let closed = false;
 
   function write(frames: readonly Frame[]): void {
@@ -68,7 +59,7 @@ export function openReader(options: ReaderOptions): Reader {
   function show(event: StreamEvent): void {
     if (closed) return;
     try {
-      write(shared.frames(format, encoder, event));
+      write(framesOf(format, encoder, event));
     } catch (error) {
       fail(error);
     }
@@ -78,9 +69,9 @@ export function openReader(options: ReaderOptions): Reader {
   function tell(event: DurableEvent): void {
     const verdict = scope(event);
     const known = position.message;
-    if (event.type === 'turn_started') shown.turnIndex = event.turnIndex;
+    if (event.type === 'turn_started') ({ turnIndex } = event);
     if (known && verdict !== 'skip' && event.type === 'message_added' && event.message.id === known.messageId) {
-      for (const delta of missedDeltas(event, known, shown.turnIndex)) {
+      for (const delta of missedDeltas(event, known, turnIndex)) {
         position.delta(delta);
         show(delta);
       }
@@ -173,6 +164,18 @@ export function openReader(options: ReaderOptions): Reader {
   sink.onClose(leave);
   catchUp().catch(fail);
   return { end };
+}
+
+/** The latest event of each stateless format: all who follow a session are told it one after the other. */
+const latest = new WeakMap<StreamFormat, { readonly event: StreamEvent; readonly frames: readonly Frame[] }>();
+
+function framesOf(format: StreamFormat, encoder: Encoder, event: StreamEvent): readonly Frame[] {
+  if (format.stateless !== true) return encoder.event(event);
+  const known = latest.get(format);
+  if (known?.event === event) return known.frames;
+  const frames = encoder.event(event);
+  latest.set(format, { event, frames });
+  return frames;
 }
 
 const startOf = ({ sessionId, runId, resumed }: ReaderOptions) => ({

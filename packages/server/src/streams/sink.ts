@@ -26,19 +26,15 @@ export interface Sink {
   onClose(listener: () => void): void;
 }
 
-/** Frames as server-sent events. */
-export function sseText(frames: readonly Frame[], id: string | null): string {
-  let text = '';
-  for (let at = 0; at < frames.length; at += 1) {
-    const frame = frames[at];
-    if (frame === undefined) continue;
-    // Only what ends an event of the log has its id: who breaks off before gets all of the event again.
-    if (id !== null && at === frames.length - 1) text += `id: ${id}\n`;
-    if (frame.event !== undefined) text += `event: ${frame.event}\n`;
-    text += `data: ${/[\r\n]/.test(frame.data) ? frame.data.split(/\r\n|\r|\n/).join('\ndata: ') : frame.data}\n\n`;
-  }
-  return text;
-}
+/** Frames as server-sent events. The last one has the id: who breaks off before it gets all of its event again. */
+export const sseText = (frames: readonly Frame[], id: string | null): string =>
+  frames
+    .map(({ event, data }, at) => {
+      const place = id !== null && at === frames.length - 1 ? `id: ${id}\n` : '';
+      const name = event === undefined ? '' : `event: ${event}\n`;
+      return `${place}${name}data: ${data.replaceAll(/\r\n|\r|\n/g, '\ndata: ')}\n\n`;
+    })
+    .join('');
 
 /** A comment: clients pass over it. */
 export const SSE_BEAT = ':\n\n';

@@ -1,6 +1,4 @@
 import type { WebSocket } from 'ws';
-import type { Frame } from '../encoders/encoder.ts';
-import type { Shared } from './shared.ts';
 import type { CloseReason, Sink } from './sink.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
@@ -13,23 +11,11 @@ const CODES: Readonly<Record<CloseReason, readonly [number, string]>> = {
   slow: [1013, 'too slow'],
 };
 
-const AS_TEXT = { binary: false } as const;
-
-/** Bytes, so that all who are told the same are sent the same. */
-const bare = (frames: readonly Frame[]): readonly Buffer[] => frames.map(({ data }) => Buffer.from(data));
-
-const enveloped = (frames: readonly Frame[], id: string | null): readonly Buffer[] =>
-  frames.map(({ data }, at) => {
-    const isLast = id !== null && at === frames.length - 1;
-    return Buffer.from(isLast ? `{"id":"${id}","event":${data}}` : `{"event":${data}}`);
-  });
-
 /**
  * A WebSocket as the end of a stream. With `envelopes` each message is `{"id": …, "event": …}`, so that a client has the id to
  * come back with; without, it is the frame's data alone, in the words of a protocol that has its own.
  */
-export function socketSink(socket: WebSocket, envelopes: boolean, shared: Shared): Sink {
-  const write = envelopes ? enveloped : bare;
+export function socketSink(socket: WebSocket, envelopes: boolean): Sink {
   let alive = true;
   socket.on('pong', () => {
     alive = true;
@@ -37,7 +23,10 @@ export function socketSink(socket: WebSocket, envelopes: boolean, shared: Shared
   return {
     send(frames, id) {
       if (socket.readyState !== socket.OPEN) return;
-      for (const message of shared.written(write, frames, id)) socket.send(message, AS_TEXT);
+      for (const [at, { data }] of frames.entries()) {
+        const place = id !== null && at === frames.length - 1 ? `"id":"${id}",` : '';
+        socket.send(envelopes ? `{${place}"event":${data}}` : data);
+      }
     },
     beat() {
       // Who doesn't answer from one beat to the next is gone, and nobody has told us.

@@ -6,7 +6,6 @@ import type { Accepted } from '../../operations/post.ts';
 import type { CreatedSession, NewSession } from '../../operations/sessions.ts';
 import type { ServerParts } from '../../parts.ts';
 import type { Principal } from '../../security/tokens.ts';
-import type { NodeResponse } from '../../streams/response-sink.ts';
 
 /** An input that is in the log, and the run that it is for. */
 export interface RouteRun extends Accepted {
@@ -56,8 +55,8 @@ export interface RouteCall {
   readonly body: JsonObject;
   /** What the request is known by when it is made again; null when it has no idempotency key. */
   readonly key: string | null;
-  /** Node's own response, where there is one: streams write to it directly. */
-  readonly node: NodeResponse | null;
+  /** Ends the connection at once, with what waits to be sent; null where the server can't. */
+  readonly cut: (() => void) | null;
 }
 
 /**

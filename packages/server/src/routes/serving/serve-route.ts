@@ -7,7 +7,6 @@ import { SESSION_ID } from '../../operations/sessions.ts';
 import type { ServerParts } from '../../parts.ts';
 import { problemResponse, RequestError } from '../../problem.ts';
 import { checkAccess, checkOrigin, checkReadable, identify, identifyAnswer, tokenOf } from '../../security/admit.ts';
-import type { NodeResponse } from '../../streams/response-sink.ts';
 import { readQuery } from './query.ts';
 import type { Route, RouteCall } from './route.ts';
 import { sessionsFor } from './sessions.ts';
@@ -15,7 +14,7 @@ import { sessionsFor } from './sessions.ts';
 /** What Node's adapter puts beside a request. Under other servers there is nothing. */
 interface NodeBindings {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
-  readonly outgoing?: NodeResponse;
+  readonly outgoing?: { destroy(): unknown };
 }
 
 export type App = Hono<{ Bindings: NodeBindings }>;
@@ -73,6 +72,7 @@ async function admitCall(
   if (sessionId !== undefined && access === 'read') await checkReadable(parts, principal, sessionId);
   else checkAccess(principal, access === 'read' ? 'read' : 'write', sessionId);
   const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
+  const { outgoing } = context.env ?? {};
   const call = {
     parts,
     request,
@@ -82,7 +82,7 @@ async function admitCall(
     query: readQuery(new URL(request.url).searchParams, route.query),
     body,
     key: keyOf(headers),
-    node: context.env?.outgoing ?? null,
+    cut: outgoing ? () => void outgoing.destroy() : null,
   };
   return { ...call, sessions: sessionsFor(call) };
 }
