@@ -1,3 +1,4 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { StreamFormat } from '../encoders/encoder.ts';
 import { errorField } from '../log.ts';
 import { snapshotOf } from '../operations/sessions.ts';
@@ -6,7 +7,7 @@ import { RequestError } from '../problem.ts';
 import type { Principal } from '../security/tokens.ts';
 import { BEGINNING, parsePosition, type Position } from '../streams/position.ts';
 import { openReader } from '../streams/reader.ts';
-import { bodySink } from '../streams/response-sink.ts';
+import { bodySink, nodeSink } from '../streams/response-sink.ts';
 import { wholeSession, type Scope } from '../streams/scope.ts';
 import type { Sink } from '../streams/sink.ts';
 import type { RouteCall } from './serving/route.ts';
@@ -51,7 +52,7 @@ export function formatOf({ formats }: ServerParts, name: string | null): StreamF
 
 /** Opens a stream as the response to a request. */
 export function openStream(call: Omit<RouteCall, 'sessions'>, stream: StreamRequest): Response {
-  const { parts, principal, cut, request } = call;
+  const { parts, principal, node, request } = call;
   const format = stream.format ?? formatOf(parts, new URL(request.url).searchParams.get('format'));
   admitStream(parts, principal);
   const headers = {
@@ -63,7 +64,12 @@ export function openStream(call: Omit<RouteCall, 'sessions'>, stream: StreamRequ
   };
   // Who asks for the headers alone gets no stream, which would have no end.
   if (call.request.method === 'HEAD') return new Response(null, { headers });
-  const { sink, body } = bodySink(cut);
+  if (node) {
+    node.writeHead(200, headers);
+    connect(call, stream, format, nodeSink(node));
+    return RESPONSE_ALREADY_SENT;
+  }
+  const { sink, body } = bodySink();
   connect(call, stream, format, sink);
   return new Response(body, { headers });
 }

@@ -1,16 +1,36 @@
+import type { ServerResponse } from 'node:http';
 import { SSE_BEAT, sseText, type Sink } from './sink.ts';
 
 /** Bytes that wait in the body itself before its reader is full. */
 const ROOM = 16 * 1024;
 
-/**
- * A stream as the body of a response. `cut` ends the connection below it, where there is one that can be ended: what the reader
- * has not taken is dropped.
- */
-export function bodySink(cut: (() => void) | null): {
-  readonly sink: Sink;
-  readonly body: ReadableStream<Uint8Array>;
-} {
+/** A stream to Node's response, which costs half of what a body of web streams does. */
+export function nodeSink(response: ServerResponse): Sink {
+  let wake = (): void => {};
+  for (const event of ['drain', 'close']) response.on(event, () => wake());
+  response.flushHeaders();
+  const put = (text: string): void => {
+    if (!response.destroyed && !response.writableEnded) response.write(text);
+  };
+  return {
+    send: (frames, id) => put(sseText(frames, id)),
+    beat: () => put(SSE_BEAT),
+    get buffered() {
+      return response.writableLength;
+    },
+    drained() {
+      if (response.destroyed || !response.writableNeedDrain) return Promise.resolve();
+      return new Promise((resolve) => {
+        wake = resolve;
+      });
+    },
+    close: (reason) => void (reason === 'slow' ? response.destroy() : response.end()),
+    onClose: (listener) => void (response.closed ? listener() : response.once('close', listener)),
+  };
+}
+
+/** A stream as the body of a `Response`, for any application that speaks `fetch`. */
+export function bodySink(): { readonly sink: Sink; readonly body: ReadableStream<Uint8Array> } {
   const gone = new AbortController();
   const encoder = new TextEncoder();
   let room = Promise.withResolvers<void>();
@@ -45,10 +65,9 @@ export function bodySink(cut: (() => void) | null): {
       drained: () => (gone.signal.aborted || free() > 0 ? Promise.resolve() : room.promise),
       close(reason) {
         if (gone.signal.aborted) return;
-        if (reason !== 'slow') controller?.close();
-        else if (cut) cut();
         // Erring drops what the reader hasn't taken; closing leaves it there.
-        else controller?.error(new Error('The reader was too slow.'));
+        if (reason === 'slow') controller?.error(new Error('The reader was too slow.'));
+        else controller?.close();
         gone.abort();
       },
       onClose(listener) {

@@ -1,14 +1,13 @@
 import { connect, type AddressInfo } from 'node:net';
 import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { getRequestListener } from '@hono/node-server';
 import { expect, it, describe, onTestFinished } from 'vitest';
 import type { Encoder, StreamEvent, StreamFormat } from '../encoders/encoder.ts';
 import { nativeFormat } from '../encoders/native.ts';
 import { isRunEnd, sse, until } from '../test-support/events.ts';
 import { startServer } from '../test-support/server.ts';
 import { steppedModel } from '../test-support/stepped-model.ts';
-import { bodySink } from './response-sink.ts';
+import { nodeSink } from './response-sink.ts';
 
 const WATCHERS = 40;
 
@@ -80,11 +79,10 @@ describe('a response that is streamed to', () => {
 
   /** What a client gets of texts that are written to a response one by one. */
   async function streamed(prepare: (response: ServerResponse) => void, http10 = false): Promise<string> {
-    const server = createServer((request, response) => {
+    const server = createServer((_, response) => {
       prepare(response);
-      const { sink, body } = bodySink(() => void response.destroy());
-      const answer = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-      void getRequestListener(() => answer, { overrideGlobalObjects: false })(request, response);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const sink = nodeSink(response);
       const tell = (rest: readonly string[]): void => {
         const [text, ...others] = rest;
         if (text === undefined) return sink.close('finished');
@@ -115,7 +113,7 @@ describe('a response that is streamed to', () => {
     let written = 0;
     const text = await streamed((response) => {
       const write = response.write.bind(response);
-      response.write = (chunk: Uint8Array) => {
+      response.write = (chunk: string) => {
         written += 1;
         return write(chunk);
       };

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { ClientToolResult, DurableEvent, JsonObject, JsonSchema, SessionSummary } from '@treadle/core';
 import type { StreamFormat } from '../../encoders/encoder.ts';
 import type { PageRequest } from '../../operations/catalogue.ts';
@@ -55,8 +56,8 @@ export interface RouteCall {
   readonly body: JsonObject;
   /** What the request is known by when it is made again; null when it has no idempotency key. */
   readonly key: string | null;
-  /** Ends the connection at once, with what waits to be sent; null where the server can't. */
-  readonly cut: (() => void) | null;
+  /** Node's own response, where there is one: streams write to it directly. */
+  readonly node: ServerResponse | null;
 }
 
 /**

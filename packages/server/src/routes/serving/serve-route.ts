@@ -1,5 +1,5 @@
-import type { JsonObject } from '@treadle/core';
-import { compileSchema, type SchemaCheck } from '@treadle/core/json';
+import type { ServerResponse } from 'node:http';
+import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core';
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
 import { errorField } from '../../log.ts';
@@ -14,7 +14,7 @@ import { sessionsFor } from './sessions.ts';
 /** What Node's adapter puts beside a request. Under other servers there is nothing. */
 interface NodeBindings {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
-  readonly outgoing?: { destroy(): unknown };
+  readonly outgoing?: ServerResponse;
 }
 
 export type App = Hono<{ Bindings: NodeBindings }>;
@@ -72,7 +72,6 @@ async function admitCall(
   if (sessionId !== undefined && access === 'read') await checkReadable(parts, principal, sessionId);
   else checkAccess(principal, access === 'read' ? 'read' : 'write', sessionId);
   const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
-  const { outgoing } = context.env ?? {};
   const call = {
     parts,
     request,
@@ -82,7 +81,7 @@ async function admitCall(
     query: readQuery(new URL(request.url).searchParams, route.query),
     body,
     key: keyOf(headers),
-    cut: outgoing ? () => void outgoing.destroy() : null,
+    node: context.env?.outgoing ?? null,
   };
   return { ...call, sessions: sessionsFor(call) };
 }
