@@ -24,7 +24,7 @@ export {
   type RouteSessions,
 } from './routes/serving/route.ts';
 export type { PageRequest } from './operations/catalogue.ts';
-export type { RunRequest } from './operations/inputs.ts';
+export type { RunRequest } from './operations/runs.ts';
 export type { CreatedSession, NewSession } from './operations/sessions.ts';
 export { problemOf, problemResponse, RequestError, type Problem, type ProblemCode } from './problem.ts';
 export type { Authenticate, Principal, TokenGrant } from './security/tokens.ts';

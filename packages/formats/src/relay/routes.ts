@@ -118,8 +118,8 @@ export const relayRoutes: readonly Route[] = [
       before: { schema: { type: 'integer', minimum: 1 }, description: 'Only runs before this one.' },
     },
     success: { status: 200, description: 'A page: `conversations`, and `has_more`.' },
-    async handle({ sessions, path, query }) {
-      const log = { read: (from: number) => sessions.events(path['sessionId'] ?? '', from) };
+    async handle({ sessions, sessionId, query }) {
+      const log = { read: (from: number) => sessions.events(sessionId, from) };
       const { conversations, hasMore } = await readConversations(log, query);
       return jsonResponse({ conversations, has_more: hasMore });
     },

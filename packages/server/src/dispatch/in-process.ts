@@ -10,9 +10,7 @@ import {
   type Session,
   type TreadleEvent,
 } from '@treadle/core';
-import type { SessionSummary } from '@treadle/core/journal';
-import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
-import { hasEnded } from '@treadle/core/tools';
+import { creationOf } from '../creation.ts';
 
 export interface InProcessOptions {
   readonly journal: Journal;
@@ -90,7 +88,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       await worker.session.refresh();
       return worker.session;
     }
-    const agentId = await agentIdOf(journal, worker.sessionId);
+    const agentId = (await creationOf(journal, worker.sessionId))?.agentId;
     const agent = options.agentOf(agentId);
     if (!agent) throw new TreadleError('agent_not_found', `There is no agent ${agentId ?? 'of this session'} here.`);
     const { ids, owner, blobs, agents } = options;
@@ -252,12 +250,6 @@ const hasTasks = ({ session }: Worker): boolean =>
 /** Nothing to do any more, or a process that took the session over: then the log is in good hands. */
 const isHarmless = (error: unknown): boolean =>
   error instanceof TreadleError && (error.code === 'nothing_to_continue' || error.code === 'fenced');
-
-async function agentIdOf(journal: Journal, sessionId: string): Promise<string | undefined> {
-  for await (const event of journal.read(sessionId, 1))
-    return event.type === 'session_created' ? event.agentId : undefined;
-  return undefined;
-}
 
 /** A drive that ended in peace, or never was, leaves one of these behind. Anything else is worth a look. */
 const AT_REST: ReadonlySet<string> = new Set(['session_created', 'run_ended', 'run_paused']);

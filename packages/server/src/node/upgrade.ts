@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { errorField } from '../log.ts';
-import { SESSION_ID } from '../operations/sessions.ts';
+import { isSessionId } from '../operations/schemas.ts';
 import type { ServerParts } from '../parts.ts';
 import { problemOf, RequestError } from '../problem.ts';
 import { admitStream, connect, formatOf, positionAfter } from '../routes/stream.ts';
@@ -25,7 +25,6 @@ export interface SocketRoute {
 const PROTOCOL = 'treadle.v1';
 const TOKEN_PROTOCOL = 'treadle.token.';
 const STREAM_PATH = /^\/v1\/sessions\/([^/]+)\/stream$/;
-const SESSION = new RegExp(SESSION_ID);
 
 export interface Upgrades {
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
@@ -79,14 +78,14 @@ export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]): 
 
 async function sessionStream(parts: ServerParts, principal: Principal, url: URL): Promise<(socket: WebSocket) => void> {
   const sessionId = STREAM_PATH.exec(url.pathname)?.[1] ?? '';
-  if (!SESSION.test(sessionId)) throw new RequestError('not_found', 'There is no WebSocket here.');
+  if (!isSessionId(sessionId)) throw new RequestError('not_found', 'There is no WebSocket here.');
   await checkReadable(parts, principal, sessionId);
   const format = formatOf(parts, url.searchParams.get('format'));
   const from = await positionAfter(parts, sessionId, url.searchParams.get('after'));
   admitStream(parts, principal);
   return (socket) => {
     bound(parts, socket);
-    connect({ parts, principal, path: { sessionId } }, { from }, format, socketSink(socket, format.ids));
+    connect({ parts, principal }, sessionId, { from }, format, socketSink(socket, format.ids));
   };
 }
 

@@ -1,10 +1,9 @@
-import type { ClientToolResult, JsonObject, PendingCall } from '@treadle/core';
-import type { AnswerTokens } from '@treadle/core/features';
-import { pendingCalls } from '@treadle/core/session';
+import { pendingCalls, type AnswerTokens, type ClientToolResult, type PendingCall } from '@treadle/core';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
-import { answerApproval, addToolOutputs, type ApprovalRequest } from './answers.ts';
-import type { Accepted, Ask } from './post.ts';
+import { answerApproval, addToolOutputs } from './answers.ts';
+import type { Accepted, Caller } from './post.ts';
+import type { TokenAnswer } from './schemas.ts';
 
 /** A call that waits, and the token by which it may be answered. */
 export interface IssuedToken {
@@ -24,7 +23,7 @@ function tokensOf({ answerTokens }: ServerParts): AnswerTokens {
 export async function issueAnswerTokens(
   parts: ServerParts,
   sessionId: string,
-  callId: string | undefined,
+  callId: unknown,
 ): Promise<IssuedToken[]> {
   const tokens = tokensOf(parts);
   const pending = await pendingOf(parts, sessionId);
@@ -34,7 +33,7 @@ export async function issueAnswerTokens(
       .map(async (call) => {
         const token = await tokens.issue(sessionId, call);
         const { callId: of, approvalId, expiresAt } = await tokens.verify(token, sessionId);
-        return { token, callId: of, ...(approvalId === undefined ? {} : { approvalId }), expiresAt };
+        return { token, callId: of, ...(approvalId !== undefined && { approvalId }), expiresAt };
       }),
   );
 }
@@ -58,50 +57,32 @@ export async function readAsked(parts: ServerParts, token: string): Promise<Aske
   return shown;
 }
 
-/** What is said by a token: a person's answer, or a client's result; with more tokens, several results at once. */
-export interface TokenAnswer {
-  readonly decision?: 'approve' | 'reject';
-  readonly message?: string;
-  readonly updatedInput?: JsonObject;
-  readonly content?: ClientToolResult['content'];
-  readonly isError?: boolean;
-  readonly results?: readonly (Omit<ClientToolResult, 'callId'> & { readonly token: string })[];
-}
-
 /** Answers exactly the call that a token is for. */
 export async function answerByToken(
-  parts: ServerParts,
+  caller: Caller,
   token: string,
-  how: Omit<Ask, 'sessionId'>,
-  answer: TokenAnswer,
+  { decision, content, isError, results, ...said }: TokenAnswer,
 ): Promise<Accepted> {
+  const { parts } = caller;
   const tokens = tokensOf(parts);
   const { sessionId, approvalId } = await tokens.verify(token);
-  const ask = { ...how, sessionId };
-  const { decision, message, updatedInput } = answer;
   if (approvalId !== undefined) {
     if (decision === undefined) throw new RequestError('bad_request', 'This token is for a `decision`.');
     await mustBeIt(parts, tokens, sessionId, token);
-    const said: ApprovalRequest = {
-      decision,
-      ...(message === undefined ? {} : { message }),
-      ...(updatedInput === undefined ? {} : { updatedInput }),
-    };
-    return answerApproval(parts, ask, approvalId, said);
+    return answerApproval(caller, sessionId, approvalId, { decision, ...said });
   }
-  const { content, isError, results } = answer;
   if (content === undefined && results === undefined)
     throw new RequestError('bad_request', 'This token is for a result: give its `content`, or `results`.');
-  const given = results ?? [{ token, content: content ?? '', ...(isError === undefined ? {} : { isError }) }];
+  const given = results ?? [{ token, content: content ?? '', ...(isError !== undefined && { isError }) }];
   const named = await Promise.all(
     given.map(async ({ token: own, ...result }) => {
       const { callId, approvalId: asked } = await tokens.verify(own, sessionId);
       if (asked !== undefined) throw new RequestError('bad_request', `A token is for an approval, not for a result.`);
       await mustBeIt(parts, tokens, sessionId, own);
-      return { ...result, callId };
+      return { ...result, callId } as ClientToolResult;
     }),
   );
-  return addToolOutputs(parts, ask, named);
+  return addToolOutputs(caller, sessionId, named);
 }
 
 /** While the call waits, it must wait with the arguments that the token was issued for. */

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import {
   TreadleError,
   type ClientToolResult,
-  type JsonObject,
   type PendingCall,
   type PermissionUpdate,
 } from '@treadle/core';
@@ -10,15 +9,15 @@ import type { SessionInput } from '@treadle/core/events';
 import { pendingCalls, resultsProblem } from '@treadle/core/session';
 import type { ServerParts } from '../parts.ts';
 import {
+  checkSame,
   findInput,
-  isSameInput,
-  mismatch,
   recent,
   refuseDraining,
   type Accepted,
-  type Ask,
+  type Caller,
   type InputReceived,
 } from './post.ts';
+import type { ApprovalRequest } from './schemas.ts';
 
 /** A call that somebody was asked to answer, in this session or in a sub-agent's below it. */
 interface Asked {
@@ -59,27 +58,29 @@ interface Answer {
  * Puts answers where they are waited for. What a sub-agent waits for goes into its own log; then each session above it is
  * told, and the one that was asked is driven, so that all of them go on.
  */
-async function deliver(parts: ServerParts, ask: Ask, answers: readonly Answer[]): Promise<Accepted> {
+async function deliver(caller: Caller, asked: string, answers: readonly Answer[]): Promise<Accepted> {
+  const { parts } = caller;
   refuseDraining(parts);
   const { journal, clock } = parts;
   const seqs: number[] = [];
   let others = 0;
   let repeats = 0;
   for (const { sessionId, key, input } of answers) {
-    const way = await wayDown(parts, ask.sessionId, sessionId);
+    const way = await wayDown(parts, asked, sessionId);
     const { seq, duplicate } = await journal.post(sessionId, input, key, clock.now());
     if (duplicate) {
-      if (await isRepeated(parts, ask, { sessionId, key, input })) repeats += 1;
+      const before = await findInput(parts, sessionId, key);
+      if (before && isOwnAnswer(caller, before, input)) repeats += 1;
       else others += 1;
     }
-    if (sessionId === ask.sessionId) seqs.push(seq);
+    if (sessionId === asked) seqs.push(seq);
     // The lowest first: whoever is told looks, and finds all of it there. Told again, it looks again.
     for (const { above, below } of way.toReversed()) {
       const told = await journal.post(above, { type: 'child_updated', sessionId: below }, `told:${key}`, clock.now());
-      if (above === ask.sessionId) seqs.push(told.seq);
+      if (above === asked) seqs.push(told.seq);
     }
   }
-  await parts.dispatcher.dispatch(ask.sessionId);
+  await parts.dispatcher.dispatch(asked);
   if (others > 0) throw answeredAlready();
   return { inputSeq: Math.min(...seqs), duplicate: repeats === answers.length };
 }
@@ -101,26 +102,19 @@ async function wayDown(
   return way;
 }
 
-/** Whether an answer that is there was brought by the same request. */
-async function isRepeated(parts: ServerParts, ask: Ask, { sessionId, key, input }: Answer): Promise<boolean> {
-  const before = await findInput(parts, sessionId, key);
-  return before !== null && isSameAnswer(ask, before, input);
-}
-
-/** @throws RequestError `idempotency_mismatch` */
-function isSameAnswer({ key }: Ask, before: InputReceived, input: SessionInput): boolean {
-  if (!('requestKey' in before.input) || before.input.requestKey !== key) return false;
-  if (isSameInput(before, input)) return true;
-  throw mismatch();
+/** Whether an answer that is there was brought by the same request. @throws RequestError `idempotency_mismatch` */
+function isOwnAnswer({ inputKey }: Caller, before: InputReceived, input: SessionInput): boolean {
+  if (!('requestKey' in before.input) || before.input.requestKey !== inputKey) return false;
+  checkSame(before, input);
+  return true;
 }
 
 /** What becomes of an answer to something that nobody waits for any more. */
-async function answerLate(parts: ServerParts, ask: Ask, answer: Answer): Promise<Accepted> {
-  const before = await findInput(parts, answer.sessionId, answer.key);
+async function answerLate(caller: Caller, asked: string, { sessionId, key, input }: Answer): Promise<Accepted> {
+  const before = await findInput(caller.parts, sessionId, key);
   if (!before) throw new TreadleError('conflict', 'The time to answer this is over, or its run has ended.');
-  if (!isSameAnswer(ask, before, answer.input)) throw answeredAlready();
-  const told =
-    answer.sessionId === ask.sessionId ? before : await findInput(parts, ask.sessionId, `told:${answer.key}`);
+  if (!isOwnAnswer(caller, before, input)) throw answeredAlready();
+  const told = sessionId === asked ? before : await findInput(caller.parts, asked, `told:${key}`);
   return { inputSeq: told?.seq ?? before.seq, duplicate: true };
 }
 
@@ -128,37 +122,33 @@ const answeredAlready = (): TreadleError => new TreadleError('conflict', 'This w
 
 /** The results of all client tools that the open run waits for, or all those that a sub-agent of it waits for. */
 export async function addToolOutputs(
-  parts: ServerParts,
-  ask: Ask,
+  caller: Caller,
+  asked: string,
   results: readonly ClientToolResult[],
 ): Promise<Accepted> {
+  const { parts } = caller;
   const now = parts.clock.now();
-  const open = pendingCalls(await parts.states.of(ask.sessionId)).filter(
+  const open = pendingCalls(await parts.states.of(asked)).filter(
     ({ approvalId, expiresAt = Infinity }) => approvalId === undefined && expiresAt > now,
   );
-  const own = ask.sessionId;
-  const ownerOf = ({ callId }: { readonly callId: string }): string =>
-    open.find((call) => call.callId === callId)?.sessionId ?? own;
-  const shares = Map.groupBy(results, ownerOf);
-  if (shares.size === 0) shares.set(own, []);
+  const shares = Map.groupBy(results, ({ callId }) => open.find((call) => call.callId === callId)?.sessionId ?? asked);
+  if (shares.size === 0) shares.set(asked, []);
   const answers: Answer[] = [];
   for (const [sessionId, share] of shares) {
-    const problem = resultsProblem(
-      open.filter((call) => (call.sessionId ?? own) === sessionId),
-      share,
-    );
+    const awaited = open.filter((call) => (call.sessionId ?? asked) === sessionId);
+    const problem = resultsProblem(awaited, share);
     if (problem && problem.code !== 'results_missing' && problem.code !== 'results_duplicate') {
-      const asked = await whereAsked(parts, own, (call) => problem.callIds.includes(call.callId));
-      if (asked) return answerLate(parts, ask, resultsFor(ask, asked.sessionId, share));
+      const past = await whereAsked(parts, asked, (call) => problem.callIds.includes(call.callId));
+      if (past) return answerLate(caller, asked, resultsFor(caller, past.sessionId, share));
     }
     if (problem) throw new TreadleError(problem.code, problem.message, { details: { callIds: problem.callIds } });
-    answers.push(resultsFor(ask, sessionId, share));
+    answers.push(resultsFor(caller, sessionId, share));
   }
-  return deliver(parts, ask, answers);
+  return deliver(caller, asked, answers);
 }
 
 /** The calls are the key: they are answered together, and once. */
-function resultsFor({ key: requestKey }: Ask, sessionId: string, results: readonly ClientToolResult[]): Answer {
+function resultsFor({ inputKey: requestKey }: Caller, sessionId: string, results: readonly ClientToolResult[]): Answer {
   const calls = results.map(({ callId }) => callId).toSorted();
   const digest = createHash('sha256').update(JSON.stringify(calls)).digest('hex');
   return {
@@ -168,53 +158,35 @@ function resultsFor({ key: requestKey }: Ask, sessionId: string, results: readon
   };
 }
 
-export interface ApprovalRequest {
-  readonly decision: 'approve' | 'reject';
-  /** Told to the model with a no. */
-  readonly message?: string;
-  /** Other arguments for the call; they are checked again. */
-  readonly updatedInput?: JsonObject;
-  /** Lets calls like this one run from now on, for this session: what the question suggests. */
-  readonly remember?: boolean;
-  /** With a no: ends the run. */
-  readonly interrupt?: boolean;
-}
-
-/** A person's answer to a question of permission. The first one counts. */
+/** A person's answer to a question of permission, as `schemas.approval` has it. The first one counts. */
 export async function answerApproval(
-  parts: ServerParts,
-  ask: Ask,
+  caller: Caller,
+  asked: string,
   approvalId: string,
   request: ApprovalRequest,
 ): Promise<Accepted> {
-  const asked = await whereAsked(parts, ask.sessionId, (call) => call.approvalId === approvalId);
-  if (!asked) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
-  const { sessionId, call, isOpen } = asked;
-  const answer = { sessionId, key: `answer:${approvalId}`, input: await approvalInput(parts, ask, asked, request) };
-  if (!isOpen) return answerLate(parts, ask, answer);
-  if ((call.expiresAt ?? Infinity) <= parts.clock.now()) {
-    throw new TreadleError('conflict', `The time to answer the question ${approvalId} is over.`);
-  }
-  return deliver(parts, ask, [answer]);
-}
-
-async function approvalInput(
-  parts: ServerParts,
-  { key: requestKey }: Ask,
-  { sessionId, call: { approvalId = '' } }: Asked,
-  { decision, message, updatedInput, remember, interrupt }: ApprovalRequest,
-): Promise<SessionInput> {
+  const { parts, inputKey: requestKey } = caller;
+  const where = await whereAsked(parts, asked, (call) => call.approvalId === approvalId);
+  if (!where) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
+  const { sessionId, call, isOpen } = where;
+  const { decision, message, updatedInput, remember, interrupt } = request;
   const updates = remember === true ? await suggestions(parts, sessionId, approvalId) : [];
-  return {
+  const input: SessionInput = {
     type: 'approval_answer',
     approvalId,
     decision,
-    ...(message === undefined ? {} : { message }),
-    ...(updatedInput === undefined ? {} : { updatedInput }),
-    ...(updates.length === 0 ? {} : { updatedPermissions: updates }),
-    ...(interrupt === true ? { interrupt } : {}),
+    ...(message !== undefined && { message }),
+    ...(updatedInput && { updatedInput }),
+    ...(updates.length > 0 && { updatedPermissions: updates }),
+    ...(interrupt === true && { interrupt }),
     requestKey,
   };
+  const answer = { sessionId, key: `answer:${approvalId}`, input };
+  if (!isOpen) return answerLate(caller, asked, answer);
+  if ((call.expiresAt ?? Infinity) <= parts.clock.now()) {
+    throw new TreadleError('conflict', `The time to answer the question ${approvalId} is over.`);
+  }
+  return deliver(caller, asked, [answer]);
 }
 
 /** Only what the question itself suggests, and only for this session: a client grants nothing of its own invention. */

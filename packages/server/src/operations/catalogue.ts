@@ -1,16 +1,16 @@
-import { sessionsOf, type Journal } from '@treadle/core';
-import type { SessionInput } from '@treadle/core/events';
-import type { SessionHit } from '@treadle/core/history';
-import { checkTags, checkTitle, type SessionSummary } from '@treadle/core/journal';
-import type { ServerParts } from '../parts.ts';
+import { sessionsOf, type Journal, type SessionHit, type SessionSummary } from '@treadle/core';
 import { maySee, type Principal } from '../security/tokens.ts';
-import { findInput, isSameInput, mismatch, refuseDraining, type Accepted, type Ask } from './post.ts';
+import type { Caller } from './post.ts';
 
+/** A page of sessions. */
 export interface PageRequest {
   /** Default 20. */
   readonly limit?: number;
+  /** The cursor of the page before. */
   readonly cursor?: string;
+  /** Only sessions of this agent. */
   readonly agent?: string;
+  /** Only sessions with this tag. */
   readonly tag?: string;
 }
 
@@ -20,30 +20,6 @@ interface SearchRequest extends PageRequest {
   readonly messages?: boolean;
 }
 
-/** Names a session. */
-export const renameSession = (parts: ServerParts, ask: Ask, title: string): Promise<Accepted> =>
-  note(parts, ask, { type: 'rename', title: checkTitle(title) });
-
-/** Changes the tags of a session: those of `remove` are taken away first. */
-export function tagSession(
-  parts: ServerParts,
-  ask: Ask,
-  { add = [], remove = [] }: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
-): Promise<Accepted> {
-  const added = add.length === 0 ? {} : { add: checkTags(add) };
-  const removed = remove.length === 0 ? {} : { remove: checkTags(remove) };
-  return note(parts, ask, { type: 'tag', ...added, ...removed });
-}
-
-/** What is only for lists of sessions: nobody needs to drive them for it. */
-async function note(parts: ServerParts, { sessionId, key }: Ask, input: SessionInput): Promise<Accepted> {
-  refuseDraining(parts);
-  const { seq, duplicate } = await parts.journal.post(sessionId, input, key, parts.clock.now());
-  const before = duplicate ? await findInput(parts, sessionId, key) : null;
-  if (before && !isSameInput(before, input)) throw mismatch();
-  return { inputSeq: seq, duplicate };
-}
-
 /** Rows that are passed over for one page: a token with a narrow scope, or a rare word, mustn't cost a whole journal. */
 const MOST_LOOKED_AT = 2000;
 /** Logs that are read for one page of a search. */
@@ -51,60 +27,51 @@ const MOST_SEARCHED = 200;
 
 /** A page of the sessions that a token may see, newest first. */
 export async function listSessions(
-  { journal }: ServerParts,
-  principal: Principal,
+  { parts: { journal }, principal }: Caller,
   request: PageRequest,
 ): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }> {
   const sessions: SessionSummary[] = [];
-  const cursor = await pages(journal, principal, request, MOST_LOOKED_AT, (visible) => {
-    sessions.push(...visible);
-    return visible.length;
-  });
-  return { sessions, ...(cursor === undefined ? {} : { cursor }) };
+  const next = await pages(journal, principal, request, MOST_LOOKED_AT, (visible) => sessions.push(...visible));
+  return { sessions, ...next };
 }
 
 /** A page of the sessions with all words of a query. It may be short, or empty, and have another one after it. */
 export async function searchSessions(
-  { journal }: ServerParts,
-  principal: Principal,
+  { parts: { journal }, principal }: Caller,
   { query, messages = true, ...request }: SearchRequest,
   signal: AbortSignal,
 ): Promise<{ readonly hits: readonly SessionHit[]; readonly cursor?: string }> {
   const hits: SessionHit[] = [];
-  const cursor = await pages(journal, principal, request, MOST_SEARCHED, async (visible) => {
-    const before = hits.length;
+  const next = await pages(journal, principal, request, MOST_SEARCHED, async (visible) => {
     // What a token may not see is not read for it either.
     const rows = sessionsOf({ ...journal, list: async () => ({ sessions: visible }) });
     for await (const hit of rows.search(query, { messages })) {
       signal.throwIfAborted();
       hits.push(hit);
     }
-    return hits.length - before;
+    return hits.length;
   });
-  return { hits, ...(cursor === undefined ? {} : { cursor }) };
+  return { hits, ...next };
 }
 
-/** Goes through rows until `take` has counted enough of them, or enough were looked at. Resolves with where to go on. */
+/** Goes through rows until `take`, which says how many it has, has enough of them, or enough were looked at. */
 async function pages(
   journal: Journal,
   principal: Principal,
-  { limit = 20, cursor, agent, tag }: PageRequest,
+  { limit = 20, cursor: first, agent: agentId, tag }: PageRequest,
   most: number,
   take: (visible: readonly SessionSummary[]) => number | Promise<number>,
-): Promise<string | undefined> {
-  let next = cursor;
+): Promise<{ readonly cursor?: string }> {
+  let next = first === undefined ? {} : { cursor: first };
   let taken = 0;
   for (let looked = 0; looked < most;) {
-    const page = await journal.list({
-      limit: limit - taken,
-      ...(next === undefined ? {} : { cursor: next }),
-      ...(agent === undefined ? {} : { agentId: agent }),
-      ...(tag === undefined ? {} : { tag }),
-    });
-    taken += await take(page.sessions.filter(({ sessionId }) => maySee(principal, sessionId)));
-    looked += page.sessions.length;
-    next = page.cursor;
-    if (next === undefined || taken >= limit) break;
+    const wanted = { ...(agentId !== undefined && { agentId }), ...(tag !== undefined && { tag }) };
+    const { sessions, cursor } = await journal.list({ limit: limit - taken, ...next, ...wanted });
+    taken = await take(sessions.filter(({ sessionId }) => maySee(principal, sessionId)));
+    looked += sessions.length;
+    if (cursor === undefined) return {};
+    next = { cursor };
+    if (taken >= limit) break;
   }
   return next;
 }

@@ -6,58 +6,48 @@ import type { ClientTurn } from '../inputs/client-turn.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { checkAccess } from '../security/admit.ts';
-import type { Principal } from '../security/tokens.ts';
 import { oneRun, type Scope } from '../streams/scope.ts';
 import { answerApproval, addToolOutputs } from './answers.ts';
-import { startRun } from './inputs.ts';
-import type { Ask } from './post.ts';
-import { createSession, SESSION_ID } from './sessions.ts';
+import type { Caller } from './post.ts';
+import { startRun } from './runs.ts';
+import { isSessionId } from './schemas.ts';
+import { createSession } from './sessions.ts';
 
 /** What a request of a chat protocol has set going: the stream that answers it. */
-export interface TakenTurn {
-  readonly sessionId: string;
+interface TakenTurn {
   /** The stream begins with the event after this one. */
   readonly afterSeq: number;
   readonly scope: Scope;
 }
 
-const SESSION = new RegExp(SESSION_ID);
-
 /**
  * Does what a request of a chat protocol asks: answers what the session waits for, or starts a run. A conversation that is new
  * here becomes a session, which begins with what the client says was before.
  */
-export async function takeTurn(
-  parts: ServerParts,
-  principal: Principal,
-  turn: ClientTurn,
-  { agent, ...how }: { readonly agent: string | undefined } & Omit<Ask, 'sessionId'>,
-): Promise<TakenTurn> {
+export async function takeTurn(caller: Caller, turn: ClientTurn, agent: string | undefined): Promise<TakenTurn> {
+  const { parts, principal } = caller;
   const { threadId: sessionId } = turn;
-  if (!SESSION.test(sessionId)) {
+  if (!isSessionId(sessionId)) {
     throw new RequestError('bad_request', 'The name of a conversation has 1 to 128 letters, digits and marks of ._~:-');
   }
   checkAccess(principal, 'write', sessionId);
-  const ask = { sessionId, ...how };
   const known = await stateOf(parts, sessionId);
   if (!known) {
-    await createSession(parts, principal, { id: sessionId, ...(agent === undefined ? {} : { agent }) }, null);
-    if (turn.history.length > 0) await replaceHistory(parts, ask, turn.history);
+    await createSession(caller, { id: sessionId, ...(agent !== undefined && { agent }) });
+    if (turn.history.length > 0) await replaceHistory(caller, turn);
   }
-  const answered = known ? await giveAnswers(parts, ask, pendingCalls(known), turn) : [];
+  const answered = known ? await giveAnswers(caller, pendingCalls(known), turn) : [];
   const [first] = answered;
-  if (first !== undefined) {
-    return { sessionId, afterSeq: first - 1, scope: afterAnswers(answered) };
-  }
+  if (first !== undefined) return { afterSeq: first - 1, scope: afterAnswers(answered) };
   if (turn.prompt.length === 0) {
     throw new TreadleError(
       'empty_prompt',
       'There is no prompt, and no answer to anything that this session waits for.',
     );
   }
-  if (turn.regenerate && known && known.run === null) await replaceHistory(parts, ask, turn.history);
-  const { inputSeq } = await startRun(parts, ask, { input: turn.prompt, clientTools: turn.tools });
-  return { sessionId, afterSeq: inputSeq - 1, scope: oneRun({ inputSeq }) };
+  if (turn.regenerate && known && known.run === null) await replaceHistory(caller, turn);
+  const { inputSeq } = await startRun(caller, sessionId, { input: turn.prompt, clientTools: turn.tools });
+  return { afterSeq: inputSeq - 1, scope: oneRun({ inputSeq }) };
 }
 
 async function stateOf(parts: ServerParts, sessionId: string): Promise<SessionState | null> {
@@ -74,20 +64,19 @@ async function stateOf(parts: ServerParts, sessionId: string): Promise<SessionSt
  * long ago. Resolves with where the answers are in the log, the first of them first.
  */
 async function giveAnswers(
-  parts: ServerParts,
-  ask: Ask,
+  caller: Caller,
   pending: readonly PendingCall[],
-  { results, answers }: ClientTurn,
+  { threadId, results, answers }: ClientTurn,
 ): Promise<number[]> {
   const seqs: number[] = [];
   const given = pending.flatMap(({ callId, approvalId }) => {
     const result = approvalId === undefined ? results.find((each) => each.callId === callId) : undefined;
     return result ? [result] : [];
   });
-  if (given.length > 0) seqs.push((await addToolOutputs(parts, ask, given)).inputSeq);
+  if (given.length > 0) seqs.push((await addToolOutputs(caller, threadId, given)).inputSeq);
   for (const { approvalId, ...answer } of answers) {
     if (!pending.some((call) => call.approvalId === approvalId)) continue;
-    seqs.push((await answerApproval(parts, ask, approvalId, answer)).inputSeq);
+    seqs.push((await answerApproval(caller, threadId, approvalId, answer)).inputSeq);
   }
   return seqs;
 }
@@ -103,9 +92,9 @@ function afterAnswers(seqs: readonly number[]): Scope {
 }
 
 /** The conversation as the client has it, in the place of the one that is there. The log keeps both. */
-async function replaceHistory(parts: ServerParts, { sessionId, key }: Ask, history: readonly object[]): Promise<void> {
+async function replaceHistory({ parts, inputKey }: Caller, { threadId, history }: ClientTurn): Promise<void> {
   const { clock, ids, journal } = parts;
   const at = clock.now();
   const messages = checkMessages(history, { at, id: () => ids.create('msg') });
-  await journal.post(sessionId, { type: 'import', messages }, `${key}:history`, at);
+  await journal.post(threadId, { type: 'import', messages }, `${inputKey}:history`, at);
 }

@@ -3,6 +3,17 @@ import type { SessionInput } from '@treadle/core/events';
 import type { SessionState } from '@treadle/core/kernel';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
+import type { Principal } from '../security/tokens.ts';
+
+/** What operations know of the request that they are done for. */
+export interface Caller {
+  readonly parts: ServerParts;
+  readonly principal: Principal;
+  /** The idempotency key of the request; null when it has none. */
+  readonly key: string | null;
+  /** The key under which what it adds to a log counts once. Without an idempotency key it is a new one. */
+  readonly inputKey: string;
+}
 
 /** An input that is in the log. */
 export interface Accepted {
@@ -14,12 +25,6 @@ export interface Accepted {
 
 /** Events, from the last one backwards, in which a key is looked for that was used before. */
 const KEY_WINDOW = 2000;
-
-/** Who asks, and the key under which the same request counts once. */
-export interface Ask {
-  readonly sessionId: string;
-  readonly key: string;
-}
 
 export type InputReceived = Extract<DurableEvent, { type: 'input_received' }>;
 
@@ -33,36 +38,41 @@ export function refuseDraining({ isDraining }: ServerParts): void {
  * now; a request that is repeated is not refused for what it did itself.
  */
 export async function post(
-  parts: ServerParts,
-  { sessionId, key }: Ask,
+  caller: Caller,
+  sessionId: string,
   input: SessionInput,
   refuse: (state: SessionState) => TreadleError | null = () => null,
 ): Promise<Accepted> {
-  const state = await parts.states.of(sessionId);
-  const refused = refuse(state);
+  const { parts, inputKey } = caller;
+  const refused = refuse(await parts.states.of(sessionId));
   if (refused) {
-    const before = await findInput(parts, sessionId, key);
+    const before = await findInput(parts, sessionId, inputKey);
     if (!before) throw refused;
-    return repeated(before, input);
+    checkSame(before, input);
+    return { inputSeq: before.seq, duplicate: true };
   }
+  const done = await note(caller, sessionId, input);
+  if (!done.duplicate) await parts.dispatcher.dispatch(sessionId);
+  return done;
+}
+
+/** Puts an input into a log, once per key, without having the session driven. */
+export async function note({ parts, inputKey }: Caller, sessionId: string, input: SessionInput): Promise<Accepted> {
   refuseDraining(parts);
-  const outcome = await parts.journal.post(sessionId, input, key, parts.clock.now());
-  if (outcome.duplicate) {
-    for await (const event of parts.journal.read(sessionId, outcome.seq)) {
-      if (event.type === 'input_received') return repeated(event, input);
+  const { journal, clock } = parts;
+  const { seq, duplicate } = await journal.post(sessionId, input, inputKey, clock.now());
+  if (duplicate) {
+    for await (const event of journal.read(sessionId, seq)) {
+      if (event.type === 'input_received') checkSame(event, input);
       break;
     }
   }
-  await parts.dispatcher.dispatch(sessionId);
-  return { inputSeq: outcome.seq, duplicate: outcome.duplicate };
+  return { inputSeq: seq, duplicate };
 }
 
-export const isSameInput = (event: InputReceived, input: SessionInput): boolean =>
-  JSON.stringify(event.input) === JSON.stringify(input);
-
-function repeated(event: InputReceived, input: SessionInput): Accepted {
-  if (isSameInput(event, input)) return { inputSeq: event.seq, duplicate: true };
-  throw mismatch();
+/** @throws RequestError `idempotency_mismatch` */
+export function checkSame(before: InputReceived, input: SessionInput): void {
+  if (JSON.stringify(before.input) !== JSON.stringify(input)) throw mismatch();
 }
 
 export const mismatch = (): RequestError =>

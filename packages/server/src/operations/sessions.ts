@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
-import { sessionsOf, TreadleError, type JsonObject, type PendingCall } from '@treadle/core';
-import { EVENT_VERSION, type DurableEventBody } from '@treadle/core/events';
-import { checkTags, checkTitle } from '@treadle/core/journal';
-import { pendingCalls, sessionStatus, type SessionStatus } from '@treadle/core/session';
+import {
+  checkTags,
+  checkTitle,
+  EVENT_VERSION,
+  pendingCalls,
+  sessionsOf,
+  sessionStatus,
+  TreadleError,
+  type JsonObject,
+  type SessionState,
+} from '@treadle/core';
+import { creationOf, type Creation } from '../creation.ts';
 import type { SessionSnapshot } from '../encoders/encoder.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
-import { idPrefix, maySee, type Principal } from '../security/tokens.ts';
-import { mismatch, refuseDraining } from './post.ts';
+import { idPrefix, maySee } from '../security/tokens.ts';
+import { mismatch, refuseDraining, type Caller } from './post.ts';
 
-/** Letters, digits and a few marks: an id is a part of URLs, files' names and run ids. */
-export const SESSION_ID = '^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$';
-
+/** A session to be made. */
 export interface NewSession {
   readonly id?: string;
   readonly agent?: string;
@@ -21,20 +27,13 @@ export interface NewSession {
 }
 
 /** A session, as it is now. */
-export interface SessionInfo {
-  readonly sessionId: string;
+interface SessionInfo extends Omit<SessionSnapshot, 'type' | 'messages'> {
   readonly agentId?: string;
   /** What somebody, or a model, has called it. */
   readonly title?: string;
-  /** The last event of its log. */
-  readonly seq: number;
-  readonly status: SessionStatus;
-  /** The open run. */
-  readonly runId?: string;
-  /** What the open run waits for. */
-  readonly pending: readonly PendingCall[];
 }
 
+/** A session that was made, or found. */
 export interface CreatedSession {
   readonly sessionId: string;
   readonly agentId: string;
@@ -44,31 +43,28 @@ export interface CreatedSession {
 
 /** Starts a log. With an idempotency key and no id of its own, the same request again finds the same session. */
 export async function createSession(
-  parts: ServerParts,
-  principal: Principal,
+  caller: Caller,
   { id, agent: name, metadata, title, tags }: NewSession,
-  key: string | null,
 ): Promise<CreatedSession> {
+  const { parts } = caller;
   refuseDraining(parts);
   const agent = name === undefined ? parts.defaultAgent : parts.agents.get(name);
   if (!agent) {
     const known = [...parts.agents.keys()].join(', ');
     throw new RequestError('bad_request', `There is no agent "${String(name)}". The agents are: ${known}.`);
   }
-  const sessionId = ownId(parts, principal, id, key);
-  const first: Creation = {
-    type: 'session_created',
+  const sessionId = ownId(caller, id);
+  const first = {
+    type: 'session_created' as const,
     at: parts.clock.now(),
     eventVersion: EVENT_VERSION,
     sessionId,
     agentId: agent.id,
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(title === undefined ? {} : { title: checkTitle(title) }),
-    ...(tags === undefined ? {} : { tags: checkTags(tags) }),
+    ...(metadata && { metadata }),
+    ...(title !== undefined && { title: checkTitle(title) }),
+    ...(tags && { tags: checkTags(tags) }),
   };
-  const existed = await made(parts, { id: sessionId, mayExist: id === undefined && key !== null }, first, async () => {
-    await parts.journal.create(sessionId, first);
-  });
+  const existed = await made(caller, sessionId, id, first, () => parts.journal.create(sessionId, first));
   return { sessionId, agentId: agent.id, existed };
 }
 
@@ -80,19 +76,18 @@ export interface ForkRequest extends Omit<NewSession, 'agent'> {
 
 /** Starts a session with the events of another one. What was under way there is closed in the fork. */
 export async function forkSession(
-  parts: ServerParts,
-  principal: Principal,
+  caller: Caller,
   parent: string,
   { id, seq, ...facts }: ForkRequest,
-  key: string | null,
 ): Promise<CreatedSession> {
+  const { parts } = caller;
   refuseDraining(parts);
-  const sessionId = ownId(parts, principal, id, key);
+  const sessionId = ownId(caller, id);
   const { clock, ids, journal } = parts;
-  const wanted = { fork: { sessionId: parent, ...(seq === undefined ? {} : { seq }) }, ...facts };
-  const existed = await made(parts, { id: sessionId, mayExist: id === undefined && key !== null }, wanted, async () => {
-    const at = seq === undefined ? {} : { at: seq };
-    await sessionsOf(journal, { clock, ids }).fork(parent, { id: sessionId, ...at, ...facts });
+  const wanted = { fork: { sessionId: parent, ...(seq !== undefined && { seq }) }, ...facts };
+  const existed = await made(caller, sessionId, id, wanted, () => {
+    const how = { id: sessionId, ...(seq !== undefined && { at: seq }), ...facts };
+    return sessionsOf(journal, { clock, ids }).fork(parent, how);
   });
   // Something has to close what it has cut off.
   await parts.dispatcher.dispatch(sessionId);
@@ -101,23 +96,28 @@ export async function forkSession(
 
 /** True when it was there, made by the same request. @throws TreadleError `session_exists`, RequestError `idempotency_mismatch` */
 async function made(
-  parts: ServerParts,
-  { id, mayExist }: { readonly id: string; readonly mayExist: boolean },
+  { parts: { journal }, key }: Caller,
+  sessionId: string,
+  ownId: string | undefined,
   wanted: Wanted,
-  create: () => Promise<void>,
+  create: () => Promise<unknown>,
 ): Promise<boolean> {
   try {
     await create();
     return false;
   } catch (error) {
+    const mayExist = ownId === undefined && key !== null;
     if (!mayExist || !(error instanceof TreadleError) || error.code !== 'session_exists') throw error;
   }
-  const there = await creationOf(parts, id);
-  if (there && isWanted(there, wanted)) return true;
+  for await (const event of journal.read(sessionId, 1)) {
+    // The event that began it: of a fork, the one after what it shares.
+    if (event.type !== 'session_created' || event.sessionId !== sessionId) continue;
+    if (isWanted(event, wanted)) return true;
+    break;
+  }
   throw mismatch();
 }
 
-type Creation = Extract<DurableEventBody, { type: 'session_created' }>;
 type Wanted = Partial<Pick<Creation, 'agentId' | 'metadata' | 'title' | 'tags'>> & {
   readonly fork?: { readonly sessionId: string; readonly seq?: number };
 };
@@ -133,60 +133,42 @@ function isWanted({ fork, ...there }: Creation, { fork: asked, ...wanted }: Want
   );
 }
 
-/** The event that began a session: of a fork, the one after what it shares. */
-async function creationOf({ journal }: ServerParts, sessionId: string): Promise<Creation | null> {
-  for await (const event of journal.read(sessionId, 1)) {
-    if (event.type === 'session_created' && event.sessionId === sessionId) return event;
-  }
-  return null;
-}
-
 /** The id of a session to be made. @throws RequestError `forbidden` where the token may not make it. */
-export function ownId(parts: ServerParts, principal: Principal, id: string | undefined, key: string | null): string {
-  const sessionId = id ?? newId(parts, principal, key);
-  if (maySee(principal, sessionId)) return sessionId;
+export function ownId(caller: Caller, id?: string): string {
+  const sessionId = id ?? newId(caller);
+  if (maySee(caller.principal, sessionId)) return sessionId;
   throw new RequestError('forbidden', 'This token may not create that session.');
 }
 
 /** A key gives the same id each time, so that a request that is repeated finds what it made. */
-function newId({ ids }: ServerParts, principal: Principal, key: string | null): string {
+function newId({ parts, principal, key }: Caller): string {
   const prefix = idPrefix(principal);
   if (prefix === null) throw new RequestError('forbidden', 'This token may not create sessions.');
-  if (key === null) return `${prefix}${ids.create('s').slice(2)}`;
+  if (key === null) return `${prefix}${parts.ids.create('s').slice(2)}`;
   return `${prefix}${createHash('sha256').update(`${principal.name}\n${key}`).digest('hex').slice(0, 32)}`;
 }
 
+/** What a session is at. */
 export async function readSession(parts: ServerParts, sessionId: string): Promise<SessionInfo> {
   const agentId = await agentIdOf(parts, sessionId);
   const state = await parts.states.of(sessionId);
-  return {
-    sessionId,
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(state.title === null ? {} : { title: state.title }),
-    seq: state.seq,
-    status: sessionStatus(state),
-    ...(state.run ? { runId: state.run.runId } : {}),
-    pending: pendingCalls(state),
-  };
+  const { title } = state;
+  return { ...(agentId !== undefined && { agentId }), ...(title !== null && { title }), ...standing(sessionId, state) };
 }
 
 /** What a reader gets who is too far behind to be told every event. */
 export async function snapshotOf({ states }: ServerParts, sessionId: string): Promise<SessionSnapshot> {
   const state = await states.of(sessionId);
-  return {
-    type: 'snapshot',
-    seq: state.seq,
-    sessionId,
-    status: sessionStatus(state),
-    ...(state.run ? { runId: state.run.runId } : {}),
-    messages: state.view.slice(),
-    pending: pendingCalls(state),
-  };
+  return { type: 'snapshot', ...standing(sessionId, state), messages: state.view.slice() };
 }
 
-export async function agentIdOf({ journal }: ServerParts, sessionId: string): Promise<string | undefined> {
-  for await (const event of journal.read(sessionId, 1)) {
-    return event.type === 'session_created' ? event.agentId : undefined;
-  }
-  return undefined;
-}
+const standing = (sessionId: string, state: SessionState) => ({
+  sessionId,
+  seq: state.seq,
+  status: sessionStatus(state),
+  ...(state.run && { runId: state.run.runId }),
+  pending: pendingCalls(state),
+});
+
+export const agentIdOf = async ({ journal }: ServerParts, sessionId: string): Promise<string | undefined> =>
+  (await creationOf(journal, sessionId))?.agentId;

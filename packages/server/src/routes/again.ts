@@ -1,24 +1,14 @@
-import { TreadleError } from '@treadle/core';
 import { branch, replay, rerun, type Again } from '../operations/again.ts';
-import { startOf } from '../operations/inputs.ts';
-import { oneRun } from '../streams/scope.ts';
-import { askOf } from './ask.ts';
-import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
-import * as schemas from './serving/schemas.ts';
-import { openStream, wantsStream } from './stream.ts';
+import { startOf } from '../operations/runs.ts';
+import * as schemas from '../operations/schemas.ts';
+import { jsonResponse, type Route, type RouteCall } from './serving/route.ts';
+import { streamRun, wantsStream } from './stream.ts';
 
-/** The run of a fork: its stream where that is asked for, else its name. */
-async function begun(call: RouteCall, { sessionId, inputSeq, duplicate }: Again): Promise<Response> {
-  if (wantsStream(call)) {
-    const stream = { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ inputSeq }) };
-    return openStream({ ...call, path: { sessionId } }, stream);
-  }
-  const start = await startOf(call.parts, sessionId, inputSeq);
-  if (start.status === 'rejected') throw new TreadleError('run_active', start.reason);
-  return jsonResponse(
-    { sessionId, inputSeq, duplicate, ...(start.status === 'waiting' ? {} : { runId: start.runId }) },
-    202,
-  );
+/** A run that an input starts: its stream where that is asked for, else its name. */
+export async function begun(call: RouteCall, { sessionId, ...done }: Again): Promise<Response> {
+  const { inputSeq } = done;
+  if (wantsStream(call)) return streamRun(call, sessionId, inputSeq, { inputSeq });
+  return jsonResponse({ sessionId, ...done, ...(await startOf(call.parts, sessionId, inputSeq)) }, 202);
 }
 
 const success = {
@@ -37,10 +27,7 @@ export const AGAIN_ROUTES: readonly Route[] = [
     body: schemas.rerun,
     success,
     problems: ['nothing_to_continue', 'session_exists', 'idempotency_mismatch'],
-    async handle(call) {
-      const { parts, principal, key, body } = call;
-      return begun(call, await rerun(parts, principal, askOf(call), body, key));
-    },
+    handle: async (call) => begun(call, await rerun(call, call.sessionId, call.body)),
   },
   {
     method: 'post',
@@ -50,10 +37,7 @@ export const AGAIN_ROUTES: readonly Route[] = [
     body: schemas.branch,
     success,
     problems: ['nothing_to_continue', 'ends_with_assistant', 'session_exists', 'idempotency_mismatch'],
-    async handle(call) {
-      const { parts, principal, key, body } = call;
-      return begun(call, await branch(parts, principal, askOf(call), body, key));
-    },
+    handle: async (call) => begun(call, await branch(call, call.sessionId, call.body)),
   },
   {
     method: 'post',
@@ -63,9 +47,6 @@ export const AGAIN_ROUTES: readonly Route[] = [
     body: schemas.replay,
     success: { status: 200, description: 'The report, once it is over.' },
     problems: ['nothing_to_continue', 'idempotency_mismatch'],
-    async handle(call) {
-      const { parts, principal, body } = call;
-      return jsonResponse(await replay(parts, principal, askOf(call), body));
-    },
+    handle: async (call) => jsonResponse(await replay(call, call.sessionId, call.body)),
   },
 ];

@@ -1,7 +1,6 @@
 import { answerByToken, issueAnswerTokens, readAsked } from '../operations/answer-tokens.ts';
-import { accepted, keyOf, sessionOf } from './ask.ts';
-import { jsonResponse, type Route } from './serving/route.ts';
-import * as schemas from './serving/schemas.ts';
+import * as schemas from '../operations/schemas.ts';
+import { accepted, jsonResponse, type Route } from './serving/route.ts';
 
 /** Questions that are answered by whoever has the token of the question, and no token of the server. */
 export const ANSWER_ROUTES: readonly Route[] = [
@@ -12,9 +11,8 @@ export const ANSWER_ROUTES: readonly Route[] = [
     summary: 'Makes tokens, one for each call that waits: whoever has one may answer that call, and do nothing else.',
     body: schemas.answerTokens,
     success: { status: 200, description: '`tokens`, with the calls they are for and the times when they end.' },
-    async handle(call) {
-      const callId = call.body['callId'] as string | undefined;
-      return jsonResponse({ tokens: await issueAnswerTokens(call.parts, sessionOf(call), callId) });
+    async handle({ parts, sessionId, body }) {
+      return jsonResponse({ tokens: await issueAnswerTokens(parts, sessionId, body['callId']) });
     },
   },
   {
@@ -36,8 +34,6 @@ export const ANSWER_ROUTES: readonly Route[] = [
     body: schemas.tokenAnswer,
     success: { status: 202, description: 'It is in the log, and the run goes on.' },
     problems: ['invalid_token', 'token_expired', 'conflict', 'results_missing', 'not_awaiting'],
-    async handle(call) {
-      return accepted(await answerByToken(call.parts, call.token, keyOf(call), call.body));
-    },
+    handle: async (call) => accepted(await answerByToken(call, call.token, call.body)),
   },
 ];

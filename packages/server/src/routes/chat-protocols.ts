@@ -6,7 +6,6 @@ import { readAiSdkRequest } from '../inputs/ai-sdk.ts';
 import type { ClientTurn } from '../inputs/client-turn.ts';
 import { takeTurn } from '../operations/client-turn.ts';
 import { oneRun } from '../streams/scope.ts';
-import { keyOf } from './ask.ts';
 import type { RouteCall, Route } from './serving/route.ts';
 import { openStream } from './stream.ts';
 
@@ -15,10 +14,8 @@ const agent = {
 } as const;
 
 async function answer(call: RouteCall, turn: ClientTurn, format: StreamFormat): Promise<Response> {
-  const wanted = { agent: call.query['agent'] as string | undefined, ...keyOf(call) };
-  const { sessionId, afterSeq, scope } = await takeTurn(call.parts, call.principal, turn, wanted);
-  const stream = { from: { seq: afterSeq, message: null }, scope, format };
-  return openStream({ ...call, path: { sessionId } }, stream);
+  const { afterSeq, scope } = await takeTurn(call, turn, call.query['agent'] as string | undefined);
+  return openStream(call, turn.threadId, { from: { seq: afterSeq, message: null }, scope, format });
 }
 
 /** Endpoints that clients of other protocols speak to. A conversation of theirs is the session of its name. */
@@ -45,10 +42,10 @@ export const CHAT_PROTOCOL_ROUTES: readonly Route[] = [
       contentType: 'text/event-stream',
     },
     async handle(call) {
-      const { run } = await call.parts.states.of(call.path['sessionId'] ?? '');
+      const { run } = await call.parts.states.of(call.sessionId);
       if (!run) return new Response(null, { status: 204 });
       const { runId, startedSeq } = run;
-      return openStream(call, {
+      return openStream(call, call.sessionId, {
         from: { seq: startedSeq - 1, message: null },
         scope: oneRun({ runId }),
         runId,

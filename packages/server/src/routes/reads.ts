@@ -2,7 +2,6 @@ import type { DurableEvent, Message } from '@treadle/core';
 import type { ContentBlock } from '@treadle/core/messages';
 import { costTableFold, readConversations } from '@treadle/core/projections';
 import { eventJson } from '../encoders/native.ts';
-import { sessionOf } from './ask.ts';
 import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
 import { openStream, positionOf } from './stream.ts';
 
@@ -19,14 +18,14 @@ const PAGE = {
 
 /** Items of a log in its order, a page at a time: `cursor` is the `after` of the next page. */
 async function pageOf<Item>(
-  { parts, query, path }: RouteCall,
+  { parts, query, sessionId }: RouteCall,
   itemsOf: (event: DurableEvent) => readonly Item[],
 ): Promise<{ readonly items: Item[]; readonly cursor?: number }> {
   const limit = query['limit'] as number;
   const from = (query['after'] as number) + 1;
   const items: Item[] = [];
   let last = from - 1;
-  for await (const event of parts.journal.read(path['sessionId'] ?? '', from)) {
+  for await (const event of parts.journal.read(sessionId, from)) {
     const found = itemsOf(event);
     if (items.length > 0 && items.length + found.length > limit) return { items, cursor: last };
     items.push(...found);
@@ -93,7 +92,7 @@ export const READ_ROUTES: readonly Route[] = [
       contentType: 'text/event-stream',
     },
     problems: ['invalid_cursor'],
-    handle: async (call) => openStream(call, { from: await positionOf(call) }),
+    handle: async (call) => openStream(call, call.sessionId, { from: await positionOf(call) }),
   },
   {
     method: 'get',
@@ -140,7 +139,7 @@ export const READ_ROUTES: readonly Route[] = [
     },
     success: { status: 200, description: 'Runs with their messages and results.' },
     async handle(call) {
-      const log = { read: (from: number) => call.parts.journal.read(sessionOf(call), from) };
+      const log = { read: (from: number) => call.parts.journal.read(call.sessionId, from) };
       return jsonResponse(await readConversations(log, call.query));
     },
   },
@@ -164,7 +163,7 @@ export const READ_ROUTES: readonly Route[] = [
     success: { status: 200, description: 'The table.' },
     async handle(call) {
       const fold = costTableFold();
-      for await (const event of call.parts.journal.read(sessionOf(call), 1)) fold.take(event);
+      for await (const event of call.parts.journal.read(call.sessionId, 1)) fold.take(event);
       return jsonResponse(fold.table());
     },
   },

@@ -1,19 +1,33 @@
-import { TreadleError, type ClientToolResult, type UserInput } from '@treadle/core';
-import { answerApproval, addToolOutputs, type ApprovalRequest } from '../operations/answers.ts';
-import { cancel, followUp, startOf, startRun, steer } from '../operations/inputs.ts';
-import type { Accepted } from '../operations/post.ts';
-import { oneRun } from '../streams/scope.ts';
-import { accepted, askOf, nothingToDo } from './ask.ts';
-import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
-import * as schemas from './serving/schemas.ts';
-import { openStream, wantsStream } from './stream.ts';
+import { userMessage, type ClientToolResult, type SessionInput, type UserInput } from '@treadle/core';
+import { addToolOutputs, answerApproval } from '../operations/answers.ts';
+import { post, type Accepted } from '../operations/post.ts';
+import { startRun } from '../operations/runs.ts';
+import * as schemas from '../operations/schemas.ts';
+import { hasOpenTasks } from '../operations/tasks.ts';
+import { begun } from './again.ts';
+import { accepted, type Route, type RouteCall } from './serving/route.ts';
+import { streamRun, wantsStream } from './stream.ts';
 
 /** A run that goes on after an input, streamed from there when the client asks for it. */
-function streamed(call: RouteCall, done: Accepted): Response {
-  if (!wantsStream(call)) return accepted(done);
+function goesOn(call: RouteCall, done: Accepted): Response {
   const { inputSeq } = done;
-  return openStream(call, { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ answeredBy: inputSeq }) });
+  return wantsStream(call) ? streamRun(call, call.sessionId, inputSeq, { answeredBy: inputSeq }) : accepted(done);
 }
+
+/** A message that waits until the run takes it. */
+const queued = (type: 'steering' | 'follow_up', path: string, id: string, summary: string): Route => ({
+  method: 'post',
+  path,
+  id,
+  summary,
+  body: schemas.message,
+  success: { status: 202, description: 'It is in the log.' },
+  problems: ['empty_prompt', 'idempotency_mismatch'],
+  async handle(call) {
+    const input: SessionInput = { type, message: userMessage(call.body['input'] as UserInput) };
+    return accepted(await post(call, call.sessionId, input));
+  },
+});
 
 export const RUN_ROUTES: readonly Route[] = [
   {
@@ -25,37 +39,17 @@ export const RUN_ROUTES: readonly Route[] = [
     success: { status: 202, description: 'The prompt is in the log; `runId` names the run once it has begun.' },
     problems: ['run_active', 'empty_prompt', 'nothing_to_continue', 'ends_with_assistant', 'idempotency_mismatch'],
     async handle(call) {
-      const ask = askOf(call);
-      const done = await startRun(call.parts, ask, call.body);
-      const { inputSeq } = done;
-      if (wantsStream(call)) {
-        return openStream(call, { from: { seq: inputSeq - 1, message: null }, scope: oneRun({ inputSeq }) });
-      }
-      const start = await startOf(call.parts, ask.sessionId, inputSeq);
-      if (start.status === 'rejected') throw new TreadleError('run_active', start.reason);
-      return jsonResponse({ ...done, ...(start.status === 'waiting' ? {} : { runId: start.runId }) }, 202);
+      const { sessionId } = call;
+      return begun(call, { sessionId, ...(await startRun(call, sessionId, call.body)) });
     },
   },
-  {
-    method: 'post',
-    path: '/v1/sessions/{sessionId}/steering',
-    id: 'steer',
-    summary: 'Queues a message for the model’s next call.',
-    body: schemas.message,
-    success: { status: 202, description: 'It is in the log.' },
-    problems: ['empty_prompt', 'idempotency_mismatch'],
-    handle: async (call) => accepted(await steer(call.parts, askOf(call), call.body['input'] as UserInput)),
-  },
-  {
-    method: 'post',
-    path: '/v1/sessions/{sessionId}/follow-ups',
-    id: 'followUp',
-    summary: 'Queues a message for when the run would end.',
-    body: schemas.message,
-    success: { status: 202, description: 'It is in the log.' },
-    problems: ['empty_prompt', 'idempotency_mismatch'],
-    handle: async (call) => accepted(await followUp(call.parts, askOf(call), call.body['input'] as UserInput)),
-  },
+  queued('steering', '/v1/sessions/{sessionId}/steering', 'steer', 'Queues a message for the model’s next call.'),
+  queued(
+    'follow_up',
+    '/v1/sessions/{sessionId}/follow-ups',
+    'followUp',
+    'Queues a message for when the run would end.',
+  ),
   {
     method: 'post',
     path: '/v1/sessions/{sessionId}/cancel',
@@ -64,8 +58,9 @@ export const RUN_ROUTES: readonly Route[] = [
     body: schemas.cancellation,
     success: { status: 202, description: 'It is in the log, where there was something to cancel.' },
     async handle(call) {
-      const done = await cancel(call.parts, askOf(call), call.body['reason'] as string | undefined);
-      return done ? accepted(done) : nothingToDo();
+      const { run, inbox, tasks } = await call.parts.states.of(call.sessionId);
+      const isIdle = run === null && inbox.length === 0 && !hasOpenTasks(tasks);
+      return accepted(isIdle ? null : await post(call, call.sessionId, { type: 'cancel', ...call.body }));
     },
   },
   {
@@ -78,7 +73,7 @@ export const RUN_ROUTES: readonly Route[] = [
     problems: ['not_awaiting', 'results_missing', 'results_unknown', 'results_duplicate', 'conflict'],
     async handle(call) {
       const results = call.body['results'] as unknown as readonly ClientToolResult[];
-      return streamed(call, await addToolOutputs(call.parts, askOf(call), results));
+      return goesOn(call, await addToolOutputs(call, call.sessionId, results));
     },
   },
   {
@@ -90,8 +85,9 @@ export const RUN_ROUTES: readonly Route[] = [
     success: { status: 202, description: 'It is in the log, and the run goes on.' },
     problems: ['not_awaiting', 'conflict'],
     async handle(call) {
-      const answer = call.body as unknown as ApprovalRequest;
-      return streamed(call, await answerApproval(call.parts, askOf(call), call.path['approvalId'] ?? '', answer));
+      const { sessionId, path, body } = call;
+      const answer = body as schemas.ApprovalRequest;
+      return goesOn(call, await answerApproval(call, sessionId, path['approvalId'] ?? '', answer));
     },
   },
 ];

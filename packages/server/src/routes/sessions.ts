@@ -1,9 +1,10 @@
-import { listSessions, renameSession, searchSessions, tagSession } from '../operations/catalogue.ts';
+import { checkTags, checkTitle } from '@treadle/core';
+import { listSessions, searchSessions } from '../operations/catalogue.ts';
+import { note } from '../operations/post.ts';
+import * as schemas from '../operations/schemas.ts';
 import { createSession, forkSession, readSession } from '../operations/sessions.ts';
 import { RequestError } from '../problem.ts';
-import { accepted, askOf, sessionOf } from './ask.ts';
-import { jsonResponse, type Route } from './serving/route.ts';
-import * as schemas from './serving/schemas.ts';
+import { accepted, jsonResponse, type Route } from './serving/route.ts';
 
 const PAGE = {
   limit: {
@@ -24,8 +25,8 @@ export const SESSION_ROUTES: readonly Route[] = [
     body: schemas.newSession,
     success: { status: 201, description: 'It is there; 200 when the same request has created it before.' },
     problems: ['session_exists', 'idempotency_mismatch'],
-    async handle({ parts, principal, body, key }) {
-      const { existed, ...created } = await createSession(parts, principal, body, key);
+    async handle(call) {
+      const { existed, ...created } = await createSession(call, call.body);
       return jsonResponse(created, existed ? 200 : 201);
     },
   },
@@ -36,7 +37,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     summary: 'Lists sessions, those that changed last first.',
     query: PAGE,
     success: { status: 200, description: 'A page, with the cursor of the next where there is one.' },
-    handle: async ({ parts, principal, query }) => jsonResponse(await listSessions(parts, principal, query)),
+    handle: async (call) => jsonResponse(await listSessions(call, call.query)),
   },
   {
     method: 'get',
@@ -59,11 +60,11 @@ export const SESSION_ROUTES: readonly Route[] = [
       description:
         'A page of `hits`, sessions that changed last first. It may be short while there is a `cursor` to go on with.',
     },
-    async handle({ parts, principal, query, request }) {
-      const { query: words = '' } = query;
+    async handle(call) {
+      const { query: words = '' } = call.query;
       if (typeof words !== 'string' || words.trim() === '' || words.length > 500)
         throw new RequestError('bad_request', '`query` must have 1 to 500 characters.');
-      return jsonResponse(await searchSessions(parts, principal, { ...query, query: words }, request.signal));
+      return jsonResponse(await searchSessions(call, { ...call.query, query: words }, call.request.signal));
     },
   },
   {
@@ -72,7 +73,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     id: 'readSession',
     summary: 'Says what a session is at, and what its run waits for.',
     success: { status: 200, description: 'The session as it is now.' },
-    handle: async (call) => jsonResponse(await readSession(call.parts, sessionOf(call))),
+    handle: async ({ parts, sessionId }) => jsonResponse(await readSession(parts, sessionId)),
   },
   {
     method: 'post',
@@ -83,8 +84,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     success: { status: 201, description: 'It is there; 200 when the same request has created it before.' },
     problems: ['session_exists', 'idempotency_mismatch'],
     async handle(call) {
-      const { parts, principal, key, body } = call;
-      const { existed, ...created } = await forkSession(parts, principal, sessionOf(call), body, key);
+      const { existed, ...created } = await forkSession(call, call.sessionId, call.body);
       return jsonResponse(created, existed ? 200 : 201);
     },
   },
@@ -96,7 +96,10 @@ export const SESSION_ROUTES: readonly Route[] = [
     body: schemas.title,
     success: { status: 202, description: 'It is in the log.' },
     problems: ['invalid_definition', 'idempotency_mismatch'],
-    handle: async (call) => accepted(await renameSession(call.parts, askOf(call), call.body['title'] as string)),
+    async handle(call) {
+      const title = checkTitle(call.body['title'] as string);
+      return accepted(await note(call, call.sessionId, { type: 'rename', title }));
+    },
   },
   {
     method: 'post',
@@ -106,7 +109,12 @@ export const SESSION_ROUTES: readonly Route[] = [
     body: schemas.tags,
     success: { status: 202, description: 'It is in the log.' },
     problems: ['invalid_definition', 'idempotency_mismatch'],
-    handle: async (call) => accepted(await tagSession(call.parts, askOf(call), call.body)),
+    async handle(call) {
+      const { add = [], remove = [] } = call.body as schemas.TagsRequest;
+      const added = add.length > 0 && { add: checkTags(add) };
+      const removed = remove.length > 0 && { remove: checkTags(remove) };
+      return accepted(await note(call, call.sessionId, { type: 'tag', ...added, ...removed }));
+    },
   },
   {
     method: 'delete',
@@ -116,7 +124,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     success: { status: 204, description: 'It is gone.' },
     problems: ['session_busy'],
     async handle(call) {
-      await call.parts.journal.remove(sessionOf(call));
+      await call.parts.journal.remove(call.sessionId);
       return new Response(null, { status: 204 });
     },
   },

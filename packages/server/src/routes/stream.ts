@@ -8,7 +8,7 @@ import type { Principal } from '../security/tokens.ts';
 import { BEGINNING, parsePosition, type Position } from '../streams/position.ts';
 import { openReader } from '../streams/reader.ts';
 import { bodySink, nodeSink } from '../streams/response-sink.ts';
-import { wholeSession, type Scope } from '../streams/scope.ts';
+import { oneRun, wholeSession, type RunRef, type Scope } from '../streams/scope.ts';
 import type { Sink } from '../streams/sink.ts';
 import type { RouteCall } from './serving/route.ts';
 
@@ -29,10 +29,12 @@ export const wantsStream = ({ request }: RouteCall): boolean =>
  *
  * @throws RequestError `invalid_cursor` for what no stream of this session has given out.
  */
-export async function positionOf({ parts, request, query, path }: RouteCall): Promise<Position> {
-  const id = request.headers.get('last-event-id') ?? (query['after'] as string | undefined) ?? null;
-  return positionAfter(parts, path['sessionId'] ?? '', id);
-}
+export const positionOf = ({ parts, request, query, sessionId }: RouteCall): Promise<Position> =>
+  positionAfter(
+    parts,
+    sessionId,
+    request.headers.get('last-event-id') ?? (query['after'] as string | undefined) ?? null,
+  );
 
 export async function positionAfter({ journal }: ServerParts, sessionId: string, id: string | null): Promise<Position> {
   const position = id === null || id === '' ? BEGINNING : parsePosition(id);
@@ -50,8 +52,22 @@ export function formatOf({ formats }: ServerParts, name: string | null): StreamF
   throw new RequestError('bad_request', `There is no format "${String(name)}". The formats are: ${known}.`);
 }
 
-/** Opens a stream as the response to a request. */
-export function openStream(call: Omit<RouteCall, 'sessions'>, stream: StreamRequest): Response {
+/** The stream of one run as the response to a request, from an input on to the run's end or its next pause. */
+export const streamRun = (
+  call: Omit<RouteCall, 'sessions'>,
+  sessionId: string,
+  inputSeq: number,
+  ref: RunRef,
+  format?: StreamFormat,
+): Response =>
+  openStream(call, sessionId, {
+    from: { seq: inputSeq - 1, message: null },
+    scope: oneRun(ref),
+    ...(format && { format }),
+  });
+
+/** Opens a stream of a session as the response to a request. */
+export function openStream(call: Omit<RouteCall, 'sessions'>, sessionId: string, stream: StreamRequest): Response {
   const { parts, principal, node, request } = call;
   const format = stream.format ?? formatOf(parts, new URL(request.url).searchParams.get('format'));
   admitStream(parts, principal);
@@ -66,11 +82,11 @@ export function openStream(call: Omit<RouteCall, 'sessions'>, stream: StreamRequ
   if (call.request.method === 'HEAD') return new Response(null, { headers });
   if (node) {
     node.writeHead(200, headers);
-    connect(call, stream, format, nodeSink(node));
+    connect(call, sessionId, stream, format, nodeSink(node));
     return RESPONSE_ALREADY_SENT;
   }
   const { sink, body } = bodySink();
-  connect(call, stream, format, sink);
+  connect(call, sessionId, stream, format, sink);
   return new Response(body, { headers });
 }
 
@@ -86,12 +102,12 @@ export function admitStream({ connections, limits, isDraining }: ServerParts, pr
 
 /** Has a sink told of a session, from a place on. */
 export function connect(
-  { parts, principal, path }: Pick<RouteCall, 'parts' | 'principal' | 'path'>,
+  { parts, principal }: Pick<RouteCall, 'parts' | 'principal'>,
+  sessionId: string,
   { from, scope = wholeSession, runId }: StreamRequest,
   format: StreamFormat,
   sink: Sink,
 ): void {
-  const sessionId = path['sessionId'] ?? '';
   const { journal, clock, feeds, limits, connections, log } = parts;
   const reader = openReader({
     sessionId,

@@ -1,9 +1,8 @@
-import { listTasks, readTask, stopTask } from '../operations/tasks.ts';
-import { accepted, askOf, nothingToDo, sessionOf } from './ask.ts';
-import { jsonResponse, type RouteCall, type Route } from './serving/route.ts';
-import * as schemas from './serving/schemas.ts';
-
-const taskOf = ({ path }: RouteCall): string => path['taskId'] ?? '';
+import { hasEnded } from '@treadle/core';
+import { post } from '../operations/post.ts';
+import * as schemas from '../operations/schemas.ts';
+import { taskInfo, taskOf, taskResult } from '../operations/tasks.ts';
+import { accepted, jsonResponse, type Route } from './serving/route.ts';
 
 /** What runs in the background of a session. */
 export const TASK_ROUTES: readonly Route[] = [
@@ -13,7 +12,10 @@ export const TASK_ROUTES: readonly Route[] = [
     id: 'listTasks',
     summary: 'Lists the background tasks of a session, oldest first.',
     success: { status: 200, description: 'All of them, without what they put out.' },
-    handle: async (call) => jsonResponse({ tasks: await listTasks(call.parts, sessionOf(call)) }),
+    async handle({ parts, sessionId }) {
+      const { tasks } = await parts.states.of(sessionId);
+      return jsonResponse({ tasks: [...(tasks?.all.values() ?? [])].map(taskInfo) });
+    },
   },
   {
     method: 'get',
@@ -22,7 +24,10 @@ export const TASK_ROUTES: readonly Route[] = [
     summary: 'Reads a background task, with its result once it has ended.',
     success: { status: 200, description: 'The task.' },
     problems: ['task_not_found'],
-    handle: async (call) => jsonResponse(await readTask(call.parts, sessionOf(call), taskOf(call))),
+    async handle({ parts, sessionId, path }) {
+      const task = await taskOf(parts, sessionId, path['taskId']);
+      return jsonResponse({ ...taskInfo(task), content: await taskResult(parts, sessionId, task) });
+    },
   },
   {
     method: 'post',
@@ -33,9 +38,9 @@ export const TASK_ROUTES: readonly Route[] = [
     success: { status: 202, description: 'It is in the log, where there was something to end.' },
     problems: ['task_not_found', 'idempotency_mismatch'],
     async handle(call) {
-      const reason = call.body['reason'] as string | undefined;
-      const done = await stopTask(call.parts, askOf(call), taskOf(call), reason);
-      return done ? accepted(done) : nothingToDo();
+      const { parts, sessionId, path, body } = call;
+      const { taskId, status } = await taskOf(parts, sessionId, path['taskId']);
+      return accepted(hasEnded(status) ? null : await post(call, sessionId, { type: 'stop_task', taskId, ...body }));
     },
   },
 ];

@@ -1,4 +1,5 @@
 import { TreadleError, type Journal } from '@treadle/core';
+import { creationOf } from '../creation.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { hostProblem, originProblem } from './origin.ts';
@@ -95,12 +96,11 @@ const DEEPEST = 32;
 
 async function parentOf(journal: Journal, sessionId: string): Promise<string | undefined> {
   try {
-    for await (const event of journal.read(sessionId, 1))
-      return event.type === 'session_created' ? event.spawnedBy?.sessionId : undefined;
+    return (await creationOf(journal, sessionId))?.spawnedBy?.sessionId;
   } catch (error) {
     if (!(error instanceof TreadleError) || error.code !== 'session_not_found') throw error;
+    return undefined;
   }
-  return undefined;
 }
 
 /** The token of a request. It is never taken from its URL, which ends up in logs. */

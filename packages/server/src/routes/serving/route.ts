@@ -2,11 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { ClientToolResult, DurableEvent, JsonObject, JsonSchema, SessionSummary } from '@treadle/core';
 import type { StreamFormat } from '../../encoders/encoder.ts';
 import type { PageRequest } from '../../operations/catalogue.ts';
-import type { RunRequest } from '../../operations/inputs.ts';
-import type { Accepted } from '../../operations/post.ts';
+import type { Accepted, Caller } from '../../operations/post.ts';
+import type { RunRequest } from '../../operations/runs.ts';
 import type { CreatedSession, NewSession } from '../../operations/sessions.ts';
-import type { ServerParts } from '../../parts.ts';
-import type { Principal } from '../../security/tokens.ts';
 
 /** An input that is in the log, and the run that it is for. */
 export interface RouteRun extends Accepted {
@@ -40,22 +38,20 @@ export interface RouteSessions {
 export type RouteQuery = Readonly<Record<string, string | number | boolean>>;
 
 /** A request that passed the server's checks: host, origin, token, rate limit, path, query and body. */
-export interface RouteCall {
+export interface RouteCall extends Caller {
   /** The server's sessions, as the token of the request may use them. */
   readonly sessions: RouteSessions;
-  readonly parts: ServerParts;
   readonly request: Request;
-  readonly principal: Principal;
   /** The token that it was let in with. It comes into no log and no answer. */
   readonly token: string;
+  /** What `{sessionId}` stands for in the path; empty where the path has none. */
+  readonly sessionId: string;
   /** What stands in the path, decoded and checked. */
   readonly path: Readonly<Record<string, string>>;
   /** Only the declared parameters. One that is missing has its schema's `default`, or is absent. */
   readonly query: RouteQuery;
   /** The JSON body, fitting the route's schema; `{}` where it has none. */
   readonly body: JsonObject;
-  /** What the request is known by when it is made again; null when it has no idempotency key. */
-  readonly key: string | null;
   /** Node's own response, where there is one: streams write to it directly. */
   readonly node: ServerResponse | null;
 }
@@ -77,9 +73,9 @@ export interface RouteCall {
  *   id: 'countEvents',
  *   summary: 'Counts the events of a session.',
  *   success: { status: 200, description: '`count`.' },
- *   async handle({ sessions, path }) {
+ *   async handle({ sessions, sessionId }) {
  *     let count = 0;
- *     for await (const _ of sessions.events(path['sessionId'] ?? '')) count += 1;
+ *     for await (const _ of sessions.events(sessionId)) count += 1;
  *     return jsonResponse({ count });
  *   },
  * };
@@ -122,3 +118,6 @@ export const jsonResponse = (value: unknown, status = 200): Response =>
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
   });
+
+/** What the client is told of an input: its place in the log. Null where nothing needed to be done. */
+export const accepted = (done: Accepted | null): Response => jsonResponse(done ?? { duplicate: false }, 202);

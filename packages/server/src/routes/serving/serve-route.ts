@@ -3,7 +3,7 @@ import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core'
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
 import { errorField } from '../../log.ts';
-import { SESSION_ID } from '../../operations/sessions.ts';
+import { isSessionId } from '../../operations/schemas.ts';
 import type { ServerParts } from '../../parts.ts';
 import { problemResponse, RequestError } from '../../problem.ts';
 import { checkAccess, checkOrigin, checkReadable, identify, identifyAnswer, tokenOf } from '../../security/admit.ts';
@@ -19,7 +19,6 @@ interface NodeBindings {
 
 export type App = Hono<{ Bindings: NodeBindings }>;
 
-const SESSION = new RegExp(SESSION_ID);
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** Has the app serve a route: who may, what may come in, and what goes wrong are the same for all of them. */
@@ -67,20 +66,23 @@ async function admitCall(
   const path: Readonly<Record<string, string>> = context.req.param();
   const { sessionId } = path;
   // What no id can be is in no log, and comes into no file's name.
-  if (sessionId !== undefined && !SESSION.test(sessionId))
+  if (sessionId !== undefined && !isSessionId(sessionId))
     throw new RequestError('not_found', 'There is no such session.');
   if (sessionId !== undefined && access === 'read') await checkReadable(parts, principal, sessionId);
   else checkAccess(principal, access === 'read' ? 'read' : 'write', sessionId);
   const body = route.method === 'post' && route.bodyType === undefined ? await bodyOf(parts, request, check) : {};
+  const key = keyOf(headers);
   const call = {
     parts,
     request,
     principal,
     token: token ?? '',
+    sessionId: sessionId ?? '',
     path,
     query: readQuery(new URL(request.url).searchParams, route.query),
     body,
-    key: keyOf(headers),
+    key,
+    inputKey: key === null ? parts.ids.create('http') : `http:${principal.name}:${key}`,
     node: context.env?.outgoing ?? null,
   };
   return { ...call, sessions: sessionsFor(call) };
