@@ -1,4 +1,4 @@
-import type { JsonObject, PendingCall, ToolResultContent } from '@treadle/core';
+import type { ClientToolResult, JsonObject, PendingCall } from '@treadle/core';
 import { createHttp, type ClientOptions } from './http.ts';
 
 /** What whoever has an answer token is asked. */
@@ -9,15 +9,9 @@ export interface AskedByToken extends Omit<PendingCall, 'sessionId'> {
 
 /** A yes or no, or the result of a client tool; where several are waited for together, each result with its token. */
 export type TokenAnswer =
-  | { readonly decision: 'approve' | 'reject'; readonly message?: string; readonly updatedInput?: JsonObject }
-  | { readonly content: string | readonly ToolResultContent[]; readonly isError?: boolean }
-  | {
-      readonly results: readonly {
-        readonly token: string;
-        readonly content: string | readonly ToolResultContent[];
-        readonly isError?: boolean;
-      }[];
-    };
+  | { readonly decision: 'approve' | 'deny'; readonly message?: string; readonly updatedInput?: JsonObject }
+  | Omit<ClientToolResult, 'callId'>
+  | { readonly results: readonly (Omit<ClientToolResult, 'callId'> & { readonly token: string })[] };
 
 /**
  * What the call is that an answer token is for. `token` of the options is the answer token.

@@ -1,7 +1,16 @@
-import type { DurableEvent, JsonObject, Limits, Message, PendingCall, UserInput } from '@treadle/core';
-import type { ReplayReport, SessionHit } from '@treadle/core/history';
-import type { SessionSummary } from '@treadle/core/journal';
-import type { ConversationPage, CostTable } from '@treadle/core/projections';
+import type {
+  ConversationPage,
+  CostTable,
+  DurableEvent,
+  JsonObject,
+  Limits,
+  Message,
+  ReplayOptions as CoreReplayOptions,
+  ReplayReport,
+  SessionHit,
+  SessionSummary,
+  UserInput,
+} from '@treadle/core';
 import { createHttp, type ClientOptions } from './http.ts';
 import {
   followRun,
@@ -12,17 +21,12 @@ import {
   type ToolResult,
 } from './run.ts';
 import { clientTasks, type ClientTasks } from './tasks.ts';
-import { streamSession, type StreamMessage, type StreamOptions } from './stream.ts';
+import { streamSession, type Snapshot, type StreamMessage, type StreamOptions } from './stream.ts';
 
 /** A session, as it is now. */
-export interface SessionInfo {
-  readonly sessionId: string;
+export interface SessionInfo extends Omit<Snapshot, 'type' | 'messages'> {
   readonly agentId?: string;
   readonly title?: string;
-  readonly seq: number;
-  readonly status: 'idle' | 'running' | 'paused';
-  readonly runId?: string;
-  readonly pending: readonly PendingCall[];
 }
 
 /** What a new session is called, and what is kept of it. */
@@ -60,16 +64,8 @@ export interface BranchOptions extends AgainOptions {
   readonly seq?: number;
 }
 
-export interface ReplayOptions {
-  /** The run to begin with. Default: the first. */
-  readonly runId?: string;
-  readonly turn?: number;
-  /** Who replies. Default `agent`. */
-  readonly model?: 'agent' | 'recorded';
-  /** What becomes of calls without a recorded result. Default `stop`. */
-  readonly onMiss?: 'stop' | 'execute';
-  readonly keep?: boolean;
-}
+/** Which runs are replayed, and how. */
+export type ReplayOptions = Pick<CoreReplayOptions, 'runId' | 'turn' | 'model' | 'onMiss' | 'keep'>;
 
 /** A token by which whoever has it may answer one call, and do nothing else: see `answerWithToken`. */
 export interface AnswerToken {

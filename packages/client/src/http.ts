@@ -36,84 +36,78 @@ export interface JsonRequest {
 
 const doubling = (failures: number): number => Math.min(100 * 2 ** failures, 5000);
 
+interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Blob | Uint8Array<ArrayBuffer>;
+  readonly signal?: AbortSignal;
+}
+
 export function createHttp(options: ClientOptions): Http {
   const { token, retryDelayMs = doubling } = options;
   const ask = options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request));
   const base = options.url.replace(/\/+$/, '');
 
-  async function once(method: string, path: string, { body, key, signal }: JsonRequest): Promise<Response> {
-    const response = await ask(`${base}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
-    });
+  async function once(method: string, path: string, { headers, ...rest }: Asked): Promise<Response> {
+    const authorization = `Bearer ${token}`;
+    const response = await ask(`${base}${path}`, { method, headers: { authorization, ...headers }, ...rest });
     if (!response.ok) throw await errorOf(response);
     return response;
   }
 
   async function pause(failures: number, signal: AbortSignal | undefined, leastMs = 0): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const stop = (): void => {
-        clearTimeout(timer);
-        reject(reasonOf(signal));
-      };
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        },
-        Math.max(leastMs, retryDelayMs(failures)),
-      );
-      signal?.addEventListener('abort', stop, { once: true });
-      if (signal?.aborted) stop();
-    });
+    const over = Promise.withResolvers<void>();
+    const timer = setTimeout(over.resolve, Math.max(leastMs, retryDelayMs(failures)));
+    const stop = (): void => over.reject(reasonOf(signal));
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    try {
+      await over.promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Asks again until there is an answer that would not be another one later. */
+  async function insist<Value>(attempt: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (signal?.aborted || !isPassing(error)) throw error;
+        await pause(failures, signal);
+      }
+    }
   }
 
   return {
     pause,
-    async json<Value>(method: string, path: string, request: JsonRequest = {}): Promise<Value> {
-      for (let failures = 0; ; failures += 1) {
-        try {
-          const response = await once(method, path, request);
-          const text = await response.text();
-          return (text === '' ? undefined : JSON.parse(text)) as Value;
-        } catch (error) {
-          if (request.key === undefined || request.signal?.aborted || !isPassing(error)) throw error;
-          await pause(failures, request.signal);
-        }
-      }
+    async json<Value>(method: string, path: string, { body, key, signal }: JsonRequest = {}): Promise<Value> {
+      const asked: Asked = {
+        headers: {
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(key !== undefined && { 'idempotency-key': key }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      };
+      const attempt = async (): Promise<Value> => {
+        const text = await (await once(method, path, asked)).text();
+        return (text === '' ? undefined : JSON.parse(text)) as Value;
+      };
+      return key === undefined ? attempt() : insist(attempt, signal);
     },
     async upload<Value>(path: string, body: Blob | Uint8Array<ArrayBuffer>): Promise<Value> {
-      for (let failures = 0; ; failures += 1) {
-        try {
-          const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
-          const response = await ask(`${base}${path}`, { method: 'POST', headers, body });
-          if (!response.ok) throw await errorOf(response);
-          return (await response.json()) as Value;
-        } catch (error) {
-          if (!isPassing(error)) throw error;
-          await pause(failures, undefined);
-        }
-      }
+      const headers = { 'content-type': 'application/octet-stream' };
+      return insist(async () => (await (await once('POST', path, { headers, body })).json()) as Value);
     },
     async bytes(path) {
       return new Uint8Array(await (await once('GET', path, {})).arrayBuffer());
     },
     async stream(path, lastId, signal) {
-      const response = await ask(`${base}${path}`, {
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: 'text/event-stream',
-          ...(lastId === null ? {} : { 'last-event-id': lastId }),
-        },
-        ...(signal ? { signal } : {}),
-      });
-      if (!response.ok || !response.body) throw await errorOf(response);
+      const headers = { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) };
+      const response = await once('GET', path, { headers, ...(signal && { signal }) });
+      if (!response.body) throw await errorOf(response);
       return response.body;
     },
   };

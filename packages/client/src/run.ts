@@ -1,4 +1,12 @@
-import type { JsonObject, OfferedTool, PendingCall, RunStatus, ToolResultContent, TreadleEvent } from '@treadle/core';
+import type {
+  ClientToolResult,
+  JsonObject,
+  OfferedTool,
+  PendingCall,
+  RunEnd,
+  ToolResultContent,
+  TreadleEvent,
+} from '@treadle/core';
 import { ClientError } from './error.ts';
 import type { Http } from './http.ts';
 import { streamSession, type Snapshot } from './stream.ts';
@@ -128,11 +136,7 @@ async function posted(request: Promise<unknown>): Promise<void> {
 }
 
 /** The result of a client tool. */
-export interface ToolResult {
-  readonly callId: string;
-  readonly content: string | readonly ToolResultContent[];
-  readonly isError?: boolean;
-}
+export type ToolResult = ClientToolResult;
 
 async function resultOf(tool: ClientTool | undefined, call: PendingCall): Promise<ToolResult> {
   const { callId } = call;

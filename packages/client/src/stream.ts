@@ -1,4 +1,4 @@
-import type { Message, PendingCall, TreadleEvent } from '@treadle/core';
+import type { Message, PendingCall, SessionStatus, TreadleEvent } from '@treadle/core';
 import { isPassing } from './error.ts';
 import type { Http } from './http.ts';
 import { readEvents } from './sse.ts';
@@ -8,7 +8,7 @@ export interface Snapshot {
   readonly type: 'snapshot';
   readonly seq: number;
   readonly sessionId: string;
-  readonly status: 'idle' | 'running' | 'paused';
+  readonly status: SessionStatus;
   readonly runId?: string;
   readonly messages: readonly Message[];
   readonly pending: readonly PendingCall[];
@@ -47,12 +47,12 @@ export async function* streamSession(
   const path = `/v1/sessions/${encodeURIComponent(sessionId)}/stream`;
   let last: string | null = after ?? null;
   let leastMs = 0;
-  const retry = (ms: number): void => {
+  const onRetry = (ms: number): void => {
     leastMs = ms;
   };
   for (let failures = 0; !signal?.aborted;) {
     try {
-      for await (const { id, data } of readEvents(await http.stream(path, last, signal), retry)) {
+      for await (const { id, data } of readEvents(await http.stream(path, last, signal), { onRetry })) {
         const event = JSON.parse(data) as StreamMessage['event'] | Closing;
         if (event.type === 'closing') {
           if (event.reason === 'removed') return;
