@@ -52,7 +52,7 @@ function range(text: string): AddressRange {
 export function specialUse(address: Address): string | null {
   const found = RANGES.find(({ range }) => inRange(address, range));
   if (found) return found.what;
-  return address.version === 6 && !inRange(address, GLOBAL_UNICAST) ? 'reserved' : null;
+  return address.family === 'ipv6' && !inRange(address, GLOBAL_UNICAST) ? 'reserved' : null;
 }
 
 /**
