@@ -25,7 +25,6 @@ import { problemResponse, RequestError } from './problem.ts';
 import type { Route } from './routes/serving/route.ts';
 import { ROUTES } from './routes/serving/routes.ts';
 import { allowOrigin, serveRoute, type App } from './routes/serving/serve-route.ts';
-import { checkOrigin, identify, tokenOf } from './security/admit.ts';
 import type { OriginRules } from './security/origin.ts';
 import { rateLimiter } from './security/rate.ts';
 import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
@@ -252,13 +251,14 @@ function health(app: App, parts: ServerParts, routes: readonly Route[]): void {
     }
   });
   const description = JSON.stringify(describeApi(routes));
-  app.get('/openapi.json', async (context) => {
-    const { headers } = context.req.raw;
-    const visitor = { host: headers.get('host') ?? new URL(context.req.url).host, origin: headers.get('origin') };
-    checkOrigin(parts, visitor);
-    const address = context.env?.incoming?.socket?.remoteAddress ?? 'unknown';
-    await identify(parts, { ...visitor, token: tokenOf(headers), address });
-    return new Response(description, { headers: { 'content-type': 'application/json' } });
+  const headers = { 'content-type': 'application/json' };
+  serveRoute(app, parts, {
+    method: 'get',
+    path: '/openapi.json',
+    id: 'describeApi',
+    summary: 'Describes the API.',
+    success: { status: 200, description: 'An OpenAPI 3.1 document.' },
+    handle: async () => new Response(description, { headers }),
   });
 }
 

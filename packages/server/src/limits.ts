@@ -2,55 +2,43 @@ import { TreadleError } from '@treadle/core';
 import { MAX_JSON_DEPTH } from '@treadle/core/json';
 import type { RateLimit } from './security/rate.ts';
 
-/** The bounds of a server. Times are in milliseconds, sizes in bytes. */
-export interface ServerLimits {
+const DEFAULTS = {
   /** Of a JSON body. Default 1 MiB. */
-  readonly bodyBytes: number;
-  /** Objects and arrays inside each other in a body. Default 512, as everywhere; more is not taken. */
-  readonly bodyDepth: number;
-  /** Of an uploaded file. Default 64 MiB. */
-  readonly uploadBytes: number;
-  /** What may wait for a stream's reader before it is cut off. Default 1 MiB. */
-  readonly streamBytes: number;
-  /** How long a reader may take nothing while it is told what is past. Default 30 s. */
-  readonly streamStallMs: number;
-  /** Events of the past that a stream tells one by one; whoever is further behind gets a snapshot. Default 10,000. */
-  readonly replayEvents: number;
-  /** How often an idle stream says that it lives. Default 15 s. */
-  readonly heartbeatMs: number;
-  /** Streams at a time, and streams of one token. Default 10,000 and 1,000. */
-  readonly streams: number;
-  readonly streamsPerToken: number;
-  /** Requests of one token. Default 50 a second, 200 at once. */
-  readonly requests: RateLimit;
-  /** Requests of one address without a good token. Default 1 a second, 20 at once. */
-  readonly failedLogins: RateLimit;
-  /** How long a request that starts a run waits for it to begin, to name it. Default 5 s. */
-  readonly startMs: number;
-  /** Of one WebSocket message that comes in, and how many may come. Defaults 64 KiB; 20 a second, 100 at once. */
-  readonly socketMessageBytes: number;
-  readonly socketMessages: RateLimit;
-  /** Sessions whose folded logs are kept for the next question. Default 256. */
-  readonly states: number;
-}
-
-export const DEFAULT_SERVER_LIMITS: ServerLimits = Object.freeze({
   bodyBytes: 1024 * 1024,
+  /** Objects and arrays inside each other in a body. Default 512, as everywhere; more is not taken. */
   bodyDepth: MAX_JSON_DEPTH,
+  /** Of an uploaded file. Default 64 MiB. */
   uploadBytes: 64 * 1024 * 1024,
+  /** What may wait for a stream's reader before it is cut off. Default 1 MiB. */
   streamBytes: 1024 * 1024,
+  /** How long a reader may take nothing while it is told what is past. Default 30 s. */
   streamStallMs: 30_000,
+  /** Events of the past that a stream tells one by one; whoever is further behind gets a snapshot. Default 10,000. */
   replayEvents: 10_000,
+  /** How often an idle stream says that it lives. Default 15 s. */
   heartbeatMs: 15_000,
+  /** Streams at a time. Default 10,000. */
   streams: 10_000,
+  /** Streams of one token at a time. Default 1,000. */
   streamsPerToken: 1000,
-  requests: { perSecond: 50, burst: 200 },
-  failedLogins: { perSecond: 1, burst: 20 },
+  /** Requests of one token. Default 50 a second, 200 at once. */
+  requests: { perSecond: 50, burst: 200 } as RateLimit,
+  /** Requests of one address without a good token. Default 1 a second, 20 at once. */
+  failedLogins: { perSecond: 1, burst: 20 } as RateLimit,
+  /** How long a request that starts a run waits for it to begin, to name it. Default 5 s. */
   startMs: 5000,
+  /** Of one WebSocket message that comes in. Default 64 KiB. */
   socketMessageBytes: 64 * 1024,
-  socketMessages: { perSecond: 20, burst: 100 },
+  /** WebSocket messages that come in. Default 20 a second, 100 at once. */
+  socketMessages: { perSecond: 20, burst: 100 } as RateLimit,
+  /** Sessions whose folded logs are kept for the next question. Default 256. */
   states: 256,
-});
+};
+
+/** The bounds of a server. Times are in milliseconds, sizes in bytes. */
+export type ServerLimits = Readonly<typeof DEFAULTS>;
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = Object.freeze(DEFAULTS);
 
 /** @throws TreadleError `invalid_definition` for a limit that makes no sense. */
 export function checkServerLimits(given: Partial<ServerLimits> = {}): ServerLimits {

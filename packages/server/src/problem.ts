@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { TreadleError, type TreadleErrorCode } from '@treadle/core';
 
 /** What only a server has to say, beside the codes of `TreadleError`. */
@@ -22,50 +23,38 @@ export type ServerErrorCode =
 
 export type ProblemCode = TreadleErrorCode | ServerErrorCode;
 
-const STATUS: Readonly<Partial<Record<string, number>>> = {
-  bad_request: 400,
-  invalid_cursor: 400,
-  empty_prompt: 400,
-  invalid_messages: 400,
-  invalid_definition: 400,
-  invalid_answer: 400,
-  unauthorized: 401,
-  invalid_token: 401,
-  token_expired: 401,
-  forbidden: 403,
-  not_found: 404,
-  session_not_found: 404,
-  blob_not_found: 404,
-  task_not_found: 404,
-  method_not_allowed: 405,
-  run_active: 409,
-  nothing_to_continue: 409,
-  ends_with_assistant: 409,
-  session_busy: 409,
-  session_exists: 409,
-  not_awaiting: 409,
-  results_missing: 409,
-  results_unknown: 409,
-  results_duplicate: 409,
-  conflict: 409,
-  not_compacted: 409,
-  cancelled: 409,
-  agent_not_found: 409,
-  too_large: 413,
-  blob_too_large: 413,
-  unsupported_media_type: 415,
-  idempotency_mismatch: 422,
-  too_many_requests: 429,
-  too_many_connections: 503,
-  draining: 503,
-  fenced: 503,
-  journal_failed: 503,
-  journal_timeout: 503,
-  blob_failed: 503,
+const CODES: Readonly<Record<number, readonly string[]>> = {
+  400: ['bad_request', 'invalid_cursor', 'empty_prompt', 'invalid_messages', 'invalid_definition', 'invalid_answer'],
+  401: ['unauthorized', 'invalid_token', 'token_expired'],
+  403: ['forbidden'],
+  404: ['not_found', 'session_not_found', 'blob_not_found', 'task_not_found'],
+  405: ['method_not_allowed'],
+  409: [
+    'run_active',
+    'nothing_to_continue',
+    'ends_with_assistant',
+    'session_busy',
+    'session_exists',
+    'not_awaiting',
+    'results_missing',
+    'results_unknown',
+    'results_duplicate',
+    'conflict',
+    'not_compacted',
+    'cancelled',
+    'agent_not_found',
+  ],
+  413: ['too_large', 'blob_too_large'],
+  415: ['unsupported_media_type'],
+  422: ['idempotency_mismatch'],
+  429: ['too_many_requests'],
+  503: ['too_many_connections', 'draining', 'fenced', 'journal_failed', 'journal_timeout', 'blob_failed'],
 };
 
+const STATUS = new Map(Object.entries(CODES).flatMap(([status, codes]) => codes.map((code) => [code, Number(status)])));
+
 /** The HTTP status of an error's code. What a client can do nothing about is 500. */
-export const statusOf = (code: string): number => STATUS[code] ?? 500;
+export const statusOf = (code: string): number => STATUS.get(code) ?? 500;
 
 /** The body of an error: `application/problem+json` (RFC 9457) with our code. */
 export interface Problem {
@@ -90,20 +79,7 @@ export class RequestError extends Error {
   }
 }
 
-const TITLES: Readonly<Partial<Record<number, string>>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  409: 'Conflict',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
+const TITLES: Readonly<Record<number, string | undefined>> = { ...STATUS_CODES, 413: 'Content Too Large', 422: 'Unprocessable Content' };
 
 /** What a client is told of anything that was thrown: of what is not meant for it, nothing but that. */
 export function problemOf(thrown: unknown): Problem {

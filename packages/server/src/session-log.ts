@@ -40,51 +40,48 @@ function levelOfEnd(status: RunStatus): LogRecord['level'] {
  * ```
  */
 export function sessionLogEntry(event: DurableEvent): SessionLogEntry | null {
-  const entry = (level: LogRecord['level'], fields: Fields): SessionLogEntry => ({
-    level,
-    event: event.type,
-    fields: present({ runId: 'runId' in event ? event.runId : undefined, ...fields }),
-  });
+  const [level, fields] = lineOf(event);
+  if (level === null) return null;
+  const all: Fields = { runId: 'runId' in event ? event.runId : undefined, ...fields };
+  const kept = Object.entries(all).filter(([, value]) => value !== undefined && value !== null);
+  return { level, event: event.type, fields: Object.fromEntries(kept) as SessionLogEntry['fields'] };
+}
+
+function lineOf(event: DurableEvent): readonly [level: LogRecord['level'] | null, fields?: Fields] {
   switch (event.type) {
     case 'drive_started':
-      return entry('info', { epoch: event.epoch, owner: event.owner });
+      return ['info', { epoch: event.epoch, owner: event.owner }];
     case 'run_started':
-      return entry('info', { agentId: event.agentId, parentRunId: event.parentRunId });
+      return ['info', { agentId: event.agentId, parentRunId: event.parentRunId }];
     case 'run_paused':
-      return entry('info', { reason: event.reason, pending: event.pending.length });
+      return ['info', { reason: event.reason, pending: event.pending.length }];
     case 'run_ended': {
       const { status, turns, cost, usage, error } = event;
       const tokens = { inputTokens: usage.input, outputTokens: usage.output };
-      return entry(levelOfEnd(status), { status, turns, cost, ...tokens, errorKind: error?.kind });
+      return [levelOfEnd(end), { end, turns, cost, ...tokens, errorKind: error?.kind }];
     }
     case 'attempt_failed': {
       const { attempt, error, retry } = event;
-      return entry('warning', { attempt, errorKind: error.kind, status: error.status, retryInMs: retry?.delayMs });
+      return ['warning', { attempt, errorKind: error.kind, status: error.status, retryInMs: retry?.delayMs }];
     }
     case 'tool_ended': {
       const { toolName, callId, durationMs, isError } = event;
-      return entry(isError ? 'warning' : 'info', { tool: shortened(toolName), callId, ms: durationMs, isError });
+      return [isError ? 'warning' : 'info', { tool: shortened(toolName), callId, ms: durationMs, isError }];
     }
     case 'tool_call_rejected':
-      return entry('warning', { tool: shortened(event.toolName), callId: event.callId, reason: event.reason });
+      return ['warning', { tool: shortened(event.toolName), callId: event.callId, reason: event.reason }];
     case 'approval_requested':
-      return entry('info', { tool: shortened(event.toolName), approvalId: event.approvalId });
+      return ['info', { tool: shortened(event.toolName), approvalId: event.approvalId }];
     case 'approval_answered':
-      return entry('info', { approvalId: event.approvalId, decision: event.decision });
+      return ['info', { approvalId: event.approvalId, decision: event.decision }];
     case 'compacted':
-      return entry('info', { tokensBefore: event.tokensBefore, tokensAfter: event.tokensAfter });
+      return ['info', { tokensBefore: event.tokensBefore, tokensAfter: event.tokensAfter }];
     default:
-      return null;
+      return [null];
   }
 }
 
 const shortened = (name: string): string => name.slice(0, MAX_NAME);
-
-function present(fields: Fields): SessionLogEntry['fields'] {
-  const kept: Record<string, string | number | boolean> = {};
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined && value !== null) kept[name] = value;
-  return kept;
-}
 
 /** Writes a session's events to the log, and has it watched by whoever else wants to. Returns what ends both. */
 export function watchSession(
@@ -92,15 +89,13 @@ export function watchSession(
   log: Log | null,
   onSession: ((session: Session) => () => void) | undefined,
 ): () => void {
-  const stopLogging = log
-    ? session.subscribe((event) => {
-        const entry = isDurable(event) ? sessionLogEntry(event) : null;
-        if (entry) log(entry.level, entry.event, { sessionId: session.id, ...entry.fields });
-      })
-    : () => {};
-  const stopWatching = onSession?.(session) ?? (() => {});
+  const stopLogging = session.subscribe((event) => {
+    const entry = log && isDurable(event) ? sessionLogEntry(event) : null;
+    if (entry) log?.(entry.level, entry.event, { sessionId: session.id, ...entry.fields });
+  });
+  const stopWatching = onSession?.(session);
   return () => {
     stopLogging();
-    stopWatching();
+    stopWatching?.();
   };
 }

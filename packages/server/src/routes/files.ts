@@ -43,7 +43,7 @@ export const FILE_ROUTES: readonly Route[] = [
       const id = call.path['fileId'] ?? '';
       const size = isBlobId(id) ? await blobs.size(id) : null;
       if (size === null) throw new RequestError('not_found', 'There is no such file.');
-      return new Response(bodyOf(blobs.read(id)), {
+      return new Response(ReadableStream.from(copied(blobs.read(id))), {
         headers: {
           'content-type': 'application/octet-stream',
           'content-length': String(size),
@@ -57,17 +57,7 @@ export const FILE_ROUTES: readonly Route[] = [
   },
 ];
 
-function bodyOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = await iterator.next();
-      if (next.done === true) controller.close();
-      // A piece may be reused by its giver.
-      else controller.enqueue(next.value.slice());
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
+/** A piece may be reused by its giver. */
+async function* copied(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield piece.slice();
 }
