@@ -1,80 +1,16 @@
-import {
-  createAnswerTokens,
-  systemClock,
-  TreadleError,
-  type Agent,
-  type Blobs,
-  type Clock,
-  type Journal,
-  type JsonValue,
-  type Session,
-} from '@treadle/core';
-import type { LiveEvent } from '@treadle/core/events';
-import type { AnswerTokenOptions, Redactor } from '@treadle/core/features';
-import { randomIds, type Dispatcher, type Ids, type LiveFeed } from '@treadle/core/ports';
+import { TreadleError } from '@treadle/core';
 import { Hono } from 'hono';
-import { inProcess } from './dispatch/in-process.ts';
-import type { StreamFormat } from './encoders/encoder.ts';
-import { nativeFormat } from './encoders/native.ts';
-import { checkServerLimits, type ServerLimits } from './limits.ts';
-import { createLog, errorField, type LogRecord } from './log.ts';
-import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.ts';
+import { errorField } from './log.ts';
 import { describeApi } from './openapi.ts';
-import type { ServerParts } from './parts.ts';
+import { createParts, type ServerParts, type ServerSettings } from './parts.ts';
 import { problemResponse, RequestError } from './problem.ts';
 import type { Route } from './routes/serving/route.ts';
 import { ROUTES } from './routes/serving/routes.ts';
 import { allowOrigin, serveRoute, type App } from './routes/serving/serve-route.ts';
-import type { OriginRules } from './security/origin.ts';
-import { rateLimiter } from './security/rate.ts';
-import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
-import { watchSession } from './session-log.ts';
-import { createStates } from './states.ts';
-import { createConnections } from './streams/connections.ts';
-import { createFeeds } from './streams/feed.ts';
 
-export interface ServerOptions {
-  /** The agents that sessions may be made with; the first is the default. A session keeps the name of its agent. */
-  readonly agents: readonly Agent[];
-  /** Where the logs are kept. */
-  readonly journal: Journal;
-  /** Who may use it: tokens, or a function that knows them. */
-  readonly tokens: readonly TokenGrant[] | Authenticate;
-  /** Where uploaded files are kept. Default: nowhere. */
-  readonly blobs?: Blobs;
-  /** Who drives sessions, and who tells of their deltas. Default: this process. */
-  readonly dispatch?: Dispatcher & LiveFeed;
-  /**
-   * Called with each session that is opened to be driven here, such as `traceSession` of `@treadle/otel`; what it returns is called
-   * when the session is closed. Not with a `dispatch` of your own, which opens its sessions itself.
-   */
-  readonly onSession?: (session: Session) => () => void;
-  /** Which hosts and origins requests may name. */
-  readonly origins?: OriginRules;
-  readonly limits?: Partial<ServerLimits>;
-  /** Further formats of streams, by their names. The native one, `json`, is there always. */
-  readonly formats?: readonly StreamFormat[];
+export interface ServerOptions extends ServerSettings {
   /** Operations of your own, beside those of the API: they pass the same checks, and are in `GET /openapi.json`. */
   readonly routes?: readonly Route[];
-  /** Takes secrets out of what is logged, and out of what streams tell that comes from no log. */
-  readonly redactor?: Redactor;
-  /** Takes the server's log: requests, failures, and what runs come to. Default: nothing is logged. */
-  readonly log?: (record: LogRecord) => void;
-  /**
-   * Lets clients offer tools that they run themselves, for one run at a time: AG-UI's `tools`, and `clientTools` of the API.
-   * They never take the place of an agent's own tool, and its permission rules hold for them. Default: what they offer is
-   * passed over, and an agent has the tools that it was defined with.
-   */
-  readonly offeredTools?: true | OfferedToolsOptions;
-  /**
-   * Makes answer tokens, by which whoever has one answers one question and nothing else (`POST /v1/answers`). All processes
-   * that serve the same journal have the same key. Default: none are made.
-   */
-  readonly answerTokens?: Pick<AnswerTokenOptions, 'key' | 'lifetimeMs'>;
-  readonly clock?: Clock;
-  readonly ids?: Ids;
-  /** Who drives, shown to the next process that wants a session. */
-  readonly owner?: string;
 }
 
 /** A server without a socket: mount it in any application that speaks `fetch`, or give it to `listen`. */
@@ -120,89 +56,9 @@ export interface AgentServer {
  * ```
  */
 export function createServer(options: ServerOptions): AgentServer {
-  const { journal, clock = systemClock, ids = randomIds, redactor = null } = options;
-  const limits = checkServerLimits(options.limits);
-  const agents = agentsByName(options.agents);
-  const log = createLog(options.log, () => clock.now(), redactor);
-  const own = options.dispatch
-    ? null
-    : inProcess({
-        journal,
-        clock,
-        ids,
-        agentOf: (agentId) => (agentId === undefined ? options.agents[0] : agents.get(agentId)),
-        onSession: (session) => watchSession(session, options.log ? log : null, options.onSession),
-        onError: (error, sessionId) => log('error', 'drive_failed', { sessionId, error: errorField(error) }),
-        agents: options.agents,
-        ...(options.blobs ? { blobs: options.blobs } : {}),
-        ...(options.owner === undefined ? {} : { owner: options.owner }),
-      });
-  if (options.dispatch && options.onSession) {
-    throw new TreadleError('invalid_definition', 'Give onSession to whoever opens the sessions: to your own dispatch.');
-  }
-  const dispatch = options.dispatch ?? own;
-  const [defaultAgent] = options.agents;
-  if (!dispatch || !defaultAgent) throw new TreadleError('invalid_definition', 'A server needs at least one agent.');
-  let draining = false;
-  const parts: ServerParts = {
-    journal,
-    agents,
-    defaultAgent,
-    blobs: options.blobs ?? null,
-    clock,
-    ids,
-    dispatcher: dispatch,
-    live: dispatch,
-    feeds: createFeeds({ journal, live: dispatch, ...(redactor ? { clean: cleanedBy(redactor) } : {}) }),
-    states: createStates(journal, limits.states),
-    connections: createConnections(clock, limits.heartbeatMs),
-    replays: new Map(),
-    offeredTools: checkOfferedOptions(options.offeredTools),
-    answerTokens: options.answerTokens ? createAnswerTokens({ ...options.answerTokens, clock }) : null,
-    limits,
-    log,
-    redactor,
-    authenticate: typeof options.tokens === 'function' ? options.tokens : tokenList(options.tokens),
-    origins: options.origins ?? {},
-    requests: rateLimiter(clock, limits.requests),
-    failedLogins: rateLimiter(clock, limits.failedLogins),
-    formats: new Map([nativeFormat, ...(options.formats ?? [])].map((format) => [format.name, format])),
-    isDraining: () => draining,
-  };
+  const { parts, recover, drain } = createParts(options);
   const app = appOf(parts, withOwn(options.routes ?? []));
-  return {
-    app,
-    parts,
-    fetch: (request) => app.fetch(request),
-    recover: async () => (own ? own.recover() : []),
-    async drain(waitMs = 10_000) {
-      draining = true;
-      const late = new AbortController();
-      const cancel = clock.after(waitMs, () => late.abort());
-      const finished = (await own?.drain(late.signal)) ?? true;
-      cancel();
-      // Last, so that readers see the runs end that do.
-      parts.connections.endAll({ reason: 'draining' });
-      parts.connections.stop();
-      return finished;
-    },
-  };
-}
-
-/** What comes from no log may have what the log was kept clean of. The deltas of messages were cleaned where they came from. */
-const cleanedBy =
-  (redactor: Redactor) =>
-  (event: LiveEvent): LiveEvent =>
-    event.type === 'message_delta' || event.type === 'message_started'
-      ? event
-      : (redactor.redactJson(event as unknown as JsonValue) as unknown as LiveEvent);
-
-function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
-  const byName = new Map(agents.map((agent) => [agent.id, agent]));
-  if (byName.size < agents.length) {
-    throw new TreadleError('invalid_definition', 'Two agents of the server have the same id. Give each its own.');
-  }
-  return byName;
+  return { app, parts, fetch: (request) => app.fetch(request), recover, drain };
 }
 
 /** The API, and the routes of the application. @throws TreadleError `invalid_definition` for one that is there already. */

@@ -14,7 +14,7 @@ export { DEFAULT_SERVER_LIMITS, type ServerLimits } from './limits.ts';
 export type { LogRecord } from './log.ts';
 export type { OfferedToolsOptions } from './offered-tools.ts';
 export { sessionLogEntry, type SessionLogEntry } from './session-log.ts';
-export type { ServerParts } from './parts.ts';
+export type { ServerParts, ServerSettings } from './parts.ts';
 export {
   jsonResponse,
   type Route,

@@ -1,45 +1,163 @@
-import type { Agent, Blobs, Clock, Journal } from '@treadle/core';
-import type { AnswerTokens, Redactor } from '@treadle/core/features';
-import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
+import {
+  createAnswerTokens,
+  randomIds,
+  systemClock,
+  TreadleError,
+  type Agent,
+  type AnswerTokenOptions,
+  type Blobs,
+  type Clock,
+  type Dispatcher,
+  type Ids,
+  type Journal,
+  type JsonValue,
+  type LiveEvent,
+  type LiveFeed,
+  type Redactor,
+  type ReplayReport,
+  type Session,
+} from '@treadle/core';
+import { inProcess } from './dispatch/in-process.ts';
 import type { StreamFormat } from './encoders/encoder.ts';
-import type { ServerLimits } from './limits.ts';
-import type { Log } from './log.ts';
-import type { Authenticate } from './security/tokens.ts';
+import { nativeFormat } from './encoders/native.ts';
+import { checkServerLimits, type ServerLimits } from './limits.ts';
+import { createLog, errorField, type LogRecord } from './log.ts';
+import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.ts';
 import type { OriginRules } from './security/origin.ts';
-import type { RateLimiter } from './security/rate.ts';
-import type { OfferedToolsOptions } from './offered-tools.ts';
-import type { Replays } from './replays.ts';
-import type { States } from './states.ts';
-import type { Connections } from './streams/connections.ts';
-import type { Feeds } from './streams/feed.ts';
+import { rateLimiter } from './security/rate.ts';
+import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
+import { watchSession } from './session-log.ts';
+import { createStates } from './states.ts';
+import { createConnections } from './streams/connections.ts';
+import { createFeeds } from './streams/feed.ts';
+
+/** Options of a server, but for its routes. */
+export interface ServerSettings {
+  /** The agents that sessions may be made with; the first is the default. A session keeps the name of its agent. */
+  readonly agents: readonly Agent[];
+  /** Where the logs are kept. */
+  readonly journal: Journal;
+  /** Who may use it: tokens, or a function that knows them. */
+  readonly tokens: readonly TokenGrant[] | Authenticate;
+  /** Where uploaded files are kept. Default: nowhere. */
+  readonly blobs?: Blobs;
+  /** Who drives sessions, and who tells of their deltas. Default: this process. */
+  readonly dispatch?: Dispatcher & LiveFeed;
+  /**
+   * Called with each session that is opened to be driven here, such as `traceSession` of `@treadle/otel`; what it returns is called
+   * when the session is closed. Not with a `dispatch` of your own, which opens its sessions itself.
+   */
+  readonly onSession?: (session: Session) => () => void;
+  /** Which hosts and origins requests may name. */
+  readonly origins?: OriginRules;
+  readonly limits?: Partial<ServerLimits>;
+  /** Further formats of streams, by their names. The native one, `json`, is there always. */
+  readonly formats?: readonly StreamFormat[];
+  /** Takes secrets out of what is logged, and out of what streams tell that comes from no log. */
+  readonly redactor?: Redactor;
+  /** Takes the server's log: requests, failures, and what runs come to. Default: nothing is logged. */
+  readonly log?: (record: LogRecord) => void;
+  /**
+   * Lets clients offer tools that they run themselves, for one run at a time: AG-UI's `tools`, and `clientTools` of the API.
+   * They never take the place of an agent's own tool, and its permission rules hold for them. Default: what they offer is
+   * passed over, and an agent has the tools that it was defined with.
+   */
+  readonly offeredTools?: true | OfferedToolsOptions;
+  /**
+   * Makes answer tokens, by which whoever has one answers one question and nothing else (`POST /v1/answers`). All processes
+   * that serve the same journal have the same key. Default: none are made.
+   */
+  readonly answerTokens?: Pick<AnswerTokenOptions, 'key' | 'lifetimeMs'>;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** Who drives, shown to the next process that wants a session. */
+  readonly owner?: string;
+}
 
 /** What the parts of a server share. */
-export interface ServerParts {
-  readonly journal: Journal;
-  /** By their names. */
-  readonly agents: ReadonlyMap<string, Agent>;
-  readonly defaultAgent: Agent;
-  readonly blobs: Blobs | null;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly dispatcher: Dispatcher;
-  readonly live: LiveFeed;
-  readonly feeds: Feeds;
-  readonly states: States;
-  readonly connections: Connections;
-  readonly replays: Replays;
-  /** Null where clients offer none. */
-  readonly offeredTools: Required<OfferedToolsOptions> | null;
-  /** Null where none are made. */
-  readonly answerTokens: AnswerTokens | null;
-  readonly limits: ServerLimits;
-  readonly log: Log;
-  readonly redactor: Redactor | null;
-  readonly authenticate: Authenticate;
-  readonly origins: OriginRules;
-  readonly requests: RateLimiter;
-  readonly failedLogins: RateLimiter;
-  readonly formats: ReadonlyMap<string, StreamFormat>;
-  /** True once the server takes no more work. */
-  readonly isDraining: () => boolean;
+export type ServerParts = ReturnType<typeof createParts>['parts'];
+
+/** Makes what the parts of a server share, and what starts and stops it. @throws TreadleError `invalid_definition` */
+export function createParts(options: ServerSettings) {
+  const { journal, clock = systemClock, ids = randomIds, redactor = null, blobs, owner } = options;
+  const limits = checkServerLimits(options.limits);
+  const [defaultAgent] = options.agents;
+  if (!defaultAgent) throw new TreadleError('invalid_definition', 'A server needs at least one agent.');
+  if (options.dispatch && options.onSession) {
+    throw new TreadleError('invalid_definition', 'Give onSession to whoever opens the sessions: to your own dispatch.');
+  }
+  const agents = new Map(options.agents.map((agent) => [agent.id, agent]));
+  if (agents.size < options.agents.length) {
+    throw new TreadleError('invalid_definition', 'Two agents of the server have the same id. Give each its own.');
+  }
+  const log = createLog(options.log, () => clock.now(), redactor);
+  const own = options.dispatch
+    ? null
+    : inProcess({
+        journal,
+        clock,
+        ids,
+        agentOf: (agentId) => (agentId === undefined ? defaultAgent : agents.get(agentId)),
+        onSession: (session) => watchSession(session, options.log ? log : null, options.onSession),
+        onError: (error, sessionId) => log('error', 'drive_failed', { sessionId, error: errorField(error) }),
+        agents: options.agents,
+        ...(blobs && { blobs }),
+        ...(owner !== undefined && { owner }),
+      });
+  const dispatch = options.dispatch ?? own;
+  if (!dispatch) throw new TreadleError('internal', 'Nobody drives sessions.');
+  let draining = false;
+  /** Replays that are under way or were asked for lately, by their keys. They live as long as this process, as their keys do. */
+  const replays = new Map<string, { readonly asked: string; readonly report: Promise<ReplayReport> }>();
+  const authenticate: Authenticate = typeof options.tokens === 'function' ? options.tokens : tokenList(options.tokens);
+  const parts = {
+    journal,
+    /** By their names. */
+    agents,
+    defaultAgent,
+    blobs: blobs ?? null,
+    clock,
+    ids,
+    dispatcher: dispatch as Dispatcher,
+    feeds: createFeeds({ journal, live: dispatch, ...(redactor && { clean: cleanedBy(redactor) }) }),
+    states: createStates(journal, limits.states),
+    connections: createConnections(clock, limits.heartbeatMs),
+    replays,
+    /** Null where clients offer none. */
+    offeredTools: checkOfferedOptions(options.offeredTools),
+    /** Null where none are made. */
+    answerTokens: options.answerTokens ? createAnswerTokens({ ...options.answerTokens, clock }) : null,
+    limits,
+    log,
+    authenticate,
+    origins: options.origins ?? {},
+    requests: rateLimiter(clock, limits.requests),
+    failedLogins: rateLimiter(clock, limits.failedLogins),
+    formats: new Map([nativeFormat, ...(options.formats ?? [])].map((format) => [format.name, format])),
+    /** True once the server takes no more work. */
+    isDraining: () => draining,
+  } as const;
+  return {
+    parts,
+    recover: async (): Promise<readonly string[]> => own?.recover() ?? [],
+    async drain(waitMs = 10_000): Promise<boolean> {
+      draining = true;
+      const late = new AbortController();
+      const cancel = clock.after(waitMs, () => late.abort());
+      const finished = (await own?.drain(late.signal)) ?? true;
+      cancel();
+      // Last, so that readers see the runs end that do.
+      parts.connections.endAll({ reason: 'draining' });
+      parts.connections.stop();
+      return finished;
+    },
+  };
 }
+
+/** What comes from no log may have what the log was kept clean of. The deltas of messages were cleaned where they came from. */
+const cleanedBy =
+  (redactor: Redactor) =>
+  (event: LiveEvent): LiveEvent =>
+    event.type === 'message_delta' || event.type === 'message_started'
+      ? event
+      : (redactor.redactJson(event as unknown as JsonValue) as unknown as LiveEvent);

@@ -79,7 +79,11 @@ export class RequestError extends Error {
   }
 }
 
-const TITLES: Readonly<Record<number, string | undefined>> = { ...STATUS_CODES, 413: 'Content Too Large', 422: 'Unprocessable Content' };
+const TITLES: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
+};
 
 /** What a client is told of anything that was thrown: of what is not meant for it, nothing but that. */
 export function problemOf(thrown: unknown): Problem {
