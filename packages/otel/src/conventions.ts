@@ -7,55 +7,6 @@ import type { Attributes } from '@opentelemetry/api';
  */
 export type ConventionsVersion = '1.36' | '1.41';
 
-/** What is known of an operation, in words of our own. Whatever is absent is not written. */
-export type Facts = { readonly [Name in keyof FactValues]: FactValues[Name] | undefined };
-
-interface FactValues {
-  readonly operation?: 'invoke_agent' | 'chat' | 'execute_tool';
-  readonly provider?: string;
-  readonly requestModel?: string;
-  readonly responseModel?: string;
-  readonly responseId?: string;
-  readonly temperature?: number;
-  readonly maxTokens?: number;
-  readonly finishReason?: string;
-  readonly usage?: Usage;
-  readonly tokenType?: 'input' | 'output';
-  readonly sessionId?: string;
-  readonly agentId?: string;
-  readonly toolName?: string;
-  readonly callId?: string;
-  readonly errorType?: string;
-  /** Content: only when it was asked for. */
-  readonly inputMessages?: JsonValue;
-  readonly outputMessages?: JsonValue;
-  readonly toolArguments?: JsonValue;
-  readonly toolResult?: JsonValue;
-  readonly runId?: string;
-  readonly runStatus?: string;
-  readonly runPaused?: string;
-  readonly runContinued?: true;
-  readonly turns?: number;
-  readonly turnIndex?: number;
-  readonly attempt?: number;
-  readonly retryDelayMs?: number;
-  readonly taskId?: string;
-  readonly tool?: 'client' | 'paused' | 'skipped';
-  readonly reason?: string;
-  /** US dollars. */
-  readonly cost?: number;
-  readonly tokensBefore?: number;
-  readonly tokensAfter?: number;
-  readonly branches?: readonly string[];
-  readonly selectedBranch?: string;
-}
-
-interface Row {
-  /** The attribute's name: one for all versions, or one per version; a version without one doesn't know it. */
-  readonly name: string | Partial<Readonly<Record<ConventionsVersion, string>>>;
-  readonly value: (facts: Facts, version: ConventionsVersion) => string | number | boolean | string[] | undefined;
-}
-
 type Providers = Readonly<Record<string, string | Readonly<Record<ConventionsVersion, string>>>>;
 
 /** Providers whose well-known name is not ours. */
@@ -70,8 +21,7 @@ const PROVIDERS: Providers = {
   xai: { '1.36': 'xai', '1.41': 'x_ai' },
 };
 
-function providerName(provider: string | undefined, version: ConventionsVersion): string | undefined {
-  if (provider === undefined) return undefined;
+function providerName(provider: string, version: ConventionsVersion): string {
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
   return typeof known === 'object' ? known[version] : (known ?? provider);
 }
@@ -81,73 +31,89 @@ export function inputTokens({ input, cacheRead, cacheWrite }: Usage): number | u
   return input === null ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0);
 }
 
-const json = (value: JsonValue | undefined): string | undefined =>
-  value === undefined ? undefined : JSON.stringify(value);
+type Written = string | number | boolean | readonly string[] | null | undefined;
 
-const same = (name: string): Row['name'] => name;
-const since141 = (name: string): Row['name'] => ({ '1.41': name });
+/** Writes a fact as attributes of a version of the conventions. What is null or undefined is left out. */
+type Writer<Value> = (value: Value, version: ConventionsVersion) => Readonly<Record<string, Written>>;
 
-/** Every attribute that is ever written: its name in each version, and where its value comes from. */
-const TABLE: readonly Row[] = [
-  { name: same('gen_ai.operation.name'), value: (facts) => facts.operation },
-  {
-    name: { '1.36': 'gen_ai.system', '1.41': 'gen_ai.provider.name' },
-    value: (facts, version) => providerName(facts.provider, version),
-  },
-  { name: same('gen_ai.request.model'), value: (facts) => facts.requestModel },
-  { name: same('gen_ai.request.temperature'), value: (facts) => facts.temperature },
-  { name: same('gen_ai.request.max_tokens'), value: (facts) => facts.maxTokens },
-  { name: same('gen_ai.response.model'), value: (facts) => facts.responseModel },
-  { name: same('gen_ai.response.id'), value: (facts) => facts.responseId },
-  {
-    name: same('gen_ai.response.finish_reasons'),
-    value: ({ finishReason }) => (finishReason === undefined ? undefined : [finishReason]),
-  },
-  { name: same('gen_ai.usage.input_tokens'), value: ({ usage }) => usage && inputTokens(usage) },
-  { name: same('gen_ai.usage.output_tokens'), value: ({ usage }) => usage?.output ?? undefined },
-  { name: since141('gen_ai.usage.cache_read.input_tokens'), value: ({ usage }) => usage?.cacheRead ?? undefined },
-  { name: since141('gen_ai.usage.cache_creation.input_tokens'), value: ({ usage }) => usage?.cacheWrite ?? undefined },
-  { name: same('gen_ai.token.type'), value: (facts) => facts.tokenType },
-  { name: same('gen_ai.conversation.id'), value: (facts) => facts.sessionId },
-  { name: same('gen_ai.agent.id'), value: (facts) => facts.agentId },
-  { name: same('gen_ai.agent.name'), value: (facts) => facts.agentId },
-  { name: same('gen_ai.tool.name'), value: (facts) => facts.toolName },
-  { name: same('gen_ai.tool.call.id'), value: (facts) => facts.callId },
-  {
-    name: same('gen_ai.tool.type'),
-    value: (facts) => (facts.operation === 'execute_tool' ? 'function' : undefined),
-  },
-  { name: same('error.type'), value: (facts) => facts.errorType },
-  { name: since141('gen_ai.input.messages'), value: (facts) => json(facts.inputMessages) },
-  { name: since141('gen_ai.output.messages'), value: (facts) => json(facts.outputMessages) },
-  { name: since141('gen_ai.tool.call.arguments'), value: (facts) => json(facts.toolArguments) },
-  { name: since141('gen_ai.tool.call.result'), value: (facts) => json(facts.toolResult) },
-  { name: same('treadle.run.id'), value: (facts) => facts.runId },
-  { name: same('treadle.run.status'), value: (facts) => facts.runStatus },
-  { name: same('treadle.run.paused'), value: (facts) => facts.runPaused },
-  { name: same('treadle.run.continued'), value: (facts) => facts.runContinued },
-  { name: same('treadle.run.turns'), value: (facts) => facts.turns },
-  { name: same('treadle.turn.index'), value: (facts) => facts.turnIndex },
-  { name: same('treadle.attempt'), value: (facts) => facts.attempt },
-  { name: same('treadle.retry.delay_ms'), value: (facts) => facts.retryDelayMs },
-  { name: same('treadle.task.id'), value: (facts) => facts.taskId },
-  { name: same('treadle.tool'), value: (facts) => facts.tool },
-  { name: same('treadle.reason'), value: (facts) => facts.reason },
-  { name: same('treadle.cost'), value: (facts) => facts.cost },
-  { name: same('treadle.tokens.before'), value: (facts) => facts.tokensBefore },
-  { name: same('treadle.tokens.after'), value: (facts) => facts.tokensAfter },
-  { name: same('treadle.branches'), value: ({ branches }) => branches && [...branches] },
-  { name: same('treadle.branches.selected'), value: (facts) => facts.selectedBranch },
-];
+/** A fact that is one attribute, or the same for several, in all versions. */
+const as =
+  <Value extends Written>(...names: readonly string[]): Writer<Value> =>
+  (value) =>
+    Object.fromEntries(names.map((name) => [name, value]));
+
+/** Content as JSON, which the conventions have a place for since 1.41. It is there only when it was asked for. */
+const content =
+  (name: string): Writer<JsonValue> =>
+  (value, version) =>
+    version === '1.36' ? {} : { [name]: JSON.stringify(value) };
+
+/** Every fact of an operation that is ever written, and its attributes. */
+const WRITERS = {
+  operation: (name: 'invoke_agent' | 'chat' | 'execute_tool') => ({
+    'gen_ai.operation.name': name,
+    'gen_ai.tool.type': name === 'execute_tool' ? 'function' : undefined,
+  }),
+  provider: (provider: string, version: ConventionsVersion) => ({
+    [version === '1.36' ? 'gen_ai.system' : 'gen_ai.provider.name']: providerName(provider, version),
+  }),
+  requestModel: as<string>('gen_ai.request.model'),
+  temperature: as<number>('gen_ai.request.temperature'),
+  maxTokens: as<number>('gen_ai.request.max_tokens'),
+  responseModel: as<string>('gen_ai.response.model'),
+  responseId: as<string>('gen_ai.response.id'),
+  finishReason: (reason: string) => ({ 'gen_ai.response.finish_reasons': [reason] }),
+  usage: (usage: Usage, version: ConventionsVersion) => ({
+    'gen_ai.usage.input_tokens': inputTokens(usage),
+    'gen_ai.usage.output_tokens': usage.output,
+    ...(version === '1.41' && {
+      'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
+      'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
+    }),
+  }),
+  tokenType: as<'input' | 'output'>('gen_ai.token.type'),
+  sessionId: as<string>('gen_ai.conversation.id'),
+  agentId: as<string>('gen_ai.agent.id', 'gen_ai.agent.name'),
+  toolName: as<string>('gen_ai.tool.name'),
+  callId: as<string>('gen_ai.tool.call.id'),
+  errorType: as<string>('error.type'),
+  inputMessages: content('gen_ai.input.messages'),
+  outputMessages: content('gen_ai.output.messages'),
+  toolArguments: content('gen_ai.tool.call.arguments'),
+  toolResult: content('gen_ai.tool.call.result'),
+  runId: as<string>('treadle.run.id'),
+  runEnd: as<string>('treadle.run.end'),
+  runPaused: as<string>('treadle.run.paused'),
+  runContinued: as<true>('treadle.run.continued'),
+  turns: as<number>('treadle.run.turns'),
+  turnIndex: as<number>('treadle.turn.index'),
+  attempt: as<number>('treadle.attempt'),
+  retryDelayMs: as<number>('treadle.retry.delay_ms'),
+  taskId: as<string>('treadle.task.id'),
+  tool: as<'client' | 'paused' | 'skipped'>('treadle.tool'),
+  reason: as<string>('treadle.reason'),
+  /** US dollars. */
+  cost: as<number>('treadle.cost'),
+  tokensBefore: as<number>('treadle.tokens.before'),
+  tokensAfter: as<number>('treadle.tokens.after'),
+  branches: as<readonly string[]>('treadle.branches'),
+  selectedBranch: as<string>('treadle.branches.selected'),
+};
+
+/** What is known of an operation, in words of our own. Whatever is absent is not written. */
+export type Facts = { readonly [Name in keyof typeof WRITERS]?: Parameters<(typeof WRITERS)[Name]>[0] | undefined };
 
 /** Writes facts as the attributes of a version. Texts go through `clean`. */
 export function attributesOf(facts: Facts, version: ConventionsVersion, clean: (text: string) => string): Attributes {
   const attributes: Attributes = {};
-  for (const row of TABLE) {
-    const name = typeof row.name === 'string' ? row.name : row.name[version];
-    const value = name === undefined ? undefined : row.value(facts, version);
-    if (name === undefined || value === undefined) continue;
-    attributes[name] = Array.isArray(value) ? value.map(clean) : typeof value === 'string' ? clean(value) : value;
+  for (const [fact, value] of Object.entries(facts)) {
+    if (value === undefined) continue;
+    const write = WRITERS[fact as keyof Facts] as Writer<typeof value>;
+    for (const [name, written] of Object.entries(write(value, version))) {
+      if (typeof written === 'string') attributes[name] = clean(written);
+      else if (typeof written === 'object' && written) attributes[name] = written.map(clean);
+      else if (written !== null && written !== undefined) attributes[name] = written;
+    }
   }
   return attributes;
 }

@@ -6,7 +6,6 @@ import {
   SpanStatusCode,
   trace,
   type Context,
-  type Histogram,
   type HrTime,
   type Link,
   type Meter,
@@ -61,13 +60,7 @@ const subjectOf = (facts: Facts): string | undefined =>
 
 const nameOf = (facts: Facts): string => [facts.operation, subjectOf(facts)].filter(Boolean).join(' ');
 
-interface Instruments {
-  readonly tokens: Histogram;
-  readonly duration: Histogram;
-  readonly cost: Histogram;
-}
-
-function instrumentsOf(meter: Meter): Instruments {
+function instrumentsOf(meter: Meter) {
   return {
     tokens: meter.createHistogram('gen_ai.client.token.usage', {
       unit: '{token}',

@@ -84,14 +84,8 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
     const goesOn: Facts = started || event.type === 'run_ended' ? {} : { runContinued: true };
     const facts: Facts = { ...config, operation: 'invoke_agent', sessionId, runId, ...goesOn };
     const open = recorder.start(facts, at, around.parentOf(sessionId), linksTo(earlier?.open));
-    const run: OpenRun = {
-      open,
-      runId,
-      tools: new Map(),
-      waiting: earlier?.waiting ?? new Map<string, number>(),
-      chat: null,
-      said: [],
-    };
+    const waiting = earlier?.waiting ?? new Map<string, number>();
+    const run: OpenRun = { open, runId, tools: new Map(), waiting, chat: null, said: [] };
     runs.set(runId, run);
     return run;
   }
@@ -170,14 +164,8 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
 
   function callFacts(run: OpenRun, call: { readonly callId: string; readonly toolName: string }): Facts {
     const { callId, toolName } = call;
-    return {
-      operation: 'execute_tool',
-      sessionId,
-      agentId: run.open.facts.agentId,
-      runId: run.runId,
-      callId,
-      toolName,
-    };
+    const { agentId } = run.open.facts;
+    return { operation: 'execute_tool', sessionId, agentId, runId: run.runId, callId, toolName };
   }
 
   function beginTool(run: OpenRun, event: EventOf<'tool_started'>): void {
@@ -218,22 +206,15 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
 
   function task(event: EventOf<'task_updated'>): void {
     const { taskId, status, at, runId } = event;
+    const facts: Facts = { operation: 'execute_tool', sessionId, runId, taskId };
     if (event.task) {
       const { callId, toolName } = event.task;
       const run = runId === undefined ? undefined : runs.get(runId);
       const links = linksTo(run?.tools.get(callId) ?? run?.open);
-      tasks.set(taskId, {
-        facts: { operation: 'execute_tool', sessionId, runId, taskId, callId, toolName },
-        at,
-        links,
-      });
+      tasks.set(taskId, { facts: { ...facts, callId, toolName }, at, links });
     }
     if (status === 'pending' || status === 'running') return;
-    const begun = tasks.get(taskId) ?? {
-      facts: { operation: 'execute_tool', sessionId, runId, taskId },
-      at,
-      links: [],
-    };
+    const begun = tasks.get(taskId) ?? { facts, at, links: [] };
     tasks.delete(taskId);
     const open = recorder.start(begun.facts, begun.at, around.parentOf(sessionId), begun.links);
     recorder.end(open, status === 'completed' ? {} : { errorType: status }, at);
@@ -292,21 +273,8 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
 
   /** What is worth a line on the run's span. */
   function note(run: OpenRun, event: DurableEvent): void {
-    const { at } = event;
-    if (event.type === 'approval_requested') {
-      const { callId, toolName } = event;
-      recorder.event(run.open, 'treadle.approval_requested', { callId, toolName }, at);
-    } else if (event.type === 'approval_answered') {
-      recorder.event(run.open, 'treadle.approval_answered', { reason: event.decision }, at);
-    } else if (event.type === 'compacted') {
-      const { tokensBefore, tokensAfter, trigger } = event;
-      recorder.event(run.open, 'treadle.compacted', { tokensBefore, tokensAfter, reason: trigger }, at);
-    } else if (event.type === 'branches_started') {
-      const branches = event.branches.map((branch) => branch.sessionId);
-      recorder.event(run.open, 'treadle.branches_started', { branches }, at);
-    } else if (event.type === 'branches_ended') {
-      recorder.event(run.open, 'treadle.branches_ended', { selectedBranch: event.selectedSessionId }, at);
-    }
+    const facts = notable(event);
+    if (facts) recorder.event(run.open, `treadle.${event.type}`, facts, event.at);
   }
 
   function close(reason: string): void {
@@ -329,4 +297,21 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
     },
     close,
   };
+}
+
+function notable(event: DurableEvent): Facts | null {
+  switch (event.type) {
+    case 'approval_requested':
+      return { callId: event.callId, toolName: event.toolName };
+    case 'approval_answered':
+      return { reason: event.decision };
+    case 'compacted':
+      return { tokensBefore: event.tokensBefore, tokensAfter: event.tokensAfter, reason: event.trigger };
+    case 'branches_started':
+      return { branches: event.branches.map(({ sessionId }) => sessionId) };
+    case 'branches_ended':
+      return { selectedBranch: event.selectedSessionId };
+    default:
+      return null;
+  }
 }
