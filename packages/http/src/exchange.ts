@@ -1,8 +1,6 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import type { IncomingMessage, RequestOptions } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { bytesOfBody } from '@treadle/core/ports';
-import type { HttpRequest } from '@treadle/core/ports';
+import { bytesOfBody, type HttpRequest } from '@treadle/core';
 
 import { parseAddress } from './address.ts';
 import { idleProblem } from './body.ts';

@@ -2,15 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
 
 import { readBody } from './body.ts';
-import { exchange, NOT_CONNECTED } from './exchange.ts';
-import type { Answer } from './exchange.ts';
-import { limitsOf } from './limits.ts';
-import type { HttpLimits } from './limits.ts';
+import { exchange, NOT_CONNECTED, type Answer } from './exchange.ts';
+import { limitsOf, type HttpLimits } from './limits.ts';
 import { HttpProblem, shownUrl } from './problem.ts';
-import { redirectOf } from './redirect.ts';
-import type { Hop } from './redirect.ts';
-import { addressesOf, hostnameOf, readAllowed, readUrl, systemResolve } from './target.ts';
-import type { Allowed, Resolve } from './target.ts';
+import { redirectOf, type Hop } from './redirect.ts';
+import { addressesOf, hostnameOf, readAllowed, readUrl, systemResolve, type Allowed, type Resolve } from './target.ts';
 
 /** Settings of {@link guardedHttp}. */
 export interface GuardedHttpOptions extends HttpLimits {

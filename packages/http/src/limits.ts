@@ -1,5 +1,4 @@
-import { systemClock } from '@treadle/core';
-import type { Clock } from '@treadle/core';
+import { systemClock, type Clock } from '@treadle/core';
 
 /** How much and how long an exchange may be. Times are milliseconds, sizes bytes. */
 export interface HttpLimits {

@@ -1,5 +1,4 @@
-import { inRange, parseAddress, parseRange } from './address.ts';
-import type { Address, AddressRange } from './address.ts';
+import { inRange, parseAddress, parseRange, type Address, type AddressRange } from './address.ts';
 
 /** Ranges that are not the public Internet's, with what they are. The first that fits names an address. */
 const SPECIAL: readonly (readonly [string, string])[] = [

@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { TreadleError } from '@treadle/core';
 
-import { inRange, parseAddress, parseRange } from './address.ts';
-import type { AddressRange } from './address.ts';
+import { inRange, parseAddress, parseRange, type AddressRange } from './address.ts';
 import { HttpProblem, shownUrl } from './problem.ts';
 import { specialUse } from './public-address.ts';
 

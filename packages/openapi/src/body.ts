@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject } from '@treadle/core/json';
-import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from './problem.ts';
 import type { Follow } from './document/references.ts';
 import type { ArgumentSchema } from './document/schema.ts';
-import { plainText, queryPairs } from './serialize.ts';
-import type { Style } from './serialize.ts';
+import { plainText, queryPairs, type Style } from './serialize.ts';
 
 /** The body that an operation takes. */
 export interface RequestBody {
@@ -56,32 +54,18 @@ export function bodyOf(
     for (const [type, media] of Object.entries(content)) {
       const mediaType = (type.split(';')[0] ?? '').trim().toLowerCase();
       if (!pattern.test(mediaType) || !MEDIA_TYPE.test(mediaType)) continue;
-      return readBody(kind, mediaType, follow(media), required === true, follow, argumentSchema);
+      const described = follow(media);
+      const { styles, types } = encodingsOf(described['encoding'], follow);
+      const known = argumentSchema(described['schema']);
+      const schema = kind === 'multipart' ? withFiles(known) : (SCHEMAS[kind] ?? known);
+      return { mediaType: mediaType.replace(/\*/g, 'plain'), kind, required: required === true, schema, styles, types };
     }
   }
   throw new OpenApiProblem('unsupported', 'Its body has no media type that can be sent.');
 }
 
-function readBody(
-  kind: RequestBody['kind'],
-  type: string,
-  media: JsonObject,
-  required: boolean,
-  follow: Follow,
-  argumentSchema: ArgumentSchema,
-): RequestBody {
-  const { styles, types } = encodingsOf(media['encoding'], follow);
-  const known = argumentSchema(media['schema']);
-  const schema =
-    kind === 'bytes'
-      ? FILE_SCHEMA
-      : kind === 'text'
-        ? { type: 'string' }
-        : kind === 'multipart'
-          ? withFiles(known)
-          : known;
-  return { mediaType: type.replace(/\*/g, 'plain'), kind, required, schema, styles, types };
-}
+/** Bodies whose schema is not the document's. */
+const SCHEMAS: Partial<Record<RequestBody['kind'], JsonSchema>> = { bytes: FILE_SCHEMA, text: { type: 'string' } };
 
 function encodingsOf(given: JsonValue | undefined, follow: Follow): Pick<RequestBody, 'styles' | 'types'> {
   const styles = new Map<string, Style>();

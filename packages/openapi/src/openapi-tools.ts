@@ -1,22 +1,22 @@
-import { TreadleError } from '@treadle/core';
-import type { Http, JsonObject, Tool } from '@treadle/core';
+import { TreadleError, type Http, type JsonObject, type Tool } from '@treadle/core';
 import { guardedHttp } from '@treadle/http';
 
 import { readDocument } from './document/document.ts';
-import { operationTool } from './operation-tool.ts';
-import type { OwnHeaders } from './operation-tool.ts';
-import { findOperations, readOperation, toolName } from './operations.ts';
-import type { FoundOperation, OperationPlace, OperationReading, SkippedOperation } from './operations.ts';
+import { operationTool, type OwnHeaders } from './operation-tool.ts';
+import {
+  findOperations,
+  readOperation,
+  toolName,
+  type FoundOperation,
+  type OperationPlace,
+  type SkippedOperation,
+} from './operations.ts';
 import { OpenApiProblem } from './problem.ts';
-import { followIn } from './document/references.ts';
-import type { Follow } from './document/references.ts';
+import { followIn, type Follow } from './document/references.ts';
 import { argumentSchemas } from './document/schema.ts';
-import { hiddenNames, neededFor } from './security.ts';
-import type { Needed, OpenApiCredential } from './security.ts';
-import { select } from './document/selection.ts';
-import type { OperationFilter } from './document/selection.ts';
-import { serverOf } from './servers.ts';
-import type { ServerOptions } from './servers.ts';
+import { hiddenNames, neededFor, type OpenApiCredential } from './security.ts';
+import { select, type OperationFilter } from './document/selection.ts';
+import { serverOf, type ServerOptions } from './servers.ts';
 
 /** Settings of {@link openApiTools}. Sizes are bytes, times milliseconds. */
 export interface OpenApiOptions extends ServerOptions {
@@ -100,17 +100,27 @@ export function openApiTools(given: JsonObject | string, options: OpenApiOptions
     options.http ??
     guardedHttp({ allow: options.allow ?? [], redirects: 'same-host', totalTimeoutMs: options.timeoutMs ?? 30_000 });
   const follow = followIn(document);
-  const making: Making = {
-    document,
-    options,
-    http,
-    trusted: trustedOrigins(document, options),
-    reading: {
-      follow,
-      argumentSchema: argumentSchemas(follow, options.maxSchemaLength ?? 16_000),
-      hidden: hiddenOf(document, follow),
-    },
-  };
+  const trusted = trustedOrigins(document, options);
+  const argumentSchema = argumentSchemas(follow, options.maxSchemaLength ?? 16_000);
+  const reading = { follow, argumentSchema, hidden: hiddenOf(document, follow) };
+
+  function makeTool(name: string, place: FoundOperation): Tool {
+    const { operation, item } = place;
+    const read = readOperation(place, reading);
+    const server = serverOf([operation['servers'], item['servers'], document['servers']], options);
+    const requirements = operation['security'] ?? document['security'];
+    const needed = neededFor(requirements, document, follow, options.credentials ?? {});
+    const { headers, maxResponseBytes = 64 * 1024 } = options;
+    // A document names servers, and whoever wrote it may not be who the credentials are for.
+    if (!trusted.has(server.origin) && (needed.length > 0 || headers !== undefined)) {
+      throw new OpenApiProblem(
+        'other_server',
+        `It is served by ${server.origin}, which is not to get the credentials. Name that in credentialOrigins if it is.`,
+      );
+    }
+    return operationTool(name, read, { http, server, needed, headers, maxResponseBytes });
+  }
+
   const tools: Tool[] = [];
   const operations: OpenApiOperation[] = [];
   const skipped = [...unreachable];
@@ -119,7 +129,7 @@ export function openApiTools(given: JsonObject | string, options: OpenApiOptions
     const { operationId, method, path } = operation;
     const name = toolName(operation, options.namePrefix, names);
     try {
-      tools.push(makeTool(name, operation, making));
+      tools.push(makeTool(name, operation));
       names.add(name);
       operations.push({ toolName: name, operationId, method, path });
     } catch (error) {
@@ -136,45 +146,6 @@ export function openApiTools(given: JsonObject | string, options: OpenApiOptions
     });
   }
   return { tools, operations, skipped };
-}
-
-interface Making {
-  readonly document: JsonObject;
-  readonly options: OpenApiOptions;
-  readonly http: Http;
-  /** Origins that get credentials. */
-  readonly trusted: ReadonlySet<string>;
-  readonly reading: OperationReading;
-}
-
-function makeTool(name: string, found: FoundOperation, making: Making): Tool {
-  const { document, options, http, trusted, reading } = making;
-  const operation = readOperation(found, reading);
-  const server = serverOf([found.operation['servers'], found.item['servers'], document['servers']], options);
-  const requirements = found.operation['security'] ?? document['security'];
-  const needed = neededFor(requirements, document, reading.follow, options.credentials ?? {});
-  refuseOthers(server, trusted, needed, options);
-  return operationTool(name, operation, {
-    http,
-    server,
-    needed,
-    headers: options.headers,
-    maxResponseBytes: options.maxResponseBytes ?? 64 * 1024,
-  });
-}
-
-/** A document names servers, and whoever wrote it may not be who the credentials are for. */
-function refuseOthers(
-  server: URL,
-  trusted: ReadonlySet<string>,
-  needed: readonly Needed[],
-  { headers }: OpenApiOptions,
-): void {
-  if (trusted.has(server.origin) || (needed.length === 0 && headers === undefined)) return;
-  throw new OpenApiProblem(
-    'other_server',
-    `It is served by ${server.origin}, which is not to get the credentials. Name that in credentialOrigins if it is.`,
-  );
 }
 
 function trustedOrigins(document: JsonObject, options: OpenApiOptions): ReadonlySet<string> {

@@ -1,15 +1,21 @@
-import { compileSchema } from '@treadle/core/json';
-import { jsonCheck } from '@treadle/core/tools';
-import type { Http, JsonObject, JsonValue, Tool, ToolContext, ToolResult } from '@treadle/core';
-import type { ArgumentsCheck } from '@treadle/core/tools';
+import {
+  compileSchema,
+  jsonCheck,
+  type ArgumentsCheck,
+  type Http,
+  type JsonObject,
+  type JsonValue,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from '@treadle/core';
 import { HttpProblem } from '@treadle/http';
 
 import type { Operation } from './operations.ts';
 import { OpenApiProblem } from './problem.ts';
 import { writeRequest } from './request.ts';
 import { resultOf } from './response.ts';
-import { proofOf } from './security.ts';
-import type { Needed, Proof } from './security.ts';
+import { proofOf, type Needed, type Proof } from './security.ts';
 
 /** Headers for every call, or a function that brings them. */
 export type OwnHeaders =

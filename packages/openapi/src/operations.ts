@@ -1,18 +1,11 @@
-import { isJsonObject } from '@treadle/core/json';
-import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
-import type { HttpRequest } from '@treadle/core/ports';
+import { isJsonObject, type HttpRequest, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
 
-import { bodyOf } from './body.ts';
-import type { RequestBody } from './body.ts';
+import { bodyOf, type RequestBody } from './body.ts';
 import { safeName } from './names.ts';
-import { parametersOf } from './parameters.ts';
-import type { Parameter } from './parameters.ts';
-import { OpenApiProblem } from './problem.ts';
-import type { OpenApiProblemCode } from './problem.ts';
+import { parametersOf, type OperationReading, type Parameter } from './parameters.ts';
+import { OpenApiProblem, type OpenApiProblemCode } from './problem.ts';
 import { followIn } from './document/references.ts';
-import type { Follow } from './document/references.ts';
 import { cut } from './document/schema.ts';
-import type { ArgumentSchema } from './document/schema.ts';
 
 /** Where an operation is in its document. */
 export interface OperationPlace {
@@ -107,14 +100,6 @@ export function toolName(place: OperationPlace, prefix: string | undefined, take
   const { operationId, method, path } = place;
   const own = operationId ?? `${method.toLowerCase()}${path}`;
   return safeName(prefix === undefined ? own : `${prefix}__${own}`, taken);
-}
-
-/** What operations are read with. */
-export interface OperationReading {
-  readonly follow: Follow;
-  readonly argumentSchema: ArgumentSchema;
-  /** Parameters that credentials are. */
-  readonly hidden: ReadonlySet<string>;
 }
 
 /** @throws OpenApiProblem for an operation that can't be read. */

@@ -1,11 +1,9 @@
-import { isJsonObject } from '@treadle/core/json';
-import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
 
 import { safeName } from './names.ts';
 import { OpenApiProblem } from './problem.ts';
 import type { Follow } from './document/references.ts';
-import { cut } from './document/schema.ts';
-import type { ArgumentSchema } from './document/schema.ts';
+import { cut, type ArgumentSchema } from './document/schema.ts';
 import { placed } from './security.ts';
 import type { Style } from './serialize.ts';
 
@@ -22,13 +20,6 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** The parameters of an operation. */
-export interface Parameters {
-  readonly list: readonly Parameter[];
-  /** The name of the header that the operation wants a key in, by which it knows a call that it had before. */
-  readonly idempotencyHeader: string | null;
-}
-
 /** Headers that are not a model's to set: the document must not offer them, by OpenAPI or for the connection's sake. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept',
@@ -43,8 +34,8 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What parameters are read with. */
-export interface ParameterReading {
+/** What operations and their parameters are read with. */
+export interface OperationReading {
   readonly follow: Follow;
   readonly argumentSchema: ArgumentSchema;
   /** Parameters that credentials are. */
@@ -61,8 +52,8 @@ const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple', cookie
 export function parametersOf(
   lists: readonly (JsonValue | undefined)[],
   path: string,
-  reading: ParameterReading,
-): Parameters {
+  reading: OperationReading,
+): { readonly list: readonly Parameter[]; readonly idempotencyHeader: string | null } {
   const declared = new Map<string, { readonly name: string; readonly parameter: JsonObject }>();
   for (const list of lists) {
     if (list === undefined) continue;
@@ -102,7 +93,7 @@ function readParameter(
   parameter: JsonObject,
   name: string,
   keys: ReadonlySet<string>,
-  { follow, argumentSchema }: ParameterReading,
+  { follow, argumentSchema }: OperationReading,
 ): Parameter {
   const { in: place, content, allowReserved, explode, description } = parameter;
   if (place !== 'path' && place !== 'query' && place !== 'header' && place !== 'cookie') {

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@treadle/core/json';
-import type { JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from './problem.ts';
 
@@ -25,22 +24,18 @@ export function serverOf(lists: readonly (JsonValue | undefined)[], options: Ser
   const text = baseUrl ?? withVariables(server ?? {}, options.serverVariables ?? {});
   const url = URL.parse(text, documentUrl);
   if (url === null) {
-    throw new OpenApiProblem(
-      'no_server',
-      `The server ${JSON.stringify(text.slice(0, 200))} is no absolute address: give a baseUrl.`,
-    );
+    throw noServer(`The server ${JSON.stringify(text.slice(0, 200))} is no absolute address: give a baseUrl.`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new OpenApiProblem('no_server', `The server ${url.protocol} is none that is asked by http: or https:.`);
+    throw noServer(`The server ${url.protocol} is none that is asked by http: or https:.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new OpenApiProblem(
-      'no_server',
-      "The server's address holds a user name or a password. Give it as a credential.",
-    );
+    throw noServer("The server's address holds a user name or a password. Give it as a credential.");
   }
   return url;
 }
+
+const noServer = (message: string): OpenApiProblem => new OpenApiProblem('no_server', message);
 
 function firstOf(lists: readonly (JsonValue | undefined)[]): JsonObject | null {
   for (const list of lists) {
@@ -59,7 +54,7 @@ function withVariables(server: JsonObject, given: Readonly<Record<string, string
     const value = Object.hasOwn(given, name) ? given[name] : variable['default'];
     const choices: unknown = variable['enum'];
     if (typeof value !== 'string' || (Array.isArray(choices) && !choices.includes(value))) {
-      throw new OpenApiProblem('no_server', `The server's variable ${whole} has no value: give it by serverVariables.`);
+      throw noServer(`The server's variable ${whole} has no value: give it by serverVariables.`);
     }
     return value;
   });

@@ -1,6 +1,4 @@
-import { errorText, TreadleError } from '@treadle/core';
-import { isDeep, isJsonObject, parseJson, TOO_DEEP } from '@treadle/core/json';
-import type { JsonObject } from '@treadle/core';
+import { errorText, isDeep, isJsonObject, parseJson, TOO_DEEP, TreadleError, type JsonObject } from '@treadle/core';
 import { parse } from 'yaml';
 
 /** Bytes of a document as JSON. The largest that are published have about 13 MB. */

@@ -1,6 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { TreadleError } from '@treadle/core';
-import type { Http } from '@treadle/core';
+import { TreadleError, type Http } from '@treadle/core';
 import { guardedHttp, HttpProblem } from '@treadle/http';
 
 /** Settings of {@link loadOpenApi}. */

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@treadle/core/json';
-import type { JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@treadle/core';
 
 import { OpenApiProblem } from '../problem.ts';
 

@@ -1,5 +1,4 @@
-import { compileSchema, copyJson, isJsonObject } from '@treadle/core/json';
-import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { compileSchema, copyJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
 
 import type { Follow } from './references.ts';
 
@@ -27,8 +26,8 @@ const PLAIN: readonly string[] = [
   'default',
 ];
 
-/** A schema that became too long on the way. */
-const TOO_LONG = 'too long';
+/** Thrown when a schema became too long on the way. */
+class TooLong extends Error {}
 
 interface Writing {
   readonly follow: Follow;
@@ -65,22 +64,28 @@ export function argumentSchemas(follow: Follow, maxLength: number): ArgumentSche
 
 /** The whole schema when it is short enough; else as many of its levels as are. */
 function bounded(schema: JsonObject, follow: Follow, maxLength: number): JsonObject {
-  const attempt = (depth: number, described: boolean): JsonObject | typeof TOO_LONG =>
-    write(schema, depth, { follow, left: maxLength, described, open: new Set() });
+  const attempt = (depth: number, described: boolean): JsonObject | null => {
+    try {
+      return write(schema, depth, { follow, left: maxLength, described, open: new Set() });
+    } catch (error) {
+      if (error instanceof TooLong) return null;
+      throw error;
+    }
+  };
   const whole = attempt(MAX_DEPTH, true);
-  if (whole !== TOO_LONG) return whole;
+  if (whole) return whole;
   let best: JsonObject = {};
   for (let depth = 1; depth < MAX_DEPTH; depth += 1) {
     const written = attempt(depth, true);
-    if (written === TOO_LONG) break;
+    if (!written) break;
     best = written;
   }
   // Names without words are better than words without names.
-  const names = best['properties'] === undefined ? attempt(1, false) : TOO_LONG;
-  return names === TOO_LONG ? best : names;
+  return (best['properties'] === undefined && attempt(1, false)) || best;
 }
 
-function write(schema: JsonValue | undefined, depth: number, writing: Writing): JsonObject | typeof TOO_LONG {
+/** @throws TooLong */
+function write(schema: JsonValue | undefined, depth: number, writing: Writing): JsonObject {
   if (schema === undefined || typeof schema === 'boolean') return {};
   const target = writing.follow(schema);
   const own = isJsonObject(schema) && typeof schema['description'] === 'string' ? schema['description'] : undefined;
@@ -93,14 +98,18 @@ function write(schema: JsonValue | undefined, depth: number, writing: Writing): 
   }
   const isAgain = writing.open.has(target);
   if (!isAgain) Object.assign(written, plainKeywords(target));
-  writing.left -= JSON.stringify(written).length + 10;
-  if (writing.left < 0) return TOO_LONG;
+  spend(writing, JSON.stringify(written).length + 10);
   // What it would hold is not told, and anything of its type passes.
   if (isAgain || depth === 0) return written;
   writing.open.add(target);
   const children = writeChildren(target, depth - 1, writing);
   writing.open.delete(target);
-  return children === TOO_LONG ? TOO_LONG : { ...written, ...children };
+  return { ...written, ...children };
+}
+
+function spend(writing: Writing, characters: number): void {
+  writing.left -= characters;
+  if (writing.left < 0) throw new TooLong();
 }
 
 /** The keywords that hold no schemas, as JSON Schema has them. */
@@ -153,32 +162,19 @@ function typeOf(schema: JsonObject): JsonValue | undefined {
   return all.length === 1 ? all[0] : all;
 }
 
-function writeChildren(schema: JsonObject, depth: number, writing: Writing): JsonObject | typeof TOO_LONG {
-  const children: Record<string, JsonValue> = {};
-  const put = (key: string, value: JsonValue | undefined): boolean => {
-    const written = write(value, depth, writing);
-    if (written === TOO_LONG) return false;
-    children[key] = written;
-    return true;
-  };
-  if (isJsonObject(schema['properties']) && !writeProperties(schema, schema['properties'], depth, writing, children)) {
-    return TOO_LONG;
-  }
-  const { items, additionalProperties } = schema;
-  if (isJsonObject(items) && !put('items', items)) return TOO_LONG;
+function writeChildren(schema: JsonObject, depth: number, writing: Writing): JsonObject {
+  const { properties, items, additionalProperties } = schema;
+  const children = isJsonObject(properties) ? writeProperties(schema, properties, depth, writing) : {};
+  if (isJsonObject(items)) children['items'] = write(items, depth, writing);
   if (additionalProperties === false) children['additionalProperties'] = false;
-  else if (isJsonObject(additionalProperties) && !put('additionalProperties', additionalProperties)) return TOO_LONG;
+  else if (isJsonObject(additionalProperties))
+    children['additionalProperties'] = write(additionalProperties, depth, writing);
   for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
     const list = schema[key];
     if (!Array.isArray(list) || list.length === 0) continue;
-    const written: JsonObject[] = [];
-    for (const each of list as JsonValue[]) {
-      const one = write(each, depth, writing);
-      if (one === TOO_LONG) return TOO_LONG;
-      written.push(one);
-    }
     // Cut off, alternatives may look the same: then exactly one would never fit.
-    children[key === 'oneOf' ? 'anyOf' : key] = written;
+    const name = key === 'oneOf' ? 'anyOf' : key;
+    children[name] = (list as JsonValue[]).map((each) => write(each, depth, writing));
   }
   if (schema['nullable'] === true && typeOf(schema) === undefined && Array.isArray(children['anyOf'])) {
     children['anyOf'] = [...(children['anyOf'] as JsonValue[]), { type: 'null' }];
@@ -187,30 +183,21 @@ function writeChildren(schema: JsonObject, depth: number, writing: Writing): Jso
 }
 
 function writeProperties(
-  schema: JsonObject,
+  { required }: JsonObject,
   properties: JsonObject,
   depth: number,
   writing: Writing,
-  children: Record<string, JsonValue>,
-): boolean {
+): Record<string, JsonValue> {
   const written = new Map<string, JsonValue>();
   for (const [name, property] of Object.entries(properties)) {
     if (typeof property !== 'boolean' && writing.follow(property)['readOnly'] === true) continue;
-    const one = write(property, depth, writing);
-    writing.left -= name.length + 5;
-    if (one === TOO_LONG || writing.left < 0) return false;
-    written.set(name, one);
+    written.set(name, write(property, depth, writing));
+    spend(writing, name.length + 5);
   }
+  const all: JsonValue[] = Array.isArray(required) ? (required as JsonValue[]) : [];
+  const names = new Set(all.filter((name) => typeof name === 'string' && written.has(name)));
   // By entries: a property may be called __proto__.
-  children['properties'] = Object.fromEntries(written);
-  const { required } = schema;
-  if (Array.isArray(required)) {
-    const names = [
-      ...new Set((required as JsonValue[]).filter((name) => typeof name === 'string' && written.has(name))),
-    ];
-    if (names.length > 0) children['required'] = names;
-  }
-  return true;
+  return { properties: Object.fromEntries(written), ...(names.size > 0 && { required: [...names] }) };
 }
 
 /** Keywords that can't be checked here, such as a pattern in the syntax of another language, are left to the server. */
