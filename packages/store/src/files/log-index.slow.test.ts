@@ -1,17 +1,15 @@
 // @module-tag slow
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import * as nodeFiles from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Journal } from '@treadle/core';
 import type { SessionInput } from '@treadle/core/events';
 import { longLog } from '@treadle/testing';
-import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { fileJournal } from './journal.ts';
-import { bytesOf, encodeRun, findInRun, mergeRuns } from './key-runs.ts';
 
 const folders: string[] = [];
 const journals: Journal[] = [];
@@ -81,7 +79,7 @@ async function longLogIn(
   await journal.close();
   const [name = ''] = readdirSync(join(folder, 'logs'));
   const place = join(folder, 'logs', name);
-  return { folder, log: join(place, 'log.jsonl'), index: join(place, 'index'), keys };
+  return { folder, log: join(place, 'log.jsonl'), index: join(place, 'index.json'), keys };
 }
 
 /** What a handle that has just been opened finds, whatever has become of the index. */
@@ -124,23 +122,21 @@ describe('the index of a log', () => {
   it('is a cache: without it, or when it is damaged, cut, of another log or half there, the log is read anew', async () => {
     const count = 5500;
     const { folder, index, keys } = await longLogIn(count);
-    const path = join(index, 'index.json');
-    const whole = readFileSync(path, 'utf8');
+    const whole = readFileSync(index, 'utf8');
     await expectWhole(folder, count, keys);
     for (let at = 0; at < whole.length; at += 97) {
-      writeFileSync(path, whole.slice(0, at) + (whole[at] === '1' ? '2' : '1') + whole.slice(at + 1));
+      writeFileSync(index, whole.slice(0, at) + (whole[at] === '1' ? '2' : '1') + whole.slice(at + 1));
       const journal = open(folder);
       expect((await seqsFrom(journal, count))[0]).toBe(count);
       await journal.close();
     }
     for (const spoil of [
-      () => writeFileSync(path, whole.slice(0, 40)),
-      () => truncateSync(join(index, 'places'), 8),
-      () => writeFileSync(join(index, 'places'), Buffer.alloc(statSync(join(index, 'places')).size, 1)),
-      () => readdirSync(index).forEach((name) => name.startsWith('keys.') && rmSync(join(index, name))),
-      () => rmSync(index, { recursive: true }),
+      () => writeFileSync(index, whole.slice(0, 40)),
+      () => writeFileSync(index, JSON.stringify({ sum: 0, index: {} })),
+      () => truncateSync(index, 0),
+      () => rmSync(index),
     ]) {
-      writeFileSync(path, whole);
+      writeFileSync(index, whole);
       spoil();
       await expectWhole(folder, count, keys);
     }
@@ -191,32 +187,5 @@ describe('the index of a log', () => {
     for (const journal of [b, a, open(folder)]) {
       for (const key of ['one', 'two']) expect((await journal.post('s', input, key, 1)).duplicate).toBe(true);
     }
-  });
-});
-
-describe('a run of keys', () => {
-  it('finds every entry, alone or merged, and no other', async () => {
-    const path = join(newFolder(), 'run');
-    const entries = fc.array(
-      fc.record({ hash: fc.nat({ max: 2 ** 48 - 1 }), seq: fc.integer({ min: 1, max: 2 ** 40 }) }),
-      {
-        minLength: 1,
-        maxLength: 900,
-      },
-    );
-    await fc.assert(
-      fc.asyncProperty(entries, entries, fc.nat({ max: 2 ** 48 - 1 }), async (first, second, other) => {
-        const all = [...first, ...second, { hash: first[0]?.hash ?? 0, seq: 7 }];
-        const bytes = mergeRuns(encodeRun(first), encodeRun(all.slice(first.length)));
-        expect(bytes.length).toBe(bytesOf(all.length));
-        writeFileSync(path, bytes);
-        for (const { hash } of [...all.slice(0, 5), ...all.slice(-5), { hash: other }]) {
-          const expected = all.filter((entry) => entry.hash === hash).map(({ seq }) => seq);
-          const found = await findInRun(systemFiles, path, all.length, hash);
-          expect(found.toSorted((a, b) => a - b)).toEqual(expected.toSorted((a, b) => a - b));
-        }
-      }),
-      { numRuns: 30 },
-    );
   });
 });

@@ -1,45 +1,25 @@
-import type { DurableEvent } from '@treadle/core';
-import type { DurableEventBody } from '@treadle/core/events';
-import type { SessionFacts } from '@treadle/core/journal';
-import { TreadleError } from '@treadle/core';
-import { agentIdOf, factsAfter, firstPromptOf, upToDate } from '@treadle/core/journal';
+import type { DurableEvent, DurableEventBody } from '@treadle/core';
+import { agentIdOf, factsAfter, firstPromptOf, TreadleError } from '@treadle/core';
 import { dirname } from 'node:path';
-import { crc32 } from 'node:zlib';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
 import { syncFolder } from './folder.ts';
-import { findKey, PLACE_EVERY, placeAt, readBytes, readIndex, writeIndex, type LogIndex } from './log-index.ts';
+import { readIndex, writeIndex, type LogFacts } from './log-index.ts';
 import { readRecord, wasSynced, type LogRecord } from './record.ts';
 
-/** What a process knows of one log, up to `size` bytes of its file. */
-export interface LogFile {
+/** What a process knows of one log. */
+export interface LogFile extends LogFacts {
   readonly fs: JournalFileSystem;
   readonly id: string;
   readonly path: string;
-  /** Bytes that were read and found whole. */
-  size: number;
-  seq: number;
-  /** The event up to which all is known to be synced. */
-  synced: number;
-  /** The last event that a drive, and not a post, wrote. */
-  lastAppended: number;
   readonly parent: { readonly log: string; readonly sessionId: string; readonly seq: number } | null;
-  /** Keys of inputs that came after what the index covers. */
-  readonly keys: Map<string, number>;
-  firstPrompt: { readonly seq: number; readonly text: string } | null;
-  agentId: string | undefined;
-  facts: SessionFacts;
-  createdAt: number;
-  updatedAt: number;
-  /** Where every 256th record after what the index covers begins, so that a reader needn't begin at the beginning. */
-  places: { readonly seq: number; readonly offset: number }[];
-  /** Where the last record begins. */
-  lastOffset: number;
-  /** What is known of the beginning without reading it; null for nothing, undefined when nobody has looked. */
-  index: LogIndex | null | undefined;
+  /** The event up to which the index on disk goes; undefined when nobody has looked for one. */
+  indexed: number | undefined;
   /** What follows `size` and is no record. */
   tail: 'whole' | 'cut_off' | 'damaged';
 }
 
+/** Records between two places that are noted. */
+const PLACE_EVERY = 256;
 /** Records after which the next index is due. */
 const INDEX_EVERY = 4096;
 const CHUNK = 256 * 1024;
@@ -62,13 +42,12 @@ export function newLogFile(
     parent,
     keys: new Map(),
     firstPrompt: inherited,
-    agentId: undefined,
     facts: {},
     createdAt: 0,
     updatedAt: 0,
     places: [],
     lastOffset: 0,
-    index: undefined,
+    indexed: undefined,
     tail: 'whole',
   };
 }
@@ -80,11 +59,10 @@ export function newLogFile(
  * @throws TreadleError `journal_corrupt` when something is damaged that had been synced.
  */
 export async function refresh(log: LogFile): Promise<void> {
-  if (log.index === undefined) {
+  if (log.indexed === undefined) {
     const index = await readIndex(log.fs, log.path);
     // Two may have looked at the same time.
-    if (log.index === undefined && index) adopt(log, index);
-    log.index ??= null;
+    if (log.indexed === undefined) Object.assign(log, index, { indexed: index?.seq ?? baseOf(log) });
   }
   const file = await log.fs.open(log.path, 'r');
   try {
@@ -132,7 +110,7 @@ export function take(log: LogFile, { seq, synced, posted, event, bytes }: LogRec
     log.createdAt = event.at;
     log.facts = factsAfter({}, event);
   }
-  if ((seq - baseOf(log)) % PLACE_EVERY === 1) log.places.push({ seq, offset });
+  if ((seq - baseOf(log)) % PLACE_EVERY === 1) log.places.push(offset);
   log.lastOffset = offset;
   log.size = offset + bytes;
   log.seq = seq;
@@ -153,97 +131,29 @@ function noteInput(log: LogFile, seq: number, event: DurableEventBody): void {
 
 const baseOf = ({ parent }: LogFile): number => parent?.seq ?? 0;
 
-/** Takes an index over. What is known beyond it stays. */
-function adopt(log: LogFile, index: LogIndex): void {
-  if (index.seq >= log.seq) {
-    const { seq, size, lastOffset, lastAppended, firstPrompt, facts, createdAt, updatedAt } = index;
-    Object.assign(log, { seq, size, lastOffset, lastAppended, facts, createdAt, updatedAt });
-    log.firstPrompt ??= firstPrompt;
-    log.agentId = index.agentId ?? undefined;
-  }
-  log.synced = Math.max(log.synced, index.synced);
-  for (const [key, seq] of log.keys) if (seq <= index.seq) log.keys.delete(key);
-  log.places = log.places.filter(({ seq }) => seq > index.seq);
-  log.index = index;
-}
-
-/** Forgets what is known, and reads the whole log. */
-async function readAnew(log: LogFile): Promise<void> {
-  Object.assign(log, { size: 0, seq: baseOf(log), lastOffset: 0, index: null, places: [] });
-  log.keys.clear();
-  await refresh(log);
-}
-
-/** The event that a key was posted as, if it was: for whoever is alone, and knows the log to its end. */
-export async function postedAs(log: LogFile, key: string): Promise<number | undefined> {
-  const known = log.keys.get(key);
-  if (known !== undefined || !log.index) return known;
-  let seqs: number[];
-  try {
-    seqs = await findKey(log.fs, log.path, log.index, key);
-  } catch {
-    // Another process has put its files together anew, or somebody has deleted them.
-    const index = await readIndex(log.fs, log.path);
-    if (!index || index.seq > log.seq) {
-      await readAnew(log);
-      return log.keys.get(key);
-    }
-    adopt(log, index);
-    seqs = await findKey(log.fs, log.path, index, key);
-  }
-  for (const seq of seqs.toSorted((a, b) => a - b)) {
-    for await (const event of readLog(log, seq, seq)) {
-      if (event.type === 'input_received' && event.key === key) return seq;
-    }
-  }
-  return undefined;
-}
-
 /**
  * Writes the next index when the log has grown by enough, and all of it is on the disk. Only for whoever is alone. One that
  * can't be written is written later.
  */
 export async function indexIfDue(log: LogFile): Promise<void> {
-  const isDue = (): boolean => log.seq - (log.index?.seq ?? baseOf(log)) >= INDEX_EVERY && log.synced >= log.seq;
-  if (!isDue()) return;
-  const { fs, path } = log;
-  const found = await readIndex(fs, path);
-  // Another process may have been faster, and somebody may have deleted it.
-  if (found && found.seq > (log.index?.seq ?? 0) && found.seq <= log.seq) adopt(log, found);
-  else if (!found && log.index) await readAnew(log);
-  if (!isDue()) return;
-  const { seq, size, lastOffset, synced, lastAppended, firstPrompt, facts, createdAt, updatedAt } = log;
-  const lastSum = crc32(await readBytes(fs, path, lastOffset, size - lastOffset));
-  const agentId = log.agentId ?? null;
-  const next = await writeIndex(fs, path, log.index ?? null, {
-    index: { seq, size, lastOffset, lastSum, synced, lastAppended, firstPrompt, agentId, facts, createdAt, updatedAt },
-    keys: log.keys,
-    places: log.places.map(({ offset }) => offset),
-    placesBefore: log.index ? Math.ceil((log.index.seq - baseOf(log)) / PLACE_EVERY) : 0,
-  });
-  adopt(log, next);
+  if (log.seq - (log.indexed ?? baseOf(log)) < INDEX_EVERY || log.synced < log.seq) return;
+  const { size, seq, synced, lastAppended, lastOffset, keys, places } = log;
+  const { firstPrompt, agentId, facts, createdAt, updatedAt } = log;
+  const place = { size, seq, synced, lastAppended, lastOffset, keys, places };
+  await writeIndex(log.fs, log.path, { ...place, firstPrompt, agentId, facts, createdAt, updatedAt });
+  log.indexed = seq;
 }
 
-/** A place at `seq` or before it, at most 256 records before where the index has it. */
-async function placeBefore(log: LogFile, seq: number): Promise<{ readonly seq: number; readonly offset: number }> {
-  const { index } = log;
-  const known = log.places.findLast((place) => place.seq <= seq);
-  if (known) return known;
-  const start = { seq: baseOf(log) + 1, offset: 0 };
-  if (!index || seq <= start.seq) return start;
-  if (seq > index.seq) return { seq: index.seq + 1, offset: index.size };
-  const nth = Math.floor((seq - start.seq) / PLACE_EVERY);
-  const offset = await placeAt(log.fs, log.path, nth).catch(() => 0);
-  // A place is a hint too: what stands there says whether it is one.
-  const place = { seq: start.seq + nth * PLACE_EVERY, offset: offset < index.size ? offset : 0 };
-  const mark = `{"seq":${place.seq},`;
-  const found = await readBytes(log.fs, log.path, place.offset, mark.length);
-  return found.toString('latin1') === mark ? place : start;
+/** The last noted place that isn't behind `seq`. */
+function placeBefore(log: LogFile, seq: number): { readonly seq: number; readonly offset: number } {
+  const first = baseOf(log) + 1;
+  const nth = Math.min(Math.floor((seq - first) / PLACE_EVERY), log.places.length - 1);
+  return { seq: first + Math.max(0, nth) * PLACE_EVERY, offset: log.places[nth] ?? 0 };
 }
 
 /** The events with numbers from `from` to `to` that are in this file. */
 export async function* readLog(log: LogFile, from: number, to: number): AsyncGenerator<DurableEvent> {
-  const start = await placeBefore(log, from);
+  const start = placeBefore(log, from);
   const file = await log.fs.open(log.path, 'r');
   try {
     for await (const { record } of recordsFrom(file, log, start.offset, start.seq, to)) {
@@ -256,7 +166,7 @@ export async function* readLog(log: LogFile, from: number, to: number): AsyncGen
 
 /** Where the record after number `seq` begins. */
 export async function offsetAfter(log: LogFile, seq: number): Promise<number> {
-  const start = await placeBefore(log, seq);
+  const start = placeBefore(log, seq);
   const file = await log.fs.open(log.path, 'r');
   try {
     let end = start.offset;
@@ -378,7 +288,7 @@ export async function rewrite(log: LogFile): Promise<void> {
   await keepCopy(log, anew);
   const copy = newLogFile(fs, log.id, anew, log.parent, null);
   // All of it is to be read.
-  copy.index = null;
+  copy.indexed = 0;
   await refresh(copy);
   if (copy.seq < log.seq || copy.size < log.size) throw shortened(log, copy.size);
   await fs.rename(anew, path);

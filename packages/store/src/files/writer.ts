@@ -11,7 +11,6 @@ import { acquireLock, type Lock, type LockOptions } from './lock.ts';
 import {
   indexIfDue,
   mendTail,
-  postedAs,
   refreshNamed,
   rewrite,
   shortened,
@@ -324,9 +323,9 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         return { ok: true, events: written };
       }),
     post: (input, key, at) =>
-      submit(async (batch): Promise<PostOutcome> => {
+      submit((batch): PostOutcome => {
         const { keys } = pendingOf(batch);
-        const before = keys.get(key) ?? (await postedAs(log, key));
+        const before = keys.get(key) ?? log.keys.get(key);
         if (before !== undefined) return { seq: before, duplicate: true };
         const seq = gather(batch, true, { type: 'input_received', at, key, input });
         keys.set(key, seq);
