@@ -19,7 +19,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemFiles } from './file-system.ts';
 import { mendTail, newLogFile, refresh } from './log.ts';
-import { draftOf, linesOf, readRecord } from './record.ts';
+import { draftOf, readRecord } from './record.ts';
 import { fileJournal, type DamageReport, type FileJournalOptions } from '../index.ts';
 
 const folders: string[] = [];
@@ -250,7 +250,7 @@ describe('damage of one session', () => {
   function secondAsFirst(path: string): Buffer {
     const record = readRecord(readFileSync(path), starts(readFileSync(path))[1] ?? 0);
     if (typeof record === 'string') throw new Error(record);
-    return linesOf([draftOf(1, true, record.event, 1)]);
+    return Buffer.from(draftOf(1, true, record.event, 1).line);
   }
 });
 

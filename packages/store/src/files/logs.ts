@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { findLog, nameLog, parsedFile, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
 import { refuseHeld } from './lease.ts';
 import { newLogFile, offsetAfter, readLog, refresh, refreshNamed, type LogFile } from './log.ts';
-import { draftOf, linesOf } from './record.ts';
+import { draftOf } from './record.ts';
 import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
 import { createWriter, type Writer, type WriterOptions } from './writer.ts';
 
@@ -142,7 +142,7 @@ async function makeLog(logs: Logs, sessionId: string, first: DurableEventBody, o
     await syncFolder(fs, folderOf(logs, origin.log));
   }
   const seq = (origin?.seq ?? 0) + 1;
-  await writeDurably(fs, join(folder, 'log.jsonl'), linesOf([draftOf(seq, false, first, seq - 1)]));
+  await writeDurably(fs, join(folder, 'log.jsonl'), draftOf(seq, false, first, seq - 1).line);
   await syncFolder(fs, folder);
   await syncFolder(fs, logs.layout.logs);
   if (await nameLog(logs.layout, sessionId, log)) return;

@@ -23,38 +23,15 @@ const NEWLINE = 0x0a;
 
 /** A record that is to be written. */
 export interface Draft extends LogRecord {
-  readonly synced: number;
-  /** The event as JSON, and how many bytes that is. */
-  readonly json: string;
-  readonly length: number;
-  /** What comes before it, with an empty place for the checksum. */
-  readonly head: string;
+  readonly line: string;
 }
 
 export function draftOf(seq: number, posted: boolean, event: DurableEventBody, synced: number): Draft {
   const json = eventText(event);
-  const length = Buffer.byteLength(json);
-  const head = `{"seq":${seq},"posted":${posted},"synced":${synced},"length":${length},"sum":"00000000","event":`;
-  return { seq, synced, posted, event, json, length, head, bytes: head.length + length + 2 };
-}
-
-/** From the checksum's first digit to the event. */
-const SUM_TO_EVENT = '00000000","event":'.length;
-
-/** The lines of records that follow each other. Each is made into bytes once, where they are written from. */
-export function linesOf(drafts: readonly Draft[]): Buffer {
-  const lines = Buffer.allocUnsafe(drafts.reduce((sum, { bytes }) => sum + bytes, 0));
-  let start = 0;
-  for (const { json, length, head, synced, bytes } of drafts) {
-    const event = start + head.length;
-    lines.write(head, start, 'latin1');
-    lines.write(json, event);
-    lines.write(sumOf(lines.subarray(event, event + length), synced), event - SUM_TO_EVENT, 'latin1');
-    start += bytes;
-    lines[start - 2] = 0x7d;
-    lines[start - 1] = NEWLINE;
-  }
-  return lines;
+  const body = Buffer.from(json);
+  const head: Head = { seq, posted, synced, length: body.length, sum: sumOf(body, synced) };
+  const line = `${JSON.stringify(head).slice(0, -1)},"event":${json}}\n`;
+  return { seq, synced, posted, event, line, bytes: Buffer.byteLength(line) };
 }
 
 /** Of the event's bytes; of what was synced then, too, where it is noted. */

@@ -1,8 +1,5 @@
-import type { DurableEventBody, SessionInput } from '@treadle/core/events';
-import type { AppendOutcome, Owner, PostOutcome } from '@treadle/core/journal';
-import { TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
-import { fstatSync, writeSync } from 'node:fs';
+import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
+import { journalErrors, TreadleError } from '@treadle/core';
 import type { ProcessTable } from '../processes.ts';
 import type { JournalFile } from './file-system.ts';
 import { syncFolder } from './folder.ts';
@@ -18,7 +15,7 @@ import {
   type DamageReport,
   type LogFile,
 } from './log.ts';
-import { draftOf, linesOf, mustSync, type Draft } from './record.ts';
+import { draftOf, mustSync, type Draft } from './record.ts';
 
 export interface WriterOptions extends LockOptions {
   readonly processes: ProcessTable;
@@ -52,6 +49,9 @@ interface Batch {
   claimed: boolean;
   readonly drafts: Draft[];
   sync: boolean;
+  /** Keys and appends that were gathered and aren't in the log yet. */
+  readonly keys: Map<string, number>;
+  lastAppended: number;
 }
 
 /** The log while it is ours: what comes meanwhile needs neither lock nor look. */
@@ -62,24 +62,6 @@ interface Hold {
   /** Writes, and the time, since we last looked whether others wait. */
   batches: number;
   looked: number;
-}
-
-/** A file of the system's own is asked without waiting: that costs a hundredth. */
-const sizeOf = async (file: JournalFile): Promise<number> =>
-  ('fd' in file && typeof file.fd === 'number' ? fstatSync(file.fd) : await file.stat()).size;
-
-const SMALL = 64 * 1024;
-
-/**
- * Little goes into the system's memory at once: handing it to another thread, and being told, costs more than that. It is the
- * sync that waits for the disk. Returns how many bytes were taken.
- */
-async function writeSome(file: JournalFile, bytes: Buffer, from: number, position: number): Promise<number> {
-  const length = bytes.length - from;
-  if (length <= SMALL && 'fd' in file && typeof file.fd === 'number') {
-    return writeSync(file.fd, bytes, from, length, position);
-  }
-  return (await file.write(bytes, from, length, position)).bytesWritten;
 }
 
 const MOST_BATCHES = 64;
@@ -147,7 +129,15 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
 
   async function work(batch: readonly Job[]): Promise<void> {
     const held = (hold ??= await begin());
-    const gathered: Batch = { lease: held.lease, leaseChanged: false, claimed: false, drafts: [], sync: false };
+    const gathered: Batch = {
+      lease: held.lease,
+      leaseChanged: false,
+      claimed: false,
+      drafts: [],
+      sync: false,
+      keys: new Map(),
+      lastAppended: log.lastAppended,
+    };
     const ready: Job[] = [];
     for (const job of batch) {
       try {
@@ -197,13 +187,16 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
   }
 
   async function write({ drafts, sync, lease }: Batch, held: Hold): Promise<void> {
-    const bytes = linesOf(drafts);
+    const bytes = Buffer.from(drafts.map(({ line }) => line).join(''));
     const before = log.size;
     const file = (held.file ??= await options.fs.open(log.path, 'r+'));
-    if ((await sizeOf(file)) < before) throw shortened(log, await sizeOf(file));
+    const { size } = await file.stat();
+    if (size < before) throw shortened(log, size);
     try {
       // A disk that is almost full takes a part, and fails at the next.
-      for (let done = 0; done < bytes.length;) done += await writeSome(file, bytes, done, before + done);
+      for (let done = 0; done < bytes.length;) {
+        done += (await file.write(bytes, done, bytes.length - done, before + done)).bytesWritten;
+      }
       if (sync) await synced(file, lease);
     } catch (error) {
       // Nothing was acknowledged, so nothing of it may stay.
@@ -294,19 +287,15 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     return seq;
   }
 
-  /** Keys and appends that were gathered in this batch and aren't in the log yet. */
-  const gathered = new WeakMap<Batch, { readonly keys: Map<string, number>; lastAppended: number }>();
-  const pendingOf = (batch: Batch): { readonly keys: Map<string, number>; lastAppended: number } => {
-    const known = gathered.get(batch) ?? { keys: new Map<string, number>(), lastAppended: log.lastAppended };
-    gathered.set(batch, known);
-    return known;
-  };
+  function setLease(batch: Batch, epoch: number, holder: Lease['holder']): void {
+    batch.lease = { epoch, holder };
+    batch.leaseChanged = true;
+  }
 
   return {
     log,
     append: (epoch, expectedSeq, events) =>
       submit((batch): AppendOutcome => {
-        const pending = pendingOf(batch);
         const { lease } = batch;
         if (epoch !== lease.epoch) {
           throw journalErrors.fenced(sessionId, epoch, `epoch ${lease.epoch} took it over`);
@@ -314,21 +303,20 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         if (lease.holder === null) throw journalErrors.fenced(sessionId, epoch, 'its claim was released');
         const seq = nextSeq(batch) - 1;
         if (expectedSeq !== seq) {
-          if (expectedSeq >= pending.lastAppended && expectedSeq < seq) return { ok: false, seq };
+          if (expectedSeq >= batch.lastAppended && expectedSeq < seq) return { ok: false, seq };
           const why = `it expects event ${expectedSeq + 1}, the log ends at ${seq}`;
           throw journalErrors.fenced(sessionId, epoch, why);
         }
         const written = events.map((event) => ({ ...event, seq: gather(batch, false, event) }));
-        if (written.length > 0) pending.lastAppended = expectedSeq + written.length;
+        if (written.length > 0) batch.lastAppended = expectedSeq + written.length;
         return { ok: true, events: written };
       }),
     post: (input, key, at) =>
       submit((batch): PostOutcome => {
-        const { keys } = pendingOf(batch);
-        const before = keys.get(key) ?? log.keys.get(key);
+        const before = batch.keys.get(key) ?? log.keys.get(key);
         if (before !== undefined) return { seq: before, duplicate: true };
         const seq = gather(batch, true, { type: 'input_received', at, key, input });
-        keys.set(key, seq);
+        batch.keys.set(key, seq);
         return { seq, duplicate: false };
       }),
     claim: (owner) =>
@@ -336,8 +324,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         refuseHeld(sessionId, batch.lease, options, owner.id);
         const epoch = batch.lease.epoch + 1;
         const expiresAt = options.clock.now() + options.leaseMs;
-        batch.lease = { epoch, holder: { ...owner, process: options.processes.self(), expiresAt } };
-        batch.leaseChanged = true;
+        setLease(batch, epoch, { ...owner, process: options.processes.self(), expiresAt });
         batch.claimed = true;
         return { epoch, seq: nextSeq(batch) - 1 };
       }),
@@ -346,15 +333,12 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         const { lease } = batch;
         if (lease.epoch !== epoch || lease.holder === null) return false;
         const expiresAt = options.clock.now() + options.leaseMs;
-        batch.lease = { epoch, holder: { ...lease.holder, expiresAt } };
-        batch.leaseChanged = true;
+        setLease(batch, epoch, { ...lease.holder, expiresAt });
         return true;
       }),
     release: (epoch) =>
       submit((batch) => {
-        if (batch.lease.epoch !== epoch || batch.lease.holder === null) return;
-        batch.lease = { epoch, holder: null };
-        batch.leaseChanged = true;
+        if (batch.lease.epoch === epoch && batch.lease.holder !== null) setLease(batch, epoch, null);
       }, true),
     sync,
     close: () =>
