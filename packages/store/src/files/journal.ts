@@ -3,13 +3,13 @@ import { errorText, systemClock, TreadleError } from '@treadle/core';
 import { journalErrors } from '@treadle/core/journal';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
+import { createWatchers } from '../watchers.ts';
 import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
 import type { DamageReport } from './log.ts';
-import { createLog, findSnapshot, lastSeq, readSession, removeLog, writerOf, writeTo, type Logs } from './logs.ts';
+import { createLog, findSnapshot, readSession, removeLog, standingOf, writerOf, writeTo, type Logs } from './logs.ts';
 import { saveSnapshot } from './snapshots.ts';
-import { createWatchers } from './watch.ts';
 
 export interface FileJournalOptions {
   /** The folder. It is made when first needed, readable by its owner only. */
@@ -59,7 +59,11 @@ export function fileJournal(options: FileJournalOptions): Journal {
   const writing = { fs, clock, processes, leaseMs, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
   const logs: Logs = { layout: layoutOf(folder, fs), writing, writers: new Map(), named: new Map() };
   const releases = new Set<() => Promise<void>>();
-  const watchers = createWatchers(clock, options.pollMs ?? 250, (sessionId) => run(() => lastSeq(logs, sessionId)));
+  const watchers = createWatchers({
+    clock,
+    everyMs: options.pollMs ?? 250,
+    look: (sessionId) => run(() => standingOf(logs, sessionId)),
+  });
   let closed = false;
   let opening: Promise<void> | undefined;
   let closing: Promise<void> | undefined;

@@ -9,6 +9,7 @@ import { refuseHeld } from './lease.ts';
 import { newLogFile, offsetAfter, readLog, refresh, refreshNamed, type LogFile } from './log.ts';
 import { draftOf } from './record.ts';
 import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
+import type { Standing } from '../watchers.ts';
 import { createWriter, type Writer, type WriterOptions } from './writer.ts';
 
 /** The open logs of a folder. */
@@ -83,14 +84,14 @@ export async function writeTo<Value>(
 /** What a writer fails with, before it has written anything, when its log or its name is gone. */
 const MOVED: ReadonlySet<unknown> = new Set(['session_not_found', 'ENOENT']);
 
-/** The last number of a session's log, read anew only when the file has grown; null when there is no session. */
-export async function lastSeq(logs: Logs, sessionId: string): Promise<number | null> {
+/** Where a session stands, read anew only when the file has grown; null when there is no session. */
+export async function standingOf(logs: Logs, sessionId: string): Promise<Standing | null> {
   const log = await findLog(logs.layout, sessionId);
   if (log === null) return null;
   const { log: file } = await openLog(logs, log, sessionId);
   const { size } = await logs.layout.fs.stat(file.path);
   if (size > file.size) await refreshNamed(file);
-  return file.seq;
+  return { id: log, seq: file.seq };
 }
 
 let made = 0;

@@ -3,18 +3,18 @@ import { systemClock, TreadleError } from '@treadle/core';
 import { journalErrors } from '@treadle/core/journal';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
+import { createWatchers } from '../watchers.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connection/connect.ts';
 import { listen, type Listening } from './connection/listen.ts';
-import { createTeller, endsSomething } from './notices.ts';
+import { createTeller, endsSomething, hear, idOf } from './notices.ts';
 import { throughOutages } from './connection/outage.ts';
 import { placeOf } from './place.ts';
-import { listSessions, readEvents } from './read.ts';
+import { listSessions, lookAtAll, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
 import { migrate } from './schema.ts';
 import { newestSnapshot, saveSnapshot } from './snapshots.ts';
 import { sessionOf } from './tables.ts';
-import { createWatchers } from './watch.ts';
 import { appendEvents, createSession, postInput } from './write.ts';
 
 export interface PostgresJournalOptions extends PostgresConnection {
@@ -64,13 +64,12 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     const connected = await connect(options, clock);
     try {
       await migrate(connected.sql, schema);
-      const { heard, look } = watchers;
       const listening = await listen({
         connected,
         clock,
         channel: place.channel,
-        heard,
-        look: (sql) => look(sql, schema),
+        heard: (notice) => hear(watchers, notice),
+        look: (sql) => lookAtAll(watchers, sql, schema),
       });
       return { connected, listening };
     } catch (thrown) {
@@ -155,17 +154,17 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       if (own) own.end = seq;
       if (endsSomething(events)) teller.forget(sessionId);
       else teller.wrote(sessionId, seq);
-      watchers.wrote(sessionId, seq);
+      watchers.wrote(idOf(sessionId), seq);
       return outcome;
     },
     async post(sessionId, input, key, at) {
       const outcome = await run((sql, isAgain) => postInput(sql, place, sessionId, input, key, at, isAgain), true);
-      if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
+      if (!outcome.duplicate) watchers.wrote(idOf(sessionId), outcome.seq);
       return outcome;
     },
     read,
     watch(sessionId, changed) {
-      const stop = watchers.add(sessionId, changed);
+      const stop = watchers.add(sessionId, changed, idOf(sessionId));
       // Others' writes are heard of only while connected. A server that can't be reached is reported to the next caller.
       if (!opening && !closed) run(async () => {}).catch(() => {});
       return stop;
@@ -179,7 +178,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
           refuseHeld(transaction, schema, leasing, sessionId, session),
         ),
       );
-      watchers.removed(sessionId, Number(seq));
+      watchers.removed(idOf(sessionId), Number(seq));
     },
     snapshots: {
       save: (sessionId, snapshot) => run((sql) => saveSnapshot(sql, schema, sessionId, snapshot)),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { DurableEventBody } from '@treadle/core/events';
+import type { DurableEventBody } from '@treadle/core';
+import type { Watchers } from '../watchers.ts';
 
 /** A session's name, of fixed length: what is sent to listeners is bounded. */
 export const idOf = (name: string): string => createHash('md5').update(name).digest('hex');
@@ -8,6 +9,12 @@ export const idOf = (name: string): string => createHash('md5').update(name).dig
 export const noticeOf = (name: string, seq: number): string => `${idOf(name)}:${seq}`;
 
 export const removalNotice = (name: string, seq: string): string => `${idOf(name)}:${seq}:removed`;
+
+/** Another process, or this one, has sent a notice. */
+export function hear(watchers: Watchers, notice: string): void {
+  const [id = '', seq = '', removed] = notice.split(':');
+  watchers[removed === undefined ? 'wrote' : 'removed'](id, Number(seq));
+}
 
 /** After these a drive may write no more for long, or be gone: listeners are told by the statement that writes them. */
 const ENDS: ReadonlySet<DurableEventBody['type']> = new Set(['run_paused', 'run_ended']);

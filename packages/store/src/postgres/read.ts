@@ -5,7 +5,9 @@ import type { ListOptions, SessionFacts, SessionPage, SessionSummary } from '@tr
 import { TreadleError } from '@treadle/core';
 import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 import type { Part, Query } from './connection/connect.ts';
+import { idOf } from './notices.ts';
 import { lastEvent, sessionOf } from './tables.ts';
+import type { Watchers } from '../watchers.ts';
 
 /** A row id and the numbers to read of it. */
 interface Stretch {
@@ -125,6 +127,21 @@ export async function listSessions(
     sessions: shown.map(summaryOf),
     ...(lastShown && rows.length > limit ? { cursor: `${lastShown.updatedAt}.${lastShown.id}` } : {}),
   };
+}
+
+/** Notices may be missing: looks where everything stands that is watched. */
+export async function lookAtAll(watchers: Watchers, sql: Query, schema: string): Promise<void> {
+  // No session has such a name that no text of Postgres can be.
+  const names = [...watchers.sessions.values()]
+    .map(({ name }) => name.toWellFormed())
+    .filter((name) => !name.includes('\0'));
+  if (names.length === 0) return;
+  const rows = await sql<{ name: string; seq: string }[]>`
+    select session.name, greatest(head.settled, last.seq) as seq from ${sql(schema)}.sessions as session
+    join ${sql(schema)}.heads as head on head.session = session.id
+    left join lateral ${lastEvent(sql, schema, sql`session.id`)} as last on true
+    where not session.removed and session.name in (select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
+  for (const { name, seq } of rows) watchers.wrote(idOf(name), Number(seq));
 }
 
 const summaryOf = (row: ListRow): SessionSummary => ({

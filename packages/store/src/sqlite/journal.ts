@@ -6,11 +6,10 @@ import { refuseHeld, releaseLease, renewLease, takeLease } from './claims.ts';
 import { openDatabase, patiently } from './database.ts';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
+import { createWatchers } from '../watchers.ts';
 import { listSessions, readEvents } from './read.ts';
 import { newestSnapshot, saveSnapshot } from './snapshots.ts';
-import type { Store } from './statements.ts';
-import { prepareStore } from './statements.ts';
-import { createWatchers } from './watch.ts';
+import { findSession, prepareStore, type Store } from './statements.ts';
 import { appendEvents, createSession, postInput, removeSession } from './write.ts';
 
 export interface SqliteJournalOptions {
@@ -55,8 +54,15 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
   if (path === '' || path === ':memory:')
     throw new TreadleError('invalid_definition', 'sqliteJournal needs the path of a file. In memory: memoryJournal().');
   const leasing = { clock, processes, leaseMs: options.leaseMs ?? 30_000 };
-  const watchers = createWatchers(clock, pollMs);
+  const watchers = createWatchers({
+    clock,
+    everyMs: pollMs,
+    hasNews,
+    look: (name) => store && (findSession(store, name) ?? null),
+  });
   const held = new Map<string, Taken>();
+  /** Changes with every commit of another connection. */
+  let version: unknown;
   let closed = false;
   let closing: Promise<void> | undefined;
   let store: Store | undefined;
@@ -67,7 +73,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
     if (opening) return opening;
     opening = patiently(patience, () => {
       store = prepareStore(openDatabase(path));
-      watchers.opened(store);
+      void watchers.lookAtAll();
       return store;
     });
     opening.catch(() => {
@@ -81,6 +87,17 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
     if (closed) throw journalErrors.closed();
     const ready = store ?? (await open());
     return patiently(patience, () => work(ready));
+  }
+
+  function hasNews(): boolean {
+    try {
+      const before = version;
+      version = store?.dataVersion.get()?.['data_version'];
+      return version !== before;
+    } catch {
+      // Locked or failing just now: whoever next reads or writes gets the error.
+      return true;
+    }
   }
 
   async function shut(): Promise<void> {
