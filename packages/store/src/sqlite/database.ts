@@ -2,10 +2,8 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, statSy
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '@treadle/core';
 import { TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
-import { corrupt, failed, isBusy, journalError } from './errors.ts';
+import { corrupt, failed } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
 /**
@@ -203,41 +201,12 @@ export function openDatabase(path: string): DatabaseSync {
   const { isReadOnly } = opened;
   const db = isReadOnly ? openReadOnly(path) : new DatabaseSync(path);
   try {
-    // A lock is never waited for inside SQLite, which would stop the whole process: see `patiently`.
+    // A lock is never waited for inside SQLite, which would stop the whole process: see `sqliteFile`.
     db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL');
     prepareSchema(db, path, isReadOnly);
     return db;
   } catch (error) {
     db.close();
     throw error;
-  }
-}
-
-export interface Patience {
-  readonly path: string;
-  readonly clock: Clock;
-  /** Milliseconds to keep trying while another process holds the file's lock. */
-  readonly lockTimeoutMs: number;
-  readonly isClosed: () => boolean;
-}
-
-const SHORTEST_WAIT = 1;
-const LONGEST_WAIT = 50;
-
-/** Runs `work`; while another process holds the lock, tries again after awaited, growing, jittered pauses. */
-export async function patiently<T>(patience: Patience, work: () => T): Promise<T> {
-  const { path, clock, lockTimeoutMs } = patience;
-  const deadline = clock.now() + lockTimeoutMs;
-  for (let wait = SHORTEST_WAIT; ; wait = Math.min(LONGEST_WAIT, wait * 2)) {
-    if (patience.isClosed()) throw journalErrors.closed();
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw journalError(error, path);
-      if (clock.now() >= deadline)
-        throw failed(path, `was locked by another process for more than ${lockTimeoutMs} ms`, error);
-    }
-    const pause = wait * (0.5 + Math.random());
-    await new Promise<void>((resolve) => void clock.after(pause, resolve));
   }
 }

@@ -1,30 +1,23 @@
-import type { Clock, Journal } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
-import { eventText, journalErrors } from '@treadle/core/journal';
+import type { Journal } from '@treadle/core';
+import { eventText, systemClock } from '@treadle/core';
 import type { Taken } from './claims.ts';
 import { refuseHeld, releaseLease, renewLease, takeLease } from './claims.ts';
-import { openDatabase, patiently } from './database.ts';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
+import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 import { listSessions, readEvents } from './read.ts';
 import { newestSnapshot, saveSnapshot } from './snapshots.ts';
-import { findSession, prepareStore, type Store } from './statements.ts';
+import { findSession, prepareStore } from './statements.ts';
 import { appendEvents, createSession, postInput, removeSession } from './write.ts';
 
-export interface SqliteJournalOptions {
-  /** The file. It and its folder are made when first needed, readable by their owner only. */
-  readonly path: string;
-  /** Time for leases, polling and retries. Default: the machine's. */
-  readonly clock?: Clock;
+export interface SqliteJournalOptions extends SqliteFileOptions {
   /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
   readonly processes?: ProcessTable;
   /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
   readonly leaseMs?: number;
   /** Milliseconds between looks for other processes' writes, while anyone watches. Default 250. */
   readonly pollMs?: number;
-  /** Milliseconds to keep trying while another process holds the file's lock, before `journal_failed`. Default 10,000. */
-  readonly lockTimeoutMs?: number;
 }
 
 /**
@@ -51,48 +44,26 @@ export interface SqliteJournalOptions {
  */
 export function sqliteJournal(options: SqliteJournalOptions): Journal {
   const { path, clock = systemClock, processes = systemProcesses, pollMs = 250 } = options;
-  if (path === '' || path === ':memory:')
-    throw new TreadleError('invalid_definition', 'sqliteJournal needs the path of a file. In memory: memoryJournal().');
+  const needs = 'sqliteJournal needs the path of a file. In memory: memoryJournal().';
+  const file = sqliteFile(options, needs, prepareStore);
+  const { run } = file;
   const leasing = { clock, processes, leaseMs: options.leaseMs ?? 30_000 };
   const watchers = createWatchers({
     clock,
     everyMs: pollMs,
     hasNews,
-    look: (name) => store && (findSession(store, name) ?? null),
+    look: (name) => file.opened && (findSession(file.opened, name) ?? null),
   });
   const held = new Map<string, Taken>();
   /** Changes with every commit of another connection. */
   let version: unknown;
   let closed = false;
   let closing: Promise<void> | undefined;
-  let store: Store | undefined;
-  let opening: Promise<Store> | undefined;
-  const patience = { path, clock, lockTimeoutMs: options.lockTimeoutMs ?? 10_000, isClosed: () => closed };
-
-  function open(): Promise<Store> {
-    if (opening) return opening;
-    opening = patiently(patience, () => {
-      store = prepareStore(openDatabase(path));
-      void watchers.lookAtAll();
-      return store;
-    });
-    opening.catch(() => {
-      // A later call tries again: the disk may have room by then.
-      opening = undefined;
-    });
-    return opening;
-  }
-
-  async function run<T>(work: (store: Store) => T): Promise<T> {
-    if (closed) throw journalErrors.closed();
-    const ready = store ?? (await open());
-    return patiently(patience, () => work(ready));
-  }
 
   function hasNews(): boolean {
     try {
       const before = version;
-      version = store?.dataVersion.get()?.['data_version'];
+      version = file.opened?.dataVersion.get()?.['data_version'];
       return version !== before;
     } catch {
       // Locked or failing just now: whoever next reads or writes gets the error.
@@ -101,16 +72,14 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
   }
 
   async function shut(): Promise<void> {
-    if (store) {
-      for (const taken of held.values()) {
-        await run((ready) => releaseLease(ready, taken)).catch(() => {
-          // It lapses by itself, or with this process.
-        });
-      }
+    for (const taken of file.opened ? held.values() : []) {
+      await run((ready) => releaseLease(ready, taken)).catch(() => {
+        // It lapses by itself, or with this process.
+      });
     }
     closed = true;
     watchers.close();
-    store?.db.close();
+    file.close();
   }
 
   return {
@@ -149,7 +118,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
     watch(sessionId, changed) {
       const stop = watchers.add(sessionId, changed);
       // Others' writes are heard of only with the file open. A file that can't be opened is reported to the next caller.
-      if (!store && !closed) open().catch(() => {});
+      if (!file.opened && !closed) run(() => watchers.lookAtAll()).catch(() => {});
       return stop;
     },
     list: (listOptions = {}) => run((ready) => listSessions(ready, listOptions)),

@@ -1,22 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Clock, Ledger } from '@treadle/core';
-import type { LedgerBalance } from '@treadle/core/ports';
-import { systemClock, TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
-import { ledgerBalance, ledgerDollars, ledgerUnits, ledgerWouldFall } from '@treadle/core/ports';
-import { openDatabase, patiently, transaction } from './database.ts';
+import type { Ledger, LedgerBalance } from '@treadle/core';
+import { ledgerBalance, ledgerDollars, ledgerUnits, ledgerWouldFall } from '@treadle/core';
+import { transaction } from './database.ts';
+import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 
-export interface SqliteLedgerOptions {
-  /** The file: the one of `sqliteJournal`, or any other. Made when first needed, readable by its owner only. */
-  readonly path: string;
+/** The file may be the one of `sqliteJournal`. */
+export interface SqliteLedgerOptions extends SqliteFileOptions {
   /** Which ledger of the file: runs that name the same one share its money. Default `default`. */
   readonly name?: string;
   /** US dollars, for a ledger that isn't there yet. One that is keeps its limit until it is raised. */
   readonly limit: number;
-  /** Time for retries. Default: the machine's. */
-  readonly clock?: Clock;
-  /** Milliseconds to keep trying while another process holds the file's lock, before `journal_failed`. Default 10,000. */
-  readonly lockTimeoutMs?: number;
 }
 
 /** A ledger with a file to let go of. */
@@ -67,19 +60,13 @@ interface Book {
   raise(most: number): void;
 }
 
-function openBook(path: string, name: string, limit: number): Book {
-  const db = openDatabase(path);
-  try {
-    const ledger = transaction(db, () => {
-      db.exec(SCHEMA);
-      db.prepare('INSERT OR IGNORE INTO ledgers (name, most) VALUES (?, ?)').run(name, limit);
-      return Number(db.prepare('SELECT id FROM ledgers WHERE name = ?').get(name)?.['id']);
-    });
-    return bookOf(db, ledger);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+function openBook(db: DatabaseSync, name: string, limit: number): Book {
+  const ledger = transaction(db, () => {
+    db.exec(SCHEMA);
+    db.prepare('INSERT OR IGNORE INTO ledgers (name, most) VALUES (?, ?)').run(name, limit);
+    return Number(db.prepare('SELECT id FROM ledgers WHERE name = ?').get(name)?.['id']);
+  });
+  return bookOf(db, ledger);
 }
 
 function bookOf(db: DatabaseSync, ledger: number): Book {
@@ -125,22 +112,13 @@ function bookOf(db: DatabaseSync, ledger: number): Book {
  * ```
  */
 export function sqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
-  const { path, name = 'default', clock = systemClock } = options;
-  if (path === '' || path === ':memory:')
-    throw new TreadleError('invalid_definition', 'sqliteLedger needs the path of a file. In memory: memoryLedger().');
+  const { name = 'default' } = options;
   const limit = ledgerUnits(options.limit, 'The limit of a ledger');
-  let closed = false;
-  let book: Book | undefined;
-  const patience = { path, clock, lockTimeoutMs: options.lockTimeoutMs ?? 10_000, isClosed: () => closed };
-
-  async function change<Result>(work: (book: Book) => Result): Promise<Result> {
-    if (closed) throw journalErrors.closed();
-    return patiently(patience, () => {
-      book ??= openBook(path, name, limit);
-      const open = book;
-      return transaction(open.db, () => work(open));
-    });
-  }
+  const file = sqliteFile(options, 'sqliteLedger needs the path of a file. In memory: memoryLedger().', (db) =>
+    openBook(db, name, limit),
+  );
+  const change = <Result>(work: (book: Book) => Result): Promise<Result> =>
+    file.run((book) => transaction(book.db, () => work(book)));
 
   const balanceOf = (open: Book): LedgerBalance => {
     const { most, spent, reserved } = open.sums();
@@ -184,10 +162,6 @@ export function sqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
         open.raise(units);
       });
     },
-    async close() {
-      closed = true;
-      book?.db.close();
-      book = undefined;
-    },
+    close: async () => file.close(),
   };
 }

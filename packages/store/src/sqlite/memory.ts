@@ -1,14 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock, Memory } from '@treadle/core';
-import type { FinishedRun, MemoryScope } from '@treadle/core/features';
-import { systemClock, TreadleError } from '@treadle/core';
-import { tellingWords, wordsOf } from '@treadle/core/features';
-import { journalErrors } from '@treadle/core/journal';
-import { openDatabase, patiently, transaction } from './database.ts';
+import type { FinishedRun, Memory, MemoryScope } from '@treadle/core';
+import { journalErrors, tellingWords, TreadleError, wordsOf } from '@treadle/core';
+import { transaction } from './database.ts';
+import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 
-export interface SqliteMemoryOptions {
-  /** The file: the one of `sqliteJournal`, or any other. Made when first needed, readable by its owner only. */
-  readonly path: string;
+/** The file may be the one of `sqliteJournal`. */
+export interface SqliteMemoryOptions extends SqliteFileOptions {
   /**
    * Whose memory a run writes and reads; runs of different namespaces never see each other's. A name, or what finds it for
    * a run, such as by its metadata. Default: the agent's id.
@@ -18,10 +15,6 @@ export interface SqliteMemoryOptions {
   readonly limit?: number;
   /** Characters kept of a run's prompt, and of its answer; the middle of longer ones is cut out. Default 4000. */
   readonly maxLength?: number;
-  /** Time for retries. Default: the machine's. */
-  readonly clock?: Clock;
-  /** Milliseconds to keep trying while another process holds the file's lock, before `journal_failed`. Default 10,000. */
-  readonly lockTimeoutMs?: number;
 }
 
 /** A memory with a file to let go of. */
@@ -94,24 +87,16 @@ interface Row {
  * ```
  */
 export function sqliteMemory(options: SqliteMemoryOptions): SqliteMemory {
-  const { path, clock = systemClock, limit = 5, maxLength = 4000, namespace = (scope) => scope.agentId } = options;
-  if (path === '' || path === ':memory:')
-    throw new TreadleError('invalid_definition', 'sqliteMemory needs the path of a file.');
+  const { limit = 5, maxLength = 4000, namespace = (scope) => scope.agentId } = options;
+  const file = sqliteFile(options, 'sqliteMemory needs the path of a file.', (db) => {
+    transaction(db, () => db.exec(SCHEMA));
+    return db;
+  });
   for (const [name, count] of Object.entries({ limit, maxLength })) {
     if (!Number.isSafeInteger(count) || count < 1)
       throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 1, and it is ${count}.`);
   }
   let closed = false;
-  let db: DatabaseSync | undefined;
-  const patience = { path, clock, lockTimeoutMs: options.lockTimeoutMs ?? 10_000, isClosed: () => closed };
-
-  async function run<Result>(work: (open: DatabaseSync) => Result): Promise<Result> {
-    if (closed) throw journalErrors.closed();
-    return patiently(patience, () => {
-      db ??= openMemory(path);
-      return work(db);
-    });
-  }
 
   const nameOf = (scope: MemoryScope): string => {
     const name = typeof namespace === 'string' ? namespace : namespace(scope);
@@ -126,30 +111,18 @@ export function sqliteMemory(options: SqliteMemoryOptions): SqliteMemory {
       const name = nameOf(scope);
       const words = tellingWords(query.slice(0, LONGEST_QUERY), MOST_WORDS);
       if (words.length === 0 || signal.aborted) return [];
-      return run((open) => search(open, name, words, limit).map(textOf));
+      return file.run((open) => search(open, name, words, limit).map(textOf));
     },
     async update(finished) {
       const name = nameOf(finished);
-      await run((open) => transaction(open, () => keep(open, name, shortened(finished, maxLength))));
+      await file.run((open) => transaction(open, () => keep(open, name, shortened(finished, maxLength))));
     },
-    forget: (name) => run((open) => transaction(open, () => forgetAll(open, name))),
+    forget: (name) => file.run((open) => transaction(open, () => forgetAll(open, name))),
     async close() {
       closed = true;
-      db?.close();
-      db = undefined;
+      file.close();
     },
   };
-}
-
-function openMemory(path: string): DatabaseSync {
-  const db = openDatabase(path);
-  try {
-    transaction(db, () => db.exec(SCHEMA));
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }
 
 /** The number of a namespace; undefined when nothing was ever kept in it. */
