@@ -1,8 +1,7 @@
-import type { Clock } from '@treadle/core';
-import type { Owner } from '@treadle/core/journal';
-import { journalErrors } from '@treadle/core/journal';
+import type { Owner } from '@treadle/core';
 import { join } from 'node:path';
-import type { ProcessIdentity, ProcessTable } from '../processes.ts';
+import type { Holder } from '../checks.ts';
+import type { ProcessIdentity } from '../processes.ts';
 import type { JournalFileSystem } from './file-system.ts';
 import { parsedFile, readText, replaceFile } from './folder.ts';
 
@@ -25,14 +24,5 @@ export async function readLease(fs: JournalFileSystem, folder: string): Promise<
 export const writeLease = (fs: JournalFileSystem, folder: string, lease: Lease): Promise<void> =>
   replaceFile(fs, join(folder, 'lease.json'), JSON.stringify(lease));
 
-/** Throws `session_busy` while someone else's lease is alive. */
-export function refuseHeld(
-  sessionId: string,
-  { holder }: Lease,
-  { clock, processes }: { readonly clock: Clock; readonly processes: ProcessTable },
-  except?: string,
-): void {
-  if (holder === null || holder.id === except) return;
-  if (holder.expiresAt <= clock.now() || processes.isGone(holder.process)) return;
-  throw journalErrors.busy(sessionId, { id: holder.id, label: holder.label });
-}
+/** Who holds a session, as the check of it takes that. */
+export const holderOf = ({ holder }: Lease): Holder | null => holder && { ...holder, ...holder.process };

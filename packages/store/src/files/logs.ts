@@ -4,8 +4,9 @@ import type { Snapshot } from '@treadle/core/journal';
 import { agentIdOf, journalErrors } from '@treadle/core/journal';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { refuseHeld, requireEvent } from '../checks.ts';
 import { findLog, nameLog, parsedFile, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
-import { refuseHeld } from './lease.ts';
+import { holderOf } from './lease.ts';
 import { newLogFile, offsetAfter, readLog, refresh, refreshNamed, type LogFile } from './log.ts';
 import { draftOf } from './record.ts';
 import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
@@ -121,9 +122,7 @@ export async function createLog(
 }
 
 function originOf({ sessionId, seq }: { readonly sessionId: string; readonly seq: number }, parent: LogFile): Origin {
-  if (!(Number.isInteger(seq) && seq >= 1 && seq <= parent.seq)) {
-    throw journalErrors.noSuchEvent(sessionId, seq, parent.seq);
-  }
+  requireEvent(sessionId, seq, parent.seq);
   const { firstPrompt } = parent;
   return { log: parent.id, sessionId, seq, firstPrompt: firstPrompt && firstPrompt.seq <= seq ? firstPrompt : null };
 }
@@ -163,7 +162,7 @@ export async function removeLog(logs: Logs, sessionId: string): Promise<void> {
   const writer = await writerOf(logs, sessionId);
   await writer.alone(async (lease) => {
     if ((await findLog(logs.layout, sessionId)) !== writer.log.id) throw journalErrors.notFound(sessionId);
-    refuseHeld(sessionId, lease, logs.writing);
+    refuseHeld(sessionId, holderOf(lease), logs.writing);
     const folder = folderOf(logs, writer.log.id);
     await logs.layout.fs.writeFile(join(folder, 'removed'), '', { mode: 0o600 });
     await syncFolder(logs.layout.fs, folder);

@@ -1,6 +1,7 @@
-import type { Snapshot } from '@treadle/core/journal';
-import { journalErrors, thinSnapshots } from '@treadle/core/journal';
+import type { Snapshot } from '@treadle/core';
+import { thinSnapshots } from '@treadle/core';
 import { dirname, join } from 'node:path';
+import { requireEvent } from '../checks.ts';
 import { readText, replaceFile } from './folder.ts';
 import { refresh, type LogFile } from './log.ts';
 import type { Writer } from './writer.ts';
@@ -18,7 +19,7 @@ export async function saveSnapshot(writer: Writer, sessionId: string, { seq, tex
   const { log } = writer;
   const { fs } = log;
   if (seq > log.seq) await refresh(log);
-  if (!(Number.isInteger(seq) && seq >= 1 && seq <= log.seq)) throw journalErrors.noSuchEvent(sessionId, seq, log.seq);
+  requireEvent(sessionId, seq, log.seq);
   // What a snapshot says must not outlive, in a power failure, what it was folded from.
   if (seq > log.synced) await writer.alone((lease) => writer.sync(lease));
   const folder = folderOf(log);

@@ -1,9 +1,10 @@
 import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
 import { journalErrors, TreadleError } from '@treadle/core';
+import { refuseHeld } from '../checks.ts';
 import type { ProcessTable } from '../processes.ts';
 import type { JournalFile } from './file-system.ts';
 import { syncFolder } from './folder.ts';
-import { readLease, refuseHeld, writeLease, type Lease } from './lease.ts';
+import { holderOf, readLease, writeLease, type Lease } from './lease.ts';
 import { acquireLock, type Lock, type LockOptions } from './lock.ts';
 import {
   indexIfDue,
@@ -321,7 +322,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       }),
     claim: (owner) =>
       submit((batch) => {
-        refuseHeld(sessionId, batch.lease, options, owner.id);
+        refuseHeld(sessionId, holderOf(batch.lease), options, owner.id);
         const epoch = batch.lease.epoch + 1;
         const expiresAt = options.clock.now() + options.leaseMs;
         setLease(batch, epoch, { ...owner, process: options.processes.self(), expiresAt });

@@ -1,15 +1,7 @@
-import type { Clock } from '@treadle/core';
-import type { Owner } from '@treadle/core/journal';
-import { journalErrors } from '@treadle/core/journal';
-import type { ProcessTable } from '../processes.ts';
+import type { Owner } from '@treadle/core';
+import { refuseHeld, type Holder, type Leasing } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
-import { lastEvent, leaseOf, ownerOf, sessionOf } from './tables.ts';
-
-export interface Leasing {
-  readonly clock: Clock;
-  readonly leaseMs: number;
-  readonly processes: ProcessTable;
-}
+import { lastEvent, sessionOf } from './tables.ts';
 
 /** A lease as the journal that took it remembers it. */
 export interface Taken {
@@ -22,7 +14,7 @@ export interface Taken {
 }
 
 /** Throws `session_busy` while someone else's lease on the session is alive. */
-export async function refuseHeld(
+export async function refuseOthers(
   sql: Query,
   schema: string,
   leasing: Leasing,
@@ -30,16 +22,16 @@ export async function refuseHeld(
   session: string,
   except?: string,
 ): Promise<void> {
-  const lease = await leaseOf(sql, schema, session);
-  if (!lease || lease.ownerId === except) return;
-  if (Number(lease.expiresAt) <= leasing.clock.now() || leasing.processes.isGone(lease)) return;
-  throw journalErrors.busy(name, ownerOf(lease));
+  const [holder] = await sql<Holder[]>`
+    select owner_id as id, owner_label as label, pid, process_start as start, host, expires_at as "expiresAt"
+    from ${sql(schema)}.leases where session = ${session}`;
+  refuseHeld(name, holder, leasing, except);
 }
 
 export function takeLease(sql: Sql, schema: string, leasing: Leasing, name: string, owner: Owner): Promise<Taken> {
   return sql.begin(async (transaction) => {
     const { id: session } = await sessionOf(transaction, schema, name, 'update');
-    await refuseHeld(transaction, schema, leasing, name, session, owner.id);
+    await refuseOthers(transaction, schema, leasing, name, session, owner.id);
     const [raised] = await transaction<{ epoch: string }[]>`
       update ${transaction(schema)}.heads set epoch = epoch + 1, held = true where session = ${session} returning epoch`;
     const epoch = Number(raised?.epoch);

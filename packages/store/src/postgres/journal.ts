@@ -4,7 +4,7 @@ import { journalErrors } from '@treadle/core/journal';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
-import { refuseHeld, releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
+import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connection/connect.ts';
 import { listen, type Listening } from './connection/listen.ts';
 import { createTeller, endsSomething, hear, idOf } from './notices.ts';
@@ -158,7 +158,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       return outcome;
     },
     async post(sessionId, input, key, at) {
-      const outcome = await run((sql, isAgain) => postInput(sql, place, sessionId, input, key, at, isAgain), true);
+      const event = { type: 'input_received' as const, at, key, input };
+      const outcome = await run((sql, isAgain) => postInput(sql, place, sessionId, event, isAgain), true);
       if (!outcome.duplicate) watchers.wrote(idOf(sessionId), outcome.seq);
       return outcome;
     },
@@ -173,11 +174,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     async remove(sessionId) {
       const { seq } = await run((sql) => sessionOf(sql, schema, sessionId));
       teller.forget(sessionId);
-      await run((sql) =>
-        removeSession(sql, place, sessionId, (transaction, session) =>
-          refuseHeld(transaction, schema, leasing, sessionId, session),
-        ),
-      );
+      await run((sql) => removeSession(sql, place, leasing, sessionId));
       watchers.removed(idOf(sessionId), Number(seq));
     },
     snapshots: {

@@ -1,18 +1,20 @@
 import type { Query, Sql } from './connection/connect.ts';
-import { putFence } from './claims.ts';
+import type { Leasing } from '../checks.ts';
+import { putFence, refuseOthers } from './claims.ts';
 import { removalNotice } from './notices.ts';
+import type { Place } from './place.ts';
 import { sessionOf } from './tables.ts';
 
-/** Deletes a session, but for what forks still read of it. `refuseHeld` throws when somebody works on it. */
+/** Deletes a session, but for what forks still read of it. */
 export async function removeSession(
   sql: Sql,
-  { schema, channel }: { readonly schema: string; readonly channel: string },
+  { schema, channel }: Place,
+  leasing: Leasing,
   name: string,
-  refuseHeld: (transaction: Query, session: string) => Promise<void>,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
     const { id, seq, epoch } = await sessionOf(transaction, schema, name, 'update');
-    await refuseHeld(transaction, id);
+    await refuseOthers(transaction, schema, leasing, name, id);
     await putFence(transaction, schema, id, Number(epoch) + 1);
     // Whoever waits to write finds nothing to write to.
     await transaction`delete from ${transaction(schema)}.heads where session = ${id}`;

@@ -1,13 +1,12 @@
 import { TreadleError } from '@treadle/core';
-import type { Query, Sql } from './connection/connect.ts';
+import type { Sql } from './connection/connect.ts';
 
 /** One step of the schema each; a database that has the first N gets those after them. Never changed, only added to. */
-const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] = [
-  (sql, schema) => sql`
-    create table ${sql(schema)}.sessions (
+const migrationsOf = (at: string): readonly string[] => [
+  `create table ${at}.sessions (
       id bigint generated always as identity primary key,
       name text not null,
-      parent bigint references ${sql(schema)}.sessions,
+      parent bigint references ${at}.sessions,
       base bigint not null,
       seq bigint not null,
       last_appended bigint not null,
@@ -19,28 +18,24 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
       first_prompt_seq bigint,
       removed boolean not null default false
     )`,
-  (sql, schema) => sql`create unique index sessions_name on ${sql(schema)}.sessions (name) where not removed`,
-  (sql, schema) =>
-    sql`create index sessions_listed on ${sql(schema)}.sessions (updated_at desc, id desc) where not removed`,
-  (sql, schema) => sql`create index sessions_parent on ${sql(schema)}.sessions (parent) where parent is not null`,
+  `create unique index sessions_name on ${at}.sessions (name) where not removed`,
+  `create index sessions_listed on ${at}.sessions (updated_at desc, id desc) where not removed`,
+  `create index sessions_parent on ${at}.sessions (parent) where parent is not null`,
   // The body is the text that was written, byte for byte, which jsonb would not keep.
-  (sql, schema) => sql`
-    create table ${sql(schema)}.events (
-      session bigint not null references ${sql(schema)}.sessions on delete cascade,
+  `create table ${at}.events (
+      session bigint not null references ${at}.sessions on delete cascade,
       seq bigint not null,
       body text not null,
       primary key (session, seq)
     )`,
-  (sql, schema) => sql`
-    create table ${sql(schema)}.inputs (
-      session bigint not null references ${sql(schema)}.sessions on delete cascade,
+  `create table ${at}.inputs (
+      session bigint not null references ${at}.sessions on delete cascade,
       key text not null,
       seq bigint not null,
       primary key (session, key)
     )`,
-  (sql, schema) => sql`
-    create table ${sql(schema)}.leases (
-      session bigint primary key references ${sql(schema)}.sessions on delete cascade,
+  `create table ${at}.leases (
+      session bigint primary key references ${at}.sessions on delete cascade,
       epoch bigint not null,
       owner_id text not null,
       owner_label text not null,
@@ -50,29 +45,26 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
       expires_at bigint not null
     )`,
   // A cache: any of it may be deleted.
-  (sql, schema) => sql`
-    create table ${sql(schema)}.snapshots (
-      session bigint not null references ${sql(schema)}.sessions on delete cascade,
+  `create table ${at}.snapshots (
+      session bigint not null references ${at}.sessions on delete cascade,
       seq bigint not null,
       body text not null,
       primary key (session, seq)
     )`,
   // The session's title, tags and the like.
-  (sql, schema) => sql`alter table ${sql(schema)}.sessions add column facts jsonb not null default '{}'`,
+  `alter table ${at}.sessions add column facts jsonb not null default '{}'`,
   // An append changes the row of its session in place as long as no indexed column of it changes: so the list is indexed
   // by minutes, and there is room for the next versions of the row.
-  (sql, schema) => sql`drop index ${sql(schema)}.sessions_listed`,
-  (sql, schema) => sql`
-    alter table ${sql(schema)}.sessions add column updated_minute bigint generated always as (updated_at / 60000) stored`,
-  (sql, schema) => sql`create index sessions_listed on ${sql(schema)}.sessions (updated_minute desc) where not removed`,
-  (sql, schema) => sql`alter table ${sql(schema)}.sessions set (fillfactor = 50)`,
+  `drop index ${at}.sessions_listed`,
+  `alter table ${at}.sessions add column updated_minute bigint generated always as (updated_at / 60000) stored`,
+  `create index sessions_listed on ${at}.sessions (updated_minute desc) where not removed`,
+  `alter table ${at}.sessions set (fillfactor = 50)`,
   // An event is written by the statement that has its session's row, and deleted before it: a check of each costs as much
   // as writing it.
-  (sql, schema) => sql`alter table ${sql(schema)}.events drop constraint events_session_fkey`,
+  `alter table ${at}.events drop constraint events_session_fkey`,
   // What each append changes has a narrow table of its own: where a log ends, and who may write to it. Its rows are changed
   // in place, and an append opens no index of the sessions. A removed session has none.
-  (sql, schema) => sql`
-    create table ${sql(schema)}.heads (
+  `create table ${at}.heads (
       session bigint primary key,
       seq bigint not null,
       last_appended bigint not null,
@@ -81,37 +73,33 @@ const MIGRATIONS: readonly ((sql: Query, schema: string) => Promise<unknown>)[] 
       updated_at bigint not null,
       updated_minute bigint generated always as (updated_at / 60000) stored
     ) with (fillfactor = 50)`,
-  (sql, schema) => sql`
-    insert into ${sql(schema)}.heads (session, seq, last_appended, epoch, held, updated_at)
+  `insert into ${at}.heads (session, seq, last_appended, epoch, held, updated_at)
     select session.id, session.seq, session.last_appended, session.epoch, lease.session is not null, session.updated_at
-    from ${sql(schema)}.sessions as session
-    left join ${sql(schema)}.leases as lease on lease.session = session.id and lease.epoch = session.epoch
+    from ${at}.sessions as session
+    left join ${at}.leases as lease on lease.session = session.id and lease.epoch = session.epoch
     where not session.removed`,
-  (sql, schema) => sql`create index heads_listed on ${sql(schema)}.heads (updated_minute desc)`,
+  `create index heads_listed on ${at}.heads (updated_minute desc)`,
   // Whoever still runs an earlier version fails from here on, instead of writing what nobody sees.
-  (sql, schema) => sql`
-    alter table ${sql(schema)}.sessions drop column updated_minute, drop column updated_at, drop column seq,
+  `alter table ${at}.sessions drop column updated_minute, drop column updated_at, drop column seq,
       drop column last_appended, drop column epoch`,
   // An append writes its events and nothing else: where a log ends is its last event. What keeps an older drive out is a
   // fence, a row in the place of the next event, which only the drive that put it there may turn into one.
-  (sql, schema) => sql`
-    alter table ${sql(schema)}.events add column at bigint, add column claimed bigint, add column posted boolean,
+  `alter table ${at}.events add column at bigint, add column claimed bigint, add column posted boolean,
       alter column body drop not null`,
-  (sql, schema) => sql`
-    update ${sql(schema)}.events as event set posted = true from ${sql(schema)}.heads as head
+  `update ${at}.events as event set posted = true from ${at}.heads as head
     where event.session = head.session and event.seq > head.last_appended`,
   // Where the log stood when somebody but its drive last wrote: it may be longer, and is damaged when it is shorter. Whoever
   // still runs an earlier version fails from here on.
-  (sql, schema) => sql`alter table ${sql(schema)}.heads drop column updated_minute, drop column last_appended`,
-  (sql, schema) => sql`alter table ${sql(schema)}.heads rename column seq to settled`,
+  `alter table ${at}.heads drop column updated_minute, drop column last_appended`,
+  `alter table ${at}.heads rename column seq to settled`,
   // While a session is held, its time is that of its last event.
-  (sql, schema) =>
-    sql`create index heads_listed on ${sql(schema)}.heads (updated_at desc, session desc) where not held`,
-  (sql, schema) => sql`create index heads_held on ${sql(schema)}.heads (session) where held`,
+  `create index heads_listed on ${at}.heads (updated_at desc, session desc) where not held`,
+  `create index heads_held on ${at}.heads (session) where held`,
   // Fences that outlive their session for a while.
-  (sql, schema) => sql`
-    create table ${sql(schema)}.fences (session bigint primary key, removed_at timestamptz not null default now())`,
+  `create table ${at}.fences (session bigint primary key, removed_at timestamptz not null default now())`,
 ];
+
+const NEWEST = migrationsOf('').length;
 
 /**
  * Brings the schema up to date, one process at a time.
@@ -127,16 +115,16 @@ export async function migrate(sql: Sql, schema: string): Promise<void> {
     await transaction`create table if not exists ${transaction(schema)}.schema_version (version integer not null)`;
     const [row] = await transaction<{ version: number }[]>`select version from ${transaction(schema)}.schema_version`;
     const version = row?.version ?? 0;
-    if (version > MIGRATIONS.length) {
+    if (version > NEWEST) {
       throw new TreadleError(
         'journal_too_new',
-        `The schema "${schema}" was written by a newer Treadle (version ${version}, known ${MIGRATIONS.length}).`,
+        `The schema "${schema}" was written by a newer Treadle (version ${version}, known ${NEWEST}).`,
       );
     }
-    for (const migration of MIGRATIONS.slice(version)) await migration(transaction, schema);
-    if (version === MIGRATIONS.length) return;
+    for (const step of migrationsOf(`"${schema}"`).slice(version)) await transaction.unsafe(step);
+    if (version === NEWEST) return;
     await transaction`delete from ${transaction(schema)}.schema_version`;
-    await transaction`insert into ${transaction(schema)}.schema_version values (${MIGRATIONS.length})`;
+    await transaction`insert into ${transaction(schema)}.schema_version values (${NEWEST})`;
   });
 }
 
@@ -146,5 +134,5 @@ async function isCurrent(sql: Sql, schema: string): Promise<boolean> {
     select from pg_catalog.pg_tables where schemaname = ${schema} and tablename = 'schema_version'`;
   if (tables.length === 0) return false;
   const [row] = await sql<{ version: number }[]>`select version from ${sql(schema)}.schema_version`;
-  return row?.version === MIGRATIONS.length;
+  return row?.version === NEWEST;
 }

@@ -1,13 +1,12 @@
-import type { Snapshot } from '@treadle/core/journal';
-import { journalErrors, thinSnapshots } from '@treadle/core/journal';
+import type { Snapshot } from '@treadle/core';
+import { thinSnapshots } from '@treadle/core';
+import { requireEvent } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
-import { sessionOf } from './tables.ts';
+import { lineOf, sessionOf } from './tables.ts';
 
 export async function saveSnapshot(sql: Sql, schema: string, name: string, { seq, text }: Snapshot): Promise<void> {
   const { id, seq: last } = await sessionOf(sql, schema, name);
-  if (!(Number.isInteger(seq) && seq >= 1 && seq <= Number(last))) {
-    throw journalErrors.noSuchEvent(name, seq, Number(last));
-  }
+  requireEvent(name, seq, Number(last));
   await sql`
     insert into ${sql(schema)}.snapshots (session, seq, body) values (${id}, ${seq}, ${text})
     on conflict (session, seq) do update set body = excluded.body`;
@@ -18,18 +17,12 @@ export async function saveSnapshot(sql: Sql, schema: string, name: string, { seq
 }
 
 export async function newestSnapshot(sql: Query, schema: string, name: string, upTo: number): Promise<Snapshot | null> {
-  let current: { readonly id: string; readonly base: string; readonly parent: string | null } | undefined =
-    await sessionOf(sql, schema, name);
-  let last = upTo;
-  while (current) {
+  const { id } = await sessionOf(sql, schema, name);
+  for (const { id: session, last } of await lineOf(sql, schema, id, upTo)) {
     const [row] = await sql<{ seq: string; body: string }[]>`
-      select seq, body from ${sql(schema)}.snapshots where session = ${current.id} and seq <= ${last}
+      select seq, body from ${sql(schema)}.snapshots where session = ${session} and seq <= ${last}
       order by seq desc limit 1`;
     if (row) return { seq: Number(row.seq), text: row.body };
-    last = Math.min(last, Number(current.base));
-    if (current.parent === null) break;
-    [current] = await sql<{ id: string; base: string; parent: string | null }[]>`
-      select id, base, parent from ${sql(schema)}.sessions where id = ${current.parent}`;
   }
   return null;
 }

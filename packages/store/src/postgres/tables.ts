@@ -1,12 +1,10 @@
-import type { Owner } from '@treadle/core/journal';
-import { journalErrors } from '@treadle/core/journal';
+import { journalErrors } from '@treadle/core';
+import type { AncestorRow } from '../rows.ts';
 import type { Part, Query } from './connection/connect.ts';
 
 /** A session's row. Postgres's client gives big integers as text, so numbers are read with `Number`. */
 export interface SessionRow {
   readonly id: string;
-  readonly parent: string | null;
-  readonly base: string;
   /** The last number of its log. */
   readonly seq: string;
   readonly epoch: string;
@@ -35,7 +33,7 @@ export const lastEvent = (sql: Query, schema: string, session: Part): Part => sq
 export async function sessionOf(sql: Query, schema: string, name: string, lock: Lock = 'none'): Promise<SessionRow> {
   const locking = { none: sql``, share: sql`for share of session`, update: sql`for update of head` }[lock];
   const [row] = await sql<SessionRow[]>`
-    select session.id, session.parent, session.base, greatest(head.settled, last.seq) as seq, head.epoch,
+    select session.id, greatest(head.settled, last.seq) as seq, head.epoch,
       head.held, session.first_prompt as "firstPrompt", session.first_prompt_seq as "firstPromptSeq"
     from ${sql(schema)}.sessions as session join ${sql(schema)}.heads as head on head.session = session.id
     left join lateral ${lastEvent(sql, schema, sql`session.id`)} as last on true
@@ -44,22 +42,10 @@ export async function sessionOf(sql: Query, schema: string, name: string, lock: 
   return row;
 }
 
-export interface LeaseRow {
-  readonly epoch: string;
-  readonly ownerId: string;
-  readonly ownerLabel: string;
-  readonly pid: number;
-  readonly start: string | null;
-  readonly host: string;
-  readonly expiresAt: string;
-}
-
-export async function leaseOf(sql: Query, schema: string, session: string): Promise<LeaseRow | undefined> {
-  const [row] = await sql<LeaseRow[]>`
-    select epoch, owner_id as "ownerId", owner_label as "ownerLabel", pid, process_start as "start", host,
-      expires_at as "expiresAt"
-    from ${sql(schema)}.leases where session = ${session}`;
-  return row;
-}
-
-export const ownerOf = ({ ownerId, ownerLabel }: LeaseRow): Owner => ({ id: ownerId, label: ownerLabel });
+/** A session and those it was forked from, the nearest first, up to event `last`. */
+export const lineOf = (sql: Query, schema: string, id: string, last: number): Promise<AncestorRow<string>[]> => sql`
+  with recursive line (id, base, parent, last, depth) as (
+    select id, base, parent, ${last}::bigint, 0 from ${sql(schema)}.sessions where id = ${id}
+    union all select parent.id, parent.base, parent.parent, least(line.last, line.base), line.depth + 1
+    from ${sql(schema)}.sessions as parent join line on parent.id = line.parent
+  ) select id, base, last from line order by depth`;

@@ -1,7 +1,6 @@
-import type { DurableEventBody, SessionInput } from '@treadle/core/events';
-import type { AppendOutcome, PostOutcome, SessionFacts } from '@treadle/core/journal';
-import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors } from '@treadle/core/journal';
-import { parseJson } from '@treadle/core/json';
+import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
+import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
+import { requireEvent } from '../checks.ts';
 import { isDuplicate, type Query, type Sql } from './connection/connect.ts';
 import { endsSomething, idOf, noticeOf } from './notices.ts';
 import type { Place } from './place.ts';
@@ -21,9 +20,7 @@ export async function createSession(
   const create = async (query: Query): Promise<void> => {
     // Shared, so that the parent can't be removed while it gets a child.
     const parent = fork ? await sessionOf(query, schema, fork.sessionId, 'share') : null;
-    if (fork && parent && !(Number.isInteger(fork.seq) && fork.seq >= 1 && fork.seq <= Number(parent.seq))) {
-      throw journalErrors.noSuchEvent(fork.sessionId, fork.seq, Number(parent.seq));
-    }
+    if (fork && parent) requireEvent(fork.sessionId, fork.seq, Number(parent.seq));
     const base = fork?.seq ?? 0;
     const { text, seq } = inheritedPrompt(parent, base);
     const rows = await query`
@@ -178,33 +175,36 @@ async function standing(
   return { ok: false, seq };
 }
 
+type Input = Extract<DurableEventBody, { type: 'input_received' }>;
+
 export async function postInput(
   sql: Sql,
   place: Place,
   name: string,
-  input: SessionInput,
-  key: string,
-  at: number,
+  input: Input,
   isAgain = false,
 ): Promise<PostOutcome> {
-  /** Whether an attempt of ours has written it, whose answer was lost. */
+  /** What it was written as before. An attempt of ours may have written it, whose answer was lost. */
+  const before = async (): Promise<PostOutcome | null> => {
+    const seq = await knownInput(sql, place.schema, name, input.key);
+    return seq === null ? null : { seq, duplicate: !(isAgain && (await isOurs(seq))) };
+  };
   const isOurs = async (seq: number): Promise<boolean> => {
     const [row] = await sql<{ body: string }[]>`
       select event.body from ${sql(place.schema)}.events as event
       join ${sql(place.schema)}.sessions as session on session.id = event.session
       where session.name = ${name} and not session.removed and event.seq = ${seq}`;
-    return row?.body === JSON.stringify({ type: 'input_received', at, key, input });
+    return row?.body === JSON.stringify(input);
   };
-  const known = await knownInput(sql, place.schema, name, key);
-  if (known !== null) return { seq: known, duplicate: !(isAgain && (await isOurs(known))) };
+  const known = await before();
+  if (known) return known;
   try {
-    return { seq: await writeNewInput(sql, place, name, input, key, at), duplicate: false };
+    return { seq: await writeNewInput(sql, place, name, input), duplicate: false };
   } catch (thrown) {
-    if (!isDuplicate(thrown)) throw thrown;
     // The same key, at the same moment: the other one was first.
-    const seq = await knownInput(sql, place.schema, name, key);
-    if (seq === null) throw thrown;
-    return { seq, duplicate: !(isAgain && (await isOurs(seq))) };
+    const other = isDuplicate(thrown) ? await before() : null;
+    if (!other) throw thrown;
+    return other;
   }
 }
 
@@ -217,21 +217,13 @@ async function knownInput(sql: Query, schema: string, name: string, key: string)
 }
 
 /** An input that changes what `list` shows takes a transaction: what is shown is read, changed and written. */
-function writeNewInput(
-  sql: Sql,
-  place: Place,
-  name: string,
-  input: SessionInput,
-  key: string,
-  at: number,
-): Promise<number> {
-  const event: DurableEventBody = { type: 'input_received', at, key, input };
-  if (!changesFacts(event)) return writeInput(sql, place, name, input, key, at);
+function writeNewInput(sql: Sql, place: Place, name: string, input: Input): Promise<number> {
+  if (!changesFacts(input)) return writeInput(sql, place, name, input);
   return sql.begin(async (transaction) => {
     // The row is ours from here on, and so is the order of changes.
-    const seq = await writeInput(transaction, place, name, input, key, at);
+    const seq = await writeInput(transaction, place, name, input);
     const { id } = await sessionOf(transaction, place.schema, name);
-    await noteFacts(transaction, place.schema, id, event);
+    await noteFacts(transaction, place.schema, id, input);
     return seq;
   });
 }
@@ -243,16 +235,9 @@ async function noteFacts(sql: Query, schema: string, id: string, event: DurableE
   await sql`update ${sql(schema)}.sessions set facts = ${JSON.stringify(facts)}::text::jsonb where id = ${id}`;
 }
 
-async function writeInput(
-  sql: Query,
-  { schema, channel }: Place,
-  name: string,
-  input: SessionInput,
-  key: string,
-  at: number,
-): Promise<number> {
-  const event: DurableEventBody = { type: 'input_received', at, key, input };
-  const text = shownPrompt(input);
+async function writeInput(sql: Query, { schema, channel }: Place, name: string, event: Input): Promise<number> {
+  const { at, key } = event;
+  const text = shownPrompt(event.input);
   for (;;) {
     // Those who post wait for each other at the head. A drive doesn't: when it has just taken the place, nothing is written.
     const [row] = await sql<{ seq: string }[]>`

@@ -1,7 +1,7 @@
 import type { Journal } from '@treadle/core';
 import { eventText, systemClock } from '@treadle/core';
 import type { Taken } from './claims.ts';
-import { refuseHeld, releaseLease, renewLease, takeLease } from './claims.ts';
+import { releaseLease, renewLease, takeLease } from './claims.ts';
 import type { ProcessTable } from '../processes.ts';
 import { systemProcesses } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
@@ -114,7 +114,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
       if (!outcome.duplicate) watchers.wrote(sessionId, outcome.seq);
       return outcome;
     },
-    read: (sessionId, from) => ({ [Symbol.asyncIterator]: () => readEvents(path, sessionId, from, run) }),
+    read: (sessionId, from) => readEvents(path, sessionId, from, run),
     watch(sessionId, changed) {
       const stop = watchers.add(sessionId, changed);
       // Others' writes are heard of only with the file open. A file that can't be opened is reported to the next caller.
@@ -123,9 +123,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
     },
     list: (listOptions = {}) => run((ready) => listSessions(ready, listOptions)),
     async remove(sessionId) {
-      await run((ready) =>
-        removeSession(ready, sessionId, (session) => refuseHeld(ready, leasing, sessionId, session)),
-      );
+      await run((ready) => removeSession(ready, leasing, sessionId));
       watchers.removed(sessionId);
     },
     snapshots: {

@@ -1,13 +1,13 @@
-import type { Snapshot } from '@treadle/core/journal';
-import { journalErrors, thinSnapshots } from '@treadle/core/journal';
+import type { Snapshot } from '@treadle/core';
+import { thinSnapshots } from '@treadle/core';
+import { requireEvent } from '../checks.ts';
 import { transaction } from './database.ts';
-import type { SessionRow, Store } from './statements.ts';
-import { sessionOf } from './write.ts';
+import { lineOf, sessionOf, type Store } from './statements.ts';
 
 export function saveSnapshot(store: Store, name: string, { seq, text }: Snapshot): void {
   transaction(store.db, () => {
     const { id: session, seq: last } = sessionOf(store, name);
-    if (!(Number.isInteger(seq) && seq >= 1 && seq <= last)) throw journalErrors.noSuchEvent(name, seq, last);
+    requireEvent(name, seq, last);
     store.saveSnapshot.run({ session, seq, body: text });
     const kept = store.snapshotSeqs.all({ session }) as unknown as readonly { readonly seq: number }[];
     for (const dropped of thinSnapshots(kept.map((row) => row.seq))) store.dropSnapshot.run({ session, seq: dropped });
@@ -15,15 +15,9 @@ export function saveSnapshot(store: Store, name: string, { seq, text }: Snapshot
 }
 
 export function newestSnapshot(store: Store, name: string, upTo: number): Snapshot | null {
-  let current: Pick<SessionRow, 'id' | 'base' | 'parent'> | undefined = sessionOf(store, name);
-  let last = upTo;
-  while (current) {
-    const row = store.snapshot.get({ session: current.id, upTo: last }) as
-      { readonly seq: number; readonly body: string } | undefined;
-    if (row) return { seq: row.seq, text: row.body };
-    last = Math.min(last, current.base);
-    current =
-      current.parent === null ? undefined : (store.ancestor.get({ id: current.parent }) as SessionRow | undefined);
+  for (const { id, last } of lineOf(store, sessionOf(store, name).id, upTo)) {
+    const found = store.snapshot.get({ session: id, upTo: last });
+    if (found) return { ...found } as unknown as Snapshot;
   }
   return null;
 }

@@ -1,4 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { journalErrors } from '@treadle/core';
+import type { AncestorRow } from '../rows.ts';
 
 /** Numbers arrive in SQLite as floating point, which must not get into the arithmetic of event ids. */
 const whole = (parameter: string): string => `CAST(${parameter} AS INTEGER)`;
@@ -9,10 +11,16 @@ const lastSeq = (id: string): string =>
 
 const SOURCES = {
   session: `
-    SELECT id, base, parent, epoch, first_prompt AS firstPrompt, first_prompt_seq AS firstPromptSeq,
+    SELECT id, epoch, first_prompt AS firstPrompt, first_prompt_seq AS firstPromptSeq,
       ${lastSeq('sessions.id')} AS seq
     FROM sessions WHERE session_id = :name AND removed = 0`,
-  ancestor: 'SELECT id, base, parent, removed FROM sessions WHERE id = :id',
+  ancestor: 'SELECT parent, removed FROM sessions WHERE id = :id',
+  // A session and those it was forked from, with the last number that is read of each.
+  line: `
+    WITH RECURSIVE line (id, base, parent, last) AS (
+      SELECT id, base, parent, ${whole(':last')} FROM sessions WHERE id = :id
+      UNION ALL SELECT s.id, s.base, s.parent, min(line.last, line.base) FROM sessions s JOIN line ON s.id = line.parent
+    ) SELECT id, base, last FROM line`,
   createSession: `
     INSERT INTO sessions (session_id, parent, base, created_at, agent_id, first_prompt, first_prompt_seq, facts)
     VALUES (:name, :parent, :base, :at, :agentId, :firstPrompt, :firstPromptSeq, :facts) RETURNING id`,
@@ -37,7 +45,7 @@ const SOURCES = {
   setFirstPrompt: `
     UPDATE sessions SET first_prompt = :text, first_prompt_seq = :seq WHERE id = :session AND first_prompt IS NULL`,
   lease: `
-    SELECT epoch, owner_id AS ownerId, owner_label AS ownerLabel, pid, process_start AS start, host,
+    SELECT epoch, owner_id AS id, owner_label AS label, pid, process_start AS start, host,
       expires_at AS expiresAt
     FROM leases WHERE session = :session`,
   raiseEpoch: 'UPDATE sessions SET epoch = epoch + 1 WHERE id = :session RETURNING epoch',
@@ -63,7 +71,7 @@ const SOURCES = {
     ORDER BY e.at DESC, s.id DESC LIMIT :limit`,
   saveSnapshot: 'INSERT OR REPLACE INTO snapshots (session, seq, body) VALUES (:session, :seq, :body)',
   snapshot: `
-    SELECT seq, body FROM snapshots WHERE session = :session AND seq <= :upTo ORDER BY seq DESC LIMIT 1`,
+    SELECT seq, body AS text FROM snapshots WHERE session = :session AND seq <= :upTo ORDER BY seq DESC LIMIT 1`,
   snapshotSeqs: 'SELECT seq FROM snapshots WHERE session = :session',
   dropSnapshot: 'DELETE FROM snapshots WHERE session = :session AND seq = :seq',
   dropSnapshotsAfter: 'DELETE FROM snapshots WHERE session = :id AND seq > :seq',
@@ -93,8 +101,6 @@ export function prepareStore(db: DatabaseSync): Store {
 /** A session's row, as far as the journal needs it. */
 export interface SessionRow {
   readonly id: number;
-  readonly base: number;
-  readonly parent: number | null;
   readonly epoch: number;
   readonly firstPrompt: string | null;
   readonly firstPromptSeq: number | null;
@@ -104,3 +110,14 @@ export interface SessionRow {
 
 export const findSession = (store: Store, name: string): SessionRow | undefined =>
   store.session.get({ name }) as SessionRow | undefined;
+
+/** @throws TreadleError `session_not_found`. */
+export function sessionOf(store: Store, name: string): SessionRow {
+  const row = findSession(store, name);
+  if (!row) throw journalErrors.notFound(name);
+  return row;
+}
+
+/** A session and those it was forked from, the nearest first, up to event `last`. */
+export const lineOf = (store: Store, id: number, last: number): readonly AncestorRow<number>[] =>
+  store.line.all({ id, last }) as unknown as readonly AncestorRow<number>[];

@@ -1,16 +1,10 @@
-import type { DurableEventBody, SessionInput } from '@treadle/core/events';
-import type { AppendOutcome, PostOutcome, SessionFacts } from '@treadle/core/journal';
-import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors } from '@treadle/core/journal';
-import { parseJson } from '@treadle/core/json';
+import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
+import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
+import { requireEvent, type Leasing } from '../checks.ts';
 import { transaction } from './database.ts';
-import { findSession, type SessionRow, type Store } from './statements.ts';
+import { refuseOthers } from './claims.ts';
+import { findSession, sessionOf, type Store } from './statements.ts';
 import { sumOf, type SummedRow } from './sum.ts';
-
-export function sessionOf(store: Store, name: string): SessionRow {
-  const row = findSession(store, name);
-  if (!row) throw journalErrors.notFound(name);
-  return row;
-}
 
 export function createSession(
   store: Store,
@@ -22,8 +16,7 @@ export function createSession(
   transaction(store.db, () => {
     if (findSession(store, name)) throw journalErrors.exists(name);
     const parent = fork && sessionOf(store, fork.sessionId);
-    if (fork && parent && !(Number.isInteger(fork.seq) && fork.seq >= 1 && fork.seq <= parent.seq))
-      throw journalErrors.noSuchEvent(fork.sessionId, fork.seq, parent.seq);
+    if (fork && parent) requireEvent(fork.sessionId, fork.seq, parent.seq);
     const base = fork?.seq ?? 0;
     const inherits = parent?.firstPromptSeq != null && parent.firstPromptSeq <= base;
     const row = store.createSession.get({
@@ -150,10 +143,10 @@ function prune(store: Store, id: number): void {
   if (parent?.removed === 1) prune(store, row.parent);
 }
 
-export function removeSession(store: Store, name: string, refuseHeld: (session: number) => void): void {
+export function removeSession(store: Store, leasing: Leasing, name: string): void {
   transaction(store.db, () => {
     const { id } = sessionOf(store, name);
-    refuseHeld(id);
+    refuseOthers(store, leasing, name, id);
     store.dropLease.run({ session: id });
     store.dropInputs.run({ id });
     store.markRemoved.run({ id });
