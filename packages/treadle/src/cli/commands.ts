@@ -47,90 +47,21 @@ export const RUN_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-/** The flags of `treadle sessions list`. */
-export const LIST_OPTIONS = {
-  limit: { value: 'N', help: 'At most so many (default 20).' },
-  cursor: { value: 'CURSOR', help: 'The page after an earlier one, which named this cursor.' },
-  cwd: { value: 'FOLDER', help: 'Only sessions of this folder.' },
-  agent: { value: 'ID', help: 'Only sessions of this agent.' },
-  tag: { value: 'TAG', help: 'Only sessions with this tag.' },
-  json: { help: 'One JSON object instead of text.' },
-  ...COMMON,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions show`. */
-export const SHOW_OPTIONS = {
-  format: { value: 'FORMAT', help: 'The transcript as text, markdown or json, to keep or to pass on.' },
-  all: { help: 'With --format: also what the runtime told the model, and its reasoning.' },
-  json: { help: 'One JSON object instead of text.' },
-  ...COMMON,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions cost`. */
-export const COST_OPTIONS = {
-  json: { help: 'One JSON object instead of text.' },
-  ...COMMON,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions tasks`. */
-export const TASKS_OPTIONS = {
-  stop: { help: 'End the task that is named.' },
-  json: { help: 'One JSON object instead of text.' },
-  ...COMMON,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions rewind`. */
-export const REWIND_OPTIONS = {
-  to: { value: 'N', help: 'To just before your message number N (default: the last one).' },
-  files: { help: 'Only the files that its tools have changed.' },
-  conversation: { help: 'Only the conversation: in a new session, with what was before.' },
-  both: { help: 'Files and conversation (the default).' },
-  'dry-run': { help: 'Change nothing, and say what would be.' },
-  json: { help: 'One JSON object instead of text.' },
-  ...COMMON,
-} as const satisfies OptionTable;
-
 const JSON_FLAG = { json: { help: 'One JSON object instead of text.' }, ...COMMON } as const;
 
-/** The flags of `treadle sessions fork`. */
-export const FORK_OPTIONS = {
-  at: { value: 'SEQ', help: 'The last event that is shared (default: the last there is).' },
-  title: { value: 'TITLE', help: 'What the fork is called.' },
-  tag: { value: 'TAG', repeatable: true, help: 'A tag of the fork.' },
-  ...JSON_FLAG,
-} as const satisfies OptionTable;
+/** One of the commands of `treadle sessions`. */
+export interface SessionsCommand {
+  /** How it is called. */
+  readonly usage: string;
+  readonly about: string;
+  /** How many words it takes at least, and at most. */
+  readonly words: readonly [number, number];
+  readonly options: OptionTable;
+  /** More about its options, for the help. */
+  readonly note?: string;
+}
 
-/** The flags of `treadle sessions tree`. */
-export const TREE_OPTIONS = JSON_FLAG satisfies OptionTable;
-
-/** The flags of `treadle sessions rename`. */
-export const RENAME_OPTIONS = JSON_FLAG satisfies OptionTable;
-
-/** The flags of `treadle sessions tag`. */
-export const TAG_OPTIONS = {
-  remove: { value: 'TAG', repeatable: true, help: 'A tag to take away.' },
-  ...JSON_FLAG,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions delete`. */
-export const DELETE_OPTIONS = JSON_FLAG satisfies OptionTable;
-
-/** The flags of `treadle sessions search`. */
-export const SEARCH_OPTIONS = {
-  limit: { value: 'N', help: 'At most so many (default 20).' },
-  agent: { value: 'ID', help: 'Only sessions of this agent.' },
-  tag: { value: 'TAG', help: 'Only sessions with this tag.' },
-  ...JSON_FLAG,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions export`. */
-export const EXPORT_OPTIONS = {
-  format: { value: 'FORMAT', help: 'events (a line of JSON each, the default), text, markdown or json.' },
-  all: { help: 'With text, markdown or json: also what the runtime told the model, and its reasoning.' },
-  ...JSON_FLAG,
-} as const satisfies OptionTable;
-
-/** The flags of `treadle sessions rerun` and `replay`, besides those of run. */
+/** The flags of `treadle sessions replay`, besides those of run; rerun has some of them. */
 export const REDO_OPTIONS = {
   run: { value: 'RUN', help: 'Which run: rerun takes the latest, replay begins with the first.' },
   turn: { value: 'N', help: 'replay: the turn of that run to begin with, from 0.' },
@@ -138,6 +69,115 @@ export const REDO_OPTIONS = {
   keep: { help: 'replay: keep the session in which it was replayed.' },
   json: { help: 'One JSON object instead of text.' },
 } as const satisfies OptionTable;
+
+const REDO = {
+  words: [1, 2],
+  options: REDO_OPTIONS,
+  note: ', with those of run (replay asks nobody unless --model names a model)',
+} as const;
+
+export const SESSIONS_COMMANDS = {
+  list: {
+    usage: 'list [options]',
+    about: 'the latest first',
+    words: [0, 0],
+    options: {
+      limit: { value: 'N', help: 'At most so many (default 20).' },
+      cursor: { value: 'CURSOR', help: 'The page after an earlier one, which named this cursor.' },
+      cwd: { value: 'FOLDER', help: 'Only sessions of this folder.' },
+      agent: { value: 'ID', help: 'Only sessions of this agent.' },
+      tag: { value: 'TAG', help: 'Only sessions with this tag.' },
+      ...JSON_FLAG,
+    },
+  },
+  show: {
+    usage: 'show ID [options]',
+    about: 'the transcript of one',
+    words: [1, 1],
+    options: {
+      format: { value: 'FORMAT', help: 'The transcript as text, markdown or json, to keep or to pass on.' },
+      all: { help: 'With --format: also what the runtime told the model, and its reasoning.' },
+      ...JSON_FLAG,
+    },
+  },
+  cost: {
+    usage: 'cost ID [options]',
+    about: 'what its model calls have used and cost',
+    words: [1, 1],
+    options: JSON_FLAG,
+  },
+  tasks: {
+    usage: 'tasks ID [TASK]',
+    about: 'what ran in the background; what a task came to; --stop ends it',
+    words: [1, 2],
+    options: { stop: { help: 'End the task that is named.' }, ...JSON_FLAG },
+  },
+  rewind: {
+    usage: 'rewind ID [options]',
+    about: 'files and conversation as they were before one of your messages',
+    words: [1, 1],
+    options: {
+      to: { value: 'N', help: 'To just before your message number N (default: the last one).' },
+      files: { help: 'Only the files that its tools have changed.' },
+      conversation: { help: 'Only the conversation: in a new session, with what was before.' },
+      both: { help: 'Files and conversation (the default).' },
+      'dry-run': { help: 'Change nothing, and say what would be.' },
+      ...JSON_FLAG,
+    },
+  },
+  search: {
+    usage: 'search WORDS [options]',
+    about: 'those in which all the words occur',
+    words: [1, 100],
+    options: {
+      limit: { value: 'N', help: 'At most so many (default 20).' },
+      agent: { value: 'ID', help: 'Only sessions of this agent.' },
+      tag: { value: 'TAG', help: 'Only sessions with this tag.' },
+      ...JSON_FLAG,
+    },
+  },
+  tree: {
+    usage: 'tree ID',
+    about: 'it with its forks, branches and sub-agents, and what all of it cost',
+    words: [1, 1],
+    options: JSON_FLAG,
+  },
+  fork: {
+    usage: 'fork ID [options]',
+    about: 'another one, with its events up to one of them',
+    words: [1, 1],
+    options: {
+      at: { value: 'SEQ', help: 'The last event that is shared (default: the last there is).' },
+      title: { value: 'TITLE', help: 'What the fork is called.' },
+      tag: { value: 'TAG', repeatable: true, help: 'A tag of the fork.' },
+      ...JSON_FLAG,
+    },
+  },
+  rerun: { usage: 'rerun ID ["prompt"]', about: 'a run again, or with another prompt, in a fork', ...REDO },
+  replay: {
+    usage: 'replay ID [options]',
+    about: 'its runs again, with the recorded results; says what differs',
+    ...REDO,
+  },
+  export: {
+    usage: 'export ID [options]',
+    about: 'its log, or its transcript',
+    words: [1, 1],
+    options: {
+      format: { value: 'FORMAT', help: 'events (a line of JSON each, the default), text, markdown or json.' },
+      all: { help: 'With text, markdown or json: also what the runtime told the model, and its reasoning.' },
+      ...JSON_FLAG,
+    },
+  },
+  rename: { usage: 'rename ID TITLE', about: 'what it is called', words: [2, 2], options: JSON_FLAG },
+  tag: {
+    usage: 'tag ID [TAG...]',
+    about: 'tags to find it by',
+    words: [1, 33],
+    options: { remove: { value: 'TAG', repeatable: true, help: 'A tag to take away.' }, ...JSON_FLAG },
+  },
+  delete: { usage: 'delete ID...', about: 'gone; its forks stay', words: [1, 1000], options: JSON_FLAG },
+} as const satisfies Readonly<Record<string, SessionsCommand>>;
 
 /** The flags of `treadle doctor`. */
 export const DOCTOR_OPTIONS = {
@@ -160,31 +200,14 @@ export const SERVE_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-export const COMMANDS: readonly string[] = ['run', 'serve', 'sessions', 'doctor', 'help'];
-export const SESSIONS_COMMANDS: readonly string[] = [
-  'list',
-  'show',
-  'cost',
-  'tasks',
-  'search',
-  'tree',
-  'fork',
-  'rerun',
-  'replay',
-  'export',
-  'rename',
-  'tag',
-  'delete',
-  'rewind',
-];
+/** The commands there are. A bare prompt is `run`'s. */
+export const COMMANDS = ['run', 'serve', 'sessions', 'doctor', 'help'] as const;
 
 /** How the arguments are to be read. */
-export type Command =
-  | { readonly name: 'run'; readonly args: readonly string[] }
-  | { readonly name: 'serve'; readonly args: readonly string[] }
-  | { readonly name: 'sessions'; readonly args: readonly string[] }
-  | { readonly name: 'doctor'; readonly args: readonly string[] }
-  | { readonly name: 'help'; readonly args: readonly string[] };
+export interface Command {
+  readonly name: (typeof COMMANDS)[number];
+  readonly args: readonly string[];
+}
 
 /** A command word is one lowercase word; everything else is a prompt. */
 const COMMAND_WORD = /^[a-z][a-z-]*$/;
@@ -196,9 +219,8 @@ const COMMAND_WORD = /^[a-z][a-z-]*$/;
  */
 export function findCommand(argv: readonly string[]): Command | { readonly name: 'unknown'; readonly word: string } {
   const [first, ...rest] = argv;
-  if (first === 'run' || first === 'serve' || first === 'sessions' || first === 'doctor' || first === 'help') {
-    return { name: first, args: rest };
-  }
+  const name = COMMANDS.find((known) => known === first);
+  if (name !== undefined) return { name, args: rest };
   if (first !== undefined && COMMAND_WORD.test(first)) return { name: 'unknown', word: first };
   return { name: 'run', args: argv };
 }

@@ -25,40 +25,30 @@ export const EXIT = {
 /** 128 and the signal's number, as shells have it. */
 export const SIGNAL_EXIT: Readonly<Record<InterruptSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
+const ENDS: Readonly<Record<RunResult['end'], number>> = {
+  completed: EXIT.done,
+  turn_limit: EXIT.turnLimit,
+  tool_turn_limit: EXIT.turnLimit,
+  token_limit: EXIT.tokenLimit,
+  time_limit: EXIT.timeLimit,
+  budget_limit: EXIT.budgetLimit,
+  tool_call_limit: EXIT.toolCallLimit,
+  no_progress: EXIT.loopDetection,
+  context_limit: EXIT.contextLimit,
+  reply_limit: EXIT.replyLimit,
+  thinking_limit: EXIT.replyLimit,
+  arguments_limit: EXIT.replyLimit,
+  paused: EXIT.permission,
+  model_error: EXIT.error,
+  aborted: EXIT.error,
+  refused: EXIT.error,
+  length: EXIT.error,
+  rejected: EXIT.error,
+  stopped: EXIT.error,
+  invalid_output: EXIT.error,
+  check_failed: EXIT.error,
+};
+
 /** The exit code of a run that was not interrupted from outside. */
-export function exitCodeOf(end: RunResult['status'], wasRefused: boolean): number {
-  switch (end) {
-    case 'completed':
-      return wasRefused ? EXIT.permission : EXIT.done;
-    case 'turn_limit':
-    case 'tool_turn_limit':
-      return EXIT.turnLimit;
-    case 'token_limit':
-      return EXIT.tokenLimit;
-    case 'time_limit':
-      return EXIT.timeLimit;
-    case 'budget_limit':
-      return EXIT.budgetLimit;
-    case 'tool_call_limit':
-      return EXIT.toolCallLimit;
-    case 'loop_detected':
-      return EXIT.loopDetection;
-    case 'context_limit':
-      return EXIT.contextLimit;
-    case 'reply_limit':
-    case 'thinking_limit':
-    case 'arguments_limit':
-      return EXIT.replyLimit;
-    case 'paused':
-      return EXIT.permission;
-    case 'model_error':
-    case 'aborted':
-    case 'refused':
-    case 'length':
-    case 'rejected':
-    case 'stopped':
-    case 'invalid_output':
-    case 'guardrail_failed':
-      return EXIT.error;
-  }
-}
+export const exitCodeOf = (end: RunResult['end'], wasRefused: boolean): number =>
+  end === 'completed' && wasRefused ? EXIT.permission : ENDS[end];

@@ -1,27 +1,28 @@
-import {
-  COST_OPTIONS,
-  DELETE_OPTIONS,
-  DOCTOR_OPTIONS,
-  EXPORT_OPTIONS,
-  FORK_OPTIONS,
-  LIST_OPTIONS,
-  REDO_OPTIONS,
-  REWIND_OPTIONS,
-  RUN_OPTIONS,
-  SEARCH_OPTIONS,
-  SERVE_OPTIONS,
-  SHOW_OPTIONS,
-  TAG_OPTIONS,
-  TASKS_OPTIONS,
-} from './commands.ts';
+import { DOCTOR_OPTIONS, RUN_OPTIONS, SERVE_OPTIONS, SESSIONS_COMMANDS, type SessionsCommand } from './commands.ts';
 import type { OptionTable } from './options.ts';
 
 /** The help of a command; of all of it when the word is no command. */
 export function helpText(command: string | undefined): string {
-  if (command === 'sessions') return SESSIONS_HELP;
-  if (command === 'doctor') return DOCTOR_HELP;
-  if (command === 'serve') return SERVE_HELP;
-  return RUN_HELP;
+  switch (command) {
+    case 'sessions':
+      return sessionsHelp(Object.entries(SESSIONS_COMMANDS));
+    case 'doctor':
+      return DOCTOR_HELP;
+    case 'serve':
+      return SERVE_HELP;
+    default:
+      return RUN_HELP;
+  }
+}
+
+/** Commands with the same options share a list of them. */
+function sessionsHelp(commands: readonly (readonly [string, SessionsCommand])[]): string {
+  const usage = commands.map(([, { usage, about }]) => `${`  treadle sessions ${usage}`.padEnd(43)}${about}`);
+  const lists = [...Map.groupBy(commands, ([, { options }]) => options)].map(([options, group]) => {
+    const names = new Intl.ListFormat('en-GB').format(group.map(([name]) => name));
+    return `Options of ${names}${group[0]?.[1].note ?? ''}:\n${optionLines(options)}\n`;
+  });
+  return ['treadle sessions: the sessions that were kept', '', 'Usage:', ...usage, '', lists.join('\n')].join('\n');
 }
 
 function optionLines(table: OptionTable): string {
@@ -78,58 +79,6 @@ Environment:
 
 Exit codes:
 ${EXIT_CODES}
-`;
-
-const SESSIONS_HELP = `treadle sessions: the sessions that were kept
-
-Usage:
-  treadle sessions list [options]          the latest first
-  treadle sessions show ID [options]       the transcript of one
-  treadle sessions cost ID [options]       what its model calls have used and cost
-  treadle sessions tasks ID [TASK]         what ran in the background; what a task came to; --stop ends it
-  treadle sessions rewind ID [options]     files and conversation as they were before one of your messages
-  treadle sessions search WORDS [options]  those in which all the words occur
-  treadle sessions tree ID                 it with its forks, branches and sub-agents, and what all of it cost
-  treadle sessions fork ID [options]       another one, with its events up to one of them
-  treadle sessions rerun ID ["prompt"]     a run again, or with another prompt, in a fork
-  treadle sessions replay ID [options]     its runs again, with the recorded results; says what differs
-  treadle sessions export ID [options]     its log, or its transcript
-  treadle sessions rename ID TITLE         what it is called
-  treadle sessions tag ID [TAG...]         tags to find it by
-  treadle sessions delete ID...            gone; its forks stay
-
-Options of list:
-${optionLines(LIST_OPTIONS)}
-
-Options of show:
-${optionLines(SHOW_OPTIONS)}
-
-Options of cost:
-${optionLines(COST_OPTIONS)}
-
-Options of tasks:
-${optionLines(TASKS_OPTIONS)}
-
-Options of rewind:
-${optionLines(REWIND_OPTIONS)}
-
-Options of search:
-${optionLines(SEARCH_OPTIONS)}
-
-Options of fork:
-${optionLines(FORK_OPTIONS)}
-
-Options of rerun and replay, with those of run (replay asks nobody unless --model names a model):
-${optionLines(REDO_OPTIONS)}
-
-Options of export:
-${optionLines(EXPORT_OPTIONS)}
-
-Options of tag:
-${optionLines(TAG_OPTIONS)}
-
-Options of rename and delete:
-${optionLines(DELETE_OPTIONS)}
 `;
 
 const SERVE_HELP = `treadle serve: an agent of this folder over HTTP

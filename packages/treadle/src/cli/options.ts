@@ -27,6 +27,8 @@ export interface ParsedOptions<Name extends string> {
   count(name: Name): number | undefined;
   /** @throws UsageError unless it is a number above 0, such as `0.50` or `$2`. */
   amount(name: Name): number | undefined;
+  /** @throws UsageError unless it is one of the words. */
+  choice<Word extends string>(name: Name, words: readonly Word[]): Word | undefined;
   readonly positionals: readonly string[];
   /** The positionals and the values of a flag, in the order they were given. */
   inOrder(name: Name): readonly string[];
@@ -82,6 +84,14 @@ export function parseOptions<Table extends OptionTable>(
       const number = /^\$?\d{1,9}(?:\.\d{1,9})?$/.test(value) ? Number(value.replace('$', '')) : 0;
       if (number > 0) return number;
       throw new UsageError(`--${name} takes a number above 0, such as 2 or 0.50, and not '${value}'.`);
+    },
+    choice(name, words) {
+      const given = text(name);
+      const word = words.find((known) => known === given);
+      if (given === undefined || word !== undefined) return word;
+      throw new UsageError(
+        `--${name} doesn't know '${given}'.${suggestion(given, words)} It takes: ${words.join(', ')}.`,
+      );
     },
     positionals,
     inOrder: (name) =>

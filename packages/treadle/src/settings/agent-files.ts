@@ -6,6 +6,7 @@ import { builtInToolName, didYouMean } from '@treadle/core/names';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { defined } from '../cli/defined.ts';
 import { readSettingsFile } from './settings.ts';
 
 /** Where a project keeps its agents, and the user's own are, below their folder of settings. */
@@ -55,7 +56,7 @@ export async function readAgentFiles(folder: string): Promise<AgentFiles> {
   return { agents, problems };
 }
 
-const KNOWN: ReadonlySet<string> = new Set([
+const KNOWN: readonly string[] = [
   'name',
   'description',
   'tools',
@@ -63,7 +64,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'permissionMode',
   'maxTurns',
   'maxDurationMs',
-]);
+];
 
 /** @throws Error that says what is wrong. */
 export async function parseAgentFile(path: string, text: string): Promise<AgentFile> {
@@ -76,7 +77,7 @@ export async function parseAgentFile(path: string, text: string): Promise<AgentF
   const { parse } = await import('yaml');
   const front: unknown = parse(head, { maxAliasCount: 0, logLevel: 'error' });
   if (!isJsonObject(front)) throw new Error('its front matter must be a list of keys with values');
-  const unknown = Object.keys(front).find((key) => !KNOWN.has(key));
+  const unknown = Object.keys(front).find((key) => !KNOWN.includes(key));
   if (unknown !== undefined)
     throw new Error(`its front matter has the unknown key ${JSON.stringify(unknown)}.${didYouMean(unknown, KNOWN)}`);
   const name = textOf(front, 'name') ?? '';
@@ -85,19 +86,18 @@ export async function parseAgentFile(path: string, text: string): Promise<AgentF
   if (description === '') throw new Error('it has no description, by which a model would choose it');
   const instructions = body.trim();
   if (instructions === '') throw new Error('it has no instructions below its front matter');
-  const mode = modeOf(front);
-  const [tools, model] = [toolsOf(front), textOf(front, 'model')];
-  const [maxTurns, maxDurationMs] = [countOf(front, 'maxTurns'), countOf(front, 'maxDurationMs')];
   return {
     path,
     name,
     description,
     instructions,
-    ...(tools === undefined ? {} : { tools }),
-    ...(model === undefined ? {} : { model }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
+    ...defined({
+      tools: toolsOf(front),
+      model: textOf(front, 'model'),
+      mode: modeOf(front),
+      maxTurns: countOf(front, 'maxTurns'),
+      maxDurationMs: countOf(front, 'maxDurationMs'),
+    }),
   };
 }
 

@@ -1,7 +1,12 @@
-import type { JsonObject, JsonValue, PermissionMode } from '@treadle/core';
-import { PERMISSION_MODES } from '@treadle/core/events';
-import { parseJson } from '@treadle/core/json';
-import { checkRule } from '@treadle/core/permissions';
+import {
+  checkRule,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  PERMISSION_MODES,
+  type PermissionMode,
+} from '@treadle/core';
 import { didYouMean } from '@treadle/core/names';
 
 import type { SandboxOptions } from '@treadle/tools';
@@ -162,8 +167,7 @@ export function parseSettings(
 
 type Fail = (place: string, problem: string) => never;
 
-const asObject = (value: unknown): JsonObject | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+const asObject = (value: unknown): JsonObject | null => (isJsonObject(value) ? value : null);
 
 function listOf(value: JsonValue | undefined, place: string, fail: Fail): readonly JsonValue[] {
   if (value === undefined) return [];

@@ -33,21 +33,16 @@ export async function inTime<Value>(
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value | null> {
   const controller = new AbortController();
-  let cancel = (): void => {};
-  const late = new Promise<null>((resolve) => {
-    const end = (): void => {
-      resolve(null);
-      controller.abort();
-    };
-    cancel = io.after(timeoutMs, end);
-    signal.addEventListener('abort', end, { once: true, signal: controller.signal });
-    if (signal.aborted) end();
-  });
-  const working = work(controller.signal);
+  const cancel = io.after(timeoutMs, () => controller.abort());
+  const ended = AbortSignal.any([signal, controller.signal]);
+  const late = Promise.withResolvers<null>();
+  ended.addEventListener('abort', () => late.resolve(null), { once: true });
+  if (ended.aborted) late.resolve(null);
+  const working = work(ended);
   // What fails after its time is nobody's concern; before it, the race has it.
   working.catch(() => {});
   try {
-    return await Promise.race([late, working]);
+    return await Promise.race([late.promise, working]);
   } finally {
     cancel();
     controller.abort();

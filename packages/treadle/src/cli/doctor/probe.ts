@@ -1,5 +1,6 @@
 import type { Model, ModelError } from '@treadle/core';
 
+import { defined } from '../defined.ts';
 import { ask, question, type ProbeLimits } from './ask.ts';
 
 /** Whether a model can be reached at all. */
@@ -34,14 +35,7 @@ export async function probe(named: NamedModel, limits: ProbeLimits): Promise<Pro
 
 function withAdvice(error: ModelError, named: NamedModel): NonNullable<ProbeResult['error']> {
   const { kind, message, code, status, requestId } = error;
-  return {
-    kind,
-    message,
-    ...(code === undefined ? {} : { code }),
-    ...(status === undefined ? {} : { status }),
-    ...(requestId === undefined ? {} : { requestId }),
-    advice: adviceFor(error, named),
-  };
+  return { kind, message, ...defined({ code, status, requestId }), advice: adviceFor(error, named) };
 }
 
 function adviceFor({ kind, status, code, retryAfterMs }: ModelError, { variables, versionless }: NamedModel): string {

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@treadle/core';
-import { TODO_TOOL, todoItems } from '@treadle/core/projections';
+import { isJsonObject, TODO_TOOL, todoItems, type JsonObject, type JsonValue } from '@treadle/core';
 
 import { counted } from './figures.ts';
 
@@ -15,10 +14,9 @@ export interface Outcome {
  * called.
  */
 export function outcomeOf(toolName: string, details: JsonValue | undefined): Outcome | null {
-  const facts = asObject(details);
-  if (facts === null) return null;
-  if (toolName === 'bash') return commandOutcome(facts);
-  const words = wordsOf(toolName, facts);
+  if (!isJsonObject(details)) return null;
+  if (toolName === 'bash') return commandOutcome(details);
+  const words = wordsOf(toolName, details);
   return words === null ? null : { words, isBad: false };
 }
 
@@ -70,9 +68,3 @@ function commandOutcome({ exitCode, signal, timedOut }: JsonObject): Outcome | n
 
 const count = (number: number, one: string, many: string): string =>
   `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`;
-
-function asObject(details: JsonValue | undefined): JsonObject | null {
-  return typeof details === 'object' && details !== null && !isList(details) ? details : null;
-}
-
-const isList = (value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] => Array.isArray(value);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 
 import { PROJECT_AGENTS, readAgentFiles, type AgentFile } from '../../settings/agent-files.ts';
 import { configFolder } from '../../settings/settings.ts';
+import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
 import { plainLine } from '../asking/plain-text.ts';
 
@@ -64,10 +65,7 @@ async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgen
     tools: file.tools === undefined ? tools : tools.filter(({ name }) => file.tools?.includes(name)),
     permissions: { ...permissions, ...(mode === null ? {} : { mode }) },
     knownTools,
-    limits: {
-      ...(file.maxTurns === undefined ? {} : { maxTurns: file.maxTurns }),
-      ...(file.maxDurationMs === undefined ? {} : { maxDurationMs: file.maxDurationMs }),
-    },
+    limits: defined({ maxTurns: file.maxTurns, maxDurationMs: file.maxDurationMs }),
   });
   return { agent, description: file.description };
 }

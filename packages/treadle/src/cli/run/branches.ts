@@ -1,5 +1,14 @@
-import type { Agent, Model, RunResult, Session } from '@treadle/core';
-import type { BranchesRun, BranchStrategy, WorkingCopies } from '@treadle/core/branches';
+import type {
+  Agent,
+  AgentDefinition,
+  BranchesRun,
+  BranchStrategy,
+  Model,
+  RunResult,
+  Session,
+  Tool,
+  WorkingCopies,
+} from '@treadle/core';
 
 import { join } from 'node:path';
 
@@ -9,27 +18,23 @@ import type { CliIo } from '../io.ts';
 import { homeFolder } from '../parts.ts';
 
 /** The strategy that a word names. `model` and `pairs` have the run's own model judge. */
-export async function strategyOf(
+async function strategyOf(
   judge: string,
   own: Model,
   load: (name: string) => Promise<Model>,
 ): Promise<BranchStrategy> {
-  const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } =
-    await import('@treadle/core/branches');
-  switch (judge) {
-    case 'first':
-      return firstBranch();
-    case 'fewest-tokens':
-      return fewestTokens();
-    case 'most-tokens':
-      return mostTokens();
-    case 'vote':
-      return vote();
-    case 'pairs':
-      return pairwiseJudge({ model: own });
-    default:
-      return llmJudge({ model: judge === 'model' ? own : await load(judge) });
-  }
+  const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } = await import('@treadle/core');
+  const strategies: Readonly<Record<string, () => BranchStrategy>> = {
+    first: firstBranch,
+    'fewest-tokens': fewestTokens,
+    'most-tokens': mostTokens,
+    vote,
+    pairs: () => pairwiseJudge({ model: own }),
+    model: () => llmJudge({ model: own }),
+  };
+  return Object.hasOwn(strategies, judge) && strategies[judge]
+    ? strategies[judge]()
+    : llmJudge({ model: await load(judge) });
 }
 
 /** What a run in branches needs besides its session. */
@@ -37,19 +42,26 @@ export interface BranchesInHand {
   readonly io: CliIo;
   readonly note: (text: string) => void;
   readonly request: BranchesRequest;
-  readonly strategy: BranchStrategy;
+  readonly definition: AgentDefinition;
   /** The folder of the session: each branch has a copy of it. */
   readonly folder: string;
-  readonly agentIn: (folder: string) => Promise<Agent>;
+  readonly toolsIn: (folder: string) => Promise<readonly Tool[]>;
+  readonly loadModel: (name: string) => Promise<Model>;
 }
 
 /** Runs the prompt in branches, each in a copy of the folder, and tells of each that ends. The copies are gone afterwards. */
 export async function startBranches(
   session: Session,
   texts: readonly string[],
-  { io, note, request, strategy, folder, agentIn }: BranchesInHand,
+  { io, note, request, definition, folder, toolsIn, loadModel }: BranchesInHand,
 ): Promise<BranchesRun> {
-  const { runBranches } = await import('@treadle/core');
+  const strategy = await strategyOf(request.judge, definition.model, loadModel);
+  const agentIn = async (root: string): Promise<Agent> => {
+    const tools = await toolsIn(root);
+    // Nobody is there to answer for one of several.
+    return defineAgent({ ...definition, tools: tools.filter(({ runs }) => runs === 'server') });
+  };
+  const { defineAgent, runBranches } = await import('@treadle/core');
   const { folderCopies, worktreeCopies } = await import('@treadle/tools');
   // Beside the home folder, for nobody may write inside it without being asked.
   const place = { root: folder, folder: join(`${homeFolder(io)}-branches`, session.id) };

@@ -6,10 +6,8 @@ import {
   type Agent,
   type AgentDefinition,
   type Blobs,
-  type Hook,
   type Journal,
   type Model,
-  type PermissionOptions,
   type Run,
   type Session,
   type Tool,
@@ -18,8 +16,7 @@ import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';
 
-import { startBranches, strategyOf } from './branches.ts';
-import type { BranchesRequest } from './branches-request.ts';
+import { startBranches } from './branches.ts';
 import { asTool, type AgentParts } from './agents.ts';
 import { chooseModel } from './choose-model.ts';
 import { driveRun, type Terminals } from './drive-run.ts';
@@ -93,14 +90,9 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const begin = async (): Promise<Run> => {
       if (again) return again.run;
       if (request.branches === null) return startRun(session, texts);
-      return startInBranches(session, texts, request.branches, {
-        io,
-        note,
-        definition,
-        folder: place.folder,
-        toolsIn,
-        loadModel,
-      });
+      const { folder } = place;
+      const { branches } = request;
+      return startBranches(session, texts, { io, note, request: branches, definition, folder, toolsIn, loadModel });
     };
     const stopTracing = request.telemetry ? (await telemetry())(session) : null;
     try {
@@ -120,30 +112,6 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
 /** The tools whose calls may take long: commands, and other agents. */
 const inBackground = (tools: readonly Tool[]): readonly string[] =>
   tools.filter(({ background, delegates }) => background === true || delegates !== undefined).map(({ name }) => name);
-
-/** The same run several times over. */
-async function startInBranches(
-  session: Session,
-  texts: readonly string[],
-  request: BranchesRequest,
-  given: {
-    readonly io: CliIo;
-    readonly note: (text: string) => void;
-    readonly definition: AgentDefinition;
-    readonly folder: string;
-    readonly toolsIn: (folder: string) => Promise<readonly Tool[]>;
-    readonly loadModel: (name: string) => Promise<Model>;
-  },
-): Promise<Run> {
-  const { io, note, definition, folder, toolsIn, loadModel } = given;
-  const strategy = await strategyOf(request.judge, definition.model, loadModel);
-  const agentIn = async (root: string): Promise<Agent> => {
-    const tools = await toolsIn(root);
-    // Nobody is there to answer for one of several.
-    return defineAgent({ ...definition, tools: tools.filter(({ runs }) => runs === 'server') });
-  };
-  return startBranches(session, texts, { io, note, request, strategy, folder, agentIn });
-}
 
 interface Place {
   /** A real path. */
@@ -182,18 +150,7 @@ export async function rightsFor(
   request: RunRequest,
   folder: string,
   terminal: Terminal,
-): Promise<{
-  /** The tools over a folder. */
-  readonly toolsIn: (folder: string) => readonly Tool[];
-  readonly permissions: PermissionOptions;
-  readonly hooks: readonly Hook[];
-  /** Names of all tools that there may be: rules and hooks may be about them. */
-  readonly knownTools: readonly string[];
-  /** Whether the folder as a whole is trusted. */
-  readonly isTrusted: boolean;
-  /** What is to be said beside a question about a command; null for nothing. */
-  readonly aboutCommands: () => Promise<string | null>;
-}> {
+) {
   const { askUserTool, builtInTools, hooksFromSettings, planTool, todoTool, webFetchTool } =
     await import('@treadle/tools');
   const { combineSettings } = await import('../../settings/combine.ts');
@@ -207,7 +164,8 @@ export async function rightsFor(
   const names = offered(undefined, folder).map(({ name }) => name);
   // What is misspelt is said before anything is asked.
   chosenTools([], names, request.tools);
-  const knownTools = [...names, ...SOMETIMES];
+  /** Rules and hooks may be about all tools that there may be. */
+  const knownTools: readonly string[] = [...names, ...SOMETIMES];
   const rules = rulesOfFlags(
     { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
     knownTools,
@@ -224,7 +182,8 @@ export async function rightsFor(
   // A todo list is enough for most work: a plan is for those who name it.
   const unnamed = request.tools === undefined ? [plan] : [];
   const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
-  const toolsIn = (root: string): Tool[] =>
+  /** The tools over a folder. */
+  const toolsIn = (root: string): readonly Tool[] =>
     chosenTools(offered(settings.sandbox, root), names, request.tools)
       .filter((tool) => !unwanted.includes(tool))
       .map(guard.tool);
@@ -234,7 +193,9 @@ export async function rightsFor(
     ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
   });
   const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
+  /** Whether the folder as a whole is trusted. */
   const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
+  /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
   return { toolsIn, permissions, hooks, knownTools, isTrusted, aboutCommands };
 }

@@ -1,12 +1,13 @@
 import type { Agent, Limits, PermissionMode } from '@treadle/core';
 import type { AgainOptions, RunAgain } from '@treadle/core/history';
 
-import { branchesOf, type BranchesRequest } from './branches-request.ts';
+import { branchesOf } from './branches-request.ts';
 import { RUN_OPTIONS } from '../commands.ts';
+import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
 import { parseOptions, type ParsedOptions } from '../options.ts';
 import { readStandardInput } from '../standard-input.ts';
-import { suggestion, UsageError } from '../usage-error.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** As in core, which is too big to load for `--help`. */
 const PERMISSION_MODES: readonly PermissionMode[] = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypass'];
@@ -19,93 +20,77 @@ export type OutputFormat = (typeof FORMATS)[number];
 export type KeptIn = Pick<AgainOptions, 'journal' | 'blobs'>;
 
 /** What `treadle run` was asked for. */
-export interface RunRequest {
-  readonly prompt: string | null;
-  readonly model: string | undefined;
-  readonly cwd: string | undefined;
-  readonly format: OutputFormat;
-  /** The limits that were given. */
-  readonly limits: Partial<Limits>;
-  readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
-  /** Null for one run. */
-  readonly branches: BranchesRequest | null;
-  readonly tools: readonly string[] | undefined;
-  /** Whether `web_fetch` is among the tools, whatever the settings say. */
-  readonly web: boolean;
-  /** Whether calls may run in the background. */
-  readonly background: boolean;
-  /** Whether the model names the session. */
-  readonly title: boolean;
-  /** Whether the run is traced. */
-  readonly telemetry: boolean;
-  readonly system: string | undefined;
-  /** Whether the project's instruction files are read. */
-  readonly instructions: boolean;
-  readonly allow: readonly string[];
-  readonly ask: readonly string[];
-  readonly deny: readonly string[];
-  readonly permissionMode: PermissionMode | undefined;
-  readonly trust: boolean;
-  readonly save: boolean;
-  /** Whether standard input is read: `auto` when it isn't a terminal. */
-  readonly stdin: 'auto' | 'always' | 'never';
-  readonly help: boolean;
-  readonly version: boolean;
+export interface RunRequest extends ReturnType<typeof readRunRequest> {
   /** Begins the run in another way, in another session. */
   readonly begin?: (agent: Agent, kept: KeptIn, sessionId: string, texts: readonly string[]) => Promise<RunAgain>;
   /** Does something else with the agent; what it returns is the exit code. */
   readonly instead?: (agent: Agent, kept: KeptIn, sessionId: string) => Promise<number>;
 }
 
-/** @throws UsageError for arguments that can't be used. */
-export function readRunRequest(args: readonly string[]): RunRequest {
-  const options = parseOptions(args, RUN_OPTIONS);
+/** Which session the run is in. */
+type SessionChoice = { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
+
+/**
+ * @param table the flags there are; others than those of run are left to the caller
+ * @throws UsageError for arguments that can't be used.
+ */
+export function readRunRequest(args: readonly string[], table: typeof RUN_OPTIONS = RUN_OPTIONS) {
+  const options = parseOptions(args, table);
   const resume = options.text('resume');
   if (resume !== undefined && options.flag('continue')) {
     throw new UsageError('--continue and --resume name two sessions. Give one of them.');
   }
-  if (options.flag('stdin') && options.flag('no-stdin')) throw new UsageError('Give --stdin or --no-stdin, not both.');
-  const isOld = resume !== undefined || options.flag('continue');
-  if (isOld && options.flag('no-save'))
+  const session: SessionChoice =
+    resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume };
+  if (session.kind !== 'new' && options.flag('no-save'))
     throw new UsageError('--no-save starts a session that is not kept: it continues none.');
   return {
     prompt: promptOf(options.inOrder('prompt')),
     model: options.text('model'),
     cwd: options.text('cwd'),
-    format: formatOf(options.text('output-format')),
+    format: options.choice('output-format', FORMATS) ?? 'text',
     limits: limitsOf(options),
-    session: resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume },
+    session,
+    /** Null for one run. */
     branches: branchesOf(options.count('branches'), options.text('judge'), options.text('copies')),
     tools: options.list('tools'),
+    /** Whether `web_fetch` is among the tools, whatever the settings say. */
     web: options.flag('web'),
     background: options.flag('background'),
     title: options.flag('title'),
     telemetry: options.flag('telemetry'),
     system: options.text('system'),
+    /** Whether the project's instruction files are read. */
     instructions: !options.flag('no-instructions'),
     allow: options.rules('allow') ?? [],
     ask: options.rules('ask') ?? [],
     deny: options.rules('deny') ?? [],
-    permissionMode: modeOf(options.text('permission-mode')),
+    permissionMode: options.choice('permission-mode', PERMISSION_MODES),
     trust: options.flag('trust'),
     save: !options.flag('no-save'),
-    stdin: options.flag('stdin') ? 'always' : options.flag('no-stdin') ? 'never' : 'auto',
+    /** Whether standard input is read: `auto` when it isn't a terminal. */
+    stdin: stdinOf(options.flag('stdin'), options.flag('no-stdin')),
     help: options.flag('help'),
     version: options.flag('version'),
   };
 }
 
+function stdinOf(always: boolean, never: boolean): 'auto' | 'always' | 'never' {
+  if (always && never) throw new UsageError('Give --stdin or --no-stdin, not both.');
+  if (always) return 'always';
+  return never ? 'never' : 'auto';
+}
+
 function limitsOf(options: Pick<ParsedOptions<keyof typeof RUN_OPTIONS>, 'count' | 'amount'>): Partial<Limits> {
   const seconds = options.amount('max-time');
-  const given = {
+  return defined({
     maxTurns: options.count('max-turns'),
     maxToolTurns: options.count('max-tool-turns'),
     maxToolCalls: options.count('max-tool-calls'),
     maxTotalTokens: options.count('max-total-tokens'),
     maxDurationMs: seconds === undefined ? undefined : seconds * 1000,
     maxCost: options.amount('max-cost'),
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  });
 }
 
 function promptOf(all: readonly string[]): string | null {
@@ -117,23 +102,6 @@ function promptOf(all: readonly string[]): string | null {
   const [prompt = null] = all;
   if (prompt !== null && prompt.trim() === '') throw new UsageError('The prompt is empty.');
   return prompt;
-}
-
-function formatOf(word: string | undefined): OutputFormat {
-  if (word === undefined) return 'text';
-  const format = FORMATS.find((known) => known === word);
-  if (format) return format;
-  throw new UsageError(
-    `--output-format doesn't know '${word}'.${suggestion(word, FORMATS)} It takes: ${FORMATS.join(', ')}.`,
-  );
-}
-
-function modeOf(word: string | undefined): PermissionMode | undefined {
-  const mode = PERMISSION_MODES.find((known) => known === word);
-  if (word === undefined || mode) return mode;
-  throw new UsageError(
-    `--permission-mode doesn't know '${word}'.${suggestion(word, PERMISSION_MODES)} It takes: ${PERMISSION_MODES.join(', ')}.`,
-  );
 }
 
 /**

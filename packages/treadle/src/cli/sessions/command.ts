@@ -1,21 +1,13 @@
-import type { DurableEvent, Journal } from '@treadle/core';
-import type { SessionSummary } from '@treadle/core/journal';
-import { initialState, reduce } from '@treadle/core/kernel';
+import { initialState, reduce, sessionsOf, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
 
-import {
-  COST_OPTIONS,
-  LIST_OPTIONS,
-  REWIND_OPTIONS,
-  SESSIONS_COMMANDS,
-  SHOW_OPTIONS,
-  TASKS_OPTIONS,
-} from '../commands.ts';
+import { SESSIONS_COMMANDS, type SessionsCommand } from '../commands.ts';
+import { defined } from '../defined.ts';
 import { EXIT } from '../exit-codes.ts';
-import { agentIdOf, folderOf, formerFolder, sessionOf } from './folder-sessions.ts';
+import { agentIdOf, folderOf, formerFolder } from './folder-sessions.ts';
 import { helpText } from '../help.ts';
-import { MANAGE_COMMANDS, manageCommand } from './manage.ts';
+import { exportSession, fork, remove, rename, search, tag, tree } from './manage.ts';
 import { redoCommand } from './redo.ts';
-import { parseOptions } from '../options.ts';
+import { parseOptions, type OptionTable } from '../options.ts';
 import { plainLine } from '../asking/plain-text.ts';
 import type { CommandContext } from '../context.ts';
 import { costLines, readCosts } from './cost.ts';
@@ -26,47 +18,65 @@ import { styleFor } from '../style.ts';
 import { createTextOutput } from '../output/text-output.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
 import { version } from '../version.ts';
+import { idOf, say, type Work, type Worker } from './work.ts';
 
 const PAGE = 20;
+
+type Name = Exclude<keyof typeof SESSIONS_COMMANDS, 'rerun' | 'replay'>;
+
+/** What each command does. Those two need an agent. */
+const WORKERS: Readonly<Record<Name, Worker>> = {
+  list,
+  show,
+  cost,
+  tasks,
+  rewind,
+  search,
+  tree,
+  fork,
+  export: exportSession,
+  rename,
+  tag,
+  delete: remove,
+};
+
+const isName = (word: string | undefined): word is Name => word !== undefined && Object.hasOwn(WORKERS, word);
 
 /** `treadle sessions …`. Returns the exit code. */
 export async function sessionsCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
-  if (command === 'list') return list(context, rest);
-  if (command === 'show') return show(context, rest);
-  if (command === 'cost') return showCost(context, rest);
-  if (command === 'tasks') return tasks(context, rest);
-  if (command === 'rewind') return rewind(context, rest);
   if (command === 'rerun' || command === 'replay') return redoCommand(context, command, rest);
-  const manage =
-    command !== undefined && Object.hasOwn(MANAGE_COMMANDS, command) ? MANAGE_COMMANDS[command] : undefined;
-  if (manage) return manageCommand(context, manage, rest);
-  if (command === '--help' || command === '-h') {
-    context.out.print(helpText('sessions'));
-    return EXIT.done;
-  }
+  if (isName(command)) return work(context, command, WORKERS[command], rest);
+  if (command === '--help' || command === '-h') return info(context, true);
+  const names = Object.keys(SESSIONS_COMMANDS);
   const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
-  const hint = command === undefined ? '' : suggestion(command, SESSIONS_COMMANDS, 'sessions ');
-  throw new UsageError(
-    `${given}.${hint} There are: ${SESSIONS_COMMANDS.map((name) => `sessions ${name}`).join(', ')}.`,
-  );
+  const hint = command === undefined ? '' : suggestion(command, names, 'sessions ');
+  throw new UsageError(`${given}.${hint} There are: ${names.map((name) => `sessions ${name}`).join(', ')}.`);
 }
 
-async function withJournal(context: CommandContext, use: (journal: Journal) => Promise<void>): Promise<number> {
+async function work(context: CommandContext, name: Name, worker: Worker, args: readonly string[]): Promise<number> {
+  const { usage, words: limits, options: table }: SessionsCommand = SESSIONS_COMMANDS[name];
+  const options = parseOptions<OptionTable>(args, table);
+  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const words = options.positionals;
+  const [least, most] = limits;
+  const extra = words[most];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is too much: it is treadle sessions ${usage}.`);
+  if (words.length < least) {
+    const needs = usage.includes(' ID') && words.length === 0 ? ' needs the id of a session' : '';
+    throw new UsageError(needs === '' ? `It is treadle sessions ${usage}.` : `treadle sessions ${name}${needs}.`);
+  }
   const journal = await context.parts.journal(context.io);
   try {
-    await context.interruptions.unless(use(journal));
+    await context.interruptions.unless(worker({ context, journal, sessions: sessionsOf(journal), words, options }));
     return context.out.isClosed ? EXIT.closedPipe : EXIT.done;
   } finally {
     await journal.close();
   }
 }
 
-async function list(context: CommandContext, args: readonly string[]): Promise<number> {
-  const options = parseOptions(args, LIST_OPTIONS);
-  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
-  refuseMore(options.positionals, 0, 'sessions list');
-  const limit = options.count('limit') ?? PAGE;
+async function list({ context, journal, options }: Work): Promise<void> {
+  const { out, note, io } = context;
   const [cwd, cursor] = [options.text('cwd'), options.text('cursor')];
   if (cursor !== undefined && !/^\d+\.\d+$/.test(cursor)) {
     throw new UsageError(`--cursor takes what an earlier sessions list named, and not '${cursor}'.`);
@@ -74,25 +84,18 @@ async function list(context: CommandContext, args: readonly string[]): Promise<n
   const [agent, tag] = [options.text('agent'), options.text('tag')];
   if (agent !== undefined && cwd !== undefined)
     throw new UsageError('Say either --agent or --cwd: a folder is an agent.');
-  const agentId = cwd === undefined ? agent : agentIdOf(await formerFolder(context.io.cwd, cwd));
-  return withJournal(context, async (journal) => {
-    const page = await journal.list({
-      limit,
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(agentId === undefined ? {} : { agentId }),
-      ...(tag === undefined ? {} : { tag }),
-    });
-    const { out, note } = context;
-    if (options.flag('json')) {
-      const rows = page.sessions.map((session) => ({ ...session, folder: folderOf(session) ?? null }));
-      out.print(`${JSON.stringify({ sessions: rows, cursor: page.cursor ?? null })}\n`);
-      return;
-    }
-    for (const session of page.sessions) out.print(`${row(session)}\n`);
-    if (page.sessions.length === 0) note('There are no sessions here.');
-    if (page.cursor !== undefined)
-      note(`There are more: ${nextPage(page.cursor, { limit: options.text('limit'), cwd, agent, tag })}`);
-  });
+  const agentId = cwd === undefined ? agent : agentIdOf(await formerFolder(io.cwd, cwd));
+  const limit = options.count('limit') ?? PAGE;
+  const page = await journal.list(defined({ limit, cursor, agentId, tag }));
+  if (options.flag('json')) {
+    const rows = page.sessions.map((session) => ({ ...session, folder: folderOf(session) ?? null }));
+    out.print(`${JSON.stringify({ sessions: rows, cursor: page.cursor ?? null })}\n`);
+    return;
+  }
+  for (const session of page.sessions) out.print(`${row(session)}\n`);
+  if (page.sessions.length === 0) note('There are no sessions here.');
+  if (page.cursor !== undefined)
+    note(`There are more: ${nextPage(page.cursor, { limit: options.text('limit'), cwd, agent, tag })}`);
 }
 
 /** The command for the page after this one. */
@@ -118,69 +121,40 @@ function row(session: SessionSummary): string {
 /** UTC to the minute, which sorts: `2026-03-01 09:30Z`. */
 const minutes = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')}Z`;
 
-async function show(context: CommandContext, args: readonly string[]): Promise<number> {
-  const options = parseOptions(args, SHOW_OPTIONS);
-  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
-  const [sessionId] = options.positionals;
-  if (sessionId === undefined) throw new UsageError('treadle sessions show needs the id of a session.');
-  refuseMore(options.positionals, 1, 'sessions show ID');
+async function show(work: Work): Promise<void> {
+  const { context, journal, options } = work;
   const word = options.text('format');
   if (word !== undefined && options.flag('json')) throw new UsageError('Say either --format or --json.');
   if (word === undefined && options.flag('all')) throw new UsageError('--all goes with --format.');
   const format = word === undefined ? undefined : transcriptFormat(word);
-  const print = options.flag('json') ? printJson : printTranscript;
-  return withJournal(context, async (journal) => {
-    const id = await sessionOf(journal, sessionId);
-    if (format === undefined) return print(context, journal, id);
-    context.out.print(await formatTranscript(journal.read(id, 1), format, options.flag('all')));
-  });
+  const id = await idOf(work);
+  if (format !== undefined)
+    return context.out.print(await formatTranscript(journal.read(id, 1), format, options.flag('all')));
+  return (options.flag('json') ? printJson : printTranscript)(context, journal, id);
 }
 
-async function showCost(context: CommandContext, args: readonly string[]): Promise<number> {
-  const options = parseOptions(args, COST_OPTIONS);
-  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
-  const [given] = options.positionals;
-  if (given === undefined) throw new UsageError('treadle sessions cost needs the id of a session.');
-  refuseMore(options.positionals, 1, 'sessions cost ID');
-  return withJournal(context, async (journal) => {
-    const sessionId = await sessionOf(journal, given);
-    const table = await readCosts(journal.read(sessionId, 1));
-    context.out.print(options.flag('json') ? `${JSON.stringify({ sessionId, ...table })}\n` : costLines(table));
-  });
+async function cost(work: Work): Promise<void> {
+  const sessionId = await idOf(work);
+  const table = await readCosts(work.journal.read(sessionId, 1));
+  say(work, { sessionId, ...table }, costLines(table));
 }
 
-async function tasks(context: CommandContext, args: readonly string[]): Promise<number> {
-  const options = parseOptions(args, TASKS_OPTIONS);
-  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
-  const [given, task] = options.positionals;
-  if (given === undefined) throw new UsageError('treadle sessions tasks needs the id of a session.');
-  refuseMore(options.positionals, 2, 'sessions tasks ID TASK');
+async function tasks(work: Work): Promise<void> {
+  const { context, journal, options } = work;
+  const [, task] = work.words;
   const stop = options.flag('stop');
   if (stop && task === undefined) throw new UsageError('--stop ends one task. Name it: sessions tasks ID TASK --stop');
-  return withJournal(context, async (journal) => {
-    const sessionId = await sessionOf(journal, given);
-    await sessionTasks(context, journal, sessionId, { task, stop, json: options.flag('json') });
-  });
+  await sessionTasks(context, journal, await idOf(work), { task, stop, json: options.flag('json') });
 }
 
-async function rewind(context: CommandContext, args: readonly string[]): Promise<number> {
-  const options = parseOptions(args, REWIND_OPTIONS);
-  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
-  const [given] = options.positionals;
-  if (given === undefined) throw new UsageError('treadle sessions rewind needs the id of a session.');
-  refuseMore(options.positionals, 1, 'sessions rewind ID');
+async function rewind(work: Work): Promise<void> {
+  const { context, journal, options } = work;
   const chosen = (['files', 'conversation', 'both'] as const).filter((name) => options.flag(name));
   if (chosen.length > 1) throw new UsageError('Say one of --files, --conversation and --both.');
-  const to = options.count('to');
-  return withJournal(context, async (journal) => {
-    const sessionId = await sessionOf(journal, given);
-    const report = await rewindFromFlags(context.io, journal, sessionId, {
-      what: chosen[0] ?? 'both',
-      dryRun: options.flag('dry-run'),
-      ...(to === undefined ? {} : { to }),
-    });
-    context.out.print(options.flag('json') ? `${JSON.stringify(report)}\n` : rewindLines(report));
-  });
+  const what = chosen[0] ?? 'both';
+  const flags = defined({ what, dryRun: options.flag('dry-run'), to: options.count('to') });
+  const report = await rewindFromFlags(context.io, journal, await idOf(work), flags);
+  say(work, report, rewindLines(report));
 }
 
 async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
@@ -235,9 +209,4 @@ async function printJson({ out }: CommandContext, journal: Journal, sessionId: s
 function info({ out }: CommandContext, isHelp: boolean): number {
   out.print(isHelp ? helpText('sessions') : `${version()}\n`);
   return EXIT.done;
-}
-
-function refuseMore(positionals: readonly string[], most: number, usage: string): void {
-  const extra = positionals[most];
-  if (extra !== undefined) throw new UsageError(`'${extra}' is too much: it is treadle ${usage}.`);
 }

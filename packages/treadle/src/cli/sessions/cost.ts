@@ -33,7 +33,7 @@ export function costLines({ models, runs, total }: CostTable): string {
       .map((cell, column) => pad(cell, widths[column] ?? 0, column))
       .join('  ')
       .trimEnd();
-  return `${rows.map(line).join('\n')}\n`;
+  return rows.map(line).join('\n');
 }
 
 const HEADERS = ['calls', 'input', 'output', 'cache read', 'cache write', 'cache hits', 'cost'];

@@ -42,7 +42,7 @@ export async function formerFolder(base: string, path: string): Promise<string> 
   return join(await realpath(existing), ...missing);
 }
 
-const isThere = (path: string): Promise<boolean> =>
+export const isThere = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

@@ -1,10 +1,13 @@
 import type { Agent } from '@treadle/core';
 import { branchSession, replaySession, rerunSession, type ReplayReport, type RunAgain } from '@treadle/core/history';
 
+import { REDO_OPTIONS, RUN_OPTIONS } from '../commands.ts';
 import type { CommandContext } from '../context.ts';
+import { defined } from '../defined.ts';
 import { EXIT } from '../exit-codes.ts';
 import { helpText } from '../help.ts';
 import { plainLine } from '../asking/plain-text.ts';
+import { parseOptions, type OptionTable } from '../options.ts';
 import { readRunRequest, type KeptIn } from '../run/request.ts';
 import { runCommand } from '../run/command.ts';
 import { UsageError } from '../usage-error.ts';
@@ -22,32 +25,29 @@ export async function redoCommand(
   }
   if (id === undefined || id.startsWith('-'))
     throw new UsageError(`It is treadle sessions ${kind} ID, then the flags.`);
-  const { values, others } = ownFlags(rest, kind);
-  const isJson = values.has('json');
-  const request = readRunRequest([
-    ...others,
-    '--resume',
-    id,
-    ...(isJson && kind === 'rerun' ? ['--output-format', 'json'] : []),
-  ]);
-  const runId = values.get('run');
+  const { run, json } = REDO_OPTIONS;
+  const table = { ...RUN_OPTIONS, ...(kind === 'rerun' ? { run, json } : REDO_OPTIONS) };
+  const options = parseOptions<OptionTable>(rest, table);
+  const request = readRunRequest([...rest, '--resume', id], table);
+  const isJson = options.flag('json');
+  const runId = options.text('run');
   if (kind === 'rerun')
     return runCommand(context, {
       ...request,
+      format: isJson ? 'json' : request.format,
       begin: (agent, kept, sessionId, texts) => rerun(agent, kept, sessionId, texts, runId),
     });
   if (request.prompt !== null) throw new UsageError('A replay has the prompts that were recorded. Leave this one out.');
-  const turn = values.get('turn');
+  const turn = options.text('turn');
   if (turn !== undefined && !/^\d{1,6}$/.test(turn))
     throw new UsageError(`--turn takes a number from 0 on, and not '${turn}'.`);
   const replay = async (agent: Agent, kept: KeptIn, sessionId: string): Promise<number> => {
     const report = await replaySession(agent, sessionId, {
       ...kept,
       model: request.model === undefined ? 'recorded' : 'agent',
-      onMiss: values.has('execute') ? 'execute' : 'stop',
-      keep: values.has('keep'),
-      ...(runId === undefined ? {} : { runId }),
-      ...(turn === undefined ? {} : { turn: Number(turn) }),
+      onMiss: options.flag('execute') ? 'execute' : 'stop',
+      keep: options.flag('keep'),
+      ...defined({ runId, turn: turn === undefined ? undefined : Number(turn) }),
     });
     context.out.print(isJson ? `${JSON.stringify(report)}\n` : reportText(report));
     return report.stopped === null ? EXIT.done : EXIT.error;
@@ -64,31 +64,7 @@ function rerun(
 ): Promise<RunAgain> {
   const prompt = texts.map((text) => ({ type: 'text', text }) as const);
   if (prompt.length > 0) return branchSession(agent, sessionId, { ...kept, instead: runId ?? true, prompt });
-  return rerunSession(agent, sessionId, { ...kept, ...(runId === undefined ? {} : { runId }) });
-}
-
-const WITH_VALUE: ReadonlySet<string> = new Set(['run', 'turn']);
-const FLAGS = { rerun: new Set(['run', 'json']), replay: new Set(['run', 'turn', 'json', 'execute', 'keep']) } as const;
-
-/** The flags that `run` doesn't have, and the rest. */
-function ownFlags(
-  args: readonly string[],
-  kind: 'rerun' | 'replay',
-): { readonly values: ReadonlyMap<string, string>; readonly others: readonly string[] } {
-  const known: ReadonlySet<string> = FLAGS[kind];
-  const values = new Map<string, string>();
-  const others: string[] = [];
-  for (let index = 0; index < args.length; index += 1) {
-    const [, name = '', given] = /^--([a-z]+)(?:=(.*))?$/s.exec(args[index] ?? '') ?? [];
-    if (!known.has(name)) {
-      others.push(args[index] ?? '');
-      continue;
-    }
-    const value = WITH_VALUE.has(name) ? (given ?? args[(index += 1)]) : 'true';
-    if (value === undefined) throw new UsageError(`--${name} needs a value.`);
-    values.set(name, value);
-  }
-  return { values, others };
+  return rerunSession(agent, sessionId, { ...kept, ...defined({ runId }) });
 }
 
 function reportText({ runs, differences, misses, unused, stopped, sessionId }: ReplayReport): string {

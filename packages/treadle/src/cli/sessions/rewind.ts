@@ -1,10 +1,9 @@
 import type { Journal } from '@treadle/core';
 import type { RewindAction, RewindOptions, RewindReport } from '@treadle/tools';
 
-import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
-import { folderOfSession, shortId } from './folder-sessions.ts';
+import { folderOfSession, isThere, shortId } from './folder-sessions.ts';
 import type { CliIo } from '../io.ts';
 import { openBlobs } from '../parts.ts';
 import { plainLine } from '../asking/plain-text.ts';
@@ -18,18 +17,12 @@ export async function rewindFromFlags(
 ): Promise<RewindReport> {
   const { rewindSession } = await import('@treadle/tools');
   const folder = await folderOfSession(journal, sessionId);
-  const isThere =
-    folder !== undefined &&
-    (await stat(folder).then(
-      () => true,
-      () => false,
-    ));
   return rewindSession({
     ...flags,
     journal,
     sessionId,
     blobs: await openBlobs(io),
-    roots: isThere ? [folder] : [],
+    roots: folder !== undefined && (await isThere(folder)) ? [folder] : [],
     owner: `treadle sessions rewind, process ${process.pid} on ${hostname()}`,
   });
 }
@@ -54,6 +47,5 @@ export function rewindLines({ to, dryRun, files, sessionId }: RewindReport): str
       return `${words[action]}\t${plainLine(path)}${why}`;
     }),
     ...(sessionId === null ? [] : [`The conversation goes on from there with: treadle -r ${shortId(sessionId)}`]),
-    '',
   ].join('\n');
 }
