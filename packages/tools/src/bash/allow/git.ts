@@ -1,6 +1,5 @@
-import type { CommandRule } from './rule.ts';
+import { flags, taking, type CommandRule } from './rule.ts';
 
-const flags = (text: string): string[] => text.split(' ');
 const number = /^\d+$/;
 const anything = /^[^]*$/;
 /** `%G` has signatures checked, by a program that a repository's settings may name. */
@@ -14,26 +13,14 @@ const showing = flags(
     '--pickaxe-regex --no-prefix --no-ext-diff --no-textconv --text --cc -c -m --compact-summary',
 );
 const showingOptional = {
-  '--stat': anything,
-  '--dirstat': anything,
-  '--color': /^\w+$/,
-  '--word-diff': /^\w+$/,
-  '--color-words': anything,
-  '--abbrev': number,
-  '--find-renames': anything,
-  '--find-copies': anything,
-  '--unified': number,
-  '--relative': anything,
-} as const;
+  ...taking(anything, '--stat --dirstat --color-words --find-renames --find-copies --relative'),
+  ...taking(/^\w+$/, '--color --word-diff'),
+  ...taking(number, '--abbrev --unified'),
+};
 const showingValues = {
-  '-U': number,
-  '-S': 'text',
-  '-G': 'text',
-  '--diff-filter': 'text',
-  '--diff-algorithm': 'text',
-  '--inter-hunk-context': number,
-  '--ignore-submodules': 'text',
-} as const;
+  ...taking(number, '-U --inter-hunk-context'),
+  ...taking('text', '-S -G --diff-filter --diff-algorithm --ignore-submodules'),
+};
 
 /** Which commits are shown, and how. */
 const listing = flags(
@@ -44,36 +31,23 @@ const listing = flags(
     '--name-only --no-mailmap --use-mailmap --clear-decorations --relative-date --count',
 );
 const listingOptional = {
-  '--decorate': /^\w+$/,
-  '--branches': anything,
-  '--tags': anything,
-  '--remotes': anything,
-} as const;
+  ...taking(/^\w+$/, '--decorate'),
+  ...taking(anything, '--branches --tags --remotes'),
+};
 const listingValues = {
-  '-n': number,
-  '--max-count': number,
-  '--skip': number,
-  '--since': 'text',
-  '--until': 'text',
-  '--after': 'text',
-  '--before': 'text',
-  '--author': 'text',
-  '--committer': 'text',
-  '--grep': 'text',
-  '--format': format,
-  '--pretty': format,
-  '--date': 'text',
-  '-L': 'text',
-  '--decorate-refs': 'text',
-  '--decorate-refs-exclude': 'text',
-} as const;
+  ...taking(number, '-n --max-count --skip'),
+  ...taking(
+    'text',
+    '--since --until --after --before --author --committer --grep --date -L --decorate-refs --decorate-refs-exclude',
+  ),
+  ...taking(format, '--format --pretty'),
+};
 
 const commits = {
   flags: [...showing, ...listing, '--pretty'],
   optional: { ...showingOptional, ...listingOptional },
   values: { ...showingValues, ...listingValues },
   numbers: true,
-  operands: 'paths',
 } as const;
 
 /** What git shows of a repository. They hold only where the repository's own settings run nothing. */
@@ -83,8 +57,7 @@ export const gitRules: readonly CommandRule[] = [
     flags: flags(
       '-s -b -u -v -z --short --branch --show-stash --long --verbose --ahead-behind --no-ahead-behind --renames --no-renames',
     ),
-    optional: { '--porcelain': /^v?\d$/, '--untracked-files': /^\w+$/, '--ignored': /^\w+$/, '--column': /^\w+$/ },
-    operands: 'paths',
+    optional: { ...taking(/^v?\d$/, '--porcelain'), ...taking(/^\w+$/, '--untracked-files --ignored --column') },
     match: ['git status', 'git status -sb', 'git --no-pager status --porcelain=v2', 'git status src'],
     noMatch: [
       'git -c core.fsmonitor=./x status',
@@ -121,7 +94,6 @@ export const gitRules: readonly CommandRule[] = [
     flags: [...showing, '--cached', '--staged', '--merge-base', '--name-only'],
     optional: showingOptional,
     values: showingValues,
-    operands: 'paths',
     match: ['git diff', 'git diff --cached --stat', 'git diff HEAD~1 -- src', 'git --no-pager diff -U5'],
     noMatch: [
       'git diff --ext-diff',
@@ -134,14 +106,10 @@ export const gitRules: readonly CommandRule[] = [
   {
     command: 'git branch',
     flags: flags('-a -r -v -vv --all --remotes --verbose --show-current --no-color --ignore-case'),
-    optional: { '--list': anything, '--color': /^\w+$/, '--column': /^\w+$/ },
+    optional: { ...taking(anything, '--list'), ...taking(/^\w+$/, '--color --column') },
     values: {
-      '--contains': 'text',
-      '--no-contains': 'text',
-      '--merged': 'text',
-      '--no-merged': 'text',
-      '--sort': 'text',
-      '--format': format,
+      ...taking('text', '--contains --no-contains --merged --no-merged --sort'),
+      ...taking(format, '--format'),
     },
     operands: 'none',
     match: ['git branch', 'git branch -a', 'git branch --list', 'git branch --show-current', 'git branch -vv'],
@@ -157,8 +125,8 @@ export const gitRules: readonly CommandRule[] = [
   {
     command: 'git tag',
     flags: flags('-l -i --list --ignore-case'),
-    optional: { '-n': number, '--list': anything },
-    values: { '--contains': 'text', '--merged': 'text', '--points-at': 'text', '--sort': 'text' },
+    optional: { ...taking(number, '-n'), ...taking(anything, '--list') },
+    values: taking('text', '--contains --merged --points-at --sort'),
     operands: 'none',
     match: ['git tag', 'git tag -l'],
     noMatch: ['git tag v1', 'git tag -d v1', 'git tag -v v1', 'git tag --format=%G v1'],
@@ -175,8 +143,7 @@ export const gitRules: readonly CommandRule[] = [
     flags: flags(
       '--abbrev-ref --show-toplevel --git-dir --is-inside-work-tree --verify --quiet -q --show-prefix --show-cdup --absolute-git-dir',
     ),
-    optional: { '--short': number, '--abbrev-ref': /^\w+$/ },
-    operands: 'paths',
+    optional: { ...taking(number, '--short'), ...taking(/^\w+$/, '--abbrev-ref') },
     match: ['git rev-parse HEAD', 'git rev-parse --show-toplevel', 'git rev-parse --short=8 HEAD'],
     noMatch: ['git rev-parse --parseopt', 'git rev-parse --sq-quote x'],
   },
@@ -185,47 +152,41 @@ export const gitRules: readonly CommandRule[] = [
     flags: flags(
       '-c -d -m -o -i -s -t -v -z --cached --deleted --modified --others --ignored --stage --exclude-standard --full-name',
     ),
-    values: { '-x': 'text', '--exclude': 'text' },
-    operands: 'paths',
+    values: taking('text', '-x --exclude'),
     match: ['git ls-files', 'git ls-files -o --exclude-standard'],
     noMatch: ['git ls-files --recurse-submodules', 'git ls-files -X list'],
   },
   {
     command: 'git ls-tree',
     flags: flags('-r -d -t -l -z --name-only --name-status --long --full-tree --full-name'),
-    operands: 'paths',
     match: ['git ls-tree -r HEAD --name-only'],
     noMatch: ['git ls-tree --x'],
   },
   {
     command: 'git blame',
     flags: flags('-w -e -l -s -t -f -n --show-email --show-name --show-number --line-porcelain --porcelain --date'),
-    values: { '-L': 'text', '--date': 'text', '--since': 'text' },
-    operands: 'paths',
+    values: taking('text', '-L --date --since'),
     match: ['git blame -L 1,5 a.ts', 'git blame a.ts'],
     noMatch: ['git blame --contents x a', 'git blame --textconv a', 'git blame --ignore-revs-file=x a'],
   },
   {
     command: 'git shortlog',
     flags: flags('-s -n -e -c --summary --numbered --email --committer --all --no-merges'),
-    values: { '--since': 'text', '--until': 'text' },
-    operands: 'paths',
+    values: taking('text', '--since --until'),
     match: ['git shortlog -sn HEAD'],
     noMatch: ['git shortlog --output=x'],
   },
   {
     command: 'git describe',
     flags: flags('--tags --all --always --long --contains --exact-match --first-parent'),
-    optional: { '--dirty': /^[\w-]*$/, '--abbrev': number },
-    values: { '--match': 'text', '--exclude': 'text' },
-    operands: 'paths',
+    optional: { ...taking(/^[\w-]*$/, '--dirty'), ...taking(number, '--abbrev') },
+    values: taking('text', '--match --exclude'),
     match: ['git describe --tags --always'],
     noMatch: ['git describe --x'],
   },
   {
     command: 'git merge-base',
     flags: flags('-a --all --is-ancestor --octopus --independent'),
-    operands: 'paths',
     match: ['git merge-base main HEAD'],
     noMatch: ['git merge-base --x'],
   },

@@ -1,10 +1,9 @@
-import type { CommandRule } from './rule.ts';
+import { flags, taking, type CommandRule } from './rule.ts';
 
-const flags = (text: string): string[] => text.split(' ');
 const number = /^[-+]?\d+$/;
 const format = /^[^]*$/;
-const lines = { '-n': number, '-c': number, '--lines': number, '--bytes': number };
-const sums = { flags: flags('-b -t --binary --text --tag'), operands: 'paths' } as const;
+const lines = taking(number, '-n -c --lines --bytes');
+const sums = { flags: flags('-b -t --binary --text --tag') } as const;
 
 /** Programs, and parts of the shell, that only look. */
 export const programRules: readonly CommandRule[] = [
@@ -15,16 +14,8 @@ export const programRules: readonly CommandRule[] = [
         '--almost-all --author --escape --directory --full-time --group-directories-first --human-readable --si --inode ' +
         '--numeric-uid-gid --reverse --recursive --size --no-group',
     ),
-    values: {
-      '-I': 'text',
-      '--ignore': 'text',
-      '-w': number,
-      '--sort': 'text',
-      '--time': 'text',
-      '--time-style': 'text',
-    },
-    optional: { '--color': /^\w+$/, '--classify': /^\w+$/ },
-    operands: 'paths',
+    values: { ...taking('text', '-I --ignore --sort --time --time-style'), ...taking(number, '-w') },
+    optional: taking(/^\w+$/, '--color --classify'),
     match: ['ls', 'ls -la', 'ls -R src', 'ls --sort=size -- -odd-', 'ls -I *.js'],
     noMatch: ['ls --hyperlink', 'ls -L', 'lsof', './ls'],
   },
@@ -34,17 +25,15 @@ export const programRules: readonly CommandRule[] = [
     flags: flags(
       '-A -b -e -E -n -s -t -T -u -v --show-all --number --number-nonblank --squeeze-blank --show-ends --show-tabs',
     ),
-    operands: 'paths',
     match: ['cat a.txt', 'cat -n a b', 'cat -'],
     noMatch: ['cat --output x', 'concat a'],
   },
-  { command: 'tac', filter: true, operands: 'paths', match: ['tac a'], noMatch: ['tac --files a'] },
-  { command: 'rev', filter: true, operands: 'paths', match: ['rev a'], noMatch: ['rev -x'] },
+  { command: 'tac', filter: true, match: ['tac a'], noMatch: ['tac --files a'] },
+  { command: 'rev', filter: true, match: ['rev a'], noMatch: ['rev -x'] },
   {
     command: 'nl',
     filter: true,
-    values: { '-b': 'text', '-n': 'text', '-w': number, '-s': 'text', '-v': number },
-    operands: 'paths',
+    values: { ...taking('text', '-b -n -s'), ...taking(number, '-w -v') },
     match: ['nl -ba a.txt'],
     noMatch: ['nl -z a'],
   },
@@ -54,7 +43,6 @@ export const programRules: readonly CommandRule[] = [
     flags: flags('-q -v -z --quiet --silent --verbose'),
     values: lines,
     numbers: true,
-    operands: 'paths',
     match: ['head -5 a', 'head -n 3 a b', 'head -c100 a', 'head --lines=-2'],
     noMatch: ['head -n x', 'head --follow a'],
   },
@@ -64,7 +52,6 @@ export const programRules: readonly CommandRule[] = [
     flags: flags('-q -v -z --quiet --silent --verbose'),
     values: lines,
     numbers: true,
-    operands: 'paths',
     match: ['tail -5 a', 'tail -n +3 a'],
     noMatch: ['tail -f a', 'tail --follow=name a', 'tail -F a', 'tail --pid=1 a'],
   },
@@ -72,7 +59,6 @@ export const programRules: readonly CommandRule[] = [
     command: 'wc',
     filter: true,
     flags: flags('-c -m -l -L -w --bytes --chars --lines --words --max-line-length'),
-    operands: 'paths',
     match: ['wc -l a', 'wc'],
     noMatch: ['wc --files0-from=list'],
   },
@@ -118,7 +104,6 @@ export const programRules: readonly CommandRule[] = [
     command: 'test',
     wordFlags: true,
     flags: flags('-e -f -d -r -w -x -s -L -h -n -z -eq -ne -lt -le -gt -ge -nt -ot -ef -b -c -p -S'),
-    operands: 'paths',
     builtIn: true,
     match: ['test -f a', 'test a = b', 'test ! -d x', 'test 1 -lt 2'],
     // The name of a variable may hold an index, and the index a command.
@@ -134,8 +119,8 @@ export const programRules: readonly CommandRule[] = [
   {
     command: 'date',
     flags: flags('-u --utc --universal -R --rfc-email'),
-    values: { '-d': 'text', '--date': 'text', '-r': 'path', '--reference': 'path' },
-    optional: { '--iso-8601': /^\w+$/, '--rfc-3339': /^\w+$/ },
+    values: { ...taking('text', '-d --date'), ...taking('path', '-r --reference') },
+    optional: taking(/^\w+$/, '--iso-8601 --rfc-3339'),
     operands: 'text',
     text: /^\+/,
     match: ['date', 'date -u +%F', 'date --iso-8601=seconds'],
@@ -144,15 +129,13 @@ export const programRules: readonly CommandRule[] = [
   {
     command: 'stat',
     flags: flags('-f -t --file-system --terse'),
-    values: { '-c': format, '--format': format, '--printf': format },
-    operands: 'paths',
+    values: taking(format, '-c --format --printf'),
     match: ['stat a', 'stat -c %s a'],
     noMatch: ['stat -L a', 'stat --dereference a'],
   },
   {
     command: 'file',
     flags: flags('-b -i -h -N -r --brief --mime --mime-type --mime-encoding --no-dereference --no-pad --raw'),
-    operands: 'paths',
     match: ['file a', 'file --mime-type a'],
     noMatch: ['file -C', 'file -m magic a', 'file -f list', 'file -z a', 'file -L a'],
   },
@@ -161,8 +144,7 @@ export const programRules: readonly CommandRule[] = [
     flags: flags(
       '-a -b -c -h -k -m -s -S -x --all --apparent-size --bytes --total --human-readable --si --summarize --time',
     ),
-    values: { '-d': number, '--max-depth': number, '--exclude': 'text', '-t': 'text', '--threshold': 'text' },
-    operands: 'paths',
+    values: { ...taking(number, '-d --max-depth'), ...taking('text', '--exclude -t --threshold') },
     match: ['du -sh .', 'du -h --max-depth=1'],
     noMatch: ['du -L .', 'du --files0-from=x', 'du -X list'],
   },
@@ -173,8 +155,7 @@ export const programRules: readonly CommandRule[] = [
       '-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z --ignore-leading-blanks --dictionary-order --ignore-case ' +
         '--general-numeric-sort --human-numeric-sort --numeric-sort --reverse --version-sort --check --merge --stable --unique',
     ),
-    values: { '-k': 'text', '-t': 'text', '--key': 'text', '--field-separator': 'text', '--sort': 'text' },
-    operands: 'paths',
+    values: taking('text', '-k -t --key --field-separator --sort'),
     match: ['sort -u a', 'sort -k2,2n -t : a', 'sort'],
     noMatch: [
       'sort -o a a',
@@ -189,7 +170,7 @@ export const programRules: readonly CommandRule[] = [
     command: 'uniq',
     filter: true,
     flags: flags('-c -d -D -i -u -z --count --repeated --ignore-case --unique'),
-    values: { '-f': number, '-s': number, '-w': number },
+    values: taking(number, '-f -s -w'),
     // The second file is written to.
     operands: 'one path',
     match: ['uniq -c', 'uniq a'],
@@ -199,18 +180,7 @@ export const programRules: readonly CommandRule[] = [
     command: 'cut',
     filter: true,
     flags: flags('-n -s -z --complement --only-delimited'),
-    values: {
-      '-b': 'text',
-      '-c': 'text',
-      '-d': 'text',
-      '-f': 'text',
-      '--bytes': 'text',
-      '--characters': 'text',
-      '--delimiter': 'text',
-      '--fields': 'text',
-      '--output-delimiter': 'text',
-    },
-    operands: 'paths',
+    values: taking('text', '-b -c -d -f --bytes --characters --delimiter --fields --output-delimiter'),
     match: ['cut -d: -f1 a', 'cut -c 1-5'],
     noMatch: ['cut --output a'],
   },
@@ -228,9 +198,8 @@ export const programRules: readonly CommandRule[] = [
       '-q -s -c -u -e -n -y -p -t -T -d -i -E -Z -b -w -B -a -N --brief --report-identical-files --unified --side-by-side ' +
         '--show-c-function --minimal --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines --text --new-file',
     ),
-    values: { '-C': number, '-U': number, '-W': number, '-I': 'text', '--label': 'text', '-L': 'text' },
+    values: { ...taking(number, '-C -U -W'), ...taking('text', '-I --label -L') },
     optional: { '--color': /^\w+$/ },
-    operands: 'paths',
     filesOnly: true,
     match: ['diff a b', 'diff -u a b'],
     noMatch: ['diff -r a b', 'diff --to-file=x a', 'diff -l a b', 'diff --recursive a b'],
@@ -238,34 +207,21 @@ export const programRules: readonly CommandRule[] = [
   {
     command: 'cmp',
     flags: flags('-b -l -s --print-bytes --verbose --quiet --silent'),
-    operands: 'paths',
     match: ['cmp a b'],
     noMatch: ['cmp -x'],
   },
-  {
-    command: 'comm',
-    flags: flags('-1 -2 -3'),
-    operands: 'paths',
-    match: ['comm -12 a b'],
-    noMatch: ['comm --output a'],
-  },
+  { command: 'comm', flags: flags('-1 -2 -3'), match: ['comm -12 a b'], noMatch: ['comm --output a'] },
   { command: 'md5sum', ...sums, match: ['md5sum a'], noMatch: ['md5sum -c list'] },
   { command: 'sha1sum', ...sums, match: ['sha1sum a'], noMatch: ['sha1sum --check list'] },
   { command: 'sha256sum', ...sums, match: ['sha256sum a'], noMatch: ['sha256sum -c list'] },
   { command: 'basename', filter: true, operands: 'text', match: ['basename a/b .c'], noMatch: ['basename -x'] },
   { command: 'dirname', filter: true, operands: 'text', match: ['dirname a/b'], noMatch: ['dirname -x'] },
-  { command: 'realpath', flags: flags('-e -m -s'), operands: 'paths', match: ['realpath a'], noMatch: ['realpath -x'] },
-  {
-    command: 'readlink',
-    flags: flags('-e -f -m -n'),
-    operands: 'paths',
-    match: ['readlink -f a'],
-    noMatch: ['readlink -x'],
-  },
+  { command: 'realpath', flags: flags('-e -m -s'), match: ['realpath a'], noMatch: ['realpath -x'] },
+  { command: 'readlink', flags: flags('-e -f -m -n'), match: ['readlink -f a'], noMatch: ['readlink -x'] },
   {
     command: 'seq',
     filter: true,
-    values: { '-s': 'text', '-f': 'text' },
+    values: taking('text', '-s -f'),
     flags: ['-w'],
     numbers: true,
     operands: 'text',
@@ -313,8 +269,7 @@ export const programRules: readonly CommandRule[] = [
   {
     command: 'tree',
     flags: flags('-a -d -f -i -s -h -D -F -r -t -C -n --dirsfirst --noreport --prune --du'),
-    values: { '-L': number, '-P': 'text', '-I': 'text' },
-    operands: 'paths',
+    values: { ...taking(number, '-L'), ...taking('text', '-P -I') },
     match: ['tree -L 2 src', 'tree -I node_modules'],
     noMatch: ['tree -o out', 'tree -l', 'tree --fromfile x', 'tree -R -H . -L 1'],
   },

@@ -43,7 +43,8 @@ export interface CommandRule {
   readonly wordFlags?: boolean;
   /** True when `-3` stands for a number. */
   readonly numbers?: boolean;
-  readonly operands: Operands;
+  /** Default `paths`: each of them is checked. */
+  readonly operands?: Operands;
   /** What each operand that is text must look like. */
   readonly text?: RegExp;
   /** Operands without which the command does something else. */
@@ -60,6 +61,13 @@ export interface CommandRule {
   readonly match: readonly string[];
   readonly noMatch: readonly string[];
 }
+
+/** Flags, as they are typed. */
+export const flags = (text: string): string[] => text.split(' ');
+
+/** Flags after which such a value may stand. */
+export const taking = <Value extends FlagValue>(value: Value, text: string): Readonly<Record<string, Value>> =>
+  Object.fromEntries(flags(text).map((flag) => [flag, value]));
 
 /** What a rule found in a command that it allows. */
 export interface RuleMatch {
@@ -190,7 +198,7 @@ function takeValue(kind: FlagValue, value: string | undefined, reading: Reading)
 function readOperands(rule: CommandRule, { operands, paths, programs, pattern }: Reading): boolean {
   if (operands.length < (rule.atLeast ?? 0)) return false;
   const fits = (text: readonly string[]): boolean => text.every((one) => rule.text?.test(one) ?? true);
-  switch (rule.operands) {
+  switch (rule.operands ?? 'paths') {
     case 'none':
     case 'anything':
       return operands.length === 0;

@@ -1,21 +1,12 @@
-import type { CommandRule } from './rule.ts';
+import { flags, taking, type CommandRule } from './rule.ts';
 
-const flags = (text: string): string[] => text.split(' ');
 const number = /^[-+]?\d+$/;
 const format = /^[^]*$/;
 
 /** Options with a value that `grep` and `rg` share. */
 const common = {
-  '-e': 'pattern',
-  '--regexp': 'pattern',
-  '-m': number,
-  '--max-count': number,
-  '-A': number,
-  '-B': number,
-  '-C': number,
-  '--after-context': number,
-  '--before-context': number,
-  '--context': number,
+  ...taking('pattern', '-e --regexp'),
+  ...taking(number, '-m --max-count -A -B -C --after-context --before-context --context'),
 } as const;
 
 /** What `grep` and its relatives share. */
@@ -28,14 +19,10 @@ const grep = {
   ),
   values: {
     ...common,
-    '--include': 'text',
-    '--exclude': 'text',
-    '--exclude-dir': 'text',
-    '--binary-files': 'text',
-    '-d': /^(?:read|skip)$/,
-    '-D': /^(?:read|skip)$/,
+    ...taking('text', '--include --exclude --exclude-dir --binary-files'),
+    ...taking(/^(?:read|skip)$/, '-d -D'),
   },
-  optional: { '--color': /^(?:never|auto|always)$/, '--colour': /^(?:never|auto|always)$/ },
+  optional: taking(/^(?:never|auto|always)$/, '--color --colour'),
   numbers: true,
   operands: 'pattern, paths',
   atLeast: 0,
@@ -69,23 +56,8 @@ export const searchRules: readonly CommandRule[] = [
     ),
     values: {
       ...common,
-      '-g': 'text',
-      '--glob': 'text',
-      '--iglob': 'text',
-      '-t': 'text',
-      '-T': 'text',
-      '--type': 'text',
-      '--type-not': 'text',
-      '--max-depth': number,
-      '-d': number,
-      '-M': number,
-      '--max-columns': number,
-      '--sort': 'text',
-      '--sortr': 'text',
-      '-r': 'text',
-      '--replace': 'text',
-      '--color': 'text',
-      '-j': number,
+      ...taking('text', '-g --glob --iglob -t -T --type --type-not --sort --sortr -r --replace --color'),
+      ...taking(number, '--max-depth -d -M --max-columns -j'),
     },
     // A pattern that is taken for a path does no harm: it is only looked at where it lies.
     operands: 'pattern, paths',
@@ -109,34 +81,16 @@ export const searchRules: readonly CommandRule[] = [
         '-readable -writable -executable -daystart -noleaf',
     ),
     values: {
-      '-name': 'text',
-      '-iname': 'text',
-      '-path': 'text',
-      '-ipath': 'text',
-      '-wholename': 'text',
-      '-regex': 'text',
-      '-iregex': 'text',
-      '-regextype': 'text',
-      '-lname': 'text',
-      '-type': /^[bcdpfls](?:,[bcdpfls])*$/,
-      '-size': 'text',
-      '-mtime': number,
-      '-mmin': number,
-      '-atime': number,
-      '-amin': number,
-      '-ctime': number,
-      '-cmin': number,
-      '-maxdepth': number,
-      '-mindepth': number,
-      '-perm': 'text',
-      '-user': 'text',
-      '-group': 'text',
-      '-links': number,
-      '-newer': 'path',
-      '-printf': format,
+      ...taking(
+        'text',
+        '-name -iname -path -ipath -wholename -regex -iregex -regextype -lname -size -perm -user -group',
+      ),
+      ...taking(/^[bcdpfls](?:,[bcdpfls])*$/, '-type'),
+      ...taking(number, '-mtime -mmin -atime -amin -ctime -cmin -maxdepth -mindepth -links'),
+      ...taking('path', '-newer'),
+      ...taking(format, '-printf'),
     },
     // Brackets and `!` are operands here, and name nothing outside.
-    operands: 'paths',
     match: ['find . -name *.ts -type f', 'find src -maxdepth 2 -not -empty', 'find . ( -name a -o -name b ) -print'],
     noMatch: [
       'find . -delete',
