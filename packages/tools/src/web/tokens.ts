@@ -1,4 +1,4 @@
-import { decodeEntities } from './entities.ts';
+import { decodeHTMLStrict } from 'entities';
 
 /** A piece of an HTML text. */
 export type HtmlToken =
@@ -29,9 +29,6 @@ const NAME = /[a-zA-Z][^\s/>]*/y;
  * text, and what isn't closed ends with the page.
  */
 export function* htmlTokens(html: string): Generator<HtmlToken, void> {
-  const lower = html.toLowerCase();
-  // Lowercasing may change the length of rare letters; places are then looked for in the original.
-  const search = lower.length === html.length ? lower : html;
   let at = 0;
   while (at < html.length) {
     const open = html.indexOf('<', at);
@@ -63,14 +60,19 @@ export function* htmlTokens(html: string): Generator<HtmlToken, void> {
     }
     if (!UNREAD.has(known)) yield { type: 'open', name: known, attributes: html.slice(begin, end) };
     if (!UNREAD.has(known) && !RAW.has(known)) continue;
-    const close = search.indexOf(`</${known}`, at);
-    const until = close === -1 ? html.length : close;
-    if (RAW.has(known)) yield textOf(html.slice(at, until));
-    at = UNREAD.has(known) && close !== -1 ? endOfTag(html, close) + 1 : until;
+    const closing = new RegExp(`</${known}`, 'gi');
+    closing.lastIndex = at;
+    const close = closing.exec(html)?.index ?? html.length;
+    if (RAW.has(known)) yield textOf(html.slice(at, close));
+    at = UNREAD.has(known) ? endOfTag(html, close) + 1 : close;
   }
 }
 
-const textOf = (text: string): HtmlToken => ({ type: 'text', text: decodeEntities(text) });
+/** Without soft hyphens, which nobody sees. */
+const textOf = (text: string): HtmlToken => ({
+  type: 'text',
+  text: decodeHTMLStrict(text).replaceAll('\u00ad', ''),
+});
 
 /** Where a comment, a doctype or an instruction that begins here ends; null when none does. */
 function skipDeclaration(html: string, open: number): number | null {
@@ -100,5 +102,5 @@ export function attributeOf(attributes: string, name: string): string | undefine
     attributes.slice(0, 8192),
   );
   const value = match?.[1] ?? match?.[2] ?? match?.[3];
-  return value === undefined ? undefined : decodeEntities(value).trim();
+  return value === undefined ? undefined : decodeHTMLStrict(value).trim();
 }
