@@ -40,9 +40,9 @@ export interface Capture {
 
 export function capture(options: CaptureOptions): Capture {
   const headLimit = Math.ceil(options.keepBytes / 2);
-  const tail = ring(options.keepBytes - headLimit);
-  const headParts: Buffer[] = [];
-  let headLength = 0;
+  const tailLimit = options.keepBytes - headLimit;
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
   let bytes = 0;
   let spill: Spill | undefined;
   let spilled = 0;
@@ -67,7 +67,7 @@ export function capture(options: CaptureOptions): Capture {
       spillError = error;
       return;
     }
-    for (const part of [...headParts, tail.contents()]) await spillOut(part);
+    for (const part of [head, tail]) await spillOut(part);
   };
 
   return {
@@ -76,57 +76,28 @@ export function capture(options: CaptureOptions): Capture {
         await startSpill();
       await spillOut(chunk);
       bytes += chunk.length;
-      const forHead = chunk.subarray(0, headLimit - headLength);
-      if (forHead.length > 0) {
-        // A copy: the slice would keep the whole chunk alive.
-        headParts.push(Buffer.from(forHead));
-        headLength += forHead.length;
-      }
-      tail.push(chunk.subarray(forHead.length));
+      const forHead = chunk.subarray(0, headLimit - head.length);
+      if (forHead.length > 0) head = Buffer.concat([head, forHead]);
+      const end = Buffer.concat([tail, chunk.subarray(forHead.length)]);
+      tail = end.subarray(Math.max(0, end.length - tailLimit));
       if (bytes > options.maxBytes && !limitTold) {
         limitTold = true;
         options.onLimit();
       }
     },
-    recent: (length) => Buffer.concat([...headParts, tail.contents()]).subarray(-length),
+    recent: (length) => Buffer.concat([head, tail]).subarray(-length),
     async finish() {
       await spill?.close().catch((error: unknown) => {
         spillError ??= error;
       });
-      const head = Buffer.concat(headParts);
-      const end = tail.contents();
       return {
         head,
-        tail: end,
-        omitted: bytes - head.length - end.length,
+        tail,
+        omitted: bytes - head.length - tail.length,
         bytes,
         ...(spill === undefined ? {} : { spill: { path: spill.path, bytes: spilled } }),
         ...(spillError === undefined ? {} : { spillError }),
       };
-    },
-  };
-}
-
-/** The last `size` bytes of what was pushed. Memory is taken when the first byte arrives. */
-function ring(size: number): { push(bytes: Buffer): void; contents(): Buffer } {
-  let buffer: Buffer | undefined;
-  let next = 0;
-  let filled = 0;
-  return {
-    push(bytes) {
-      const part = bytes.subarray(Math.max(0, bytes.length - size));
-      if (part.length === 0) return;
-      buffer ??= Buffer.allocUnsafe(size);
-      const first = Math.min(part.length, size - next);
-      part.copy(buffer, next, 0, first);
-      part.copy(buffer, 0, first);
-      next = (next + part.length) % size;
-      filled = Math.min(size, filled + part.length);
-    },
-    contents() {
-      if (buffer === undefined) return Buffer.alloc(0);
-      if (filled < size) return Buffer.from(buffer.subarray(0, filled));
-      return Buffer.concat([buffer.subarray(next), buffer.subarray(0, next)]);
     },
   };
 }

@@ -74,8 +74,11 @@ function section(name: string, output: Captured): string {
   if (output.bytes === 0) return `${name}: (empty)`;
   const { head, tail, omitted } = output;
   if (omitted === 0) return `${name}:\n${trimEnd(decode(Buffer.concat([head, tail])))}`;
-  const start = decode(head.subarray(0, lastBoundary(head)));
-  const end = decode(tail.subarray(firstBoundary(tail)));
+  // No character and no terminal sequence is cut in two.
+  const start = safeText(new TextDecoder().decode(head.subarray(0, openSequence(head)), { stream: true }));
+  let begin = 0;
+  while (begin < 3 && isContinuation(tail[begin])) begin += 1;
+  const end = decode(tail.subarray(begin));
   return `${name}:\n${start}\n[… ${omitted} bytes left out: ${whereabouts(output)} …]\n${trimEnd(end)}`;
 }
 
@@ -96,33 +99,13 @@ function trimEnd(text: string): string {
 const escape = 0x1b;
 const longestSequence = 64;
 
-/** Where to end the bytes so that no character and no terminal sequence is cut in two. */
-function lastBoundary(bytes: Uint8Array): number {
-  const end = bytes.length;
+/** Where a terminal sequence begins that isn't whole, or the end. */
+function openSequence(bytes: Uint8Array): number {
   const sequence = bytes.lastIndexOf(escape);
-  if (sequence >= 0 && end - sequence < longestSequence) {
-    const rest = Buffer.from(bytes.subarray(sequence)).toString('latin1');
-    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
-    if (/^\u001b(?:\[[0-?]*[ -/]*|\][^\u0007]*)?$/.test(rest)) return sequence;
-  }
-  let start = end - 1;
-  while (start > 0 && end - start < 4 && isContinuation(bytes[start])) start -= 1;
-  return lengthOf(bytes[start]) > end - start ? start : end;
+  if (sequence < 0 || bytes.length - sequence >= longestSequence) return bytes.length;
+  const rest = Buffer.from(bytes.subarray(sequence)).toString('latin1');
+  // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+  return /^\u001b(?:\[[0-?]*[ -/]*|\][^\u0007]*)?$/.test(rest) ? sequence : bytes.length;
 }
 
-/** Where to begin: past the rest of a character that was cut in two. */
-function firstBoundary(bytes: Uint8Array): number {
-  let start = 0;
-  while (start < 3 && isContinuation(bytes[start])) start += 1;
-  return start;
-}
-
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80;
-}
-
-function lengthOf(byte: number | undefined): number {
-  if (byte === undefined || byte < 0xc0) return 1;
-  if (byte < 0xe0) return 2;
-  return byte < 0xf0 ? 3 : 4;
-}
+const isContinuation = (byte = 0): boolean => (byte & 0xc0) === 0x80;

@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import type { Directory } from '../root/directory.ts';
-import { errnoOf } from '../root/problem.ts';
+import { unless } from '../root/problem.ts';
 
 export interface WalkEntry {
   readonly name: string;
@@ -52,7 +52,8 @@ async function walkDirectory(
 ): Promise<void> {
   if (options.stopped()) return;
   let waiting: WalkEntry[] = [];
-  for (const found of await entriesOf(directory, report)) {
+  const entries = (await readable(readdir(directory.self, { withFileTypes: true }), report)) ?? [];
+  for (const found of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (options.stopped()) return;
     const entry: WalkEntry = { name: found.name, path: prefix + found.name, type: typeOf(found), directory };
     if (entry.type === 'directory' && options.skip.has(entry.name)) {
@@ -67,7 +68,7 @@ async function walkDirectory(
     }
     await visit(waiting);
     waiting = [];
-    const child = await enter(directory, entry.name, report);
+    const child = await readable(directory.enter(entry.name), report);
     if (child === undefined) continue;
     try {
       await walkDirectory(child, `${entry.path}/`, depth + 1, options, visit, report);
@@ -78,26 +79,11 @@ async function walkDirectory(
   if (waiting.length > 0) await visit(waiting);
 }
 
-async function entriesOf(directory: Directory, report: WalkReport): Promise<readonly Dirent[]> {
-  try {
-    const entries = await readdir(directory.self, { withFileTypes: true });
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    report.unreadable += 1;
-    return [];
-  }
-}
-
-async function enter(directory: Directory, name: string, report: WalkReport): Promise<Directory | undefined> {
-  try {
-    return await directory.enter(name);
-  } catch (error) {
-    // Gone, swapped for a link, or not ours to read: none of these ends the walk.
-    if (errnoOf(error) === undefined) throw error;
-    report.unreadable += 1;
-    return undefined;
-  }
+/** What `work` finds; undefined, and counted, when that can't be read: gone, swapped for a link, or not ours. */
+async function readable<Value>(work: Promise<Value>, report: WalkReport): Promise<Value | undefined> {
+  const found = await unless(work);
+  if (found === undefined) report.unreadable += 1;
+  return found;
 }
 
 function typeOf(entry: Dirent): WalkEntry['type'] {
@@ -107,11 +93,5 @@ function typeOf(entry: Dirent): WalkEntry['type'] {
 }
 
 /** The entry's own stats; undefined when it is gone. */
-export async function statsOfEntry(entry: WalkEntry): Promise<Stats | undefined> {
-  try {
-    return await lstat(entry.directory.at(entry.name));
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
-}
+export const statsOfEntry = ({ directory, name }: WalkEntry): Promise<Stats | undefined> =>
+  unless(lstat(directory.at(name)));

@@ -1,46 +1,35 @@
 import type { HookEvent } from '@treadle/core';
 
-/** The events that settings and shell commands know by other names than ours. */
-const COMMAND_EVENTS: readonly (readonly [string, HookEvent])[] = [
-  ['PreToolUse', 'before_tool'],
-  ['PostToolUse', 'after_tool'],
-  ['PostToolUseFailure', 'tool_failed'],
-  ['UserPromptSubmit', 'user_prompt_submit'],
-  ['SessionStart', 'session_start'],
-  ['SessionEnd', 'session_end'],
-  ['Stop', 'stop'],
-  ['SubagentStart', 'subagent_start'],
-  ['SubagentStop', 'subagent_stop'],
-  ['PreCompact', 'before_compaction'],
-  ['Notification', 'notification'],
-  ['PermissionRequest', 'permission_request'],
-];
-
-/** Ours that have no other name. */
-const OWN_EVENTS: readonly HookEvent[] = [
-  'before_run',
-  'after_run',
-  'before_turn',
-  'after_turn',
-  'before_tool_update',
-  'after_tool_update',
-  'model_error',
-  'after_compaction',
-];
-
-const BY_NAME: ReadonlyMap<string, HookEvent> = new Map([
-  ...COMMAND_EVENTS,
-  ...COMMAND_EVENTS.map(([, event]) => [event, event] as const),
-  ...OWN_EVENTS.map((event) => [event, event] as const),
-]);
-
-const NAMES: ReadonlyMap<HookEvent, string> = new Map(COMMAND_EVENTS.map(([name, event]) => [event, name]));
+/** The names that settings and shell commands know events by: those of the Claude Agent SDK, and ours where it has none. */
+const NAMES: Readonly<Record<HookEvent, string>> = {
+  before_tool: 'PreToolUse',
+  after_tool: 'PostToolUse',
+  tool_failed: 'PostToolUseFailure',
+  user_prompt_submit: 'UserPromptSubmit',
+  session_start: 'SessionStart',
+  session_end: 'SessionEnd',
+  stop: 'Stop',
+  subagent_start: 'SubagentStart',
+  subagent_stop: 'SubagentStop',
+  before_compaction: 'PreCompact',
+  notification: 'Notification',
+  permission_request: 'PermissionRequest',
+  before_run: 'before_run',
+  after_run: 'after_run',
+  before_turn: 'before_turn',
+  after_turn: 'after_turn',
+  before_tool_update: 'before_tool_update',
+  after_tool_update: 'after_tool_update',
+  model_error: 'model_error',
+  after_compaction: 'after_compaction',
+};
 
 /** Every name a hook's event may have in settings. */
-export const eventNames: readonly string[] = [...COMMAND_EVENTS.map(([name]) => name), ...OWN_EVENTS];
+export const eventNames: readonly string[] = Object.values(NAMES);
 
 /** The event of that name, in the SDK's spelling or in ours. */
-export const eventOf = (name: string): HookEvent | undefined => BY_NAME.get(name);
+export const eventOf = (name: string): HookEvent | undefined =>
+  (Object.keys(NAMES) as HookEvent[]).find((event) => event === name || NAMES[event] === name);
 
 /** The name a shell command is told. */
-export const commandEventOf = (event: HookEvent): string => NAMES.get(event) ?? event;
+export const commandEventOf = (event: HookEvent): string => NAMES[event];

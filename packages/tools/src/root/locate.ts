@@ -3,7 +3,7 @@ import { lstat, mkdir, readlink } from 'node:fs/promises';
 import { namesOf, relativeToRoots } from './components.ts';
 import { openDirectory } from './directory.ts';
 import type { Directory, Holding } from './directory.ts';
-import { errnoOf, FileProblem } from './problem.ts';
+import { FileProblem, unless } from './problem.ts';
 
 /** Where a path ended: a name in an open directory, or (without a name) that directory itself. */
 export interface Location {
@@ -62,10 +62,11 @@ export async function locate(components: readonly string[], options: LocateOptio
         await closeSteps(steps, steps.length - 1);
         continue;
       }
-      const stats = await statsOf(here().at(name));
+      const stats = await unless(lstat(here().at(name)), 'ENOENT');
       if (stats?.isSymbolicLink() === true) {
         countLink();
-        const target = await linkTarget(here().at(name));
+        // It was a link a moment ago: if it is none now, look again.
+        const target = await unless(readlink(here().at(name)), 'EINVAL', 'ENOENT');
         if (target === undefined) {
           pending.push(name);
         } else if (target.startsWith('/')) {
@@ -83,11 +84,12 @@ export async function locate(components: readonly string[], options: LocateOptio
       }
       if (stats === undefined) {
         if (options.createParents !== true) throw missing(shown, [...realNames(), name].join('/'));
-        await makeDirectory(here().at(name));
+        await unless(mkdir(here().at(name)), 'EEXIST');
       } else if (!stats.isDirectory()) {
         throw new FileProblem('not_directory', `${[...realNames(), name].join('/')} is not a directory.`);
       }
-      const entered = await enterUnlessSwapped(here(), name);
+      // Undefined when it was swapped for something else.
+      const entered = await unless(here().enter(name), 'ELOOP', 'ENOTDIR', 'ENOENT');
       if (entered === undefined) {
         countLink();
         pending.push(name);
@@ -110,43 +112,6 @@ export async function locate(components: readonly string[], options: LocateOptio
 
 async function closeSteps(steps: Step[], keep: number): Promise<void> {
   for (const step of steps.splice(keep)) await step.directory.close();
-}
-
-async function statsOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-async function linkTarget(path: string): Promise<string | undefined> {
-  try {
-    return await readlink(path);
-  } catch (error) {
-    // It was a link a moment ago; look again.
-    if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-async function makeDirectory(path: string): Promise<void> {
-  try {
-    await mkdir(path);
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
-  }
-}
-
-async function enterUnlessSwapped(directory: Directory, name: string): Promise<Directory | undefined> {
-  try {
-    return await directory.enter(name);
-  } catch (error) {
-    const errno = errnoOf(error);
-    if (errno === 'ELOOP' || errno === 'ENOTDIR' || errno === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function leaves(shown: string): FileProblem {

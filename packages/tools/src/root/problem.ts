@@ -37,6 +37,20 @@ export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
+/** The result of `work`; undefined when it fails with one of these codes of the system, or, without any, with whichever. */
+export async function unless<Value>(work: Promise<Value>, ...codes: readonly string[]): Promise<Value | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined || (codes.length > 0 && !codes.includes(code))) throw error;
+    return undefined;
+  }
+}
+
+/** What a path that leads nowhere fails with. */
+export const MISSING: readonly string[] = ['ENOENT', 'ENOTDIR'];
+
 const reasons: Readonly<Record<string, readonly [FileProblemCode, string]>> = {
   ENOENT: ['not_found', 'does not exist'],
   ENOTDIR: ['not_directory', 'lies below something that is not a directory'],

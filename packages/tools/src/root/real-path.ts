@@ -1,7 +1,7 @@
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { namesOf } from './components.ts';
-import { errnoOf } from './problem.ts';
+import { MISSING, unless } from './problem.ts';
 
 /** As many symbolic links as Linux itself follows in one path. */
 const linkLimit = 40;
@@ -38,23 +38,14 @@ export async function realPath(path: string, folder = '/'): Promise<string> {
 async function spelled(path: string): Promise<string> {
   const rest: string[] = [];
   for (let at = path; ; at = dirname(at)) {
-    try {
-      return join(await realpath(at), ...rest);
-    } catch (error) {
-      if (!isMissing(error) || at === '/') throw error;
-    }
+    const real = at === '/' ? at : await unless(realpath(at), ...MISSING);
+    if (real !== undefined) return join(real, ...rest);
     rest.unshift(basename(at));
   }
 }
 
-const isMissing = (error: unknown): boolean => errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR';
-
 /** Undefined when there is no link: something else, or nothing. */
 async function linkTarget(path: string): Promise<string | undefined> {
-  try {
-    return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  const stats = await unless(lstat(path), ...MISSING);
+  return stats?.isSymbolicLink() === true ? unless(readlink(path), ...MISSING) : undefined;
 }

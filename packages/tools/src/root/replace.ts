@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Directory } from './directory.ts';
 import type { OpenPolicy } from './open.ts';
 import { requireInside } from './open.ts';
-import { errnoOf, FileProblem } from './problem.ts';
+import { FileProblem, unless } from './problem.ts';
 
 export interface Replacement {
   readonly directory: Directory;
@@ -48,7 +48,7 @@ export async function replaceFile(replacement: Replacement): Promise<void> {
     await requireUnchanged(replacement);
     await rename(directory.at(temporary), directory.at(name));
   } catch (error) {
-    await unlink(directory.at(temporary)).catch(ignoreMissing);
+    await unless(unlink(directory.at(temporary)), 'ENOENT');
     throw error;
   }
   await directory.sync();
@@ -58,7 +58,7 @@ async function fill(handle: FileHandle, content: Uint8Array, existing: Stats | u
   await handle.writeFile(content);
   if (existing !== undefined) {
     // The owner first: changing it clears set-id bits. Only root may give files away; others keep their own.
-    await handle.chown(existing.uid, existing.gid).catch(ignoreNotPermitted);
+    await unless(handle.chown(existing.uid, existing.gid), 'EPERM');
     await handle.chmod(existing.mode & 0o7777);
   }
   await handle.sync();
@@ -69,10 +69,7 @@ export async function requireUnchanged(
   replacement: Pick<Replacement, 'directory' | 'name' | 'existing' | 'path'>,
 ): Promise<void> {
   const { directory, name, existing, path } = replacement;
-  const now = await lstat(directory.at(name)).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const now = await unless(lstat(directory.at(name)), 'ENOENT');
   const same =
     now?.ino === existing?.ino &&
     now?.dev === existing?.dev &&
@@ -80,12 +77,4 @@ export async function requireUnchanged(
     now?.mtimeMs === existing?.mtimeMs;
   if (!same)
     throw new FileProblem('changed', `${path} was changed by someone else meanwhile. Read it again, then retry.`);
-}
-
-function ignoreMissing(error: unknown): void {
-  if (errnoOf(error) !== 'ENOENT') throw error;
-}
-
-function ignoreNotPermitted(error: unknown): void {
-  if (errnoOf(error) !== 'EPERM') throw error;
 }

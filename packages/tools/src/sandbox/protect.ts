@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf, FileProblem } from '../root/problem.ts';
+import { FileProblem, unless } from '../root/problem.ts';
 
 /** Where bubblewrap finds the lock that it holds, and keeps from the command. */
 export const lockDescriptor = 9;
@@ -20,12 +20,10 @@ export async function protectionsOf(root: string, names: readonly string[]): Pro
   return Promise.all(
     names.map(async (name) => {
       const path = join(root, name);
-      const stats = await lstat(path).catch((error: unknown) => {
-        if (errnoOf(error) === 'ENOENT') return undefined;
-        throw error;
-      });
+      const stats = await unless(lstat(path), 'ENOENT');
       if (stats === undefined) return { path, needsPlaceholder: true };
-      if (stats.isDirectory()) return { path, needsPlaceholder: await isEmpty(path) };
+      // Another sandbox may have ended meanwhile, and taken its folder away.
+      if (stats.isDirectory()) return { path, needsPlaceholder: !(await unless(readdir(path), 'ENOENT'))?.length };
       if (stats.isFile()) return { path, needsPlaceholder: false };
       throw new FileProblem(
         'sandbox',
@@ -34,16 +32,6 @@ export async function protectionsOf(root: string, names: readonly string[]): Pro
       );
     }),
   );
-}
-
-async function isEmpty(folder: string): Promise<boolean> {
-  try {
-    return (await readdir(folder)).length === 0;
-  } catch (error) {
-    // Another sandbox has ended meanwhile.
-    if (errnoOf(error) === 'ENOENT') return true;
-    throw error;
-  }
 }
 
 /**

@@ -24,7 +24,8 @@ export function compileGlob(glob: string): GlobMatcher {
   };
 }
 
-type Token = { readonly kind: 'star' } | { readonly kind: 'one'; readonly accepts: (character: string) => boolean };
+/** A star, or what one character has to be. */
+type Token = '*' | ((character: string) => boolean);
 type Segment = 'any folders' | readonly Token[];
 
 function badGlob(glob: string, reason: string): FileProblem {
@@ -60,36 +61,19 @@ function innermostGroup(glob: string): readonly [number, number] | undefined {
   return undefined;
 }
 
+/** Stars, a class, a character behind a backslash, or one that stands for itself. */
+const TOKENS = /\*+|\[[^][^\]]*\]|\\[^]|[^]/gu;
+
 function compileName(name: string): Segment {
   if (name === '**') return 'any folders';
-  const tokens: Token[] = [];
-  const characters = [...name];
-  for (let index = 0; index < characters.length; index += 1) {
-    const character = characters[index] ?? '';
-    if (character === '*') {
-      if (tokens.at(-1)?.kind !== 'star') tokens.push({ kind: 'star' });
-    } else if (character === '?') {
-      tokens.push({ kind: 'one', accepts: () => true });
-    } else if (character === '[') {
-      const end = characters.indexOf(']', index + 2);
-      if (end < 0) {
-        tokens.push(literal(character));
-      } else {
-        tokens.push({ kind: 'one', accepts: characterClass(characters.slice(index + 1, end)) });
-        index = end;
-      }
-    } else if (character === '\\' && index + 1 < characters.length) {
-      index += 1;
-      tokens.push(literal(characters[index] ?? ''));
-    } else {
-      tokens.push(literal(character));
-    }
-  }
-  return tokens;
-}
-
-function literal(expected: string): Token {
-  return { kind: 'one', accepts: (character) => character === expected };
+  return (name.match(TOKENS) ?? []).map((token): Token => {
+    if (token.startsWith('*')) return '*';
+    if (token === '?') return () => true;
+    const [first, ...rest] = token;
+    if (first === '[' && rest.length > 1) return characterClass(rest.slice(0, -1));
+    const expected = rest[0] ?? first;
+    return (character) => character === expected;
+  });
 }
 
 function characterClass(members: readonly string[]): (character: string) => boolean {
@@ -108,23 +92,21 @@ function characterClass(members: readonly string[]): (character: string) => bool
   return (character) => ranges.some(([from, to]) => character >= from && character <= to) !== negated;
 }
 
-function matchSegments(segments: readonly Segment[], names: readonly string[]): boolean {
-  return matchWithStars(
+const matchSegments = (segments: readonly Segment[], names: readonly string[]): boolean =>
+  matchWithStars(
     segments,
     names,
     (segment) => segment === 'any folders',
     (segment, name) => segment !== 'any folders' && matchName(segment, name),
   );
-}
 
-function matchName(tokens: readonly Token[], name: string): boolean {
-  return matchWithStars(
+const matchName = (tokens: readonly Token[], name: string): boolean =>
+  matchWithStars(
     tokens,
     [...name],
-    (token) => token.kind === 'star',
-    (token, character) => token.kind === 'one' && token.accepts(character),
+    (token) => token === '*',
+    (token, character) => token !== '*' && token(character),
   );
-}
 
 /** The usual two-pointer match: on a mismatch only the latest star takes one more item, which is enough. */
 function matchWithStars<P, I>(

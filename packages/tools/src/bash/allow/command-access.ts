@@ -3,7 +3,7 @@ import { errorText } from '@treadle/core';
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { relativeToRoots } from '../../root/components.ts';
-import { errnoOf } from '../../root/problem.ts';
+import { MISSING, unless } from '../../root/problem.ts';
 import { realPath } from '../../root/real-path.ts';
 import { analyseCommand } from '../grammar/analyse.ts';
 import { gitPlace } from './git-place.ts';
@@ -186,7 +186,7 @@ type Need = string | { readonly reason: string };
 async function problemsOf({ rule }: RuleMatch, paths: readonly PathAccess[], root: string): Promise<readonly Need[]> {
   for (const { path } of paths) {
     if (relativeToRoots(path, [root]) === undefined) return [{ reason: `${path} is outside the working folder` }];
-    const stats = await stat(path).catch(unlessMissing);
+    const stats = await unless(stat(path), ...MISSING);
     if (stats === undefined) continue;
     // Somebody outside may be at its other end.
     if (!stats.isFile() && !stats.isDirectory()) return [{ reason: `${path} is a device, socket or pipe` }];
@@ -195,11 +195,6 @@ async function problemsOf({ rule }: RuleMatch, paths: readonly PathAccess[], roo
     if (rule.filesOnly === true && stats.isDirectory()) return [{ reason: `${path} is a folder` }];
   }
   return [];
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
-  throw error;
 }
 
 /** What git reads in each of the folders that the command may run in. */

@@ -1,9 +1,10 @@
+import type { Stats } from 'node:fs';
 import { lstat, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { relativeToRoots } from '../../root/components.ts';
-import { errnoOf } from '../../root/problem.ts';
+import { MISSING, unless } from '../../root/problem.ts';
 import { realPath } from '../../root/real-path.ts';
 import { foreignSetting } from './git-settings.ts';
 
@@ -99,11 +100,4 @@ async function settingsText(path: string): Promise<string | null | undefined> {
 
 const isAtOrAbove = (folder: string, path: string): boolean => relativeToRoots(path, [folder]) !== undefined;
 
-async function statsOf(path: string): Promise<Awaited<ReturnType<typeof lstat>> | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
-}
+const statsOf = (path: string): Promise<Stats | undefined> => unless(lstat(path), ...MISSING);
