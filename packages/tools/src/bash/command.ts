@@ -2,10 +2,11 @@ import type { Clock } from '@treadle/core';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import process from 'node:process';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { outputsOf, processTree, tagVariable } from './processes.ts';
 import type { ProcessTree } from './processes.ts';
 
@@ -63,7 +64,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
   // Looking through all open files of all processes is only worth it while somebody keeps a stream open.
   const outputs = (): ReadonlySet<string> => (streams.every((one) => one.readableEnded) ? nothing : child.outputs);
   const tree = processTree({ leader: child.pid, tag, outputs, keepers: request.keepers === true });
-  const exited = exitOf(child.process);
+  const exited = once(child.process, 'exit') as Promise<unknown> as Promise<Exit>;
   let stopped: CommandEnd['stopped'];
   let cancelKill = (): void => {};
   const unkillable = Promise.withResolvers<Exit>();
@@ -73,35 +74,22 @@ export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
     void tree.signal('SIGTERM');
     cancelKill = clock.after(graceMs, () => {
       void tree.signal('SIGKILL');
-      cancelKill = clock.after(giveUpMs, () => {
-        unkillable.resolve({ exitCode: null, exitSignal: null });
-      });
+      cancelKill = clock.after(giveUpMs, () => unkillable.resolve([null, null]));
     });
   };
-  const cancelTimeout = clock.after(request.timeoutMs, () => {
-    stop('timeout');
-  });
-  const onAbort = (): void => {
-    stop('aborted');
-  };
+  const cancelTimeout = clock.after(request.timeoutMs, () => stop('timeout'));
+  const onAbort = (): void => stop('aborted');
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  const drained = Promise.all([
-    drain(child.stdout, (bytes) =>
-      request.onOutput('stdout', bytes, () => {
-        stop('output');
-      }),
+  const drained = Promise.all(
+    (['stdout', 'stderr'] as const).map((name) =>
+      drain(child[name], (bytes) => request.onOutput(name, bytes, () => stop('output'))),
     ),
-    drain(child.stderr, (bytes) =>
-      request.onOutput('stderr', bytes, () => {
-        stop('output');
-      }),
-    ),
-  ]);
+  );
   // Looked at below; until then a failure must not count as unhandled.
   drained.catch(() => {});
   try {
-    const { exitCode, exitSignal } = await Promise.race([exited, unkillable.promise]);
+    const [exitCode, exitSignal] = await Promise.race([exited, unkillable.promise]);
     cancelTimeout();
     signal.removeEventListener('abort', onAbort);
     await within(clock, drainMs, drained);
@@ -157,21 +145,10 @@ async function start(request: CommandRequest, tag: string): Promise<Started> {
     });
     const { pid, stdin, stdout, stderr } = child;
     const [, , , opener, ...takers] = child.stdio;
-    for (const [index, taker] of takers.entries()) {
-      if (!taker || !('end' in taker)) continue;
-      // The program may end without having read it; its exit says what came of that.
-      taker.on('error', () => {});
-      taker.end(handed[index]);
-    }
-    // A program may end without having read its input; its exit says what came of that.
-    stdin?.on('error', () => {});
-    stdin?.end(request.input);
+    for (const [index, taker] of takers.entries()) feed(taker, handed[index]);
+    feed(stdin, request.input);
     const outputs = pid === undefined ? nothing : outputsOf(pid);
-    if (opener && 'end' in opener) {
-      // It may be killed before it has read this; its exit says so.
-      opener.on('error', () => {});
-      opener.end('\n');
-    }
+    feed(opener, '\n');
     child.once('error', reject);
     child.once('spawn', () => {
       if (pid === undefined || stdout === null || stderr === null)
@@ -181,17 +158,13 @@ async function start(request: CommandRequest, tag: string): Promise<Started> {
   });
 }
 
-interface Exit {
-  readonly exitCode: number | null;
-  readonly exitSignal: NodeJS.Signals | null;
-}
+type Exit = readonly [exitCode: number | null, signal: NodeJS.Signals | null];
 
-function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
-    child.once('exit', (exitCode, exitSignal) => {
-      resolve({ exitCode, exitSignal });
-    });
-  });
+/** A program may end without having read what it is given; its exit says what came of that. */
+function feed(stream: Readable | Writable | null | undefined, bytes: string | Uint8Array | undefined): void {
+  if (!stream || !('end' in stream)) return;
+  stream.on('error', () => {});
+  stream.end(bytes);
 }
 
 async function drain(stream: Readable, take: (bytes: Buffer) => Promise<void> | void): Promise<void> {

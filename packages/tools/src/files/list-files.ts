@@ -1,7 +1,7 @@
 import type { Clock, ToolContext, ToolResult } from '@treadle/core';
 import type { Directory } from '../root/directory.ts';
 import { FileProblem } from '../root/problem.ts';
-import { openFolder } from '../root/root.ts';
+import { inFolder } from '../root/root.ts';
 import type { Root } from '../root/root.ts';
 import { compileGlob } from '../text/glob.ts';
 import type { GlobMatcher } from '../text/glob.ts';
@@ -97,12 +97,7 @@ async function withFolder<T>(root: Root, path: string, work: (directory: Directo
     throw new FileProblem('not_directory', `${shown} is a file, not a directory. Use read_file to read it.`);
   });
   try {
-    const directory = await openFolder(root, location);
-    try {
-      return await work(directory);
-    } finally {
-      await directory.close();
-    }
+    return await inFolder(root, location, work);
   } finally {
     await location.close();
   }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { FileProblem } from '../root/problem.ts';
-import { openFolder } from '../root/root.ts';
+import { inFolder } from '../root/root.ts';
 import type { Root } from '../root/root.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { similarity } from '../text/similar.ts';
@@ -42,12 +42,7 @@ async function entriesOf(root: Root, folder: string): Promise<readonly string[] 
     const location = await root.locate(folder);
     try {
       if (location.stats?.isDirectory() !== true) return undefined;
-      const directory = await openFolder(root, location);
-      try {
-        return await readdir(directory.self);
-      } finally {
-        await directory.close();
-      }
+      return await inFolder(root, location, ({ self }) => readdir(self));
     } finally {
       await location.close();
     }

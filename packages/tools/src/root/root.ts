@@ -233,12 +233,20 @@ async function openIfThere(
   }
 }
 
-/** Opens the folder at `location` for walking. Close it. */
-export async function openFolder(root: Root, location: Location): Promise<Directory> {
+/** Opens the folder at `location` for `work`. */
+export async function inFolder<Value>(
+  root: Root,
+  location: Location,
+  work: (directory: Directory) => Promise<Value>,
+): Promise<Value> {
+  const { directory: above, name, real } = location;
+  const opening = name === undefined ? openDirectory(`${above.self}/.`, root.policy.holding) : above.enter(name);
+  const directory = await opening.catch((error: unknown) => {
+    throw problemFrom(error, real);
+  });
   try {
-    if (location.name === undefined) return await openDirectory(`${location.directory.self}/.`, root.policy.holding);
-    return await location.directory.enter(location.name);
-  } catch (error) {
-    throw problemFrom(error, location.real);
+    return await work(directory);
+  } finally {
+    await directory.close();
   }
 }

@@ -9,7 +9,7 @@ import type { ReadView } from './view.ts';
 const descriptors = { filter: 4, users: 5, groups: 6 } as const;
 
 /** What every sandbox is made with. */
-interface CommonPlan {
+export interface CommonPlan {
   readonly program: string;
   /** Whether the system's administrator runs us: then rights are taken away that others never have. */
   readonly isAdministrator: boolean;

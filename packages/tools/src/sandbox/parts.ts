@@ -1,21 +1,16 @@
-import type { Clock } from '@treadle/core';
 import { getuid } from 'node:process';
-import { runCommand } from '../bash/command.ts';
+import { runCommand, type CommandRequest } from '../bash/command.ts';
 import { findExecutable } from '../bash/find-executable.ts';
 import { makeProcessGroup } from './process-limit.ts';
 import type { ProcessGroup } from './process-limit.ts';
 
 /** A program that is run on the way to a sandbox. */
-export interface HelperCommand {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly folder: string;
+export interface HelperCommand extends Pick<
+  CommandRequest,
+  'file' | 'args' | 'folder' | 'handed' | 'timeoutMs' | 'clock'
+> {
   /** Its whole environment. Default: a `PATH` of the system's programs. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What it reads from the descriptors 4, 5 and so on. */
-  readonly handed?: readonly Uint8Array[];
-  readonly timeoutMs: number;
-  readonly clock: Clock;
 }
 
 export interface HelperEnd {
@@ -46,18 +41,13 @@ export const machineParts: SandboxParts = {
   isAdministrator: getuid?.() === 0,
   find: (name) => findExecutable(name, systemPath, '/nonexistent'),
   makeProcessGroup,
-  async run({ file, args, folder, environment, handed, timeoutMs, clock }) {
+  async run({ environment = { PATH: systemPath, LC_ALL: 'C' }, ...command }) {
     const texts = { stdout: '', stderr: '' };
     const end = await runCommand({
-      file,
-      args,
-      folder,
-      environment: environment ?? { PATH: systemPath, LC_ALL: 'C' },
-      ...(handed && { handed }),
-      timeoutMs,
+      ...command,
+      environment,
       graceMs: 0,
       signal: new AbortController().signal,
-      clock,
       onOutput(stream, bytes) {
         texts[stream] = (texts[stream] + bytes.toString('utf8')).slice(0, keptBytes);
       },

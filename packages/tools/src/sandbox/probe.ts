@@ -124,13 +124,8 @@ async function tryOut(
     const root = join(folder, 'root');
     await mkdir(root);
     const own: SandboxSettings = { ...settings, mode: 'workspace-write', writable: [], readOnlyNames: protectedNames };
-    const wrapped = await wrapCommand(['/bin/sh', '-c', script, 'sh', folder], {
-      root,
-      settings: own,
-      means,
-      parts,
-      clock,
-    });
+    const options = { root, settings: own, means, parts, clock };
+    const wrapped = await wrapCommand(['/bin/sh', '-c', script, 'sh', folder], options);
     const { file, args, handed } = wrapped;
     let end: HelperEnd;
     try {

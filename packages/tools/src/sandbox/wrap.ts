@@ -1,13 +1,12 @@
 import type { Clock } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
-import { confinedArguments, entering, sandboxArguments } from './arguments.ts';
+import { confinedArguments, entering, sandboxArguments, type CommonPlan } from './arguments.ts';
 import type { SandboxParts } from './parts.ts';
 import type { ProcessGroup } from './process-limit.ts';
 import { clearingPlaceholders, protectionsOf, withPlaceholders } from './protect.ts';
 import type { SandboxSettings } from './settings.ts';
 import { namesIn, viewEnvironment } from './view.ts';
-import type { ReadView } from './view.ts';
 
 /** A command line to start in place of a command. */
 export interface SandboxedCommand {
@@ -48,20 +47,11 @@ const clearTimeoutMs = 10_000;
 /** A command line that runs `command` where it may change the working folder, if the settings say so, and nothing else. */
 export async function wrapCommand(command: readonly string[], options: WrapOptions): Promise<SandboxedCommand> {
   const { root, settings, means, parts, clock } = options;
-  const { program, flock, filters } = means;
+  const { flock, filters } = means;
   const protections = settings.mode === 'workspace-write' ? await protectionsOf(root, settings.readOnlyNames) : [];
   const placeholders = protections.filter((one) => one.needsPlaceholder);
-  const { isAdministrator } = parts;
   const limits = await limitsFor(options);
-  const sandboxed = sandboxArguments({
-    program,
-    root,
-    settings,
-    protections,
-    isAdministrator,
-    processLimit: limits.processes,
-    command,
-  });
+  const sandboxed = sandboxArguments({ ...planOf(command, options, limits), root, settings, protections });
   const held = placeholders.length === 0 ? sandboxed : withPlaceholders(flock, root, placeholders, sandboxed);
   return {
     ...entered(held, options, limits),
@@ -85,24 +75,14 @@ export async function confineCommand(
   paths: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<ConfinedCommand> {
-  const { root, settings, means, parts } = options;
-  const view: ReadView = { root, paths };
-  const { program, filters } = means;
+  const { root, settings, means } = options;
   const { temporaryBytes } = settings;
-  const { isAdministrator } = parts;
   const limits = await limitsFor(options);
-  const confined = confinedArguments({
-    program,
-    view,
-    temporaryBytes,
-    isAdministrator,
-    processLimit: limits.processes,
-    command,
-  });
+  const confined = confinedArguments({ ...planOf(command, options, limits), view: { root, paths }, temporaryBytes });
   return {
     ...entered(confined, options, limits),
     environment: viewEnvironment(environment),
-    handed: [filters.reading, namesIn('/etc/passwd'), namesIn('/etc/group')],
+    handed: [means.filters.reading, namesIn('/etc/passwd'), namesIn('/etc/group')],
     release: async () => limits.group?.remove(),
   };
 }
@@ -122,6 +102,13 @@ async function limitsFor({ settings, means, parts }: WrapOptions): Promise<Limit
     processes: processLimit === 'rlimit' ? maxProcesses : undefined,
   };
 }
+
+const planOf = (command: readonly string[], { means, parts }: WrapOptions, limits: Limits): CommonPlan => ({
+  program: means.program,
+  isAdministrator: parts.isAdministrator,
+  processLimit: limits.processes,
+  command,
+});
 
 function entered(
   command: readonly string[],

@@ -1,7 +1,7 @@
 import { openRegular } from '../root/open.ts';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';
-import { openFolder } from '../root/root.ts';
+import { inFolder } from '../root/root.ts';
 import type { Root } from '../root/root.ts';
 import { walk } from '../files/walk.ts';
 import type { WalkEntry } from '../files/walk.ts';
@@ -52,21 +52,12 @@ export async function searchBuiltIn(root: Root, scope: Scope, query: SearchQuery
   };
   try {
     if (scope.file === undefined) {
-      const directory = await openFolder(root, scope.location);
-      try {
-        const report = await walk(directory, { maxDepth: deepest, skip: query.skip, stopped }, visit);
-        skipped.unreadable += report.unreadable;
-      } finally {
-        await directory.close();
-      }
+      const how = { maxDepth: deepest, skip: query.skip, stopped };
+      const report = await inFolder(root, scope.location, (directory) => walk(directory, how, visit));
+      skipped.unreadable += report.unreadable;
     } else {
-      const file = await openRegular(
-        scope.location.directory,
-        scope.file.name,
-        scope.file.path,
-        undefined,
-        root.policy,
-      );
+      const { name, path } = scope.file;
+      const file = await openRegular(scope.location.directory, name, path, undefined, root.policy);
       try {
         await searchFiles([file], collector, signal);
       } finally {
@@ -144,13 +135,6 @@ async function searchFiles(files: readonly OpenedFile[], collector: Collector, s
 
 async function wholeFile(file: OpenedFile, signal: AbortSignal): Promise<FilePieces> {
   const texts: string[] = [];
-  await readText(
-    file,
-    (text) => {
-      texts.push(text);
-      return Promise.resolve(true);
-    },
-    signal,
-  );
+  await readText(file, async (text) => texts.push(text) > 0, signal);
   return { path: file.path, pieces: texts.length === 0 ? [] : [{ text: texts.join(''), firstLine: 1 }] };
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { FileProblem } from '../root/problem.ts';
 import { matchLines } from './match-lines.ts';
@@ -96,41 +97,25 @@ function startWorker(workerData: WorkerPattern): Worker {
   });
 }
 
-function ask(worker: Worker, batch: WorkerBatch, signal: AbortSignal): Promise<readonly PieceMatches[]> {
-  return new Promise((resolve, reject) => {
-    const finish = (settle: () => void): void => {
-      worker.off('message', onMessage);
-      worker.off('error', onError);
-      worker.off('exit', onExit);
-      signal.removeEventListener('abort', onAbort);
-      settle();
-    };
-    const onMessage = (answer: readonly PieceMatches[]): void => {
-      finish(() => {
-        resolve(answer);
-      });
-    };
-    const onError = (error: unknown): void => {
-      finish(() => {
-        reject(new FileProblem('io', 'The search failed: its pattern took too much memory.', error));
-      });
-    };
-    const onExit = (): void => {
-      finish(() => {
-        reject(new FileProblem('io', 'The search ended before it was finished.'));
-      });
-    };
-    const onAbort = (): void => {
-      finish(() => {
-        reject(ended());
-      });
-    };
-    worker.on('message', onMessage);
-    worker.on('error', onError);
-    worker.on('exit', onExit);
-    signal.addEventListener('abort', onAbort, { once: true });
-    worker.postMessage(batch);
+async function ask(worker: Worker, batch: WorkerBatch, signal: AbortSignal): Promise<readonly PieceMatches[]> {
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  const exited = once(worker, 'exit', { signal: until }).then(() => {
+    throw new FileProblem('io', 'The search ended before it was finished.');
   });
+  worker.postMessage(batch);
+  try {
+    // An error of the worker rejects what waits for it.
+    const [answer] = (await Promise.race([once(worker, 'message', { signal: until }), exited])) as [PieceMatches[]];
+    return answer;
+  } catch (error) {
+    if (signal.aborted) throw ended();
+    if (error instanceof FileProblem) throw error;
+    throw new FileProblem('io', 'The search failed: its pattern took too much memory.', error);
+  } finally {
+    exited.catch(() => {});
+    over.abort();
+  }
 }
 
 function ended(): FileProblem {
