@@ -1,21 +1,15 @@
 import { defineTool, systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
 import { commandAccess } from './bash/allow/command-access.ts';
-import { bash } from './bash/bash.ts';
-import type { BashSettings } from './bash/bash.ts';
-import { defaultDenyPatterns } from './bash/deny.ts';
-import type { DenyPattern } from './bash/deny.ts';
+import { bash, type BashSettings } from './bash/bash.ts';
+import { defaultDenyPatterns, type DenyPattern } from './bash/deny.ts';
 import { commandVariables, withoutSecrets } from './bash/environment.ts';
 import { findExecutable } from './bash/find-executable.ts';
-import { KB, MB } from './options.ts';
-import type { CommonToolOptions } from './options.ts';
-import { asRoot } from './root/root.ts';
-import type { Root } from './root/root.ts';
-import { machineParts } from './sandbox/parts.ts';
-import type { SandboxParts } from './sandbox/parts.ts';
+import { KB, MB, type CommonToolOptions } from './options.ts';
+import { asRoot, type Root } from './root/root.ts';
+import { machineParts, type SandboxParts } from './sandbox/parts.ts';
 import { openSandbox } from './sandbox/sandbox.ts';
-import { sandboxSettings } from './sandbox/settings.ts';
-import type { SandboxMode, SandboxOptions } from './sandbox/settings.ts';
+import { sandboxSettings, type SandboxMode, type SandboxOptions } from './sandbox/settings.ts';
 
 /** Settings of {@link bashTool}. Times are milliseconds, sizes bytes. */
 export interface BashToolOptions extends CommonToolOptions {

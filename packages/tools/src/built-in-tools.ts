@@ -1,12 +1,10 @@
 import type { Tool } from '@treadle/core';
-import { bashTool } from './bash-tool.ts';
-import type { BashToolOptions } from './bash-tool.ts';
+import { bashTool, type BashToolOptions } from './bash-tool.ts';
 import { editFileTool, listFilesTool, readFileTool, writeFileTool } from './file-tools.ts';
 import type { EditFileToolOptions, ListFilesToolOptions, ReadFileToolOptions } from './file-tools.ts';
 import type { CommonToolOptions } from './options.ts';
 import { asRoot } from './root/root.ts';
-import { searchTool } from './search-tool.ts';
-import type { SearchToolOptions } from './search-tool.ts';
+import { searchTool, type SearchToolOptions } from './search-tool.ts';
 
 type Own<Options extends CommonToolOptions> = Omit<Options, keyof CommonToolOptions>;
 

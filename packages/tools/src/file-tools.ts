@@ -4,8 +4,7 @@ import { editFile } from './files/edit-file.ts';
 import { listFiles } from './files/list-files.ts';
 import { readFile } from './files/read-file.ts';
 import { writeFile } from './files/write-file.ts';
-import { defaultSkippedFolders, MB } from './options.ts';
-import type { CommonToolOptions } from './options.ts';
+import { defaultSkippedFolders, MB, type CommonToolOptions } from './options.ts';
 import { pathAccess } from './root/access.ts';
 import { asRoot } from './root/root.ts';
 

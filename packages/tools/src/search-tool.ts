@@ -1,12 +1,10 @@
 import { defineTool, systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
 import { findExecutable } from './bash/find-executable.ts';
-import { defaultSkippedFolders } from './options.ts';
-import type { CommonToolOptions } from './options.ts';
+import { defaultSkippedFolders, type CommonToolOptions } from './options.ts';
 import { pathAccess } from './root/access.ts';
 import { asRoot } from './root/root.ts';
-import { search } from './search/search.ts';
-import type { SearchSettings } from './search/search.ts';
+import { search, type SearchSettings } from './search/search.ts';
 
 /** Settings of {@link searchTool}. */
 export interface SearchToolOptions extends CommonToolOptions {

@@ -3,8 +3,7 @@ import type { Http, JsonObject, Tool } from '@treadle/core';
 import { guardedHttp } from '@treadle/http';
 
 import { MB } from './options.ts';
-import { fetchPage } from './web/fetch-page.ts';
-import type { FetchSettings } from './web/fetch-page.ts';
+import { fetchPage, type FetchSettings } from './web/fetch-page.ts';
 
 /** Settings of {@link webFetchTool}. */
 export interface WebFetchToolOptions {

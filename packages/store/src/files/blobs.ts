@@ -3,10 +3,8 @@ import type { BlobContent, BlobRef, BlobSweep, BlobSweepReport } from '@treadle/
 import { errorText, systemClock, TreadleError } from '@treadle/core';
 import { blobErrors, blobIdOf, isBlobId } from '@treadle/core/ports';
 import { createHash, randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { createReadStream } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { createReadStream, type Stats } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemFiles } from './file-system.ts';
 import { syncFolder } from './folder.ts';

@@ -1,8 +1,6 @@
 import type { Clock, DurableEvent, Journal } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
-import type { ProcessTable } from '../processes.ts';
-import { systemProcesses } from '../processes.ts';
+import { journalErrors, systemClock, TreadleError } from '@treadle/core';
+import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connection/connect.ts';

@@ -1,9 +1,7 @@
 import type { Journal } from '@treadle/core';
 import { eventText, systemClock } from '@treadle/core';
-import type { Taken } from './claims.ts';
-import { releaseLease, renewLease, takeLease } from './claims.ts';
-import type { ProcessTable } from '../processes.ts';
-import { systemProcesses } from '../processes.ts';
+import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
+import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 import { listSessions, readEvents } from './read.ts';

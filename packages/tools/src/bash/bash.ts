@@ -8,12 +8,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxedCommand } from '../sandbox/wrap.ts';
 import { safeText } from '../text/safe-text.ts';
 import { commandAccess } from './allow/command-access.ts';
-import { capture } from './capture.ts';
-import type { Capture, Captured } from './capture.ts';
-import { runCommand } from './command.ts';
-import type { CommandEnd } from './command.ts';
-import { deniedBy } from './deny.ts';
-import type { DenyPattern } from './deny.ts';
+import { capture, type Capture, type Captured } from './capture.ts';
+import { runCommand, type CommandEnd } from './command.ts';
+import { deniedBy, type DenyPattern } from './deny.ts';
 import { report } from './report.ts';
 import { keepSpill, openSpill } from './spill.ts';
 

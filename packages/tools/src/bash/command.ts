@@ -1,14 +1,12 @@
 import type { Clock } from '@treadle/core';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
-import { outputsOf, processTree, tagVariable } from './processes.ts';
-import type { ProcessTree } from './processes.ts';
+import { outputsOf, processTree, tagVariable, type ProcessTree } from './processes.ts';
 
 export interface CommandRequest {
   readonly file: string;

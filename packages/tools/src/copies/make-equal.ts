@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import type { Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';

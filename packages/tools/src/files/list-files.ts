@@ -1,15 +1,12 @@
 import type { Clock, ToolContext, ToolResult } from '@treadle/core';
 import type { Directory } from '../root/directory.ts';
 import { FileProblem } from '../root/problem.ts';
-import { inFolder } from '../root/root.ts';
-import type { Root } from '../root/root.ts';
-import { compileGlob } from '../text/glob.ts';
-import type { GlobMatcher } from '../text/glob.ts';
+import { inFolder, type Root } from '../root/root.ts';
+import { compileGlob, type GlobMatcher } from '../text/glob.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { withNearNames } from './near-names.ts';
 import { counted, stopIfAborted, withProblems } from './outcome.ts';
-import { statsOfEntry, walk } from './walk.ts';
-import type { WalkEntry, WalkReport } from './walk.ts';
+import { statsOfEntry, walk, type WalkEntry, type WalkReport } from './walk.ts';
 
 export type ListSort = 'path' | 'size' | 'modified';
 

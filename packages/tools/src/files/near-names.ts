@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { FileProblem } from '../root/problem.ts';
-import { inFolder } from '../root/root.ts';
-import type { Root } from '../root/root.ts';
+import { inFolder, type Root } from '../root/root.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { similarity } from '../text/similar.ts';
 

@@ -2,12 +2,10 @@ import type { ToolContext, ToolResult } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
 import type { OpenedFile } from '../root/open.ts';
 import type { Root } from '../root/root.ts';
-import { decoderFor, sniff } from '../text/decode.ts';
-import type { Encoding } from '../text/decode.ts';
+import { decoderFor, sniff, type Encoding } from '../text/decode.ts';
 import { contentHash, idOfBytes } from './checkpoint.ts';
 import { imageType } from './image.ts';
-import { lineWindow } from './line-window.ts';
-import type { LineWindow } from './line-window.ts';
+import { lineWindow, type LineWindow } from './line-window.ts';
 import { withNearNames } from './near-names.ts';
 import { counted, stopIfAborted, withProblems } from './outcome.ts';
 

@@ -2,8 +2,7 @@ import { TreadleError } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import type { Hook, JsonObject, JsonValue } from '@treadle/core';
 import { didYouMean } from '@treadle/core/names';
-import { commandHook } from './command-hook.ts';
-import type { CommandHookOptions } from './command-hook.ts';
+import { commandHook, type CommandHookOptions } from './command-hook.ts';
 import { eventNames, eventOf } from './names.ts';
 
 /** What hooks from settings share. */

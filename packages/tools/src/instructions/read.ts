@@ -1,8 +1,7 @@
 import { relative } from 'node:path';
 import { readAt } from '../files/read-file.ts';
 import { KB } from '../options.ts';
-import { openRoot } from '../root/root.ts';
-import type { Root } from '../root/root.ts';
+import { openRoot, type Root } from '../root/root.ts';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem, problemFrom } from '../root/problem.ts';
 import { decoderFor, sniff } from '../text/decode.ts';

@@ -1,6 +1,5 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { requireInside } from './open.ts';
 import { FileProblem, problemFrom } from './problem.ts';
 import type { Root } from './root.ts';

@@ -1,8 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, readlink } from 'node:fs/promises';
 import { namesOf, relativeToRoots } from './components.ts';
-import { openDirectory } from './directory.ts';
-import type { Directory, Holding } from './directory.ts';
+import { openDirectory, type Directory, type Holding } from './directory.ts';
 import { FileProblem, unless } from './problem.ts';
 
 /** Where a path ended: a name in an open directory, or (without a name) that directory itself. */

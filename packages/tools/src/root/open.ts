@@ -1,10 +1,7 @@
-import { constants } from 'node:fs';
-import type { Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { relativeToRoots } from './components.ts';
-import { currentPath } from './directory.ts';
-import type { Directory, Holding } from './directory.ts';
+import { currentPath, type Directory, type Holding } from './directory.ts';
 import { FileProblem, problemFrom } from './problem.ts';
 
 /** A regular file inside the root, open for reading. Close it. */

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import type { Stats } from 'node:fs';
-import { access, lstat, open, rename, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import type { Directory } from './directory.ts';
-import type { OpenPolicy } from './open.ts';
-import { requireInside } from './open.ts';
+import { requireInside, type OpenPolicy } from './open.ts';
 import { FileProblem, unless } from './problem.ts';
 
 export interface Replacement {

@@ -1,16 +1,12 @@
 import { TreadleError } from '@treadle/core';
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import type { Stats } from 'node:fs';
+import { existsSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { componentsOf } from './components.ts';
-import { openDirectory } from './directory.ts';
-import type { Directory, Holding } from './directory.ts';
+import { openDirectory, type Directory, type Holding } from './directory.ts';
 import { exclusively } from './locks.ts';
-import { locate } from './locate.ts';
-import type { Location } from './locate.ts';
-import { openRegular, requireRegular } from './open.ts';
-import type { OpenedFile, OpenPolicy } from './open.ts';
+import { locate, type Location } from './locate.ts';
+import { openRegular, requireRegular, type OpenedFile, type OpenPolicy } from './open.ts';
 import { FileProblem, problemFrom } from './problem.ts';
 import { replaceFile, requireUnchanged } from './replace.ts';
 

@@ -1,9 +1,7 @@
 import { dirname } from 'node:path';
-import { lockDescriptor } from './protect.ts';
-import type { Protection } from './protect.ts';
+import { lockDescriptor, type Protection } from './protect.ts';
 import type { SandboxSettings } from './settings.ts';
-import { viewMounts } from './view.ts';
-import type { ReadView } from './view.ts';
+import { viewMounts, type ReadView } from './view.ts';
 
 /** Where bubblewrap finds what it is handed: the filter of system calls, the lists of users and of groups. */
 const descriptors = { filter: 4, users: 5, groups: 6 } as const;

@@ -1,8 +1,7 @@
 import { getuid } from 'node:process';
 import { runCommand, type CommandRequest } from '../bash/command.ts';
 import { findExecutable } from '../bash/find-executable.ts';
-import { makeProcessGroup } from './process-limit.ts';
-import type { ProcessGroup } from './process-limit.ts';
+import { makeProcessGroup, type ProcessGroup } from './process-limit.ts';
 
 /** A program that is run on the way to a sandbox. */
 export interface HelperCommand extends Pick<

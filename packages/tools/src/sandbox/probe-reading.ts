@@ -3,12 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { confineCommand } from './wrap.ts';
-import type { WrapOptions } from './wrap.ts';
+import { confineCommand, type WrapOptions } from './wrap.ts';
 
 /** Whether commands can be confined to reading. A probe has seen it refuse a write, a read, a socket and a secret. */
 export interface ReadingStatus {

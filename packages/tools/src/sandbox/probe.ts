@@ -4,13 +4,10 @@ import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HelperEnd, SandboxParts } from './parts.ts';
-import { probeReading } from './probe-reading.ts';
-import type { ReadingStatus } from './probe-reading.ts';
-import { protectedNames } from './settings.ts';
-import type { SandboxSettings } from './settings.ts';
+import { probeReading, type ReadingStatus } from './probe-reading.ts';
+import { protectedNames, type SandboxSettings } from './settings.ts';
 import { systemCallFilter } from './system-calls.ts';
-import { wrapCommand } from './wrap.ts';
-import type { SandboxMeans } from './wrap.ts';
+import { wrapCommand, type SandboxMeans } from './wrap.ts';
 
 /** Whether commands can be sandboxed on this machine, found out by really doing it. */
 export interface SandboxStatus {

@@ -1,12 +1,10 @@
 import type { Clock } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
 import type { SandboxParts } from './parts.ts';
-import { probe, unavailable } from './probe.ts';
-import type { Probed, SandboxStatus } from './probe.ts';
+import { probe, unavailable, type Probed, type SandboxStatus } from './probe.ts';
 import type { SandboxSettings } from './settings.ts';
 import { isSystemPath } from './view.ts';
-import { confineCommand, wrapCommand } from './wrap.ts';
-import type { ConfinedCommand, SandboxedCommand, WrapOptions } from './wrap.ts';
+import { confineCommand, wrapCommand, type ConfinedCommand, type SandboxedCommand, type WrapOptions } from './wrap.ts';
 
 /** A sandbox for the commands of one working folder. */
 export interface Sandbox {

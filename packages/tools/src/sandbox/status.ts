@@ -1,9 +1,7 @@
 import { systemClock } from '@treadle/core';
 import { machineParts } from './parts.ts';
-import { probe } from './probe.ts';
-import type { SandboxStatus } from './probe.ts';
-import { sandboxSettings } from './settings.ts';
-import type { SandboxOptions } from './settings.ts';
+import { probe, type SandboxStatus } from './probe.ts';
+import { sandboxSettings, type SandboxOptions } from './settings.ts';
 
 /**
  * Whether `bash` can sandbox its commands on this machine. It finds out by running one, once for a process.

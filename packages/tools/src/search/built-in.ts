@@ -1,12 +1,8 @@
-import { openRegular } from '../root/open.ts';
-import type { OpenedFile } from '../root/open.ts';
+import { openRegular, type OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';
-import { inFolder } from '../root/root.ts';
-import type { Root } from '../root/root.ts';
-import { walk } from '../files/walk.ts';
-import type { WalkEntry } from '../files/walk.ts';
-import { compilePattern, matcherFor } from './matcher.ts';
-import type { Matcher } from './matcher.ts';
+import { inFolder, type Root } from '../root/root.ts';
+import { walk, type WalkEntry } from '../files/walk.ts';
+import { compilePattern, matcherFor, type Matcher } from './matcher.ts';
 import type { Piece } from './match-lines.ts';
 import { readText } from './read-text.ts';
 import type { Found, Scope, SearchQuery } from './query.ts';

@@ -1,8 +1,7 @@
 // Runs in a worker thread, so that a pattern that backtracks for ever can be ended by ending the thread. Imports only
 // what resolves by file name: a worker does not get the import conditions of the process that starts it.
 import { parentPort, workerData } from 'node:worker_threads';
-import { matchLines } from './match-lines.ts';
-import type { Piece, PieceMatches } from './match-lines.ts';
+import { matchLines, type Piece, type PieceMatches } from './match-lines.ts';
 
 /** What the worker is started with. */
 export interface WorkerPattern {

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { FileProblem } from '../root/problem.ts';
-import { matchLines } from './match-lines.ts';
-import type { Piece, PieceMatches } from './match-lines.ts';
+import { matchLines, type Piece, type PieceMatches } from './match-lines.ts';
 import type { WorkerBatch, WorkerPattern } from './match-worker.ts';
 
 /** Finds matching lines. Use one at a time and close it. */

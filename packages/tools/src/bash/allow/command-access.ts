@@ -7,8 +7,7 @@ import { MISSING, unless } from '../../root/problem.ts';
 import { realPath } from '../../root/real-path.ts';
 import { analyseCommand } from '../grammar/analyse.ts';
 import { gitPlace } from './git-place.ts';
-import { matchRule } from './rule.ts';
-import type { RuleMatch } from './rule.ts';
+import { matchRule, type RuleMatch } from './rule.ts';
 import { readOnlyRules } from './rules.ts';
 
 /** Where a command runs. */

@@ -1,7 +1,6 @@
 import { gitRules } from './git.ts';
 import { programRules } from './programs.ts';
-import { loadRules } from './rule.ts';
-import type { RuleSet } from './rule.ts';
+import { loadRules, type RuleSet } from './rule.ts';
 import { searchRules } from './searches.ts';
 
 let loaded: RuleSet | undefined;

@@ -1,8 +1,7 @@
 import { errorText } from '@treadle/core';
 import { namedIn, namedRoughly } from './name.ts';
 import { parseBash } from './parser.ts';
-import { plainOf } from './plain.ts';
-import type { Plain } from './plain.ts';
+import { plainOf, type Plain } from './plain.ts';
 
 /** What a shell command consists of, as far as it can be told before it runs. */
 export interface CommandAnalysis {

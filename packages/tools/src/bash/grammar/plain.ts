@@ -1,6 +1,5 @@
 import type { Node } from 'web-tree-sitter';
-import { plainWords } from './lexer.ts';
-import type { PlainText } from './lexer.ts';
+import { plainWords, type PlainText } from './lexer.ts';
 import { literal } from './words.ts';
 
 export type Plain = PlainText | { readonly commands: null; readonly reason: string };

@@ -18,11 +18,7 @@ import type { CliIo } from '../io.ts';
 import { homeFolder } from '../parts.ts';
 
 /** The strategy that a word names. `model` and `pairs` have the run's own model judge. */
-async function strategyOf(
-  judge: string,
-  own: Model,
-  load: (name: string) => Promise<Model>,
-): Promise<BranchStrategy> {
+async function strategyOf(judge: string, own: Model, load: (name: string) => Promise<Model>): Promise<BranchStrategy> {
   const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } = await import('@treadle/core');
   const strategies: Readonly<Record<string, () => BranchStrategy>> = {
     first: firstBranch,
