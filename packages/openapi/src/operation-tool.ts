@@ -1,14 +1,5 @@
-import {
-  compileSchema,
-  jsonCheck,
-  type ArgumentsCheck,
-  type Http,
-  type JsonObject,
-  type JsonValue,
-  type Tool,
-  type ToolContext,
-  type ToolResult,
-} from '@treadle/core';
+import { jsonCheck } from '@treadle/core';
+import type { Http, JsonObject, JsonValue, Tool, ToolContext, ToolResult } from '@treadle/core';
 import { HttpProblem } from '@treadle/http';
 
 import type { Operation } from './operations.ts';
@@ -38,7 +29,6 @@ export interface Calling {
 export function operationTool(name: string, operation: Operation, calling: Calling): Tool {
   const readOnly = operation.method === 'GET' || operation.method === 'HEAD';
   const host = calling.server.hostname.replace(/\.$/, '');
-  let check: ArgumentsCheck | null = null;
   return Object.freeze({
     name,
     label: operation.label,
@@ -48,8 +38,8 @@ export function operationTool(name: string, operation: Operation, calling: Calli
     replay: readOnly ? 'safe' : 'never',
     readOnly,
     execution: 'parallel',
-    endsRun: false,
-    check: (args) => (check ??= jsonCheck(compileSchema(operation.schema)))(args),
+    terminal: false,
+    check: jsonCheck(operation.schema),
     access: () => ({ hosts: [host], readOnly }),
     // What the check returns is the arguments as they were.
     execute: (args, context) => call(operation, args as JsonObject, context, calling),

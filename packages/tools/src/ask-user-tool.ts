@@ -103,8 +103,8 @@ export function askUserTool(options: AskUserToolOptions = {}): Tool {
         });
   return Object.freeze({
     ...tool,
-    check: (args: JsonObject) => {
-      const outcome = tool.check(args);
+    check: (args, validator) => {
+      const outcome = tool.check(args, validator);
       if (outcome instanceof Promise || !outcome.ok) return outcome;
       const issues = ambiguities(userQuestions(args) ?? []);
       return issues.length === 0 ? outcome : { ok: false, issues };

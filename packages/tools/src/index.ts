@@ -10,6 +10,7 @@ export { todoTool } from './todo-tool.ts';
 export { planTool } from './plan-tool.ts';
 export { askUserTool } from './ask-user-tool.ts';
 export type { AskUserToolOptions } from './ask-user-tool.ts';
+export { re2Validator } from './re2-validator.ts';
 export { webFetchTool } from './web-fetch-tool.ts';
 export type { WebFetchToolOptions } from './web-fetch-tool.ts';
 export { readProjectInstructions } from './instructions/read.ts';

@@ -1,5 +1,5 @@
 import { defineTool } from '@treadle/core';
-import type { Http, JsonObject, Tool } from '@treadle/core';
+import type { Http, Tool } from '@treadle/core';
 import { guardedHttp } from '@treadle/http';
 
 import { MB } from './options.ts';
@@ -72,8 +72,8 @@ export function webFetchTool(options: WebFetchToolOptions = {}): Tool {
   });
   return Object.freeze({
     ...tool,
-    check: (args: JsonObject) => {
-      const outcome = tool.check(args);
+    check: (args, validator) => {
+      const outcome = tool.check(args, validator);
       if (outcome instanceof Promise || !outcome.ok) return outcome;
       const problem = urlProblem(args['url']);
       return problem === null ? outcome : { ok: false, issues: [{ path: '/url', message: problem }] };

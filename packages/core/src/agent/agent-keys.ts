@@ -43,5 +43,6 @@ export const AGENT_KEYS = {
   background: true,
   subAgents: true,
   title: true,
+  validator: true,
   configId: true,
 } as const;

@@ -171,9 +171,9 @@ function answered(tool: Tool, supply: Supply): Tool {
   return {
     ...facts,
     runs: 'server',
-    async check(raw) {
-      const outcome = await tool.check(raw);
-      return outcome.ok ? { ok: true, value: { raw, value: outcome.value } satisfies Checked } : outcome;
+    async check(raw, validator) {
+      const outcome = await tool.check(raw, validator);
+      return outcome.ok ? { ...outcome, value: { raw, value: outcome.value } satisfies Checked } : outcome;
     },
     ...(isGated && access ? { access: (args: unknown) => access((args as Checked).value) } : {}),
     ...(isGated && approval

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json.ts';
 import type { CheckLists, KeywordContext } from './keywords.ts';
-import { type Check, type Failure, fail, failuresOf, MAX_ISSUES, passes, pointerOf, type Run } from './run.ts';
+import { type Check, type Failure, fail, failuresOf, fits, MAX_ISSUES, pointerOf, type Run } from './run.ts';
 import { describe, has } from './values.ts';
 
 /** `allOf`, `anyOf`, `oneOf`, `not` and `if`. */
@@ -12,8 +12,14 @@ export function compileCombinations(context: KeywordContext, { any: checks }: Ch
   const some = branches(context, 'anyOf', checks);
   if (some !== undefined)
     checks.push((value, run) => {
-      for (const branch of some) if (passes(branch, value, run) || run.stopped !== undefined) return;
-      failNearest(some, value, run);
+      let isUnsure = false;
+      for (const branch of some) {
+        const fit = fits(branch, value, run);
+        if (fit === 'yes' || run.stopped !== undefined) return;
+        isUnsure ||= fit === 'unsure';
+      }
+      if (isUnsure) run.unsure = true;
+      else failNearest(some, value, run);
     });
 
   const one = branches(context, 'oneOf', checks);
@@ -22,7 +28,9 @@ export function compileCombinations(context: KeywordContext, { any: checks }: Ch
   if (has(schema, 'not')) {
     const forbidden = context.child(schema['not'] ?? true, 'not');
     checks.push((value, run) => {
-      if (passes(forbidden, value, run)) fail(run, () => `must not have the forbidden form, got ${describe(value)}`);
+      const fit = fits(forbidden, value, run);
+      if (fit === 'unsure') run.unsure = true;
+      if (fit === 'yes') fail(run, () => `must not have the forbidden form, got ${describe(value)}`);
     });
   }
 
@@ -30,7 +38,11 @@ export function compileCombinations(context: KeywordContext, { any: checks }: Ch
   const condition = context.child(schema['if'] ?? true, 'if');
   const then = has(schema, 'then') ? context.child(schema['then'] ?? true, 'then') : undefined;
   const otherwise = has(schema, 'else') ? context.child(schema['else'] ?? true, 'else') : undefined;
-  checks.push((value, run) => (passes(condition, value, run) ? then : otherwise)?.(value, run));
+  checks.push((value, run) => {
+    const fit = fits(condition, value, run);
+    if (fit === 'unsure') run.unsure = true;
+    else (fit === 'yes' ? then : otherwise)?.(value, run);
+  });
 }
 
 function branches(context: KeywordContext, key: string, checks: Check[]): readonly Check[] | undefined {
@@ -45,12 +57,16 @@ function branches(context: KeywordContext, key: string, checks: Check[]): readon
 
 function checkOneOf(options: readonly Check[], value: unknown, run: Run): void {
   const matching: number[] = [];
+  let isUnsure = false;
   for (const [index, branch] of options.entries()) {
-    if (passes(branch, value, run)) matching.push(index + 1);
+    const fit = fits(branch, value, run);
+    if (fit === 'yes') matching.push(index + 1);
+    isUnsure ||= fit === 'unsure';
     if (run.stopped !== undefined) return;
     if (matching.length > 1) break;
   }
-  if (matching.length === 0) failNearest(options, value, run);
+  if (matching.length < 2 && isUnsure) run.unsure = true;
+  else if (matching.length === 0) failNearest(options, value, run);
   if (matching.length > 1) {
     fail(run, () => `must fit exactly one of the ${options.length} allowed forms, but fits ${matching.join(' and ')}`);
   }

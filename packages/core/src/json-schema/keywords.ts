@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isJsonObject } from '../json.ts';
-import { compilePattern, type CompiledPattern } from './pattern.ts';
-import { type Check, checkAt, fail, failuresOf, isDecided, passes, stop } from './run.ts';
+import type { PatternMatcher } from '../ports/validator.ts';
+import { type Check, checkAt, fail, failuresOf, fits, isDecided, stop } from './run.ts';
 import { canonical, codePoints, describe, equals, has, kindOf, listOf } from './values.ts';
 
 /** What a keyword is compiled with: the schema it stands in, and the way to its subschemas. */
@@ -11,6 +11,8 @@ export interface KeywordContext {
   readonly child: (value: JsonValue, ...keys: string[]) => Check;
   /** Notes that a keyword can't be used, and gives a check that decides nothing and so never passes. */
   readonly broken: (reason: string, ...keys: string[]) => Check;
+  /** Makes a test of a pattern, or null when it is to be skipped. */
+  readonly matcher: PatternMatcher;
 }
 
 /** The checks of one schema, by the kind of value they apply to. */
@@ -82,20 +84,26 @@ export function compileString(context: KeywordContext, { string: checks }: Check
     checks.push(context.broken('must be a string', 'pattern'));
     return;
   }
-  const compiled = compilePattern(pattern);
-  if (!compiled.ok) {
-    checks.push(context.broken(compiled.reason, 'pattern'));
+  if (!isExpression(pattern)) {
+    checks.push(context.broken('is not a valid regular expression', 'pattern'));
     return;
   }
+  const matches = context.matcher(pattern);
   checks.push((value, run) => {
-    const text = value as string;
-    if (text.length > compiled.maxLength) {
-      stop(run, `is too long to check against its pattern (at most ${compiled.maxLength} characters)`);
-    } else if (!compiled.test(text)) {
-      fail(run, () => `must match the pattern ${pattern}, got ${describe(value)}`);
-    }
+    if (matches === null) run.unsure = true;
+    else if (!matches(value as string)) fail(run, () => `must match the pattern ${pattern}, got ${describe(value)}`);
   });
 }
+
+/** True for a regular expression of JavaScript. The old grammar allows escapes such as `\-`. */
+const isExpression = (source: string): boolean =>
+  ['u', ''].some((flags) => {
+    try {
+      return new RegExp(source, flags) instanceof RegExp;
+    } catch {
+      return false;
+    }
+  });
 
 /** The bounds of a number and `multipleOf`. The boolean `exclusive…` of older drafts makes its bound strict. */
 export function compileNumber(context: KeywordContext, { number: checks }: CheckLists): void {
@@ -190,12 +198,16 @@ function compileContains(context: KeywordContext, checks: Check[]): void {
   const most = bound(context, 'maxContains', checks) ?? Infinity;
   checks.push((value, run) => {
     let count = 0;
+    let unsure = 0;
     for (const item of value as readonly unknown[]) {
-      if (passes(check, item, run)) count += 1;
+      const fit = fits(check, item, run);
+      if (fit === 'yes') count += 1;
+      if (fit === 'unsure') unsure += 1;
       if (run.stopped !== undefined) return;
       if (count > most || (count >= least && most === Infinity)) break;
     }
-    if (count < least) fail(run, () => `must contain at least ${least} items of the required form, got ${count}`);
+    if (unsure > 0 && count <= most && count + unsure >= least) run.unsure = true;
+    else if (count < least) fail(run, () => `must contain at least ${least} items of the required form, got ${count}`);
     if (count > most) fail(run, () => `must contain at most ${most} items of the given form`);
   });
 }
@@ -221,7 +233,9 @@ export function compileObject(context: KeywordContext, { object: checks }: Check
   checks.push((value, run) => {
     for (const key of Object.keys(value as JsonObject)) {
       if (isDecided(run)) return;
-      if (passes(check, key, run) || run.stopped !== undefined) continue;
+      const fit = fits(check, key, run);
+      if (fit === 'unsure') run.unsure = true;
+      if (fit !== 'no' || run.stopped !== undefined) continue;
       const reason = run.silent ? undefined : failuresOf(check, key, run)[0]?.message;
       run.path.push(key);
       fail(run, () => `has a name that is not allowed: the name ${reason ?? 'does not fit'}`);
@@ -251,11 +265,16 @@ function compileRequired(context: KeywordContext, checks: Check[]): void {
 /** `properties`, `patternProperties` and `additionalProperties`, which depend on each other. */
 function compileProperties(context: KeywordContext, checks: Check[]): void {
   const named = schemasUnder(context, 'properties', checks);
-  const patterns: { readonly pattern: CompiledPattern & { ok: true }; readonly check: Check }[] = [];
+  const patterns: { readonly matches: (text: string) => boolean; readonly check: Check }[] = [];
+  let skipsPatterns = false;
   for (const [source, check] of schemasUnder(context, 'patternProperties', checks)) {
-    const pattern = compilePattern(source);
-    if (pattern.ok) patterns.push({ pattern, check });
-    else checks.push(context.broken(pattern.reason, 'patternProperties', source));
+    if (!isExpression(source)) {
+      checks.push(context.broken('is not a valid regular expression', 'patternProperties', source));
+      continue;
+    }
+    const matches = context.matcher(source);
+    if (matches === null) skipsPatterns = true;
+    else patterns.push({ matches, check });
   }
   const additional = own(context, 'additionalProperties');
   const rest =
@@ -272,21 +291,21 @@ function compileProperties(context: KeywordContext, checks: Check[]): void {
         if (isDecided(run)) return;
       }
     });
-  if (patterns.length === 0 && rest === undefined) return;
+  if (patterns.length === 0 && rest === undefined && !skipsPatterns) return;
   checks.push((value, run) => {
     const object = value as JsonObject;
     for (const key of Object.keys(object)) {
       if (object[key] === undefined) continue;
       let matched = known.has(key);
-      if (matched && patterns.length === 0) continue;
+      if (skipsPatterns) run.unsure = true;
       run.path.push(key);
-      for (const { pattern, check } of patterns) {
-        if (key.length > pattern.maxLength) stop(run, 'has a name too long to check against a pattern');
-        else if (pattern.test(key)) {
-          matched = true;
-          check(object[key], run);
-        }
+      for (const { matches, check } of patterns) {
+        if (!matches(key)) continue;
+        matched = true;
+        check(object[key], run);
       }
+      // A pattern that is skipped may allow the property.
+      matched ||= skipsPatterns;
       if (!matched && refuse) fail(run, () => unexpected(known));
       else if (!matched && rest !== undefined) rest(object[key], run);
       run.path.pop();

@@ -1,5 +1,5 @@
+import type { ArgumentsIssue } from '../ports/validator.ts';
 import { MAX_JSON_DEPTH } from '../json.ts';
-import type { ArgumentsIssue } from '../tools/tool.ts';
 
 /** One check of a value. It reports into the run and never throws. */
 export type Check = (value: unknown, run: Run) => void;
@@ -16,6 +16,8 @@ export interface Run {
   /** Only whether something fails is asked: nothing is written down. */
   silent: boolean;
   failed: boolean;
+  /** Whether a check was skipped: the value may or may not fit, so `not` and the like can't decide by it. */
+  unsure: boolean;
   depth: number;
   steps: number;
   /** Set when the value can't be decided. It outranks every other outcome, so `not` can't turn it into a pass. */
@@ -29,7 +31,16 @@ const MAX_DEPTH = 2 * MAX_JSON_DEPTH;
 const MAX_STEPS = 5_000_000;
 
 export function startRun(): Run {
-  return { path: [], failures: [], silent: false, failed: false, depth: 0, steps: 0, stopped: undefined };
+  return {
+    path: [],
+    failures: [],
+    silent: false,
+    failed: false,
+    unsure: false,
+    depth: 0,
+    steps: 0,
+    stopped: undefined,
+  };
 }
 
 /** The current place as a JSON pointer. */
@@ -85,27 +96,33 @@ export function checkAt(run: Run, key: string | number, check: Check, value: unk
   run.path.pop();
 }
 
-/** Whether a check passes, leaving no trace unless it couldn't be decided. */
-export function passes(check: Check, value: unknown, run: Run): boolean {
-  const { silent, failed } = run;
+/** Whether a value fits. `unsure` when nothing failed and a check was skipped. */
+export type Fit = 'yes' | 'no' | 'unsure';
+
+/** Tries a check. It leaves no trace in the run unless it stops the run. */
+export function fits(check: Check, value: unknown, run: Run): Fit {
+  const { silent, failed, unsure } = run;
   run.silent = true;
   run.failed = false;
+  run.unsure = false;
   check(value, run);
-  const passed = !run.failed;
+  const fit = run.failed ? 'no' : run.unsure ? 'unsure' : 'yes';
   run.silent = silent;
   run.failed = failed || run.stopped !== undefined;
-  return passed;
+  run.unsure = unsure;
+  return fit;
 }
 
 /** The failures of a check, reported to nobody else. */
 export function failuresOf(check: Check, value: unknown, run: Run): readonly Failure[] {
-  const { failures, failed, silent } = run;
+  const { failures, failed, silent, unsure } = run;
   run.failures = [];
   run.silent = false;
   check(value, run);
   const found = run.failures;
   run.failures = failures;
   run.silent = silent;
+  run.unsure = unsure;
   run.failed = failed || run.stopped !== undefined;
   return found;
 }

@@ -1,6 +1,6 @@
 import type { JsonSchema, JsonValue } from '../json.ts';
 import { isJsonObject, MAX_JSON_DEPTH } from '../json.ts';
-import type { ArgumentsIssue } from '../tools/tool.ts';
+import type { ArgumentsIssue, PatternMatcher, ValueCheck } from '../ports/validator.ts';
 import { compileCombinations } from './combine.ts';
 import {
   type CheckLists,
@@ -15,14 +15,14 @@ import {
 import { type Check, enter, fail, isDecided, leave, pointerOf, startRun, stop } from './run.ts';
 import { describe, has, kindOf } from './values.ts';
 
-/** A compiled schema: call it with a value to get what is wrong with it, nothing when it fits. */
-export interface SchemaCheck {
-  (value: unknown): readonly ArgumentsIssue[];
+/** A schema as {@link compileSchema} compiles it. */
+export interface SchemaCheck extends ValueCheck {
   /**
    * What is wrong with the schema itself: pointers into it and reasons. A value that meets such a place fails; it never
    * passes unchecked.
    */
   readonly problems: readonly ArgumentsIssue[];
+  readonly unchecked: readonly string[];
 }
 
 const NO_ISSUES: readonly ArgumentsIssue[] = Object.freeze([]);
@@ -37,6 +37,9 @@ const NO_ISSUES: readonly ArgumentsIssue[] = Object.freeze([]);
  * a JSON pointer in the same document, `nullable`, and boolean schemas. Every other keyword, `format` among them, is
  * ignored. A reference that leads elsewhere is a problem of the schema.
  *
+ * `pattern` and `patternProperties` need a `matcher`. A pattern without one is skipped: it neither fails nor passes a value,
+ * and `unchecked` lists it. Under `not`, `anyOf`, `oneOf`, `if` and `contains` a skipped pattern never refuses a value.
+ *
  * The work is bounded: a check of over 1,024 schemas inside each other, or of over five million steps, fails.
  *
  * @example
@@ -47,8 +50,8 @@ const NO_ISSUES: readonly ArgumentsIssue[] = Object.freeze([]);
  * check({ path: 3 }); // [{ path: '/path', message: 'must be string, got number 3' }]
  * ```
  */
-export function compileSchema(schema: JsonSchema | boolean): SchemaCheck {
-  const { root, problems } = compileDocument(schema);
+export function compileSchema(schema: JsonSchema | boolean, matcher: PatternMatcher = () => null): SchemaCheck {
+  const { root, problems, unchecked } = compileDocument(schema, matcher);
   const check = (value: unknown): readonly ArgumentsIssue[] => {
     const run = startRun();
     root(value, run);
@@ -56,7 +59,7 @@ export function compileSchema(schema: JsonSchema | boolean): SchemaCheck {
     if (run.failures.length === 0) return NO_ISSUES;
     return run.failures.map(({ path, message }) => ({ path, message }));
   };
-  return Object.assign(check, { problems });
+  return Object.assign(check, { problems, unchecked: [...unchecked] });
 }
 
 /**
@@ -76,18 +79,31 @@ interface Target {
 
 interface Compiler {
   readonly problems: ArgumentsIssue[];
+  readonly unchecked: Set<string>;
+  readonly matcher: PatternMatcher;
   readonly targets: Map<JsonValue, Target>;
   /** Targets not compiled yet: a list instead of recursion, so chains of references can't overflow the stack. */
   readonly pending: Target[];
 }
 
-function compileDocument(schema: JsonValue): { root: Check; problems: readonly ArgumentsIssue[] } {
-  const compiler: Compiler = { problems: [], targets: new Map(), pending: [] };
+function compileDocument(schema: JsonValue, matcher: PatternMatcher): Compiler & { readonly root: Check } {
+  const unchecked = new Set<string>();
+  const compiler: Compiler = {
+    problems: [],
+    unchecked,
+    matcher: (pattern) => {
+      const matches = matcher(pattern);
+      if (matches === null) unchecked.add(pattern);
+      return matches;
+    },
+    targets: new Map(),
+    pending: [],
+  };
   const root = compileNode(compiler, schema, schema, '', 0);
   for (let target = compiler.pending.pop(); target !== undefined; target = compiler.pending.pop()) {
     target.check = compileNode(compiler, target.schema, target.base, target.pointer, 0);
   }
-  return { root, problems: compiler.problems };
+  return { ...compiler, root };
 }
 
 const accept: Check = () => {};
@@ -109,6 +125,7 @@ function compileNode(compiler: Compiler, schema: JsonValue, base: JsonValue, poi
     schema,
     child: (value, ...keys) => compileNode(compiler, value, document, pointer + pointerOf(keys), depth + 1),
     broken: problem,
+    matcher: compiler.matcher,
   };
   const lists: CheckLists = { any: [], object: [], array: [], string: [], number: [] };
   const type = compileType(context);

@@ -2,9 +2,10 @@ import type { JsonObject } from '../json.ts';
 import { errorText } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
+import type { ArgumentsIssue, Validator } from '../ports/validator.ts';
 import { isPlain, keptOutput } from './keep-output.ts';
 import { errorOutput, normalOutput, type NormalOutput } from './output.ts';
-import type { ArgumentsIssue, ArgumentsOutcome, Tool, ToolContext } from './tool.ts';
+import type { ArgumentsOutcome, Tool, ToolContext } from './tool.ts';
 
 /** Milliseconds a tool has, after its signal was aborted, to clean up and say what it had done. */
 const ABORT_GRACE_MS = 100;
@@ -123,9 +124,13 @@ export function issuesText(tool: Tool, issues: readonly ArgumentsIssue[]): strin
 }
 
 /** A call's arguments checked, at once where the schema can; a check that fails in itself is a failed check. */
-export function checkArguments(tool: Tool, args: JsonObject): ArgumentsOutcome | Promise<ArgumentsOutcome> {
+export function checkArguments(
+  tool: Tool,
+  args: JsonObject,
+  validator: Validator | null,
+): ArgumentsOutcome | Promise<ArgumentsOutcome> {
   try {
-    const outcome = tool.check(args);
+    const outcome = tool.check(args, validator);
     return outcome instanceof Promise ? outcome.catch(uncheckable) : outcome;
   } catch (thrown) {
     return uncheckable(thrown);

@@ -1,4 +1,5 @@
 import type { BlobContent, Blobs } from '../ports/blobs.ts';
+import type { ArgumentsIssue, Validator } from '../ports/validator.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { FileBlock, ToolResultContent } from '../messages/content.ts';
 import type { ToolAccess } from './access.ts';
@@ -104,17 +105,23 @@ export interface ToolContext {
   progress(text: string): void;
 }
 
-/** Checks a tool call's arguments. Returns the value for `execute`, or what is wrong and where. */
-export type ArgumentsCheck = (args: JsonObject) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
+/**
+ * Checks a tool call's arguments. Returns the value for `execute`, or what is wrong and where. `validator` is the agent's;
+ * a check by JSON Schema uses it, and a check that wraps another one passes it on.
+ */
+export type ArgumentsCheck = (
+  args: JsonObject,
+  validator?: Validator | null,
+) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
 
 export type ArgumentsOutcome =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: readonly ArgumentsIssue[] };
-
-/** One thing wrong with the arguments. `path` is a JSON pointer; the empty string is the whole object. */
-export interface ArgumentsIssue {
-  readonly path: string;
-  readonly message: string;
-}
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      /** Patterns of the schema that were not checked. */
+      readonly unchecked?: readonly string[];
+    }
+  | { readonly ok: false; readonly issues: readonly ArgumentsIssue[] };
 
 /** Who takes a session over, and what that agent is shown of the conversation. */
 export interface Handoff {

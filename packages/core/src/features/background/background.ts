@@ -113,12 +113,12 @@ function withBackground(tool: Tool): Tool {
   return Object.freeze({
     ...tool,
     inputSchema: { ...tool.inputSchema, properties: { ...own, [RUN_IN_BACKGROUND]: added } },
-    check(args: JsonObject) {
+    check(args: JsonObject, validator) {
       const { [RUN_IN_BACKGROUND]: wanted, ...rest } = args;
-      if (wanted === undefined || typeof wanted === 'boolean') return tool.check(rest);
+      if (wanted === undefined || typeof wanted === 'boolean') return tool.check(rest, validator);
       return { ok: false, issues: [{ path: `/${RUN_IN_BACKGROUND}`, message: 'it must be true or false' }] } as const;
     },
-  });
+  } satisfies Tool);
 }
 
 /** Whether a call is to run in the background. */

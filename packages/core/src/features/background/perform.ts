@@ -88,7 +88,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
   const { children } = context.services;
   const tool = agent.tools.get(facts.toolName);
   if (!tool) return errorOutput(`There is no tool ${facts.toolName} any more.`);
-  const checked = await checkArguments(tool, copyJson(facts.arguments));
+  const checked = await checkArguments(tool, copyJson(facts.arguments), agent.validator);
   if (!checked.ok) return errorOutput(issuesText(tool, checked.issues));
   const { taskId, sessionId, runId, callId, toolName, idempotencyKey } = facts;
   const session = children.childIn(sessionId, callId, tool, checked.value);

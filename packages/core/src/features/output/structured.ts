@@ -2,10 +2,11 @@ import { errorText, TreadleError } from '../../errors.ts';
 import { compileSchema } from '../../json-schema/validate.ts';
 import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, parseJson } from '../../json.ts';
 import type { Model, ResponseFormat } from '../../model/model.ts';
+import type { ArgumentsIssue, Validator } from '../../ports/validator.ts';
 import { jsonCheck, standardCheck } from '../../tools/define/define.ts';
 import { isStandardSchema, type StandardSchema } from '../../tools/define/standard-schema.ts';
 import { OUTPUT_TOOL } from '../../tools/stop-tool-names.ts';
-import type { ArgumentsIssue, ArgumentsOutcome, Tool } from '../../tools/tool.ts';
+import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 
 /** How a model is held to a schema: by its provider, by the arguments of a tool, or by its instructions. */
 export type OutputMode = 'native' | 'tool' | 'prompted';
@@ -32,7 +33,7 @@ export interface StructuredOutput {
   readonly retries: number;
   readonly schema: JsonSchema;
   /** Checks a value, and gives what the schema makes of it. */
-  readonly check: (value: JsonValue) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
+  readonly check: (value: JsonValue, validator?: Validator | null) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
   /** The arguments of the output tool as the value they hold. */
   readonly unwrap: (args: JsonObject) => JsonValue;
   readonly tool: Tool | null;
@@ -75,7 +76,10 @@ export function checkOutput(
     schema,
     check,
     unwrap,
-    tool: chosen === 'tool' ? outputTool(schema, isObject, about, (args) => check(unwrap(args))) : null,
+    tool:
+      chosen === 'tool'
+        ? outputTool(schema, isObject, about, (args, validator) => check(unwrap(args), validator))
+        : null,
     responseFormat:
       chosen === 'native'
         ? { type: 'json_schema', name, schema, ...(description === undefined ? {} : { description }) }
@@ -103,10 +107,9 @@ function compiled({ schema, jsonSchema }: OutputOptions): Pick<StructuredOutput,
   const copy = asJson(schema)?.value;
   if (!isJsonObject(copy)) return refuse('schema must be a JSON Schema object or a Standard Schema.');
   const { $schema: _dialect, ...rest } = copy;
-  const validate = compileSchema(rest);
-  const [problem] = validate.problems;
+  const [problem] = compileSchema(rest).problems;
   if (problem !== undefined) refuse(`the schema at #${problem.path} ${problem.message}.`);
-  return { schema: Object.freeze(rest), check: jsonCheck(validate) };
+  return { schema: Object.freeze(rest), check: jsonCheck(rest) };
 }
 
 function jsonSchemaOf(schema: StandardSchema): unknown {
@@ -153,7 +156,7 @@ export type OutputDecision =
 
 /** Checks a value that came as one, or as text. A check that crashes has not passed. */
 export async function askOutput(
-  output: StructuredOutput,
+  output: Pick<StructuredOutput, 'check' | 'mode'>,
   given: { readonly value: JsonValue } | { readonly text: string },
 ): Promise<OutputDecision> {
   const parsed = 'value' in given ? { value: given.value } : parsedAnswer(given.text);
@@ -180,7 +183,7 @@ function parsedAnswer(text: string): { readonly value: JsonValue } | { readonly 
   }
 }
 
-function telling({ mode }: StructuredOutput, issues: readonly ArgumentsIssue[]): string {
+function telling({ mode }: Pick<StructuredOutput, 'mode'>, issues: readonly ArgumentsIssue[]): string {
   const lines = issues.map(({ path, message }) => `- ${path === '' ? 'the answer' : path}: ${message}`);
   const how = mode === 'tool' ? `Call ${OUTPUT_TOOL} with the whole answer.` : 'Reply with the whole answer, as JSON.';
   return `The answer doesn't fit its schema.\n${lines.join('\n')}\n${how}`;

@@ -59,8 +59,8 @@ async function judged(
   { context, call, tool }: Case,
   args: JsonObject,
 ): Promise<{ readonly verdict: Verdict; readonly subject: CallSubject } | { readonly problem: string }> {
-  const { agent, state, clock } = context;
-  const outcome = await subjectOf(tool, copyJson(args), clock, hookReason(state, call.callId));
+  const { agent, state } = context;
+  const outcome = await subjectOf(tool, copyJson(args), context, hookReason(state, call.callId));
   if (!outcome.ok) return outcome;
   const { subject } = outcome;
   return { subject, verdict: evaluate(policyOf(agent.permissions, state.permissions), subject) };

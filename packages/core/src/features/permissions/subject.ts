@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../json.ts';
+import type { PerformContext } from '../../kernel/context.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolAccess } from '../../tools/access.ts';
 import { checkArguments, issuesText } from '../../tools/execute.ts';
@@ -16,10 +17,10 @@ export type SubjectOutcome =
 export async function subjectOf(
   tool: Tool,
   args: JsonObject,
-  clock: Clock,
+  { agent, clock }: Pick<PerformContext, 'agent' | 'clock'>,
   hookReason: string | undefined,
 ): Promise<SubjectOutcome> {
-  const checked = await inTime(clock, async () => checkArguments(tool, args));
+  const checked = await inTime(clock, async () => checkArguments(tool, args, agent.validator));
   if (checked === null)
     return { ok: false, problem: `Not executed: checking the arguments of ${tool.name} took too long.` };
   if (!checked.ok) return { ok: false, problem: issuesText(tool, checked.issues) };

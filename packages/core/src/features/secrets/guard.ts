@@ -88,10 +88,10 @@ function guardTool(tool: Tool, redactor: Redactor, reveal: readonly string[], re
   return Object.freeze({
     ...tool,
     // Checked with the secrets in it, as it will run.
-    check(args: JsonObject) {
+    check(args, validator) {
       const text = JSON.stringify(args);
       const found = refused.filter((name) => text.includes(placeholder(name)));
-      if (found.length === 0) return tool.check(revealed(args, redactor, reveal));
+      if (found.length === 0) return tool.check(revealed(args, redactor, reveal), validator);
       const message = `they have ${found.map(placeholder).join(', ')}, which stands for a value that this tool is not given`;
       return { ok: false, issues: [{ path: '', message: `${message}. Leave it out, or ask the user to do it.` }] };
     },

@@ -25,6 +25,7 @@ import type { NormalOutput } from '../../tools/output.ts';
 import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 import { runOf, type PerformContext } from '../context.ts';
 import { decide } from '../services/decide.ts';
+import { warnUnchecked } from '../services/unchecked-patterns.ts';
 import { callKey } from './call-key.ts';
 import type { Step } from '../step.ts';
 import type { CallState, SessionState } from '../state.ts';
@@ -119,8 +120,11 @@ function checkAll(context: PerformContext, calls: readonly CallState[]): readonl
   const checks: Check[] = [];
   for (const call of calls) {
     const tool = context.agent.tools.get(call.name);
+    if (!tool) continue;
     // A copy, for what a tool does to its arguments must not change the history.
-    if (tool) checks.push({ call, tool, checked: checkInTime(context, tool, copyJson(call.arguments)) });
+    const checked = checkInTime(context, tool, copyJson(call.arguments));
+    checks.push({ call, tool, checked });
+    if (!(checked instanceof Promise) && checked) warnUnchecked(context, `tool ${call.name}`, checked);
   }
   return checks;
 }
@@ -152,7 +156,7 @@ function checkInTime(
   tool: Tool,
   args: JsonObject,
 ): ArgumentsOutcome | null | Promise<ArgumentsOutcome | null> {
-  const checked = checkArguments(tool, args);
+  const checked = checkArguments(tool, args, agent.validator);
   if (!(checked instanceof Promise)) return checked;
   return new Promise((resolve) => {
     const timeoutMs = tool.timeoutMs ?? agent.toolTimeoutMs;

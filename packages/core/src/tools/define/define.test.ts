@@ -100,7 +100,7 @@ describe('a definition is refused', () => {
     [{ inputSchema: [] }, 'must be a JSON Schema object'],
     [{ inputSchema: null }, 'must be a JSON Schema object'],
     [{ inputSchema: { type: 'object', properties: { a: { $ref: 'other.json' } } } }, '#/properties/a/$ref leads to no'],
-    [{ inputSchema: { properties: { a: { pattern: '(?=x)(a+)+' } } } }, '#/properties/a/pattern combines look-around'],
+    [{ inputSchema: { properties: { a: { pattern: '(a' } } } }, '#/properties/a/pattern is not a valid regular'],
     [{ jsonSchema: { type: 'object' } }, 'jsonSchema is only for Standard Schema'],
     [{ inputSchema: plainStandard((value) => ({ value })) }, "plain schemas can't be turned into a JSON Schema"],
     [{ inputSchema: z.object({ at: z.date() }) }, 'zod could not turn inputSchema into a JSON Schema'],

@@ -2,18 +2,11 @@ import { refuseUnknownKeys } from '../../names/known-keys.ts';
 import { errorText, TreadleError } from '../../errors.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../../json.ts';
 import { asJson, isJsonObject, TOO_DEEP } from '../../json.ts';
+import type { ArgumentsIssue, Validator, ValueCheck } from '../../ports/validator.ts';
 import type { ToolAccess } from '../access.ts';
 import type { ToolArguments, ToolParameters } from './define-types.ts';
 import { isStandardSchema, type StandardIssue, type StandardResult, type StandardSchema } from './standard-schema.ts';
-import type {
-  ArgumentsCheck,
-  ArgumentsIssue,
-  ArgumentsOutcome,
-  ReplayPolicy,
-  Tool,
-  ToolContext,
-  ToolReturn,
-} from '../tool.ts';
+import type { ArgumentsCheck, ArgumentsOutcome, ReplayPolicy, Tool, ToolContext, ToolReturn } from '../tool.ts';
 import { compileSchema } from '../../json-schema/validate.ts';
 import { MAX_ISSUES, pointerOf } from '../../json-schema/run.ts';
 
@@ -82,8 +75,8 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
  * Defines a tool. The arguments of `execute` are typed by `inputSchema`, and checked before it is called. The JSON Schema
  * is made here, once: definitions are meant to live as long as the program.
  *
- * JSON Schemas are checked by {@link compileSchema}, which knows the common subset; a schema it can't check fully and
- * safely (a foreign `$ref`, a `pattern` open to exponential backtracking) is refused.
+ * The agent's `validator` checks arguments against a JSON Schema; without one, {@link compileSchema} does, which skips
+ * patterns. A schema that can't be followed, such as one with a foreign `$ref`, is refused here.
  *
  * @throws TreadleError `invalid_definition` when the definition can't work. The message says what to change.
  * @example
@@ -198,10 +191,9 @@ function compileParameters(
   }
   if (jsonSchema !== undefined) refuse(name, 'jsonSchema is only for Standard Schemas.');
   const schema = objectSchema(name, parameters);
-  const compiled = compileSchema(schema);
-  const [problem] = compiled.problems;
+  const [problem] = compileSchema(schema).problems;
   if (problem !== undefined) refuse(name, `inputSchema at #${problem.path} ${problem.message}.`);
-  return { inputSchema: schema, check: jsonCheck(compiled) };
+  return { inputSchema: schema, check: jsonCheck(schema) };
 }
 
 /** Asks a Standard Schema for the JSON Schema of what it accepts. */
@@ -246,13 +238,18 @@ function onlyOtherTypes(schema: JsonObject): boolean {
   );
 }
 
-/** The check of a compiled JSON Schema. */
-export function jsonCheck(
-  compiled: (value: unknown) => readonly ArgumentsIssue[],
-): (value: JsonValue) => ArgumentsOutcome {
-  return (args) => {
-    const issues = compiled(args);
-    return issues.length === 0 ? { ok: true, value: args } : { ok: false, issues };
+const CORE_VALIDATOR: Validator = { compile: (schema) => compileSchema(schema) };
+
+/** The check of a JSON Schema. Each validator compiles the schema once, at its first call. */
+export function jsonCheck(schema: JsonSchema): (value: JsonValue, validator?: Validator | null) => ArgumentsOutcome {
+  const compiled = new WeakMap<Validator, ValueCheck>();
+  return (args, given) => {
+    const validator = given ?? CORE_VALIDATOR;
+    const check = compiled.get(validator) ?? validator.compile(schema);
+    compiled.set(validator, check);
+    const issues = check(args);
+    if (issues.length > 0) return { ok: false, issues };
+    return { ok: true, value: args, ...(check.unchecked?.length && { unchecked: check.unchecked }) };
   };
 }
 

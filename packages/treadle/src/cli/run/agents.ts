@@ -50,6 +50,7 @@ export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts):
 
 /** An agent that does no more than the one it works for: a mode of its own counts where it is stricter. */
 async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgentDefinition | null> {
+  const { re2Validator } = await import('@treadle/tools');
   const { tools, permissions, knownTools, note } = parts;
   const known = new Set(tools.map(({ name }) => name));
   const missing = file.tools?.find((name) => !known.has(name));
@@ -65,7 +66,11 @@ async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgen
     tools: file.tools === undefined ? tools : tools.filter(({ name }) => file.tools?.includes(name)),
     permissions: { ...permissions, ...(mode === null ? {} : { mode }) },
     knownTools,
-    limits: defined({ maxTurns: file.maxTurns, maxDurationMs: file.maxDurationMs }),
+    validator: re2Validator(),
+    limits: {
+      ...(file.maxTurns === undefined ? {} : { maxTurns: file.maxTurns }),
+      ...(file.maxDurationMs === undefined ? {} : { maxDurationMs: file.maxDurationMs }),
+    },
   });
   return { agent, description: file.description };
 }

@@ -11,6 +11,7 @@ import {
   type Run,
   type Session,
   type Tool,
+  type Validator,
 } from '@treadle/core';
 import { builtInToolName } from '@treadle/core/names';
 
@@ -57,7 +58,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const terminals = terminalsOf(context, request);
     const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
     const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
-    const { permissions, hooks, knownTools } = rights;
+    const { permissions, hooks, knownTools, validator } = rights;
     const agentParts = { io, model, loadModel, note };
     const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
@@ -77,6 +78,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       context: { recall: request.tools === undefined },
       limits: request.limits,
       title: request.title,
+      validator,
     };
     const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
@@ -150,8 +152,21 @@ export async function rightsFor(
   request: RunRequest,
   folder: string,
   terminal: Terminal,
-) {
-  const { askUserTool, builtInTools, hooksFromSettings, planTool, todoTool, webFetchTool } =
+): Promise<{
+  /** The tools over a folder. */
+  readonly toolsIn: (folder: string) => readonly Tool[];
+  readonly permissions: PermissionOptions;
+  readonly hooks: readonly Hook[];
+  /** Checks the arguments of tools. */
+  readonly validator: Validator;
+  /** Names of all tools that there may be: rules and hooks may be about them. */
+  readonly knownTools: readonly string[];
+  /** Whether the folder as a whole is trusted. */
+  readonly isTrusted: boolean;
+  /** What is to be said beside a question about a command; null for nothing. */
+  readonly aboutCommands: () => Promise<string | null>;
+}> {
+  const { askUserTool, builtInTools, hooksFromSettings, planTool, re2Validator, todoTool, webFetchTool } =
     await import('@treadle/tools');
   const { combineSettings } = await import('../../settings/combine.ts');
   const { settingsSaver } = await import('../../settings/save.ts');
@@ -197,7 +212,7 @@ export async function rightsFor(
   const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
-  return { toolsIn, permissions, hooks, knownTools, isTrusted, aboutCommands };
+  return { toolsIn, permissions, hooks, knownTools, validator: re2Validator(), isTrusted, aboutCommands };
 }
 
 /** Tools that there are in some runs: agents of files, long conversations, background tasks. */

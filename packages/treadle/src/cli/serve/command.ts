@@ -102,5 +102,6 @@ async function agentOf(
     knownTools: rights.knownTools,
     title,
     context: { recall: true },
+    validator: rights.validator,
   });
 }
