@@ -2,41 +2,68 @@ import { errorText } from './errors.ts';
 import type { Clock } from './ports/clock.ts';
 
 /** What came of calling somebody else's function. */
-export type TimedOutcome =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string };
+export type TimedOutcome<Value = unknown> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly problem: string };
 
-export interface TimedCall {
+export interface TimedCall<Value = unknown> {
   /** Who is called, for the words of a problem. */
   readonly name: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  readonly call: (signal: AbortSignal) => unknown;
+  readonly call: (signal: AbortSignal) => Value | Promise<Value>;
 }
 
 /** Calls somebody else's function and always comes back: throwing, hanging and being interrupted are problems in words. */
-export function timedCall({ name, timeoutMs, clock, signal, call }: TimedCall): Promise<TimedOutcome> {
-  return new Promise((resolve) => {
-    const abort = new AbortController();
-    const settle = (outcome: TimedOutcome): void => {
-      cancel();
-      signal.removeEventListener('abort', interrupted);
-      resolve(outcome);
-    };
-    const give = (problem: string): void => {
-      settle({ ok: false, problem });
-      abort.abort();
-    };
-    const interrupted = (): void => give(`${name} was interrupted.`);
-    const cancel = clock.after(timeoutMs, () => give(`${name} took more than ${timeoutMs} ms.`));
-    const failed = (thrown: unknown): void => settle({ ok: false, problem: `${name} failed: ${errorText(thrown)}` });
-    if (signal.aborted) return interrupted();
-    signal.addEventListener('abort', interrupted);
-    try {
-      Promise.resolve(call(abort.signal)).then((value: unknown) => settle({ ok: true, value }), failed);
-    } catch (thrown) {
-      failed(thrown);
-    }
-  });
+export async function timedCall<Value>(timed: TimedCall<Value>): Promise<TimedOutcome<Value>> {
+  const { name, timeoutMs, clock, signal, call } = timed;
+  const abort = new AbortController();
+  const given = Promise.withResolvers<TimedOutcome<Value>>();
+  const give = (problem: string): void => {
+    given.resolve({ ok: false, problem });
+    abort.abort();
+  };
+  const interrupted = (): void => give(`${name} was interrupted.`);
+  if (signal.aborted) interrupted();
+  signal.addEventListener('abort', interrupted);
+  const cancel = clock.after(timeoutMs, () => give(`${name} took more than ${timeoutMs} ms.`));
+  // A function that throws at once is no different from one that rejects.
+  const answered = async (): Promise<TimedOutcome<Value>> => ({ ok: true, value: await call(abort.signal) });
+  try {
+    return await (abort.signal.aborted ? given.promise : Promise.race([answered(), given.promise]));
+  } catch (thrown) {
+    return { ok: false, problem: `${name} failed: ${errorText(thrown)}` };
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', interrupted);
+  }
+}
+
+/** What the work comes to, or `late` when that takes longer. */
+export async function within<Value, Late>(
+  clock: Clock,
+  ms: number,
+  work: Promise<Value>,
+  late: Late,
+): Promise<Value | Late> {
+  const timer = Promise.withResolvers<Late>();
+  const cancel = clock.after(ms, () => timer.resolve(late));
+  try {
+    return await Promise.race([work, timer.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Waits for so long, or until the signal fires, or until `over` settles. */
+export async function pause(clock: Clock, ms: number, signal?: AbortSignal, over?: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => resolve();
+  const cancel = clock.after(ms, done);
+  signal?.addEventListener('abort', done);
+  over?.then(done, done);
+  if (signal?.aborted !== true) await promise;
+  cancel();
+  signal?.removeEventListener('abort', done);
 }

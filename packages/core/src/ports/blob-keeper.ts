@@ -1,3 +1,4 @@
+import { mustBeCount, mustBeWhole } from '../check-numbers.ts';
 import { TreadleError } from '../errors.ts';
 import type { ModelMessage } from '../messages/message.ts';
 import type { Blobs } from './blobs.ts';
@@ -29,14 +30,8 @@ export function blobKeeper(given: Blobs | BlobOptions | undefined): BlobKeeper |
   const options = 'store' in given ? given : { store: given };
   const { store, inlineLength = DEFAULT_INLINE_LENGTH, maxBytes = DEFAULT_MOST_BYTES } = options;
   if (typeof store?.put !== 'function')
-    throw refused('blobs.store must be blobs, such as fileBlobs of @treadle/store.');
-  if (!Number.isSafeInteger(inlineLength) || inlineLength < 0) {
-    throw refused(`blobs.inlineLength must be a whole number of at least 0, and it is ${inlineLength}.`);
-  }
-  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
-    throw refused(`blobs.maxBytes must be a whole number of at least 1, and it is ${maxBytes}.`);
-  }
+    throw new TreadleError('invalid_definition', 'blobs.store must be blobs, such as fileBlobs of @treadle/store.');
+  mustBeWhole('blobs.inlineLength', inlineLength);
+  mustBeCount('blobs.maxBytes', maxBytes);
   return { store, inlineLength, maxBytes, sent: new WeakMap(), checkpointed: new Set() };
 }
-
-const refused = (message: string): TreadleError => new TreadleError('invalid_definition', message);

@@ -1,3 +1,4 @@
+import { mustBeCount, mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -58,10 +59,9 @@ export function checkBackground(
   if (given === undefined) return { background: null, tools };
   const options = given === true ? {} : given;
   const { maxRunning = DEFAULT_MAX_RUNNING, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS, timeoutMs } = options;
-  if (!Number.isSafeInteger(maxRunning) || maxRunning < 1)
-    refuse(`maxRunning must be a whole number of at least 1, and it is ${maxRunning}.`);
-  if (!(pollIntervalMs > 0)) refuse(`pollIntervalMs must be greater than 0, and it is ${pollIntervalMs}.`);
-  if (timeoutMs !== undefined && !(timeoutMs > 0)) refuse(`timeoutMs must be greater than 0, and it is ${timeoutMs}.`);
+  mustBeCount('background: maxRunning', maxRunning);
+  mustBePositive('background: pollIntervalMs', pollIntervalMs);
+  if (timeoutMs !== undefined) mustBePositive('background: timeoutMs', timeoutMs);
   const names = namesOf(options.tools, tools);
   return {
     background: Object.freeze({

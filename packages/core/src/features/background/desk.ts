@@ -1,6 +1,7 @@
 import { errorText, TreadleError } from '../../errors.ts';
 import type { LiveEvent } from '../../events/events.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { pause, within } from '../../timed-call.ts';
 import { normalOutput } from '../../tools/output.ts';
 import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from '../../tools/task-control.ts';
 import type { TaskState, TaskTable } from './task.ts';
@@ -216,31 +217,3 @@ const factsOf = (task: TaskState): Omit<TaskSnapshot, 'content' | 'progress' | '
   const { taskId, toolName, callId, runId, status, createdAt, endedAt, message } = task;
   return { taskId, toolName, callId, runId, status, createdAt, endedAt, message };
 };
-
-/** Waits for so long, or until it is aborted, or until there is an end to tell of. */
-async function pause(
-  clock: Clock,
-  ms: number,
-  signal: AbortSignal | undefined,
-  over: Promise<unknown> | undefined,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const done = (): void => resolve();
-  const cancel = clock.after(ms, done);
-  signal?.addEventListener('abort', done, { once: true });
-  over?.then(done, done);
-  await promise;
-  cancel();
-  signal?.removeEventListener('abort', done);
-}
-
-/** What the work comes to, or `late` when that takes longer. */
-async function within<Value, Late>(clock: Clock, ms: number, work: Promise<Value>, late: Late): Promise<Value | Late> {
-  const timer = Promise.withResolvers<Late>();
-  const cancel = clock.after(ms, () => timer.resolve(late));
-  try {
-    return await Promise.race([work, timer.promise]);
-  } finally {
-    cancel();
-  }
-}

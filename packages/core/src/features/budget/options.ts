@@ -1,3 +1,4 @@
+import { mustBeCount } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Budget } from '../../kernel/services/money.ts';
 import type { UnknownPrice } from '../../model/price.ts';
@@ -25,11 +26,6 @@ export function checkBudget({ ledger, unknownPrice = 'refuse', minOutputTokens =
       "budget.unknownPrice must be 'refuse', 'allow' or prices `{ input, output }` in US dollars per million tokens.",
     );
   }
-  if (!Number.isSafeInteger(minOutputTokens) || minOutputTokens < 1) {
-    throw new TreadleError(
-      'invalid_definition',
-      `budget.minOutputTokens must be a whole number of at least 1, and it is ${minOutputTokens}.`,
-    );
-  }
+  mustBeCount('budget.minOutputTokens', minOutputTokens);
   return Object.freeze({ ledger: ledger ?? null, unknownPrice, minOutputTokens });
 }

@@ -11,7 +11,10 @@ describe('the options of a context', () => {
     [{ compactAt: 1.1 }, 'context.compactAt must be greater than 0 and at most 1, and it is 1.1.'],
     [{ compactTo: 0.95 }, 'context.compactTo must be greater than 0 and less than compactAt, and it is 0.95.'],
     [{ summary: { timeoutMs: 0 } }, 'context.summary.timeoutMs must be greater than 0, and it is 0.'],
-    [{ summary: { maxRetries: 0.5 } }, 'context.summary.maxRetries must be a count, and it is 0.5.'],
+    [
+      { summary: { maxRetries: 0.5 } },
+      'context.summary.maxRetries must be a whole number of at least 0, and it is 0.5.',
+    ],
     [{ strategy: [] }, 'context.strategy must be at least one, and it is 0.'],
   ])('are refused when they make no sense: %j', (context, message) => {
     expect(() => defineAgent({ model: scriptedModel([]), context })).toThrow(message);

@@ -1,3 +1,4 @@
+import { mustBePositive, mustBeWhole } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import { windowOf } from '../../kernel/services/context-window.ts';
 import type { Message } from '../../messages/message.ts';
@@ -53,14 +54,14 @@ export interface ContextPolicy {
 export function checkContext(options: ContextOptions): ContextPolicy {
   const { window = null, reserve = null, compactAt = 0.9, compactTo = 0.5, strategy = DEFAULT_STRATEGIES } = options;
   const { model = null, timeoutMs = 120_000, maxRetries = 1 } = options.summary ?? {};
-  if (window !== null) mustBe('window', window, window > 0, 'greater than 0');
+  if (window !== null) mustBePositive('context.window', window);
   if (reserve !== null) mustBe('reserve', reserve, reserve >= 0, 'at least 0');
   if (window !== null && reserve !== null)
     mustBe('reserve', reserve, reserve < window * compactAt, 'less than the window');
   mustBe('compactAt', compactAt, compactAt > 0 && compactAt <= 1, 'greater than 0 and at most 1');
   mustBe('compactTo', compactTo, compactTo > 0 && compactTo < compactAt, 'greater than 0 and less than compactAt');
-  mustBe('summary.timeoutMs', timeoutMs, timeoutMs > 0, 'greater than 0');
-  mustBe('summary.maxRetries', maxRetries, Number.isSafeInteger(maxRetries) && maxRetries >= 0, 'a count');
+  mustBePositive('context.summary.timeoutMs', timeoutMs);
+  mustBeWhole('context.summary.maxRetries', maxRetries);
   const strategies: readonly CompactionStrategy[] = 'phases' in strategy ? [strategy] : strategy;
   mustBe('strategy', strategies.length, strategies.length > 0, 'at least one');
   return Object.freeze({

@@ -1,3 +1,4 @@
+import { mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { InputMessage, RunStatus } from '../../events/events.ts';
 import type { JsonObject } from '../../json.ts';
@@ -210,9 +211,7 @@ export function defineHook<Event extends HookEvent>(
   }
   refuseUnknownKeys('A hook', options, OPTIONS);
   const { name = `${event} hook`, timeoutMs = DEFAULT_TIMEOUT_MS, background = false } = options;
-  if (!(timeoutMs > 0)) {
-    throw new TreadleError('invalid_definition', `${name}: timeoutMs must be greater than 0, and it is ${timeoutMs}.`);
-  }
+  mustBePositive(`${name}: timeoutMs`, timeoutMs);
   // Whoever calls it has looked at the event.
   const erased = run as unknown as (input: HookInput, context: HookContext) => unknown;
   return Object.freeze({ event, name, matcher: matcherOf(name, options.matcher), timeoutMs, background, run: erased });

@@ -1,8 +1,8 @@
-import { errorText } from '../../errors.ts';
 import { asJson, isJsonObject } from '../../json.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { pause, timedCall, type TimedOutcome } from '../../timed-call.ts';
 import type { CompactionNews, FinishedRun, MemoryQuery } from './memory.ts';
 import type { MemorySettings } from './settings.ts';
 
@@ -13,16 +13,12 @@ export interface MemoryEnvironment {
   readonly signal: AbortSignal;
 }
 
-/** What came of it; `problem` says in words why nothing did. */
-export type MemoryOutcome<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly problem: string };
-
 /** Asks for what is worth knowing. Never throws. What the view has from memory already is left out. */
 export async function retrieve(
   { store, timeoutMs, maxLength }: MemorySettings,
   query: Omit<MemoryQuery, 'signal'>,
   environment: MemoryEnvironment,
-): Promise<MemoryOutcome<readonly UserContent[]>> {
+): Promise<TimedOutcome<readonly UserContent[]>> {
   const outcome = await inTime(environment, timeoutMs, (signal) => store.retrieve({ ...query, signal }));
   if (!outcome.ok) return outcome;
   const found = blocksOf(outcome.value);
@@ -39,11 +35,11 @@ export async function update(
   { store, timeoutMs, updateAttempts }: MemorySettings,
   run: Omit<FinishedRun, 'signal'>,
   environment: MemoryEnvironment,
-): Promise<MemoryOutcome<void>> {
+): Promise<TimedOutcome<void>> {
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await inTime(environment, timeoutMs, (signal) => store.update({ ...run, signal }));
     if (outcome.ok || attempt >= updateAttempts || environment.signal.aborted) return outcome;
-    await pause(environment, FIRST_PAUSE_MS * 4 ** (attempt - 1));
+    await pause(environment.clock, FIRST_PAUSE_MS * 4 ** (attempt - 1), environment.signal);
   }
 }
 
@@ -53,53 +49,17 @@ export async function tellOfCompaction(
   moment: 'beforeCompaction' | 'afterCompaction',
   news: Omit<CompactionNews, 'signal'>,
   environment: MemoryEnvironment,
-): Promise<MemoryOutcome<void>> {
+): Promise<TimedOutcome<void>> {
   if (!store[moment]) return { ok: true, value: undefined };
   return inTime(environment, timeoutMs, async (signal) => store[moment]?.({ ...news, signal }));
 }
 
 /** One call within its time: an interrupt, a timeout and a throw are all failures with words of their own. */
-function inTime<Value>(
+const inTime = <Value>(
   { clock, signal }: MemoryEnvironment,
   timeoutMs: number,
   call: (signal: AbortSignal) => Promise<Value>,
-): Promise<MemoryOutcome<Value>> {
-  return new Promise((resolve) => {
-    const abort = new AbortController();
-    const settle = (outcome: MemoryOutcome<Value>): void => {
-      cancel();
-      signal.removeEventListener('abort', interrupted);
-      resolve(outcome);
-    };
-    const give = (problem: string): void => {
-      settle({ ok: false, problem });
-      abort.abort();
-    };
-    const interrupted = (): void => give('The memory was interrupted.');
-    const cancel = clock.after(timeoutMs, () => give(`The memory took more than ${timeoutMs} ms.`));
-    const failed = (thrown: unknown): void => settle({ ok: false, problem: `The memory failed: ${errorText(thrown)}` });
-    if (signal.aborted) return interrupted();
-    signal.addEventListener('abort', interrupted);
-    try {
-      Promise.resolve(call(abort.signal)).then((value) => settle({ ok: true, value }), failed);
-    } catch (thrown) {
-      failed(thrown);
-    }
-  });
-}
-
-function pause({ clock, signal }: MemoryEnvironment, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      cancel();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(ms, done);
-    if (signal.aborted) done();
-    else signal.addEventListener('abort', done);
-  });
-}
+): Promise<TimedOutcome<Value>> => timedCall({ name: 'The memory', timeoutMs, clock, signal, call });
 
 const BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'file']);
 

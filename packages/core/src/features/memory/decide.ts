@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../json.ts';
-import { retrieve, update, type MemoryOutcome } from './ask.ts';
+import type { TimedOutcome } from '../../timed-call.ts';
+import { retrieve, update } from './ask.ts';
 import type { FinishedRun } from './memory.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
@@ -45,7 +46,7 @@ function failed(
   { emit, state }: PerformContext,
   runId: string,
   signal: AbortSignal,
-  { problem }: Extract<MemoryOutcome<unknown>, { readonly ok: false }>,
+  { problem }: Extract<TimedOutcome, { readonly ok: false }>,
   consequence: string,
 ): string {
   const message = `${problem}${/[.!?]$/.test(problem) ? '' : '.'} ${consequence}`;

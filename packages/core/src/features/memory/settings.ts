@@ -1,3 +1,4 @@
+import { mustBeCount, mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Memory, MemoryOptions } from './memory.ts';
 
@@ -14,15 +15,12 @@ export function memorySettings(given: Memory | MemoryOptions | undefined): Memor
   const options = 'store' in given ? given : { store: given };
   const { store, timeoutMs = 10_000, updateAttempts = 3, maxLength = 20_000 } = options;
   if (typeof store?.retrieve !== 'function' || typeof store.update !== 'function')
-    refuse('memory needs a retrieve and an update: pass a Memory, such as sqliteMemory() of @treadle/store.');
-  if (!(timeoutMs > 0)) refuse(`memory.timeoutMs must be greater than 0, and it is ${timeoutMs}.`);
-  for (const [name, count] of Object.entries({ updateAttempts, maxLength })) {
-    if (!Number.isSafeInteger(count) || count < 1)
-      refuse(`memory.${name} must be a whole number of at least 1, and it is ${count}.`);
-  }
+    throw new TreadleError(
+      'invalid_definition',
+      'memory needs a retrieve and an update: pass a Memory, such as sqliteMemory() of @treadle/store.',
+    );
+  mustBePositive('memory.timeoutMs', timeoutMs);
+  mustBeCount('memory.updateAttempts', updateAttempts);
+  mustBeCount('memory.maxLength', maxLength);
   return Object.freeze({ store, timeoutMs, updateAttempts, maxLength });
-}
-
-function refuse(message: string): never {
-  throw new TreadleError('invalid_definition', message);
 }

@@ -1,3 +1,4 @@
+import { mustBeWhole } from '../../check-numbers.ts';
 import { errorText, TreadleError } from '../../errors.ts';
 import { compileSchema } from '../../json-schema/validate.ts';
 import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, parseJson } from '../../json.ts';
@@ -60,7 +61,7 @@ export function checkOutput(
 ): StructuredOutput | null {
   if (options === undefined) return null;
   const { mode = 'auto', retries = 2, name = 'output', description } = options;
-  if (!Number.isSafeInteger(retries) || retries < 0) refuse('retries must be a whole number of at least 0.');
+  mustBeWhole('output: retries', retries);
   if (!NAME.test(name)) refuse('name must be 1 to 64 letters, digits, "_" or "-".');
   if (!['auto', 'native', 'tool', 'prompted'].includes(mode)) {
     refuse('mode must be "auto", "native", "tool" or "prompted".');

@@ -4,6 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ToolAccess } from '../../tools/access.ts';
 import { checkUpdates } from './check-updates.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
+import { timedCall } from '../../timed-call.ts';
 
 /** What a permission callback is told besides the tool and its arguments. */
 export interface PermissionQuestion {
@@ -71,35 +72,15 @@ export interface Asking {
 }
 
 /** Asks the callback. Never rejects: whatever goes wrong is a no with the reason. */
-export function askCallback(
+export async function askCallback(
   { canUseTool, timeoutMs, allowBypass, clock, signal }: Asking,
   toolName: string,
   input: JsonObject,
   question: Omit<PermissionQuestion, 'signal'>,
 ): Promise<PermissionAnswer> {
-  return new Promise((resolve) => {
-    const abort = new AbortController();
-    const settle = (answer: PermissionAnswer): void => {
-      cancel();
-      signal.removeEventListener('abort', interrupted);
-      resolve(answer);
-    };
-    const giveUp = (message: string): void => {
-      settle(no(message));
-      abort.abort();
-    };
-    const interrupted = (): void => giveUp('The run was interrupted while it was asked.');
-    const cancel = clock.after(timeoutMs, () =>
-      giveUp(`The permission callback gave no answer within ${timeoutMs} ms.`),
-    );
-    if (signal.aborted) return interrupted();
-    signal.addEventListener('abort', interrupted, { once: true });
-    // A callback that throws at once is no different from one that rejects.
-    void (async () => canUseTool(toolName, input, { ...question, signal: abort.signal }))().then(
-      (result) => settle(checkResult(result, allowBypass)),
-      (thrown: unknown) => settle(no(`The permission callback failed: ${errorText(thrown)}`)),
-    );
-  });
+  const call = (inner: AbortSignal): unknown => canUseTool(toolName, input, { ...question, signal: inner });
+  const outcome = await timedCall({ name: 'The permission callback', timeoutMs, clock, signal, call });
+  return outcome.ok ? checkResult(outcome.value, allowBypass) : no(outcome.problem);
 }
 
 /** What a callback answered, if it is an answer; else a no that says what was wrong. */

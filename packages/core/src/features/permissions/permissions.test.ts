@@ -377,7 +377,7 @@ describe('A callback', () => {
       });
     });
     await clock.advance(60_000);
-    expect((await run.result).permissionDenials[0]?.reason).toContain('no answer within 60000 ms');
+    expect((await run.result).permissionDenials[0]?.reason).toContain('took more than 60000 ms');
     expect(ran).toEqual([]);
   });
 

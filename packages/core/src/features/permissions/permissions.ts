@@ -1,3 +1,4 @@
+import { mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import { refuseUnknownKeys } from '../../names/known-keys.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -112,8 +113,7 @@ export function checkPermissions(
   if (mode === 'bypass' && !allowBypass) {
     throw refused('The permission mode bypass asks for nothing any more. Say allowBypass: true if that is meant.');
   }
-  if (!(callbackTimeoutMs > 0))
-    throw refused(`callbackTimeoutMs must be greater than 0, and it is ${callbackTimeoutMs}.`);
+  mustBePositive('callbackTimeoutMs', callbackTimeoutMs);
   if (answerTimeoutMs !== null && !(answerTimeoutMs > 0 && answerTimeoutMs < Infinity)) {
     throw refused(`answerTimeoutMs must be milliseconds above 0, and it is ${answerTimeoutMs}.`);
   }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { within } from '../../timed-call.ts';
 import type { ToolAccess } from '../../tools/access.ts';
 import { checkArguments, issuesText } from '../../tools/execute.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -50,18 +51,5 @@ function isAccess(access: unknown): access is ToolAccess {
 }
 
 /** What the work comes to; null when it fails or takes too long. */
-function inTime<Value>(clock: Clock, work: () => Promise<Value>): Promise<Value | null> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ACCESS_TIMEOUT_MS, () => resolve(null));
-    work().then(
-      (value) => {
-        cancel();
-        resolve(value);
-      },
-      () => {
-        cancel();
-        resolve(null);
-      },
-    );
-  });
-}
+const inTime = <Value>(clock: Clock, work: () => Promise<Value>): Promise<Value | null> =>
+  within(clock, ACCESS_TIMEOUT_MS, work(), null).catch(() => null);

@@ -1,3 +1,4 @@
+import { mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Message } from '../../messages/message.ts';
@@ -115,7 +116,7 @@ export function checkRouting(
     indexes.set(name, models.indexOf(model));
   }
   if (indexes.size === 1) refuse('routing.models has no model. Name at least one to choose from.');
-  if (!(timeoutMs > 0)) refuse(`routing.timeoutMs must be greater than 0, and it is ${timeoutMs}.`);
+  mustBePositive('routing.timeoutMs', timeoutMs);
   if (typeof choose !== 'function') checkTable(choose, indexes);
   const byName = Object.fromEntries([...indexes].flatMap(([name, at]) => (models[at] ? [[name, models[at]]] : [])));
   return {

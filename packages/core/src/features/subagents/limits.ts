@@ -1,4 +1,4 @@
-import { TreadleError } from '../../errors.ts';
+import { mustBeWhole } from '../../check-numbers.ts';
 import type { Limits } from '../../events/limits.ts';
 
 /** How many sub-agents an agent may have, and how deep. */
@@ -28,14 +28,9 @@ export const SUB_AGENT_LIMITS: Partial<Limits> = Object.freeze({ maxTurns: 10, m
 /** @throws TreadleError `invalid_definition`. */
 export function checkSubAgents({ maxDepth, maxChildren }: Partial<SubAgentLimits> = {}): AgentSubAgents {
   return Object.freeze({
-    maxDepth: maxDepth === undefined ? null : whole('maxDepth', maxDepth),
-    maxChildren: whole('maxChildren', maxChildren ?? DEFAULT_MAX_CHILDREN),
+    maxDepth: maxDepth === undefined ? null : mustBeWhole('subAgents.maxDepth', maxDepth),
+    maxChildren: mustBeWhole('subAgents.maxChildren', maxChildren ?? DEFAULT_MAX_CHILDREN),
   });
-}
-
-function whole(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new TreadleError('invalid_definition', `subAgents.${name} must be a whole number of at least 0.`);
 }
 
 /** How many levels of sub-agents an agent may have below it. */

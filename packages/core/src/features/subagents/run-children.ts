@@ -7,6 +7,7 @@ import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { CallState, SessionState } from '../../kernel/state.ts';
 import type { Step } from '../../kernel/step.ts';
+import { within } from '../../timed-call.ts';
 
 /** Milliseconds a sub-agent has to end when its call is stopped: its own tools have to end in them. */
 export const CHILD_GRACE_MS = 900;
@@ -122,19 +123,10 @@ async function stopChild(context: PerformContext, turnIndex: number, call: CallS
 /** A sub-agent that can't be stopped must not keep its parent from ending: it is cancelled in its log. */
 function inTime({ clock, emit, state }: PerformContext, work: Promise<ChildOutcome>): Promise<ChildOutcome> {
   const nothing: ChildOutcome = { type: 'paused', childRunId: null, pending: [] };
-  return new Promise((resolve) => {
-    const cancel = clock.after(STOP_TIMEOUT_MS, () => resolve(nothing));
-    work.then(
-      (outcome) => {
-        cancel();
-        resolve(outcome);
-      },
-      (error: unknown) => {
-        cancel();
-        const message = `A sub-agent could not be stopped: ${errorText(error)}`;
-        emit({ type: 'warning', afterSeq: state.seq, code: 'sub_agent_not_stopped', message });
-        resolve(nothing);
-      },
-    );
+  const stopped = work.catch((error: unknown) => {
+    const message = `A sub-agent could not be stopped: ${errorText(error)}`;
+    emit({ type: 'warning', afterSeq: state.seq, code: 'sub_agent_not_stopped', message });
+    return nothing;
   });
+  return within(clock, STOP_TIMEOUT_MS, stopped, nothing);
 }

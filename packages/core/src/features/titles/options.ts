@@ -1,3 +1,4 @@
+import { mustBePositive, mustBeWhole } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Model } from '../../model/model.ts';
 
@@ -22,14 +23,10 @@ export type TitleSettings = Required<TitleOptions>;
 export function titleSettings(given: boolean | TitleOptions | undefined, own: Model): TitleSettings | null {
   if (given === undefined || given === false) return null;
   const { model = own, timeoutMs = 30_000, maxRetries = 1 } = given === true ? {} : given;
-  if (typeof model.stream !== 'function') refuse('title.model must be a model, such as one of @treadle/models.');
-  if (!(timeoutMs > 0)) refuse(`title.timeoutMs must be greater than 0, and it is ${timeoutMs}.`);
-  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) {
-    refuse(`title.maxRetries must be a whole number of at least 0, and it is ${maxRetries}.`);
+  if (typeof model.stream !== 'function') {
+    throw new TreadleError('invalid_definition', 'title.model must be a model, such as one of @treadle/models.');
   }
+  mustBePositive('title.timeoutMs', timeoutMs);
+  mustBeWhole('title.maxRetries', maxRetries);
   return Object.freeze({ model, timeoutMs, maxRetries });
-}
-
-function refuse(message: string): never {
-  throw new TreadleError('invalid_definition', message);
 }
