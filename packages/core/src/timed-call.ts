@@ -13,11 +13,13 @@ export interface TimedCall<Value = unknown> {
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   readonly call: (signal: AbortSignal) => Value | Promise<Value>;
+  /** True keeps no process alive. Default false. */
+  readonly background?: boolean;
 }
 
 /** Calls somebody else's function and always comes back: throwing, hanging and being interrupted are problems in words. */
 export async function timedCall<Value>(timed: TimedCall<Value>): Promise<TimedOutcome<Value>> {
-  const { name, timeoutMs, clock, signal, call } = timed;
+  const { name, timeoutMs, clock, signal, call, background = false } = timed;
   const abort = new AbortController();
   const given = Promise.withResolvers<TimedOutcome<Value>>();
   const give = (problem: string): void => {
@@ -27,7 +29,7 @@ export async function timedCall<Value>(timed: TimedCall<Value>): Promise<TimedOu
   const interrupted = (): void => give(`${name} was interrupted.`);
   if (signal.aborted) interrupted();
   signal.addEventListener('abort', interrupted);
-  const cancel = clock.after(timeoutMs, () => give(`${name} took more than ${timeoutMs} ms.`));
+  const cancel = clock.after(timeoutMs, () => give(`${name} took more than ${timeoutMs} ms.`), { background });
   // A function that throws at once is no different from one that rejects.
   const answered = async (): Promise<TimedOutcome<Value>> => ({ ok: true, value: await call(abort.signal) });
   try {
@@ -57,10 +59,20 @@ export async function within<Value, Late>(
 }
 
 /** Waits for so long, or until the signal fires, or until `over` settles. */
-export async function pause(clock: Clock, ms: number, signal?: AbortSignal, over?: Promise<unknown>): Promise<void> {
+export async function pause(
+  clock: Clock,
+  ms: number,
+  until: {
+    readonly signal?: AbortSignal | undefined;
+    readonly over?: Promise<unknown> | undefined;
+    /** True keeps no process alive. Default false. */
+    readonly background?: boolean;
+  },
+): Promise<void> {
+  const { signal, over, background = false } = until;
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = (): void => resolve();
-  const cancel = clock.after(ms, done);
+  const cancel = clock.after(ms, done, { background });
   signal?.addEventListener('abort', done);
   over?.then(done, done);
   if (signal?.aborted !== true) await promise;

@@ -192,7 +192,7 @@ function controlOf(
       const left = until - clock.now();
       if (hasEnded(task.status) || left <= 0) return;
       const over = entries.get(taskId)?.over.then(() => ended(taskId));
-      await pause(clock, Math.min(intervalMs ?? task.pollIntervalMs, left), signal, over);
+      await pause(clock, Math.min(intervalMs ?? task.pollIntervalMs, left), { signal, over });
     }
   }
 

@@ -1,6 +1,5 @@
-import { errorText } from '../../errors.ts';
 import { estimateText } from '../../messages/estimate.ts';
-import { sizedStream } from '../../kernel/services/reply-size.ts';
+import { askModel, type Meter } from '../../ask-model.ts';
 import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../../model/price.ts';
 import type { Model } from '../../model/model.ts';
 import { addUsage, isCounted, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
@@ -33,7 +32,7 @@ export async function askJudge(call: JudgeCall, context: EvaluationContext, spen
     signal,
     call: (inner) => said(call, context, spent, inner),
   });
-  if (outcome.ok) return typeof outcome.value === 'string' ? outcome.value : null;
+  if (outcome.ok) return outcome.value;
   warn(outcome.problem);
   return null;
 }
@@ -55,30 +54,13 @@ async function said(
   const money = await setAside({ model, system, text, timeoutMs }, context);
   if (money === 'refused') return null;
   const request = { system, messages: [message], tools: [], ...(money ? { maxTokens: money.maxTokens } : {}) };
-  let answer = '';
-  let cost: number | null = null;
-  try {
-    for await (const event of sizedStream(model, request, signal)) {
-      if (event.type === 'start') answer = '';
-      if (event.type === 'block_end' && event.block.type === 'text') answer += event.block.text;
-      if (event.type === 'finish') {
-        cost = spend(spent, model, event.usage);
-        return answer;
-      }
-      if (event.type === 'error') {
-        cost = spend(spent, model, event.usage ?? UNKNOWN_USAGE);
-        warn(`The judge's model failed: ${event.error.message}`);
-        return null;
-      }
-    }
-    warn("The judge's stream ended without an end.");
-  } catch (thrown) {
-    warn(`The judge's model threw: ${errorText(thrown)}`);
-  } finally {
-    // Where nobody says what it cost, all that was set aside is gone.
-    if (money) await money.settle(cost);
-  }
-  spend(spent, model, UNKNOWN_USAGE);
+  const meter: Meter = { usage: null };
+  const answer = await askModel(model, request, signal, meter);
+  const cost = spend(spent, model, meter.usage ?? UNKNOWN_USAGE);
+  // Where nobody says what it cost, all that was set aside is gone.
+  if (money) await money.settle(cost);
+  if ('text' in answer) return answer.text;
+  warn(`The judge's model failed: ${answer.problem}`);
   return null;
 }
 

@@ -39,7 +39,7 @@ export async function update(
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await inTime(environment, timeoutMs, (signal) => store.update({ ...run, signal }));
     if (outcome.ok || attempt >= updateAttempts || environment.signal.aborted) return outcome;
-    await pause(environment.clock, FIRST_PAUSE_MS * 4 ** (attempt - 1), environment.signal);
+    await pause(environment.clock, FIRST_PAUSE_MS * 4 ** (attempt - 1), environment);
   }
 }
 

@@ -29,5 +29,5 @@ export async function decideOutput(
   };
   const call = (): Promise<OutputDecision> => askOutput({ mode: output.mode, check }, given);
   const outcome = await timedCall({ name: 'Checking the answer', timeoutMs: SCHEMA_TIMEOUT_MS, clock, signal, call });
-  return asDecision(outcome.ok ? (outcome.value as OutputDecision) : { ok: false, message: outcome.problem });
+  return asDecision(outcome.ok ? outcome.value : { ok: false, message: outcome.problem });
 }

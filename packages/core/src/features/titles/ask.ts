@@ -1,10 +1,10 @@
 import { estimateText } from '../../messages/estimate.ts';
-import { errorText } from '../../errors.ts';
 import { isJsonObject, parseJson, type JsonValue } from '../../json.ts';
 import type { Budget } from '../../kernel/services/money.ts';
 import { callPrice } from '../../model/price.ts';
-import { sizedStream } from '../../kernel/services/reply-size.ts';
-import type { Model, ModelError, ModelRequest } from '../../model/model.ts';
+import { askModel, type Meter } from '../../ask-model.ts';
+import { pause, timedCall } from '../../timed-call.ts';
+import type { ModelRequest } from '../../model/model.ts';
 import { decideRetry, type RetryPolicy } from '../../model/retry.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -75,85 +75,42 @@ export async function askTitle(
     readonly signal: AbortSignal;
   },
 ): Promise<AskedTitle> {
-  const { model, timeoutMs, maxRetries } = settings;
+  const { model, timeoutMs } = settings;
   const { clock, random, signal } = ports;
-  const closed = 'The session was closed before its title came.';
-  if (signal.aborted) return { title: null, problem: closed, usage: null };
-  const call = new AbortController();
-  const over = Promise.withResolvers<string>();
-  const cancel = clock.after(timeoutMs, () => over.resolve(`No title came within ${timeoutMs} ms.`), {
-    background: true,
-  });
-  const stopped = (): void => over.resolve(closed);
-  signal.addEventListener('abort', stopped, { once: true });
-  const spent: Spent = { usage: null };
-  let waiting = (): void => {};
-  try {
+  const policy = { ...ports.retry, maxRetries: settings.maxRetries };
+  let usage: Usage | null = null;
+  let isAsking = false;
+  const call = async (inner: AbortSignal): Promise<Omit<AskedTitle, 'usage'>> => {
     for (let attempt = 1; ; attempt += 1) {
-      const made = await Promise.race([over.promise, readTitle(model, request, call.signal, spent)]);
-      if (typeof made === 'string') return { title: null, problem: made, usage: unheard(spent) };
-      if ('title' in made) return { title: made.title, problem: null, usage: spent.usage };
-      const policy = { ...ports.retry, maxRetries };
-      const next = made.error && decideRetry(made.error, attempt, policy, { sawText: false, random: random() });
-      if (next?.retry !== true) return { title: null, problem: made.problem, usage: spent.usage };
-      const paused = new Promise<null>((resolve) => {
-        waiting = clock.after(next.delayMs, () => resolve(null), { background: true });
-      });
-      const why = await Promise.race([over.promise, paused]);
-      if (why !== null) return { title: null, problem: why, usage: spent.usage };
+      const meter: Meter = { usage: null };
+      isAsking = true;
+      const answer = await askModel(model, request, inner, meter);
+      isAsking = false;
+      if (meter.usage) usage = usage ? addUsage(usage, meter.usage) : meter.usage;
+      if ('text' in answer) {
+        const title = titleIn(answer.text);
+        return { title, problem: title === null ? 'The model replied without a title.' : null };
+      }
+      const { error, problem } = answer;
+      const next = error && decideRetry(error, attempt, policy, { sawText: false, random: random() });
+      if (next?.retry !== true) return { title: null, problem };
+      await pause(clock, next.delayMs, { signal: inner, background: true });
     }
-  } finally {
-    call.abort();
-    cancel();
-    waiting();
-    signal.removeEventListener('abort', stopped);
-  }
-}
-
-interface Spent {
-  usage: Usage | null;
-}
-
-/** A call was under way, and nobody says what it used. */
-const unheard = ({ usage }: Spent): Usage => (usage ? addUsage(usage, UNKNOWN_USAGE) : UNKNOWN_USAGE);
-
-type Attempt = { readonly title: string } | { readonly problem: string; readonly error?: ModelError };
-
-/** One call. */
-async function readTitle(model: Model, request: ModelRequest, signal: AbortSignal, spent: Spent): Promise<Attempt> {
-  let text = '';
-  let began = false;
-  const spend = (usage: Usage): void => {
-    spent.usage = spent.usage ? addUsage(spent.usage, usage) : usage;
   };
-  try {
-    for await (const event of sizedStream(model, request, signal)) {
-      if (event.type === 'start') text = '';
-      began ||= event.type !== 'error';
-      if (event.type === 'block_end' && event.block.type === 'text') text += event.block.text;
-      if (event.type === 'finish') {
-        spend(event.usage);
-        return titleIn(text);
-      }
-      if (event.type === 'error') {
-        if (event.usage !== undefined || began) spend(event.usage ?? UNKNOWN_USAGE);
-        return { problem: event.error.message, error: event.error };
-      }
-    }
-  } catch (thrown) {
-    if (began) spend(UNKNOWN_USAGE);
-    return { problem: `The model threw instead of streaming an error: ${errorText(thrown)}` };
-  }
-  if (began) spend(UNKNOWN_USAGE);
-  return { problem: 'The stream ended before the title was finished.' };
+  const outcome = await timedCall({ name: 'The title', timeoutMs, clock, signal, call, background: true });
+  if (outcome.ok) return { ...outcome.value, usage };
+  const problem = signal.aborted
+    ? 'The session was closed before its title came.'
+    : `No title came within ${timeoutMs} ms.`;
+  // A call was under way, and nobody says what it used.
+  return { title: null, problem, usage: isAsking ? addUsage(usage ?? UNKNOWN_USAGE, UNKNOWN_USAGE) : usage };
 }
 
-/** The title in a reply: in its JSON, whatever stands around it. */
-function titleIn(text: string): Attempt {
+/** The title in a reply: in its JSON, whatever stands around it. Null when it has none. */
+function titleIn(text: string): string | null {
   const json = parsed(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
   const title = isJsonObject(json) ? json['title'] : undefined;
-  if (typeof title === 'string' && title.trim() !== '') return { title };
-  return { problem: 'The model replied without a title.' };
+  return typeof title === 'string' && title.trim() !== '' ? title : null;
 }
 
 function parsed(text: string): JsonValue {
