@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts';
 import { askHooks } from '../features/hooks/ask.ts';
-import { ABOUT_TOOLS } from '../features/hooks/check-matchers.ts';
+import { ABOUT_TOOLS } from '../features/hooks/events.ts';
 import { defineHook, type Hook, type HookAnswer, type HookContext, type HookEvent } from '../features/hooks/hook.ts';
 import type { HookDecision } from '../kernel/services/hook-decision.ts';
 import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';

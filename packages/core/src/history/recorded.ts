@@ -1,3 +1,4 @@
+import { textsOf } from '../messages/final-text.ts';
 import { canonicalJson } from '../canonical.ts';
 import type { DurableEvent, InputMessage, RunStatus } from '../events/events.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -158,8 +159,7 @@ export function differencesOf(
   return found;
 }
 
-const textOf = ({ message }: RecordedTurn): string =>
-  message?.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('') ?? '';
+const textOf = ({ message }: RecordedTurn): string => textsOf(message?.content ?? []).join('');
 
 const callsOf = ({ message }: RecordedTurn): string =>
   message?.content

@@ -1,3 +1,4 @@
+import { textsOf } from '../messages/final-text.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { Journal, ListOptions, SessionSummary } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';
@@ -75,9 +76,7 @@ const UNREADABLE: ReadonlySet<unknown> = new Set(['session_not_found', 'journal_
 const textOf = (event: DurableEvent): string => (event.type === 'message_added' ? messageText(event.message) : '');
 
 const messageText = (message: Message): string =>
-  message.role === 'user' || message.role === 'assistant'
-    ? message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ')
-    : '';
+  message.role === 'user' || message.role === 'assistant' ? textsOf(message.content).join(' ') : '';
 
 function hasAll(text: string, words: readonly string[]): boolean {
   if (text === '') return false;

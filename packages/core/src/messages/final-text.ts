@@ -21,3 +21,7 @@ export function hasFinalText(message: AssistantMessage | null): boolean {
 }
 
 const TOOL_BLOCKS: ReadonlySet<string> = new Set(['tool_call', 'provider_tool_call', 'provider_tool_result']);
+
+/** The texts among some blocks, in their order. */
+export const textsOf = (content: readonly { readonly type: string; readonly text?: string }[]): string[] =>
+  content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : []));

@@ -3,7 +3,7 @@ import type { GeneratedFile } from '../events/generated-files.ts';
 import { runIdOf } from '../events/run-of.ts';
 import type { JsonObject } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
-import { finalText } from '../messages/final-text.ts';
+import { finalText, textsOf } from '../messages/final-text.ts';
 import { type AssistantMessage, isConversation, type Message, type ToolResultMessage } from '../messages/message.ts';
 import type { ModelError, ModelWarning } from '../model/model.ts';
 import { addUsage, cacheHitRate, type StopReason, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
@@ -212,7 +212,7 @@ class ResultFold implements RunResultFold {
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = this.#finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
-      this.#permissionDenials.push({ callId, toolName, arguments: args, reason: textOf(content) });
+      this.#permissionDenials.push({ callId, toolName, arguments: args, reason: textsOf(content).join('') });
     }
     if (event.type === 'tool_ended' && event.files) this.#files.push(...event.files);
   }
@@ -270,13 +270,7 @@ export function finalAnswer(
 ): string {
   const call = stopCall(message, terminal?.callId);
   const said = call && stopToolText(call.name, call.arguments);
-  return said ?? (terminal ? textOf(terminal.content) : answered + finalText(message));
-}
-
-function textOf(blocks: readonly { readonly type: string; readonly text?: string }[]): string {
-  let text = '';
-  for (const block of blocks) if (block.type === 'text') text += block.text ?? '';
-  return text;
+  return said ?? (terminal ? textsOf(terminal.content).join('') : answered + finalText(message));
 }
 
 const DENIALS: ReadonlySet<string> = new Set(['denied', 'hook', 'expired']);

@@ -1,3 +1,4 @@
+import { textsOf } from '../messages/final-text.ts';
 import type { DurableEvent, SessionInput } from '../events/events.ts';
 import { changesFacts, factsAfter, type SessionFacts } from '../journal/session-facts.ts';
 
@@ -57,9 +58,4 @@ export function sessionTitle(events: Iterable<DurableEvent>): string | null {
 }
 
 const textOf = (input: SessionInput): string =>
-  input.type !== 'prompt'
-    ? ''
-    : input.messages
-        .flatMap(({ content }) => content)
-        .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-        .join(' ');
+  input.type === 'prompt' ? input.messages.flatMap(({ content }) => textsOf(content)).join(' ') : '';

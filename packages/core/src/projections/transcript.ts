@@ -1,4 +1,5 @@
-import type { DurableEvent, PendingCall, RunStatus } from '../events/events.ts';
+import { textsOf } from '../messages/final-text.ts';
+import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { AssistantContent, FileBlock, ImageBlock, ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage, Message, UserMessageOrigin } from '../messages/message.ts';
@@ -347,16 +348,10 @@ function providerToolEntry(
   };
 }
 
-interface Block {
-  readonly type: string;
-  readonly text?: string;
-}
+const textOf = (content: readonly AssistantContent[]): string => textsOf(content).join('\n');
 
-const textOf = (content: readonly Block[]): string =>
-  content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
-
-const thinkingOf = (content: readonly Block[]): string =>
-  content.flatMap(({ type, text }) => (type === 'thinking' && text !== undefined ? [text] : [])).join('\n');
+const thinkingOf = (content: readonly AssistantContent[]): string =>
+  content.flatMap((block) => (block.type === 'thinking' ? [block.text] : [])).join('\n');
 
 const attachmentsOf = (content: readonly AssistantContent[]): TranscriptAttachment[] =>
   content.flatMap((block) => (block.type === 'image' || block.type === 'file' ? [attachmentOf(block)] : []));

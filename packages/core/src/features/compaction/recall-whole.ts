@@ -6,6 +6,9 @@ import { headOf } from '../../messages/cut.ts';
 const LINE_LENGTH = 500;
 const LONGEST_LINE = 1_000_000;
 
+/** A text in pieces. */
+type Texts = AsyncIterable<string> | Iterable<string>;
+
 /** The texts of a result, those that were cut as they were before. */
 export async function* wholeTexts(blocks: readonly ToolResultContent[], blobs: Blobs): AsyncGenerator<string> {
   let isFirst = true;
@@ -23,7 +26,7 @@ export async function* wholeTexts(blocks: readonly ToolResultContent[], blobs: B
 }
 
 /** So many characters from an offset on, and how many there are. All of the text is read, and only the piece is held. */
-export async function pieceOfStream(texts: AsyncIterable<string>, offset: number, limit: number): Promise<string> {
+export async function pieceOfStream(texts: Texts, offset: number, limit: number): Promise<string> {
   let characters = 0;
   let piece = '';
   for await (const text of texts) {
@@ -39,17 +42,12 @@ export async function pieceOfStream(texts: AsyncIterable<string>, offset: number
 }
 
 /** The lines that contain a text, from an offset of the list of them on. */
-export async function linesOfStream(
-  texts: AsyncIterable<string>,
-  search: string,
-  offset: number,
-  limit: number,
-): Promise<string> {
+export async function linesOfStream(texts: Texts, search: string, offset: number, limit: number): Promise<string> {
   const found = await pieceOfStream(linesWith(texts, search.toLowerCase()), offset, limit);
   return found === '' ? `No line contains ${JSON.stringify(search)}.` : found;
 }
 
-async function* linesWith(texts: AsyncIterable<string>, wanted: string): AsyncGenerator<string> {
+async function* linesWith(texts: Texts, wanted: string): AsyncGenerator<string> {
   let number = 0;
   let found = 0;
   const shown = (line: string): string => {

@@ -2,15 +2,12 @@ import { TreadleError } from '../../errors.ts';
 import type { Message } from '../../messages/message.ts';
 import { defineTool } from '../../tools/define/define.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
-import { headOf } from '../../messages/cut.ts';
 import { RECALL } from '../../messages/result-share.ts';
 import { linesOfStream, pieceOfStream, wholeTexts } from './recall-whole.ts';
 
 /** Characters one call returns unless it asks for another number, and at most. */
 const DEFAULT_LIMIT = 20_000;
 const MOST = 100_000;
-/** Characters of a line that a search shows. */
-const LINE_LENGTH = 500;
 
 /**
  * The tool with which a model reads back what was cut out of a result, or removed by a compaction. Agents with a `context`
@@ -42,17 +39,11 @@ export function recallTool(): Tool {
     readOnly: true,
     async execute({ handle, offset = 0, limit: wanted = DEFAULT_LIMIT, search }, context) {
       const limit = Math.min(wanted, MOST, roomOf(context));
-      const kept = await keptTexts(context, handle);
-      if (kept) {
-        return search === undefined || search === ''
-          ? await pieceOfStream(kept, offset, limit)
-          : await linesOfStream(kept, search, offset, limit);
-      }
-      const text = await recalled(context, handle);
-      if (text === null) return { content: `Nothing in this conversation is named ${handle}.`, isError: true };
+      const texts = (await keptTexts(context, handle)) ?? (await recalled(context, handle));
+      if (texts === null) return { content: `Nothing in this conversation is named ${handle}.`, isError: true };
       return search === undefined || search === ''
-        ? pieceOf(text, offset, limit)
-        : linesWith(text, search, offset, limit);
+        ? pieceOfStream(texts, offset, limit)
+        : linesOfStream(texts, search, offset, limit);
     },
   });
 }
@@ -71,13 +62,13 @@ async function keptTexts({ readHistory, blobs }: ToolContext, handle: string): P
 }
 
 /** What a handle names, as text; null when it names nothing. */
-async function recalled({ readHistory }: ToolContext, handle: string): Promise<string | null> {
+async function recalled({ readHistory }: ToolContext, handle: string): Promise<readonly string[] | null> {
   if (!readHistory) throw new TreadleError('internal', 'This process gives its tools no history to read.');
   const found = await readHistory(handle);
   const [only] = found;
   if (only === undefined) return null;
-  if (found.length === 1 && only.role !== 'assistant') return bodyOf(only);
-  return found.map((message) => `${headerOf(message)}\n${bodyOf(message)}`).join('\n\n');
+  if (found.length === 1 && only.role !== 'assistant') return [bodyOf(only)];
+  return [found.map((message) => `${headerOf(message)}\n${bodyOf(message)}`).join('\n\n')];
 }
 
 function headerOf(message: Message): string {
@@ -95,22 +86,4 @@ function bodyOf(message: Message): string {
     })
     .filter((text) => text !== '')
     .join('\n');
-}
-
-function pieceOf(text: string, offset: number, limit: number): string {
-  if (offset > 0 && offset >= text.length) return `There are only ${text.length} characters.`;
-  const piece = headOf(text.slice(offset), limit).toWellFormed();
-  const end = offset + piece.length;
-  const rest = end < text.length ? ` Go on with offset ${end}.` : '';
-  return offset === 0 && rest === '' ? piece : `[Characters ${offset} to ${end} of ${text.length}.${rest}]\n${piece}`;
-}
-
-function linesWith(text: string, search: string, offset: number, limit: number): string {
-  const wanted = search.toLowerCase();
-  const found = text
-    .split('\n')
-    .flatMap((line, index) =>
-      line.toLowerCase().includes(wanted) ? [`${index + 1}: ${headOf(line, LINE_LENGTH)}`] : [],
-    );
-  return found.length === 0 ? `No line contains ${JSON.stringify(search)}.` : pieceOf(found.join('\n'), offset, limit);
 }

@@ -4,7 +4,8 @@ import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';
 import { contentBlocks, normalOutput } from '../../tools/output.ts';
-import type { Hook, HookEvent, HookInput } from './hook.ts';
+import { EVENTS } from './events.ts';
+import type { Hook, HookInput } from './hook.ts';
 import type { HookDecision } from '../../kernel/services/hook-decision.ts';
 import type { HookRegistry } from './registry.ts';
 
@@ -17,18 +18,6 @@ export interface HookEnvironment {
   /** Told of what went wrong and what hooks say to people. Never throws. */
   readonly warn: (code: 'hook_failed' | 'hook_message' | 'permission_not_saved', message: string) => void;
 }
-
-/** Events whose hooks stand guard: one that crashes, hangs or answers nonsense has said no. */
-const GUARDS: ReadonlySet<HookEvent> = new Set([
-  'user_prompt_submit',
-  'before_run',
-  'before_turn',
-  'before_tool',
-  'before_tool_update',
-  'permission_request',
-  'before_compaction',
-  'subagent_start',
-]);
 
 /**
  * Asks the hooks of an event, one after the other, and puts what they say together. Never throws. The first that denies,
@@ -83,7 +72,7 @@ async function answerOf(hook: Hook, input: HookInput, environment: HookEnvironme
 function failed(hook: Hook, problem: string, { warn, signal }: HookEnvironment): HookDecision {
   // Interrupted: nobody acts on the answer.
   if (!signal.aborted) warn('hook_failed', problem);
-  const decision = GUARDS.has(hook.event) ? 'deny' : 'proceed';
+  const decision = EVENTS[hook.event].guards ? 'deny' : 'proceed';
   return { decision, problems: [problem], ...(decision === 'deny' ? { reason: problem } : {}) };
 }
 

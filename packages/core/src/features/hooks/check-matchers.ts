@@ -1,26 +1,7 @@
 import { TreadleError } from '../../errors.ts';
 import { matcherProblem, toolMatcherProblem } from '../../names/tool-names.ts';
+import { ABOUT_TOOLS, EVENTS } from './events.ts';
 import type { Hook, HookEvent } from './hook.ts';
-
-/** The events of calls: their subject is a tool's name. */
-export const ABOUT_TOOLS: ReadonlySet<HookEvent> = new Set([
-  'before_tool',
-  'after_tool',
-  'tool_failed',
-  'before_tool_update',
-  'after_tool_update',
-  'permission_request',
-]);
-
-const TRIGGERS = ['auto', 'manual', 'overflow'];
-
-/** The subjects of other events of which there are no more than these. */
-const SUBJECTS: Readonly<Partial<Record<HookEvent, readonly string[]>>> = {
-  session_start: ['startup', 'resume', 'clear'],
-  before_compaction: TRIGGERS,
-  after_compaction: TRIGGERS,
-  notification: ['approval', 'client_tools', 'sub_agent'],
-};
 
 /**
  * Refuses hooks that would never be called.
@@ -42,6 +23,6 @@ export function checkMatchers(
 
 function problemOf(event: HookEvent, matcher: string, tools: Iterable<string>): string | null {
   if (ABOUT_TOOLS.has(event)) return toolMatcherProblem(matcher, tools);
-  const subjects = SUBJECTS[event];
+  const { subjects } = EVENTS[event];
   return subjects ? matcherProblem(matcher, subjects) : null;
 }

@@ -1,7 +1,7 @@
+import { textsOf } from '../../messages/final-text.ts';
 import { askHooks, type HookEnvironment } from './ask.ts';
 import type { HookInput } from './hook.ts';
 import type { JsonValue } from '../../json.ts';
-import type { UserContent } from '../../messages/content.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { answerOf } from '../../kernel/final-answer.ts';
 import type { Question } from '../../kernel/services/question.ts';
@@ -49,7 +49,12 @@ function hookInput({ agent, state }: PerformContext, question: HookQuestion): Ho
       const input = state.inbox.find(({ seq }) => seq === inputSeq)?.input;
       if (input?.type !== 'prompt') return null;
       const { messages } = input;
-      return { event, ...common, prompt: messages.map(({ content }) => textOf(content)).join('\n'), messages };
+      return {
+        event,
+        ...common,
+        prompt: messages.map(({ content }) => textsOf(content).join('\n')).join('\n'),
+        messages,
+      };
     }
     case 'before_run':
       return { event, ...common, runIndex: nextRunId(state, agent).ordinal };
@@ -86,6 +91,3 @@ function hookInput({ agent, state }: PerformContext, question: HookQuestion): Ho
     }
   }
 }
-
-const textOf = (content: readonly UserContent[]): string =>
-  content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');

@@ -1,3 +1,4 @@
+import { EVENTS } from './events.ts';
 import { mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { InputMessage, RunStatus } from '../../events/events.ts';
@@ -156,29 +157,6 @@ const OPTIONS: Readonly<Record<keyof HookOptions, true>> = {
   matcher: true,
   timeoutMs: true,
   background: true,
-};
-
-const EVENTS: Readonly<Record<HookEvent, true>> = {
-  session_start: true,
-  session_end: true,
-  user_prompt_submit: true,
-  before_run: true,
-  after_run: true,
-  before_turn: true,
-  after_turn: true,
-  before_tool: true,
-  after_tool: true,
-  tool_failed: true,
-  before_tool_update: true,
-  after_tool_update: true,
-  model_error: true,
-  permission_request: true,
-  subagent_start: true,
-  subagent_stop: true,
-  before_compaction: true,
-  after_compaction: true,
-  notification: true,
-  stop: true,
 };
 
 /**

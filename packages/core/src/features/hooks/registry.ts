@@ -1,5 +1,5 @@
 import { otherNamesOf } from '../../names/tool-names.ts';
-import { ABOUT_TOOLS } from './check-matchers.ts';
+import { ABOUT_TOOLS, EVENTS } from './events.ts';
 import type { Hook, HookEvent, HookInput } from './hook.ts';
 
 /** An agent's hooks, by event. */
@@ -32,27 +32,7 @@ const namesOf = (event: HookEvent, subject: string): readonly string[] =>
 
 /** What a matcher is held against. */
 function subjectOf(input: HookInput): string | undefined {
-  switch (input.event) {
-    case 'before_tool':
-    case 'after_tool':
-    case 'tool_failed':
-    case 'before_tool_update':
-    case 'after_tool_update':
-    case 'permission_request':
-      return input.toolName;
-    case 'session_start':
-      return input.source;
-    case 'session_end':
-      return input.reason;
-    case 'before_compaction':
-    case 'after_compaction':
-      return input.trigger;
-    case 'notification':
-      return input.kind;
-    case 'subagent_start':
-    case 'subagent_stop':
-      return input.agentType;
-    default:
-      return undefined;
-  }
+  const { subject } = EVENTS[input.event];
+  const value: unknown = subject && Reflect.get(input, subject);
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { textsOf } from '../../messages/final-text.ts';
 import { createDigest } from '../../digest.ts';
 import type { LoopPattern } from '../../events/limits.ts';
 import type { JsonObject } from '../../json.ts';
@@ -79,7 +80,7 @@ function observeResult(guard: GuardState, { name, content, isError }: ObservedCa
   for (const block of content) digest.json(block as unknown as JsonObject);
   const value = digest.value();
   const count = guard.error?.digest === value ? guard.error.count + 1 : 1;
-  const said = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ');
+  const said = textsOf(content).join(' ');
   guard.error = { digest: value, text: `${name}: ${excerpt(said)}`, count };
 }
 

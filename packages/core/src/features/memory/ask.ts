@@ -1,3 +1,4 @@
+import { textsOf } from '../../messages/final-text.ts';
 import { asJson, isJsonObject } from '../../json.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
@@ -79,9 +80,7 @@ function blocksOf(value: unknown): readonly UserContent[] | null {
 
 const textsFromMemory = (messages: readonly Message[]): string[] =>
   messages.flatMap((message) =>
-    message.role === 'user' && message.origin === 'memory'
-      ? message.content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
-      : [],
+    message.role === 'user' && message.origin === 'memory' ? textsOf(message.content) : [],
   );
 
 /** As many as there is room for, the first first; the last one that fits in part is cut. */

@@ -5,7 +5,7 @@ import type { FinishedRun } from './memory.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
 import { runResultFold } from '../../projections/run-result.ts';
-import { finalText } from '../../messages/final-text.ts';
+import { finalText, textsOf } from '../../messages/final-text.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { Question } from '../../kernel/services/question.ts';
 
@@ -78,5 +78,4 @@ async function finishedRun({ agent, state, log, clock }: PerformContext): Promis
 const saidByUser = (message: Message): string[] =>
   message.role === 'user' && message.origin !== 'limit' ? [textOf(message.content)] : [];
 
-const textOf = (content: readonly UserContent[]): string =>
-  content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+const textOf = (content: readonly UserContent[]): string => textsOf(content).join('\n');

@@ -1,3 +1,4 @@
+import { textsOf } from '../../messages/final-text.ts';
 import { messagesOf, type BranchesOptions } from './perform.ts';
 import type { BranchOutcome, BranchStrategy, Evaluation, EvaluationBudget } from '../../features/branches/outcome.ts';
 import { onlyBranch } from '../../features/branches/strategies.ts';
@@ -91,7 +92,7 @@ function queryOf(outcomes: readonly BranchOutcome[], history: readonly Message[]
     message.role === 'user' && ['prompt', 'follow_up', 'import'].includes(message.origin);
   const asked = outcomes[0]?.messages.find(isAsked) ?? history.findLast(isAsked);
   if (asked?.role !== 'user') return '';
-  return asked.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  return textsOf(asked.content).join('\n');
 }
 
 function totalOf(outcomes: readonly BranchOutcome[]): { readonly usage: Usage; readonly cost: number | null } {

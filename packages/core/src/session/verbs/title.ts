@@ -1,8 +1,8 @@
+import { textsOf } from '../../messages/final-text.ts';
 import type { Agent } from '../../agent/agent.ts';
 import { errorText } from '../../errors.ts';
 import type { SessionInput, TitleOrigin } from '../../events/events.ts';
 import { costOf, priceOf } from '../../model/price.ts';
-import type { AssistantContent, UserContent } from '../../messages/content.ts';
 import type { AssistantMessage, UserMessage } from '../../messages/message.ts';
 import { fallbackTitle } from '../../projections/title.ts';
 import type { SessionParts } from '../runs.ts';
@@ -81,8 +81,7 @@ async function openingOf({ journal, state }: SessionParts): Promise<Opening> {
   return { asked: '', answered };
 }
 
-const textOf = ({ content }: UserMessage | AssistantMessage): string =>
-  content.flatMap((block: UserContent | AssistantContent) => (block.type === 'text' ? [block.text] : [])).join(' ');
+const textOf = ({ content }: UserMessage | AssistantMessage): string => textsOf(content).join(' ');
 
 interface Named {
   readonly input: Extract<SessionInput, { readonly type: 'rename' }>;
