@@ -7,9 +7,12 @@ export interface LogReader {
   read(from: number): AsyncIterable<DurableEvent>;
 }
 
+type ResultsCut = Extract<DurableEvent, { type: 'turn_ended' }>['resultsCut'];
+
 /** Told of a conversation as it happened. */
 interface HistoryVisitor {
-  message(message: Message): void;
+  /** `cut` says to what results were cut in the view. */
+  message(message: Message, cut?: ResultsCut): void;
   /** The conversation was replaced, by a reset or an import: what came before is not part of it. */
   replaced(): void;
 }
@@ -21,26 +24,35 @@ export interface OpenTurn {
 }
 
 /** Walks through a conversation in its order, whatever was compacted since: what models have been sent, or have said. */
-async function visitHistory(log: LogReader, visitor: HistoryVisitor): Promise<void> {
+export function historyFold(visitor: HistoryVisitor): {
+  take(event: DurableEvent): void;
+  /** Its results are told when it ends. */
+  readonly turn: OpenTurn | null;
+} {
   let turn: OpenTurn | null = null;
   let runIsOpen = false;
-  for await (const event of log.read(1)) {
-    if (event.type === 'run_started') runIsOpen = true;
-    else if (event.type === 'run_ended') runIsOpen = false;
-    // During a run an import is refused.
-    else if (event.type === 'input_received' && event.input.type === 'import' && !runIsOpen) {
-      visitor.replaced();
-      for (const message of event.input.messages) visitor.message(message);
-    } else if (event.type === 'message_added' && event.inView) {
-      visitor.message(event.message);
-      if (event.message.role === 'assistant') turn = openTurn(event.message);
-    } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') {
-      turn?.results.set(event.callId, resultOf(event));
-    } else if (event.type === 'turn_ended') {
-      for (const message of resultsInOrder(turn)) visitor.message(message);
-      turn = null;
-    }
-  }
+  return {
+    get turn() {
+      return turn;
+    },
+    take(event) {
+      if (event.type === 'run_started') runIsOpen = true;
+      else if (event.type === 'run_ended') runIsOpen = false;
+      // During a run an import is refused.
+      else if (event.type === 'input_received' && event.input.type === 'import' && !runIsOpen) {
+        visitor.replaced();
+        for (const message of event.input.messages) visitor.message(message);
+      } else if (event.type === 'message_added' && event.inView) {
+        visitor.message(event.message);
+        if (event.message.role === 'assistant') turn = openTurn(event.message);
+      } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') {
+        turn?.results.set(event.callId, resultOf(event));
+      } else if (event.type === 'turn_ended') {
+        for (const message of resultsInOrder(turn)) visitor.message(message, event.resultsCut);
+        turn = null;
+      }
+    },
+  };
 }
 
 /** The turn that a reply begins. */
@@ -70,7 +82,7 @@ export async function readHandle(log: LogReader, handle: string): Promise<Messag
   const [from = '', to = from] = handle.includes('..') ? handle.split('..') : [handle];
   let found: Message[] = [];
   let place: 'before' | 'inside' | 'after' = 'before';
-  await visitHistory(log, {
+  const fold = historyFold({
     message(message) {
       if (place === 'before' && isNamed(message, from)) place = 'inside';
       if (place !== 'inside') return;
@@ -82,6 +94,7 @@ export async function readHandle(log: LogReader, handle: string): Promise<Messag
       place = 'before';
     },
   });
+  for await (const event of log.read(1)) fold.take(event);
   return found;
 }
 

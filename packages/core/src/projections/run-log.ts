@@ -156,50 +156,43 @@ function note(known: Known, event: DurableEvent): void {
 
 function sayOf(known: Known, event: DurableEvent): Said | null {
   switch (event.type) {
-    case 'run_started': {
-      const { parentRunId, continuation, config, metadata, limits } = event;
-      return { action: 'run_started', data: defined({ parentRunId, continuation, config, metadata, limits }) };
-    }
+    case 'run_started':
+      return say('run_started', event, ['parentRunId', 'continuation', 'config', 'metadata', 'limits']);
     case 'turn_started':
       return event.closing ? { action: 'final_summary_generation', data: event.closing } : null;
     case 'message_added':
       return sayOfMessage(event);
-    case 'attempt_failed': {
-      const { attempt, error, retry, usage, cost } = event;
-      return { action: 'api_call_failed', data: defined({ attempt, error, retry, usage, cost }) };
-    }
+    case 'attempt_failed':
+      return say('api_call_failed', event, ['attempt', 'error', 'retry', 'usage', 'cost']);
     case 'tool_ended':
       return sayOfResult(known, event);
-    case 'tool_call_rejected': {
-      const { callId, toolName, reason } = event;
-      return { action: 'tool_call_rejected', data: { callId, toolName, reason } };
-    }
-    case 'run_paused': {
-      const action = event.reason === 'client_tools' ? 'awaiting_frontend_tools' : 'awaiting_approval';
-      return { action, data: { pending: event.pending } };
-    }
-    case 'approval_answered': {
-      const { approvalId, decision, message } = event;
-      return { action: 'approval_answered', data: defined({ approvalId, decision, message }) };
-    }
+    case 'tool_call_rejected':
+      return say('tool_call_rejected', event, ['callId', 'toolName', 'reason']);
+    case 'run_paused':
+      return say(event.reason === 'client_tools' ? 'awaiting_frontend_tools' : 'awaiting_approval', event, ['pending']);
+    case 'approval_answered':
+      return say('approval_answered', event, ['approvalId', 'decision', 'message']);
     case 'compacted': {
       const { type: _, at: _at, seq: _seq, view: _view, runId: _run, turnIndex: _turn, ...facts } = event;
       return { action: 'compaction', data: { ok: true, ...facts } };
     }
-    case 'compaction_failed': {
-      const { trigger, reason, message } = event;
-      return { action: 'compaction', data: { ok: false, trigger, reason, message } };
-    }
+    case 'compaction_failed':
+      return say('compaction', { ok: false, ...event }, ['ok', 'trigger', 'reason', 'message']);
     case 'decision_made':
       return sayOfDecision(event);
-    case 'run_ended': {
-      const { status, stopReason, error, message, usage, cost, turns } = event;
-      return { action: 'run_completed', data: defined({ status, stopReason, error, message, usage, cost, turns }) };
-    }
+    case 'run_ended':
+      return say('run_completed', event, ['end', 'stopReason', 'error', 'message', 'usage', 'cost', 'turns']);
     default:
       return null;
   }
 }
+
+/** An entry that has these fields of an event, as far as they are there. */
+const say = <Event extends object>(
+  action: RunLogAction,
+  event: Event,
+  fields: readonly (keyof Event & string)[],
+): Said => ({ action, data: defined(Object.fromEntries(fields.map((field) => [field, event[field]]))) });
 
 function sayOfMessage({ message, inView }: Extract<DurableEvent, { type: 'message_added' }>): Said | null {
   if (message.role === 'user') {

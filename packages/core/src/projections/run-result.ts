@@ -6,6 +6,8 @@ import type { FileBlock } from '../messages/content.ts';
 import { finalText, textsOf } from '../messages/final-text.ts';
 import { type AssistantMessage, isConversation, type Message, type ToolResultMessage } from '../messages/message.ts';
 import type { ModelError, ModelWarning } from '../model/model.ts';
+import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
+import { spendingOf } from './spending.ts';
 import { addUsage, cacheHitRate, type StopReason, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 
@@ -99,9 +101,8 @@ class ResultFold implements RunResultFold {
   #cost: number | null = 0;
   #promptsCounted = true;
   #turns = 0;
-  /** The open turn's message, if its calls count, and the results of those that have ended, by their ids. */
-  #asked: AssistantMessage | null = null;
-  #results = new Map<string, ToolResultMessage>();
+  /** Null when its calls don't count. */
+  #turn: OpenTurn | null = null;
   #finalMessage: AssistantMessage | null = null;
   #lastResults = NO_RESULTS;
   /** What an answer said until it was cut off, and whether the next message goes on with it. */
@@ -120,10 +121,8 @@ class ResultFold implements RunResultFold {
 
   // These may be taken off it and handed on.
   readonly isSettled = (): boolean => this.#ended !== null || this.#paused !== null;
-  readonly take = (event: DurableEvent): void => this.#take(event);
-  readonly result = (): RunResult => this.#result();
 
-  #take(event: DurableEvent): void {
+  readonly take = (event: DurableEvent): void => {
     if (event.type === 'input_received' && isQueued(event.input)) {
       this.#queue ??= new Map();
       this.#queue.set(event.seq, { kind: event.input.type, message: event.input.message });
@@ -138,27 +137,19 @@ class ResultFold implements RunResultFold {
         this.#goesOn = true;
       }
       if (event.inputSeq !== undefined) this.#queue?.delete(event.inputSeq);
-      this.#addMessage(event.message, event.inView, event.fromBranch !== undefined);
+      this.#addMessage(event.message, event.inView);
     } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') this.#addResult(event);
     else if (event.type === 'files_generated') for (const file of event.files) this.#addGenerated(file);
-    else if (event.type === 'attempt_failed' && event.usage) this.#spend(event.usage, event.cost ?? null);
-    else if (event.type === 'message_discarded' && event.reason === 'interrupted') this.#spend(UNKNOWN_USAGE, null);
-    else if (event.type === 'compacted' || event.type === 'compaction_failed') {
-      if (event.usage) this.#spend(event.usage, event.cost ?? null);
-    } else if (event.type === 'turn_ended') this.#endTurn();
-    else if (event.type === 'branches_ended') {
-      for (const branch of event.branches ?? []) this.#spend(branch.usage, branch.cost);
-      this.#spend(event.evaluationUsage, event.evaluationCost ?? 0);
-      this.#isSelected = true;
-    } else if (event.type === 'branches_started') this.#isSelected = false;
-    else if (event.type === 'run_ended') {
-      this.#ended = event;
-      // Branches of which none was selected have been paid for all the same.
-      if (!this.#isSelected) this.#spend(event.usage, event.cost);
-    }
-  }
+    else if (event.type === 'turn_ended') this.#endTurn();
+    else if (event.type === 'branches_ended') this.#isSelected = true;
+    else if (event.type === 'branches_started') this.#isSelected = false;
+    else if (event.type === 'run_ended') this.#ended = event;
+    // Branches of which none was selected have been paid for all the same.
+    const spent = event.type === 'run_ended' && !this.#isSelected ? event : spendingOf(event);
+    if (spent) this.#spend(spent.usage, spent.cost);
+  };
 
-  #result(): RunResult {
+  readonly result = (): RunResult => {
     const ended = this.#ended;
     const terminal = this.#lastResults.find(({ callId }) => callId === ended?.stopCallId);
     return {
@@ -183,7 +174,7 @@ class ResultFold implements RunResultFold {
       message: ended?.message ?? null,
       error: ended?.error ?? null,
     };
-  }
+  };
 
   #spend(used: Usage, price: number | null): void {
     this.#usage = addUsage(this.#usage, used);
@@ -191,24 +182,21 @@ class ResultFold implements RunResultFold {
     this.#cost = this.#cost === null || price === null ? null : this.#cost + price;
   }
 
-  #addMessage(message: Message, inView: boolean, isPaid: boolean): void {
+  #addMessage(message: Message, inView: boolean): void {
     if (isConversation(message)) this.#messages.push(message);
     if (message.role !== 'assistant') return;
-    if (!isPaid) this.#spend(message.usage, message.cost);
     if (!this.#goesOn) this.#answered = '';
     if (inView) this.#goesOn = false;
     this.#containerId = message.containerId ?? this.#containerId;
     this.#finalMessage = message;
     this.#lastResults = NO_RESULTS;
-    this.#asked = inView ? message : null;
+    this.#turn = inView ? openTurn(message) : null;
     for (const block of message.content) if (block.type === 'file') this.#files.push(block);
   }
 
   #addResult(event: Extract<DurableEvent, { type: 'tool_ended' | 'tool_call_rejected' }>): void {
-    const { callId, toolName, at, content } = event;
-    const isError = event.type === 'tool_call_rejected' || event.isError;
-    const result: ToolResultMessage = { role: 'tool', id: `result_${callId}`, at, callId, toolName, content, isError };
-    this.#results.set(callId, result);
+    const { callId, toolName, content } = event;
+    this.#turn?.results.set(callId, resultOf(event));
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = this.#finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
@@ -238,16 +226,10 @@ class ResultFold implements RunResultFold {
   }
 
   #endTurn(): void {
-    const ofTurn: ToolResultMessage[] = [];
-    for (const block of this.#asked?.content ?? []) {
-      if (block.type !== 'tool_call') continue;
-      const result = this.#results.get(block.callId);
-      if (!result) continue;
-      ofTurn.push(result);
-      if (result.isError || !isStopToolName(result.toolName)) this.#messages.push(result);
-    }
-    this.#lastResults = ofTurn;
-    this.#results = new Map();
+    const results = resultsInOrder(this.#turn);
+    this.#messages.push(...results.filter(({ isError, toolName }) => isError || !isStopToolName(toolName)));
+    this.#lastResults = results;
+    this.#turn = null;
   }
 }
 

@@ -310,7 +310,7 @@ function assistantEntries(
 const saysNothing = (facts: CallFacts | undefined): boolean =>
   facts?.result?.status === 'error' || facts?.result?.status === 'rejected';
 
-function toolEntry(block: ToolCallBlock, facts: CallFacts, entry: Entry): TranscriptTool {
+function toolEntry(block: Omit<ToolCallBlock, 'type'>, facts: CallFacts, entry: Entry): TranscriptTool {
   const { result } = facts;
   return {
     type: 'tool',
@@ -328,24 +328,15 @@ function toolEntry(block: ToolCallBlock, facts: CallFacts, entry: Entry): Transc
 
 /** A call that the provider ran itself. What came of it is in the provider's own words, for the provider. */
 function providerToolEntry(
-  block: Extract<AssistantContent, { readonly type: 'provider_tool_call' }>,
+  { callId, name, arguments: args }: Extract<AssistantContent, { readonly type: 'provider_tool_call' }>,
   content: readonly AssistantContent[],
   entry: Entry,
 ): TranscriptTool {
-  const result = content.find((other) => other.type === 'provider_tool_result' && other.callId === block.callId);
+  const result = content.find((block) => block.type === 'provider_tool_result' && block.callId === callId);
   const isError = result?.type === 'provider_tool_result' && result.isError;
-  return {
-    type: 'tool',
-    ...entry,
-    callId: block.callId,
-    toolName: block.name,
-    by: 'provider',
-    arguments: block.arguments,
-    status: result ? (isError ? 'error' : 'ok') : 'open',
-    text: '',
-    attachments: [],
-    durationMs: null,
-  };
+  const facts: CallFacts = result ? { result: { status: isError ? 'error' : 'ok', content: [] } } : {};
+  const call = { callId, name, arguments: {} };
+  return { ...toolEntry(call, facts, entry), by: 'provider', arguments: args };
 }
 
 const textOf = (content: readonly AssistantContent[]): string => textsOf(content).join('\n');

@@ -1,7 +1,7 @@
 import { estimateMessage } from '../messages/estimate.ts';
 import { estimateMessages } from '../messages/estimate-frame.ts';
 import { cutResult } from '../messages/result-share.ts';
-import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
+import { historyFold, type OpenTurn } from '../journal/history.ts';
 import type { DurableEvent } from '../events/events.ts';
 import { asHookDecision } from '../kernel/services/hook-decision.ts';
 import { isJsonObject } from '../json.ts';
@@ -19,18 +19,18 @@ export interface ViewSize {
 export function viewSizeFold(): ViewSize {
   let view: Message[] = [];
   let tokens = 0;
-  let turn: OpenTurn | null = null;
-  let runIsOpen = false;
-
-  function replace(messages: Message[]): void {
+  const replace = (messages: Message[]): void => {
     view = messages;
     tokens = estimateMessages(messages);
-  }
-  function add(message: Message): void {
-    view.push(message);
-    tokens += estimateMessage(message);
-  }
-
+  };
+  const history = historyFold({
+    replaced: () => replace([]),
+    message(message, cut) {
+      const shown = cut && message.role === 'tool' ? cutResult(message, cut.tokens, cut.recall) : message;
+      view.push(shown);
+      tokens += estimateMessage(shown);
+    },
+  });
   return {
     get messages() {
       return view.length;
@@ -39,29 +39,15 @@ export function viewSizeFold(): ViewSize {
       return tokens;
     },
     take(event) {
-      if (event.type === 'run_started') runIsOpen = true;
-      else if (event.type === 'run_ended') runIsOpen = false;
-      // During a run an import is refused.
-      else if (event.type === 'input_received' && event.input.type === 'import' && !runIsOpen) {
-        replace([...event.input.messages]);
-      } else if (event.type === 'message_added' && event.inView) {
-        add(event.message);
-        if (event.message.role === 'assistant') turn = openTurn(event.message);
-      } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') {
-        turn?.results.set(event.callId, resultOf(event));
-      } else if (event.type === 'decision_made') rewrite(turn, event);
-      else if (event.type === 'turn_ended') {
-        const { resultsCut: cut } = event;
-        for (const message of resultsInOrder(turn)) add(cut ? cutResult(message, cut.tokens, cut.recall) : message);
-        turn = null;
-      } else if (event.type === 'compacted') {
-        const before = view;
-        replace(
-          event.view.flatMap((part) =>
-            part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
-          ),
-        );
-      }
+      history.take(event);
+      if (event.type === 'decision_made') rewrite(history.turn, event);
+      if (event.type !== 'compacted') return;
+      const before = view;
+      replace(
+        event.view.flatMap((part) =>
+          part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
+        ),
+      );
     },
   };
 }

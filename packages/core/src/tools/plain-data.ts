@@ -80,31 +80,18 @@ function readParts(value: object, reading: Reading): JsonValue | undefined {
   const { toJSON } = value as { readonly toJSON?: unknown };
   const shown: unknown = typeof toJSON === 'function' ? toJSON.call(value, '') : value;
   if (typeof shown !== 'object' || shown === null) return read(shown, reading);
-  if (Array.isArray(shown)) return readArray(shown, reading);
+  if (Array.isArray(shown)) return readItems(shown, reading, shown.length);
+  // A map is its pairs: its keys may be anything.
   if (shown instanceof Map || shown instanceof Set) return readItems(shown, reading);
   if (shown instanceof Error) return `${shown.name}: ${errorText(shown)}`;
   return readFields(shown, reading);
 }
 
-function readArray(array: readonly unknown[], reading: Reading): JsonValue {
-  const { length } = array;
-  const items: JsonValue[] = [];
-  for (let index = 0; index < length; index += 1) {
-    if (reading.left <= 0) {
-      items.push(`[${length - index} more]`);
-      break;
-    }
-    items.push(read(array[index], reading) ?? null);
-  }
-  return items;
-}
-
-/** A map is its pairs: its keys may be anything. */
-function readItems(items: Iterable<unknown>, reading: Reading): JsonValue {
+function readItems(items: Iterable<unknown>, reading: Reading, count?: number): JsonValue {
   const all: JsonValue[] = [];
   for (const item of items) {
     if (reading.left <= 0) {
-      all.push('[more]');
+      all.push(count === undefined ? '[more]' : `[${count - all.length} more]`);
       break;
     }
     all.push(read(item, reading) ?? null);

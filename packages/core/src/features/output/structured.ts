@@ -1,11 +1,10 @@
 import { mustBeWhole } from '../../check-numbers.ts';
 import { errorText, TreadleError } from '../../errors.ts';
-import { compileSchema } from '../../json-schema/validate.ts';
 import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, parseJson } from '../../json.ts';
 import type { Model, ResponseFormat } from '../../model/model.ts';
 import type { ArgumentsIssue, Validator } from '../../ports/validator.ts';
-import { jsonCheck, standardCheck } from '../../tools/define/define.ts';
-import { isStandardSchema, type StandardSchema } from '../../tools/define/standard-schema.ts';
+import { shapeOf } from '../../tools/define/shape.ts';
+import type { StandardSchema } from '../../tools/define/standard-schema.ts';
 import { OUTPUT_TOOL } from '../../tools/stop-tool-names.ts';
 import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 
@@ -45,8 +44,8 @@ export interface StructuredOutput {
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-const refuse = (reason: string): never => {
-  throw new TreadleError('invalid_definition', `output: ${reason}`);
+const refuse = (reason: string, cause?: unknown): never => {
+  throw new TreadleError('invalid_definition', `output: ${reason}`, { cause });
 };
 
 /**
@@ -66,7 +65,7 @@ export function checkOutput(
   if (!['auto', 'native', 'tool', 'prompted'].includes(mode)) {
     refuse('mode must be "auto", "native", "tool" or "prompted".');
   }
-  const { schema, check } = compiled(options);
+  const { schema, check } = shapeOf(options.schema, options.jsonSchema, { what: 'schema', refuse });
   const chosen = mode === 'auto' ? bestMode(models, hasTools) : mode;
   const isObject = schema['type'] === 'object';
   const about = description === undefined ? '' : ` ${description}`;
@@ -95,34 +94,6 @@ function bestMode(models: readonly Model[], hasTools: boolean): OutputMode {
     structuredOutput === 'always' || (structuredOutput === 'without_tools' && !hasTools);
   if (models.every(isNative)) return 'native';
   return models.every(({ toolCalling }) => toolCalling !== false) ? 'tool' : 'prompted';
-}
-
-function compiled({ schema, jsonSchema }: OutputOptions): Pick<StructuredOutput, 'schema' | 'check'> {
-  if (isStandardSchema(schema)) {
-    const json = asJson(jsonSchema ?? jsonSchemaOf(schema))?.value;
-    if (!isJsonObject(json)) return refuse('jsonSchema must be a JSON Schema object.');
-    const { $schema: _dialect, ...rest } = json;
-    return { schema: Object.freeze(rest), check: standardCheck(schema) };
-  }
-  if (jsonSchema !== undefined) refuse('jsonSchema is only for a Standard Schema.');
-  const copy = asJson(schema)?.value;
-  if (!isJsonObject(copy)) return refuse('schema must be a JSON Schema object or a Standard Schema.');
-  const { $schema: _dialect, ...rest } = copy;
-  const [problem] = compileSchema(rest).problems;
-  if (problem !== undefined) refuse(`the schema at #${problem.path} ${problem.message}.`);
-  return { schema: Object.freeze(rest), check: jsonCheck(rest) };
-}
-
-function jsonSchemaOf(schema: StandardSchema): unknown {
-  const { vendor, jsonSchema } = schema['~standard'];
-  if (jsonSchema === undefined) {
-    return refuse(`${vendor} schemas can't be turned into a JSON Schema. Give the jsonSchema option.`);
-  }
-  try {
-    return jsonSchema.input({ target: 'draft-2020-12' });
-  } catch (thrown) {
-    return refuse(`${vendor} could not turn the schema into a JSON Schema: ${errorText(thrown)}`);
-  }
 }
 
 function outputTool(schema: JsonSchema, isObject: boolean, about: string, check: Tool['check']): Tool {

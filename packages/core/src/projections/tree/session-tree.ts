@@ -8,6 +8,7 @@ import type {
   SessionInput,
   TreadleEvent,
 } from '../../events/events.ts';
+import type { Draft } from '../../draft.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Usage } from '../../model/usage.ts';
@@ -153,26 +154,23 @@ export function sessionTree(events: Iterable<TreadleEvent>, options: SessionTree
 }
 
 /** A run while it is being folded. */
-interface RunDraft {
+interface RunDraft extends Draft<
+  Pick<
+    RunRecord,
+    'agentId' | 'parentRunId' | 'continuation' | 'startedAt' | 'waitsFor' | 'config' | 'metadata' | 'parallelGroup'
+  >
+> {
   readonly runId: string;
   readonly sessionId: string;
-  agentId: string | null;
-  parentRunId: string | null;
-  continuation: Continuation | null;
-  startedAt: number;
   hasStarted: boolean;
   ended: Extract<DurableEvent, { type: 'run_ended' }> | null;
-  waitsFor: readonly PendingCall[];
-  config: ConfigSnapshot | null;
   readonly messages: RunMessagesFold;
   spending: Spending;
-  metadata: JsonObject | null;
   readonly events: TreadleEvent[];
   readonly childRunIds: string[];
   readonly childRuns: ChildRunRef[];
   /** Sessions that calls have started, by call. */
   readonly childSessions: Map<string, string>;
-  parallelGroup: ParallelGroup | null;
 }
 
 type AskedRun = Extract<SessionInput, { readonly type: 'prompt' | 'continue' }>;

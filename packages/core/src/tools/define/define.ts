@@ -1,14 +1,12 @@
 import { refuseUnknownKeys } from '../../names/known-keys.ts';
-import { errorText, TreadleError } from '../../errors.ts';
-import type { JsonObject, JsonSchema, JsonValue } from '../../json.ts';
-import { asJson, isJsonObject, TOO_DEEP } from '../../json.ts';
-import type { ArgumentsIssue, Validator, ValueCheck } from '../../ports/validator.ts';
+import { TreadleError } from '../../errors.ts';
+import { isJsonObject, type JsonObject, type JsonSchema } from '../../json.ts';
 import type { ToolAccess } from '../access.ts';
 import type { ToolArguments, ToolParameters } from './define-types.ts';
-import { isStandardSchema, type StandardIssue, type StandardResult, type StandardSchema } from './standard-schema.ts';
-import type { ArgumentsCheck, ArgumentsOutcome, ReplayPolicy, Tool, ToolContext, ToolReturn } from '../tool.ts';
-import { compileSchema } from '../../json-schema/validate.ts';
-import { MAX_ISSUES, pointerOf } from '../../json-schema/run.ts';
+import { shapeOf } from './shape.ts';
+import type { ReplayPolicy, Tool, ToolContext, ToolReturn } from '../tool.ts';
+
+export { jsonCheck, standardCheck } from './shape.ts';
 
 interface ToolOptionsBase<P extends ToolParameters> {
   /** 1 to 64 letters, digits, `_` and `-`. The model calls the tool by it. */
@@ -102,7 +100,11 @@ export function defineTool<const P extends ToolParameters = JsonSchema>(definiti
   const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
   const { access, approval } = definition;
   const given = definition.inputSchema === undefined ? {} : definition.inputSchema;
-  const { inputSchema, check } = compileParameters(name, given, definition.jsonSchema);
+  const { schema: inputSchema, check } = shapeOf(given, definition.jsonSchema, {
+    what: 'inputSchema',
+    refuse: (reason, cause) => refuse(name, reason, cause),
+    complete: (schema) => objectSchema(name, schema),
+  });
   return Object.freeze({
     name,
     label,
@@ -175,58 +177,13 @@ function checkBasics(definition: { readonly [Key in keyof ToolOptions]?: unknown
   }
 }
 
-interface CompiledParameters {
-  readonly inputSchema: JsonSchema;
-  readonly check: ArgumentsCheck;
-}
-
-function compileParameters(
-  name: string,
-  parameters: ToolParameters,
-  jsonSchema: JsonSchema | undefined,
-): CompiledParameters {
-  if (isStandardSchema(parameters)) {
-    const schema = objectSchema(name, jsonSchema ?? jsonSchemaOf(name, parameters));
-    return { inputSchema: schema, check: standardCheck(parameters) };
-  }
-  if (jsonSchema !== undefined) refuse(name, 'jsonSchema is only for Standard Schemas.');
-  const schema = objectSchema(name, parameters);
-  const [problem] = compileSchema(schema).problems;
-  if (problem !== undefined) refuse(name, `inputSchema at #${problem.path} ${problem.message}.`);
-  return { inputSchema: schema, check: jsonCheck(schema) };
-}
-
-/** Asks a Standard Schema for the JSON Schema of what it accepts. */
-function jsonSchemaOf(name: string, schema: StandardSchema): unknown {
-  const { vendor, jsonSchema } = schema['~standard'];
-  const advice = 'Give the jsonSchema option, which the model is told instead.';
-  if (jsonSchema === undefined) refuse(name, `${vendor} schemas can't be turned into a JSON Schema. ${advice}`);
-  try {
-    return jsonSchema.input({ target: 'draft-2020-12' });
-  } catch (thrown) {
-    return refuse(
-      name,
-      `${vendor} could not turn inputSchema into a JSON Schema: ${errorText(thrown)} ${advice}`,
-      thrown,
-    );
-  }
-}
-
-/** A copy that says what providers insist on: `type: "object"` and `properties`. Nobody else can change it later. */
-function objectSchema(name: string, given: unknown): JsonSchema {
-  if (!isJsonObject(given)) refuse(name, 'inputSchema must be a JSON Schema object or a Standard Schema.');
-  const { $schema: _dialect, ...schema } = copyOf(name, given);
+/** Says what providers insist on: `type: "object"` and `properties`. Nobody else can change it later. */
+function objectSchema(name: string, schema: JsonObject): JsonSchema {
   const { type } = schema;
   if (type === undefined ? onlyOtherTypes(schema) : type !== 'object') {
     refuse(name, 'inputSchema must have type "object": a model calls tools with named arguments.');
   }
   return Object.freeze({ type: 'object', ...schema, ...(schema['properties'] === undefined && { properties: {} }) });
-}
-
-function copyOf(name: string, schema: JsonObject): JsonObject {
-  const copy = asJson(schema)?.value;
-  if (copy !== undefined && isJsonObject(copy)) return copy;
-  return refuse(name, `inputSchema is not plain JSON data, or is ${TOO_DEEP}.`);
 }
 
 /** True for a union none of whose members is an object. */
@@ -236,50 +193,4 @@ function onlyOtherTypes(schema: JsonObject): boolean {
   return options.every(
     (option: unknown) => isJsonObject(option) && option['type'] !== undefined && option['type'] !== 'object',
   );
-}
-
-const CORE_VALIDATOR: Validator = { compile: (schema) => compileSchema(schema) };
-
-/** The check of a JSON Schema. Each validator compiles the schema once, at its first call. */
-export function jsonCheck(schema: JsonSchema): (value: JsonValue, validator?: Validator | null) => ArgumentsOutcome {
-  const compiled = new WeakMap<Validator, ValueCheck>();
-  return (args, given) => {
-    const validator = given ?? CORE_VALIDATOR;
-    const check = compiled.get(validator) ?? validator.compile(schema);
-    compiled.set(validator, check);
-    const issues = check(args);
-    if (issues.length > 0) return { ok: false, issues };
-    return { ok: true, value: args, ...(check.unchecked?.length && { unchecked: check.unchecked }) };
-  };
-}
-
-/** The check of a Standard Schema. Never throws. */
-export function standardCheck(
-  schema: StandardSchema,
-): (value: JsonValue) => ArgumentsOutcome | Promise<ArgumentsOutcome> {
-  const standard = schema['~standard'];
-  return (args) => {
-    try {
-      const result = standard.validate(args);
-      return result instanceof Promise ? result.then(outcomeOf, crashed) : outcomeOf(result);
-    } catch (thrown) {
-      return crashed(thrown);
-    }
-  };
-}
-
-function outcomeOf(result: StandardResult<unknown>): ArgumentsOutcome {
-  if (result.issues === undefined) return { ok: true, value: result.value };
-  const issues = result.issues.slice(0, MAX_ISSUES).map(issueOf);
-  return { ok: false, issues: issues.length > 0 ? issues : [{ path: '', message: 'is not valid' }] };
-}
-
-function issueOf(issue: StandardIssue): ArgumentsIssue {
-  const keys = (issue.path ?? []).map((segment) => (typeof segment === 'object' ? segment.key : segment));
-  return { path: pointerOf(keys), message: issue.message };
-}
-
-/** A check that crashes hasn't passed. */
-function crashed(thrown: unknown): ArgumentsOutcome {
-  return { ok: false, issues: [{ path: '', message: `could not be checked: ${errorText(thrown)}` }] };
 }
