@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type UserContent } from '@treadle/core';
+import type { JsonObject, UserContent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { extractHtml } from '@treadle/formats';
 import type { FileState } from './file.ts';
 import type { ProviderKeys } from './models.ts';

@@ -9,7 +9,7 @@ export interface AskedByToken extends Omit<PendingCall, 'sessionId'> {
 
 /** A yes or no, or the result of a client tool; where several are waited for together, each result with its token. */
 export type TokenAnswer =
-  | { readonly decision: 'approve' | 'deny'; readonly message?: string; readonly updatedInput?: JsonObject }
+  | { readonly decision: 'approve' | 'reject'; readonly message?: string; readonly updatedInput?: JsonObject }
   | Omit<ClientToolResult, 'callId'>
   | { readonly results: readonly (Omit<ClientToolResult, 'callId'> & { readonly token: string })[] };
 

@@ -1,16 +1,7 @@
-import type {
-  ConversationPage,
-  CostTable,
-  DurableEvent,
-  JsonObject,
-  Limits,
-  Message,
-  ReplayOptions as CoreReplayOptions,
-  ReplayReport,
-  SessionHit,
-  SessionSummary,
-  UserInput,
-} from '@treadle/core';
+import type { DurableEvent, JsonObject, Limits, Message, UserInput } from '@treadle/core';
+import type { ReplayOptions as CoreReplayOptions, ReplayReport, SessionHit } from '@treadle/core/history';
+import type { SessionSummary } from '@treadle/core/journal';
+import type { ConversationPage, CostTable } from '@treadle/core/projections';
 import { createHttp, type ClientOptions } from './http.ts';
 import {
   followRun,

@@ -3,7 +3,7 @@ import type {
   JsonObject,
   OfferedTool,
   PendingCall,
-  RunEnd,
+  RunStatus,
   ToolResultContent,
   TreadleEvent,
 } from '@treadle/core';

@@ -1,4 +1,5 @@
-import type { Message, PendingCall, SessionStatus, TreadleEvent } from '@treadle/core';
+import type { Message, PendingCall, TreadleEvent } from '@treadle/core';
+import type { SessionStatus } from '@treadle/core/session';
 import { isPassing } from './error.ts';
 import type { Http } from './http.ts';
 import { readEvents } from './sse.ts';

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { bytesOfBody, type HttpRequest } from '@treadle/core';
+import { bytesOfBody, type HttpRequest } from '@treadle/core/ports';
 
 import { parseAddress } from './address.ts';
 import { idleProblem } from './body.ts';

@@ -163,7 +163,7 @@ describe('a run of 400 turns', () => {
   let whole: Bill;
   beforeAll(async () => {
     whole = await bills(400, { window: 1_000_000 });
-  });
+  }, 60_000);
 
   it('that is never compacted is billed under 1.15 times of the best there could be', () => {
     expect(whole.compactions).toBe(0);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 import { OpenApiProblem } from './problem.ts';
 import type { Follow } from './document/references.ts';

@@ -1,4 +1,4 @@
-import { jsonCheck } from '@treadle/core';
+import { jsonCheck } from '@treadle/core/tools';
 import type { Http, JsonObject, JsonValue, Tool, ToolContext, ToolResult } from '@treadle/core';
 import { HttpProblem } from '@treadle/http';
 
@@ -38,7 +38,7 @@ export function operationTool(name: string, operation: Operation, calling: Calli
     replay: readOnly ? 'safe' : 'never',
     readOnly,
     execution: 'parallel',
-    terminal: false,
+    endsRun: false,
     check: jsonCheck(operation.schema),
     access: () => ({ hosts: [host], readOnly }),
     // What the check returns is the arguments as they were.

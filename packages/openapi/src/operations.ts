@@ -1,4 +1,6 @@
-import { isJsonObject, type HttpRequest, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+import type { HttpRequest } from '@treadle/core/ports';
 
 import { bodyOf, type RequestBody } from './body.ts';
 import { safeName } from './names.ts';

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 import { safeName } from './names.ts';
 import { OpenApiProblem } from './problem.ts';

@@ -82,7 +82,7 @@ const WRITERS = {
   toolArguments: content('gen_ai.tool.call.arguments'),
   toolResult: content('gen_ai.tool.call.result'),
   runId: as<string>('treadle.run.id'),
-  runEnd: as<string>('treadle.run.end'),
+  runStatus: as<string>('treadle.run.status'),
   runPaused: as<string>('treadle.run.paused'),
   runContinued: as<true>('treadle.run.continued'),
   turns: as<number>('treadle.run.turns'),

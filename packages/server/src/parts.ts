@@ -1,22 +1,18 @@
 import {
   createAnswerTokens,
-  randomIds,
   systemClock,
   TreadleError,
   type Agent,
-  type AnswerTokenOptions,
   type Blobs,
   type Clock,
-  type Dispatcher,
-  type Ids,
   type Journal,
   type JsonValue,
-  type LiveEvent,
-  type LiveFeed,
-  type Redactor,
-  type ReplayReport,
   type Session,
 } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
+import type { AnswerTokenOptions, Redactor } from '@treadle/core/features';
+import type { ReplayReport } from '@treadle/core/history';
+import { randomIds, type Dispatcher, type Ids, type LiveFeed } from '@treadle/core/ports';
 import { inProcess } from './dispatch/in-process.ts';
 import type { StreamFormat } from './encoders/encoder.ts';
 import { nativeFormat } from './encoders/native.ts';

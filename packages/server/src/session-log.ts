@@ -58,7 +58,7 @@ function lineOf(event: DurableEvent): readonly [level: LogRecord['level'] | null
     case 'run_ended': {
       const { status, turns, cost, usage, error } = event;
       const tokens = { inputTokens: usage.input, outputTokens: usage.output };
-      return [levelOfEnd(end), { end, turns, cost, ...tokens, errorKind: error?.kind }];
+      return [levelOfEnd(status), { status, turns, cost, ...tokens, errorKind: error?.kind }];
     }
     case 'attempt_failed': {
       const { attempt, error, retry } = event;

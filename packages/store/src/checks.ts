@@ -1,5 +1,6 @@
-import type { Clock, Owner } from '@treadle/core';
-import { journalErrors } from '@treadle/core';
+import type { Clock } from '@treadle/core';
+import type { Owner } from '@treadle/core/journal';
+import { journalErrors } from '@treadle/core/journal';
 import type { ProcessIdentity, ProcessTable } from './processes.ts';
 
 export interface Leasing {

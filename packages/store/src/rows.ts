@@ -1,12 +1,7 @@
-import type {
-  DurableEvent,
-  DurableEventBody,
-  ListOptions,
-  SessionFacts,
-  SessionPage,
-  TreadleError,
-} from '@treadle/core';
-import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core';
+import type { DurableEvent, TreadleError } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import { type ListOptions, type SessionFacts, type SessionPage, upToDate } from '@treadle/core/journal';
+import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 
 // What the journals in databases make of their rows. A client may give big numbers as text.
 
@@ -69,7 +64,7 @@ export function eventOf(
     throw corrupt('is not JSON', error);
   }
   if (typeof event !== 'object' || event === null) throw corrupt('is not an object');
-  return Object.assign(event as DurableEventBody, { seq });
+  return upToDate(Object.assign(event as DurableEventBody, { seq }));
 }
 
 /** A session as `list` finds it. */

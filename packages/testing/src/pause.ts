@@ -1,4 +1,5 @@
-import type { Clock, ModelEvent } from '@treadle/core';
+import type { Clock } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import type { Pause } from './turns.ts';
 
 /** Waits for the milliseconds or the promise, at most until the signal aborts. Never rejects. */

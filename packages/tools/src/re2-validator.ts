@@ -1,5 +1,5 @@
-import { compileSchema } from '@treadle/core';
-import type { Validator } from '@treadle/core';
+import { compileSchema } from '@treadle/core/json';
+import type { Validator } from '@treadle/core/ports';
 import { RE2JS } from 're2js';
 
 /**

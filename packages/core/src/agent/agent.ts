@@ -1,6 +1,8 @@
-import { AGENT_KEYS } from './agent-keys.ts';
 import { mustBeCount, mustBePositive, mustBeWhole } from '../check-numbers.ts';
-import { checkContext, type ContextOptions, type ContextPolicy } from '../features/compaction/options.ts';
+import type { Validator } from '../ports/validator.ts';
+import { AGENT_KEYS } from './agent-keys.ts';
+import type { AgentDefinition, QueueMode, ToolExecution } from './definition.ts';
+import { checkContext, type ContextPolicy } from '../features/compaction/options.ts';
 import { recallTool } from '../features/compaction/recall.ts';
 import { DEFAULT_RESULT_TOKENS } from '../messages/result-limits.ts';
 import type { ConfigSnapshot } from '../events/events.ts';
@@ -33,120 +35,16 @@ import { checkOutput, type StructuredOutput } from '../features/output/structure
 import { stopTools } from '../tools/stop-tools.ts';
 import { OUTPUT_TOOL, isStopToolName } from '../tools/stop-tool-names.ts';
 import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
-import {
-  checkPermissions,
-  type PermissionConfig,
-  type PermissionOptions,
-} from '../features/permissions/permissions.ts';
-import { checkBackground, type BackgroundOptions, type BackgroundSettings } from '../features/background/background.ts';
-import { checkSubAgents, type AgentSubAgents, type SubAgentLimits } from '../features/subagents/limits.ts';
-import { titleSettings, type TitleOptions, type TitleSettings } from '../features/titles/options.ts';
-import type { Validator } from '../ports/validator.ts';
+import { checkPermissions, type PermissionConfig } from '../features/permissions/permissions.ts';
+import { checkBackground, type BackgroundSettings } from '../features/background/background.ts';
+import { checkSubAgents, type AgentSubAgents } from '../features/subagents/limits.ts';
+import { titleSettings, type TitleSettings } from '../features/titles/options.ts';
 import type { Tool } from '../tools/tool.ts';
 
 /** Calls of one turn that run at the same time unless the agent says otherwise. */
 export const DEFAULT_CONCURRENCY = 64;
 
 const DEFAULT_FALLBACK_ON: readonly ModelErrorKind[] = ['rate_limited', 'network', 'auth', 'api', 'other'];
-
-/** What `defineAgent` takes. */
-export interface AgentDefinition {
-  /** Stable name of the agent. Default `agent`. */
-  readonly id?: string;
-  readonly model: Model;
-  /** Models to go on with, in this order, when the one before can't be reached or refuses to serve. */
-  readonly fallbacks?: readonly Model[];
-  /** The failures that move on to the next model, once retrying is over. Default: all but `cancelled` and `context_overflow`. */
-  readonly fallbackOn?: readonly ModelErrorKind[];
-  /** Which model each turn asks, where that isn't always the same. See `docs/routing.md`. */
-  readonly routing?: RoutingOptions;
-  readonly retry?: Partial<RetryPolicy>;
-  /** The system prompt. */
-  readonly instructions?: string;
-  /**
-   * What the project's own files say about working in it, such as `readProjectInstructions` of `@treadle/tools` finds. Told
-   * before the prompt, as a message of origin `instructions`, and again only when it has changed.
-   */
-  readonly projectInstructions?: string;
-  /** What is remembered from run to run, such as `sqliteMemory` of `@treadle/store`. */
-  readonly memory?: Memory | MemoryOptions;
-  readonly tools?: readonly Tool[];
-  readonly providerTools?: readonly ProviderToolDefinition[];
-  readonly limits?: Partial<Limits>;
-  /** How money is looked after, where `limits.maxCost` or a shared ledger bounds it. */
-  readonly budget?: BudgetDefinition;
-  /** One more call, without tools, when turns, tool turns or tool calls are used up: true, or what the model is told to say. */
-  readonly wrapUp?: boolean | string;
-  /** How often a text that the output limit cut off is asked to go on. Default 3. */
-  readonly maxContinuations?: number;
-  /** When a run counts as getting nowhere; `false` never looks. */
-  readonly loopDetection?: false | Partial<LoopDetection>;
-  /** How many queued messages go to the model at a time. Default `one_at_a_time`. */
-  readonly steeringMode?: QueueMode;
-  readonly followUpMode?: QueueMode;
-  readonly toolExecution?: ToolExecution;
-  /** Milliseconds for a call of a tool that has no timeout of its own. Default: none. */
-  readonly toolTimeoutMs?: number;
-  /** How often a running tool's elapsed time is reported, in milliseconds. Default 10,000. */
-  readonly toolProgressMs?: number;
-  /** Characters of text that the log keeps of a tool result; the middle of longer ones is cut out. Default 2,000,000. */
-  readonly maxToolResultLength?: number;
-  /**
-   * Tokens, by estimate, that one tool result may bring into the view. The rest is read with `recall`. Never more than a
-   * quarter of the model's window, and half of it for all results of a turn. Default 50,000.
-   */
-  readonly maxToolResultTokens?: number;
-  /** Output tokens per model call. */
-  readonly maxTokens?: number;
-  readonly temperature?: number;
-  readonly stopSequences?: readonly string[];
-  readonly thinking?: ThinkingLevel;
-  /** Hints for the provider's prompt cache. Default `auto`. */
-  readonly cache?: CacheHints;
-  /** The form of every reply. The loop passes it on; what a provider makes of it is in `docs/models.md`. */
-  readonly responseFormat?: ResponseFormat;
-  /** Merged into each request's body. */
-  readonly providerOptions?: JsonObject;
-  /** Your functions at the moments of the loop, made by `defineHook`. */
-  readonly hooks?: readonly Hook[];
-  /** Adds `task_completion`, `ask_question` and `converse`, by which a model ends a run itself. Default false. */
-  readonly stopTools?: boolean;
-  /** What a reply without a tool call is. Default: the answer. */
-  readonly requireToolCall?: RequireToolCall;
-  /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
-  readonly context?: ContextOptions;
-  /**
-   * Names of tools that permission rules and matchers of hooks may be about, besides the agent's own, the built-in ones and
-   * those that begin with `mcp__`: such as those that clients offer. All other names are mistakes.
-   */
-  readonly knownTools?: readonly string[];
-  /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
-  readonly permissions?: PermissionOptions;
-  /** Looks at the answer before the run ends; what it refuses goes back to the model. */
-  readonly outputGuardrail?: OutputGuardrail | NamedOutputGuardrail;
-  /** The value a run is to come to, checked: `output` of its result. */
-  readonly output?: OutputOptions;
-  /** Look at every input before a model does: prompts, steering and follow-ups. Asked in this order. */
-  readonly inputGuardrails?: readonly (InputGuardrail | NamedInputGuardrail)[];
-  /** Who says what the model should know before each turn: the plan, and what was found. */
-  readonly turnContext?: TurnContextOptions;
-  /** Lets calls run in the background, and adds `task_output`, `task_list` and `task_stop`. See `docs/background-tasks.md`. */
-  readonly background?: true | BackgroundOptions;
-  /** How many sub-agents there may be, and how deep. See `docs/sub-agents.md`. */
-  readonly subAgents?: Partial<SubAgentLimits>;
-  /**
-   * Has a model name each session, once, beside its runs: after the first run that completes, unless it has a title. Costs a
-   * short call. Default false. See `docs/sessions.md`.
-   */
-  readonly title?: boolean | TitleOptions;
-  /**
-   * Checks tool arguments and structured output against their JSON Schemas, such as `re2Validator` of `@treadle/tools`.
-   * Default: core's own, which skips patterns; a warning `pattern_unchecked` says so.
-   */
-  readonly validator?: Validator;
-  /** The middle part of run ids. Default: made of provider, model and thinking level. */
-  readonly configId?: string;
-}
 
 /** An immutable, checked definition. Sessions share it freely. */
 export interface Agent {
@@ -179,6 +77,8 @@ export interface Agent {
   readonly steeringMode: QueueMode;
   readonly followUpMode: QueueMode;
   readonly toolExecution: ToolExecution;
+  /** Null: core's own. */
+  readonly validator: Validator | null;
   readonly toolTimeoutMs: number | undefined;
   readonly toolProgressMs: number;
   readonly maxToolResultLength: number;
@@ -206,8 +106,6 @@ export interface Agent {
   readonly subAgents: AgentSubAgents;
   /** Null: no model is asked for titles. */
   readonly title: TitleSettings | null;
-  /** Null: core's own. */
-  readonly validator: Validator | null;
   readonly configSegment: string;
   readonly snapshot: ConfigSnapshot;
 }
@@ -291,6 +189,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     steeringMode: checkQueueMode('steeringMode', definition.steeringMode),
     followUpMode: checkQueueMode('followUpMode', definition.followUpMode),
     toolExecution: Object.freeze(toolExecution),
+    validator: checkValidator(definition.validator),
     toolTimeoutMs: definition.toolTimeoutMs,
     toolProgressMs,
     maxToolResultLength,
@@ -314,7 +213,6 @@ export function defineAgent(definition: AgentDefinition): Agent {
     background,
     subAgents: checkSubAgents(definition.subAgents),
     title: titleSettings(definition.title, definition.model),
-    validator: checkValidator(definition.validator),
     configSegment,
     snapshot: snapshotOf(definition, models, [...tools.keys()], limits, configSegment),
   });

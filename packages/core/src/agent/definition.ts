@@ -25,6 +25,7 @@ import type { BackgroundOptions } from '../features/background/background.ts';
 import type { SubAgentLimits } from '../features/subagents/limits.ts';
 import type { TitleOptions } from '../features/titles/options.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { Validator } from '../ports/validator.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
 export type ToolExecution =
@@ -85,6 +86,11 @@ export interface ModelSettings {
 /** How calls of tools run, and how much of their results models read. */
 export interface ToolSettings {
   readonly toolExecution?: ToolExecution;
+  /**
+   * Checks tool arguments and structured output against their JSON Schemas, such as `re2Validator` of `@treadle/tools`.
+   * Default: core's own, which skips patterns; a warning `pattern_unchecked` says so.
+   */
+  readonly validator?: Validator;
   /** Milliseconds for a call of a tool that has no timeout of its own. Default: none. */
   readonly toolTimeoutMs?: number;
   /** How often a running tool's elapsed time is reported, in milliseconds. Default 10,000. */

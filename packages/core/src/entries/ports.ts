@@ -16,5 +16,6 @@ export * from '../ports/clock.ts';
 export * from '../ports/dispatcher.ts';
 export * from '../ports/http.ts';
 export * from '../ports/ids.ts';
+export * from '../ports/validator.ts';
 export * from '../ports/ledger.ts';
 export * from '../ports/task-runner.ts';

@@ -1,15 +1,8 @@
 import { scriptedModel, transientMemory } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import {
-  asTool,
-  defineAgent,
-  defineHook,
-  defineTool,
-  handoffTool,
-  plan,
-  type AgentDefinition,
-  type DurableEventBody,
-} from '../index.ts';
+import type { DurableEventBody } from '../entries/events.ts';
+import { plan } from '../entries/kernel.ts';
+import { asTool, defineAgent, defineHook, defineTool, handoffTool, type AgentDefinition } from '../index.ts';
 import {
   allowed,
   approvalRequested,
@@ -64,7 +57,7 @@ const TOOLS = [
   defineTool({ name: 'write', description: 'Writes.', approval: 'always', execute }),
   defineTool({ name: 'ordered', description: 'One by one.', approval: 'always', execution: 'sequential', execute }),
   defineTool({ name: 'pick', description: 'Runs at the client.', runs: 'client' }),
-  defineTool({ name: 'finish', description: 'Ends the run.', terminal: true, execute }),
+  defineTool({ name: 'finish', description: 'Ends the run.', endsRun: true, execute }),
   handoffTool('helper', { description: 'Hands over.' }),
   asTool(helper, { name: 'delegate', description: 'Delegates.' }),
 ];
@@ -314,7 +307,7 @@ rows('a model call: the view, then the money, then the call', [
     name: 'a view that could not be made smaller ends the run',
     log: [
       ...full,
-      inRun('compaction_failed', { turnIndex: 0, trigger: 'auto', reason: 'no_progress', message: 'No.' }),
+      inRun('compaction_failed', { turnIndex: 0, trigger: 'auto', reason: 'loop_detected', message: 'No.' }),
     ],
     agent: tight,
     next: ['turn_ended', 'run_ended context_limit'],
@@ -420,7 +413,7 @@ rows('calls of a turn', [
     name: 'no call of a closing turn runs',
     log: [
       ...started,
-      turnStarted(0, { closing: { end: 'turn_limit', message: 'over' } }),
+      turnStarted(0, { closing: { status: 'turn_limit', message: 'over' } }),
       userMessage('prompt', 'Hi', { inputSeq: 3 }),
       reply([call('c1', 'read')]),
     ],
@@ -431,9 +424,9 @@ rows('calls of a turn', [
 const gated: Partial<AgentDefinition> = hook('before_tool', 'after_tool');
 const write = replied(call('c1', 'write'));
 const waiting = [...write, approvalRequested('c1', 'write')];
-const answer = (decision: 'approve' | 'deny', approvalId = 'ask c1'): DurableEventBody =>
+const answer = (decision: 'approve' | 'reject', approvalId = 'ask c1'): DurableEventBody =>
   posted({ type: 'approval_answer', approvalId, decision });
-const answered = (decision: 'approve' | 'deny'): DurableEventBody =>
+const answered = (decision: 'approve' | 'reject'): DurableEventBody =>
   inRun('approval_answered', { approvalId: 'ask c1', decision, inputSeq: 9 });
 
 rows('before a call: limits, then hooks, then permissions', [
@@ -525,9 +518,9 @@ rows('calls that wait for somebody', [
   },
   {
     name: 'an answer that came in time counts, however late it is read',
-    log: [...write, approvalRequested('c1', 'write', { expiresAt: AT + 10 }), answer('deny')],
+    log: [...write, approvalRequested('c1', 'write', { expiresAt: AT + 10 }), answer('reject')],
     now: AT + 99,
-    next: ['approval_answered deny'],
+    next: ['approval_answered reject'],
   },
   { name: "a client's call pauses the run", log: picking, next: ['run_paused client_tools'] },
   { name: 'its result is recorded', log: [...picking, results('c1')], next: ['tool_ended c1'] },
@@ -628,7 +621,7 @@ rows('the end of a turn', [
     name: 'which is the last, whatever it says',
     log: [
       ...begun,
-      ...[turnEnded(0), turnStarted(1, { closing: { end: 'turn_limit', message: 'over' } })],
+      ...[turnEnded(0), turnStarted(1, { closing: { status: 'turn_limit', message: 'over' } })],
       reply(['Summed up.']),
     ],
     next: ['turn_ended', 'run_ended turn_limit'],
@@ -658,21 +651,21 @@ rows('the end of a turn', [
       turnEnded(0),
       turnStarted(1),
       userMessage('reminder', 'Try something else.', {
-        notice: { type: 'no_progress', pattern: 'repeated_error', stopped: false },
+        notice: { type: 'loop_detected', pattern: 'repeated_error', stopped: false },
       }),
       reply([call('c2', 'read')]),
       toolStarted('c2', 'read'),
       toolEnded('c2', 'read', { isError: true }),
     ],
     agent: { loopDetection: { repeatedErrors: 1 } },
-    next: ['turn_ended', expect.stringMatching(/^limit: \[Agent stopped: no progress/), 'run_ended no_progress'],
+    next: ['turn_ended', expect.stringMatching(/^limit: \[Agent stopped: no progress/), 'run_ended loop_detected'],
   },
 ]);
 
 const everyEnd: Partial<AgentDefinition> = {
   ...hook('stop'),
   output: { schema: { type: 'string' }, mode: 'prompted' },
-  outputGuardrail: () => ({ ok: true }),
+  outputGuardrails: [() => ({ ok: true })],
   memory: transientMemory(),
 };
 const answeredRun = [...replied('"Hello."'), turnEnded(0)];
@@ -711,7 +704,7 @@ rows('the end of a run: its form, then its check, then stop hooks, then the memo
   {
     name: 'an answer that fails its check goes back too',
     log: [...answeredRun, decided('check', 'check:1', { ok: false, message: 'Look again.' })],
-    agent: { outputGuardrail: () => ({ ok: true }) },
+    agent: { outputGuardrails: [() => ({ ok: true })] },
     next: ['turn_started 1', 'check: Look again.'],
   },
   {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { initialState, reduce, type DurableEvent, type DurableEventBody, type SessionState } from '../index.ts';
+import type { DurableEventBody } from '../entries/events.ts';
+import { initialState, reduce, type SessionState } from '../entries/kernel.ts';
+import type { DurableEvent } from '../index.ts';
 import {
   allowed,
   approvalRequested,
@@ -377,11 +379,11 @@ rows('a call', [
     name: 'has the answer, which is used up',
     log: [
       ...question,
-      posted({ type: 'approval_answer', approvalId: 'ask c1', decision: 'deny' }),
-      inRun('approval_answered', { approvalId: 'ask c1', decision: 'deny', message: 'Not now.', inputSeq: 9 }),
+      posted({ type: 'approval_answer', approvalId: 'ask c1', decision: 'reject' }),
+      inRun('approval_answered', { approvalId: 'ask c1', decision: 'reject', message: 'Not now.', inputSeq: 9 }),
     ],
     part: (state) => [firstCall(state)?.decision, firstCall(state)?.decisionMessage, inbox(state)],
-    is: ['deny', 'Not now.', []],
+    is: ['reject', 'Not now.', []],
   },
   {
     name: 'runs with the arguments that a hook gave it',
@@ -454,7 +456,7 @@ rows('features', [
     name: 'one that failed ends the run, unless somebody merely wished for it',
     log: [
       ...begun,
-      inRun('compaction_failed', { turnIndex: 0, trigger: 'manual', reason: 'no_progress', message: 'No.' }),
+      inRun('compaction_failed', { turnIndex: 0, trigger: 'manual', reason: 'loop_detected', message: 'No.' }),
     ],
     part: ({ run }) => [run?.turn?.compacted, run?.tooLong],
     is: [true, null],
@@ -491,9 +493,9 @@ rows('features', [
   },
   {
     name: 'the closing turn says how the run ends',
-    log: [...started, turnStarted(0, { closing: { end: 'turn_limit', message: 'over' } })],
+    log: [...started, turnStarted(0, { closing: { status: 'turn_limit', message: 'over' } })],
     part: ({ run }) => run?.limits.closing,
-    is: { end: 'turn_limit', message: 'over' },
+    is: { status: 'turn_limit', message: 'over' },
   },
   {
     name: 'a task is open from its beginning',

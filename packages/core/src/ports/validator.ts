@@ -22,7 +22,8 @@ export interface ValueCheck {
  *
  * @example
  * ```ts
- * import { compileSchema, type Validator } from '@treadle/core';
+ * import type { Validator } from '@treadle/core/ports';
+ * import { compileSchema } from '@treadle/core/json';
  *
  * const strings: Validator = { compile: (schema) => compileSchema(schema, (pattern) => (text) => text === pattern) };
  * console.log(strings.compile({ pattern: 'a' })('b').length); // 1

@@ -181,7 +181,7 @@ function sayOf(known: Known, event: DurableEvent): Said | null {
     case 'decision_made':
       return sayOfDecision(event);
     case 'run_ended':
-      return say('run_completed', event, ['end', 'stopReason', 'error', 'message', 'usage', 'cost', 'turns']);
+      return say('run_completed', event, ['status', 'stopReason', 'error', 'message', 'usage', 'cost', 'turns']);
     default:
       return null;
   }

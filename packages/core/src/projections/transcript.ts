@@ -1,5 +1,5 @@
 import { textsOf } from '../messages/final-text.ts';
-import type { DurableEvent, PendingCall, RunEnd } from '../events/events.ts';
+import type { DurableEvent, PendingCall, RunStatus } from '../events/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { AssistantContent, FileBlock, ImageBlock, ToolCallBlock, ToolResultContent } from '../messages/content.ts';
 import type { AssistantMessage, Message, UserMessageOrigin } from '../messages/message.ts';

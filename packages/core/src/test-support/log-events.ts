@@ -1,16 +1,7 @@
-import type {
-  AssistantContent,
-  DurableEventBody,
-  JsonObject,
-  JsonValue,
-  RunEnd,
-  SessionInput,
-  SessionState,
-  Step,
-  StopReason,
-  ToolCallBlock,
-} from '../index.ts';
-import { initialState, reduce } from '../index.ts';
+import type { DurableEventBody, SessionInput } from '../entries/events.ts';
+import type { SessionState, Step } from '../entries/kernel.ts';
+import type { AssistantContent, JsonObject, JsonValue, RunStatus, StopReason, ToolCallBlock } from '../index.ts';
+import { initialState, reduce } from '../entries/kernel.ts';
 
 // Events of one session, `s`, and its first run, for tables of what follows from which log. Every event happens at 1,000.
 
@@ -54,7 +45,7 @@ export const runStarted = (more: More = {}): DurableEventBody =>
     inputSeq: 3,
     ...more,
   });
-export const runEnded = (end: RunEnd, more: More = {}): DurableEventBody =>
+export const runEnded = (end: RunStatus, more: More = {}): DurableEventBody =>
   inRun('run_ended', { end, stopReason: 'stop', usage, cost: 1, turns: 1, ...more });
 export const turnStarted = (turnIndex: number, more: More = {}): DurableEventBody =>
   inRun('turn_started', { turnIndex, triggeredBy: 'user', attempt: 1, ...more });
@@ -203,7 +194,7 @@ function eventInShort(body: DurableEventBody): string {
       return `turn_started ${turnIndex}${attempt === 1 ? '' : `.${attempt}`}${asking}${closing ? ' closing' : ''}`;
     }
     case 'run_ended':
-      return `run_ended ${body.end}`;
+      return `run_ended ${body.status}`;
     case 'run_paused':
       return `run_paused ${body.reason}`;
     case 'input_rejected':

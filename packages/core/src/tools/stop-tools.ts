@@ -21,7 +21,7 @@ const stopTool = (
     description,
     inputSchema: { type: 'object', properties, required: Object.keys(properties).slice(0, 1) },
     readOnly: true,
-    terminal: true,
+    endsRun: true,
     execute: () => DELIVERED,
   });
 

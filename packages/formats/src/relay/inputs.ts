@@ -1,4 +1,5 @@
-import { isJsonObject, type ClientToolResult, type ToolResultContent, type UserContent } from '@treadle/core';
+import type { ClientToolResult, ToolResultContent, UserContent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { fileBlock, invalidAt, listAt, objectAt, textAt } from '@treadle/server';
 
 /** A prompt as browser-tool relays post it. */

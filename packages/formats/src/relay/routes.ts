@@ -1,4 +1,5 @@
-import { readConversations, type DurableEvent } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import { readConversations } from '@treadle/core/projections';
 import { jsonResponse, RequestError, type Route, type RouteCall, type StreamFormat } from '@treadle/server';
 import type { RelayOptions } from './encoder.ts';
 import { readRelayPrompt, readRelayResults } from './inputs.ts';

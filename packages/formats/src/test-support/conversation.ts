@@ -95,7 +95,7 @@ export async function playConversation(journal: Journal = memoryJournal()): Prom
   const approvalId = second.result.pending[0]?.approvalId ?? '';
   let compaction: Promise<unknown> | undefined;
   const third = await drive(session, () => {
-    const run = session.answerApproval(approvalId, 'approve');
+    const run = session.approve(approvalId);
     // Done before the next model call.
     compaction = session.compact();
     return run;

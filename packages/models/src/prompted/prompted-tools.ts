@@ -1,11 +1,5 @@
-import {
-  TreadleError,
-  type Model,
-  type ModelMessage,
-  type ModelRequest,
-  type ToolDefinition,
-  type UserMessage,
-} from '@treadle/core';
+import { TreadleError, type Model, type ModelMessage, type UserMessage } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { defined } from '../defined.ts';
 import type { CallForm } from './element.ts';
 import { toolNameOf } from './names.ts';

@@ -1,11 +1,6 @@
-import {
-  checkUsage,
-  type HttpResponse,
-  type ModelError,
-  type ModelEvent,
-  type ModelEventIterator,
-  type ModelRequest,
-} from '@treadle/core';
+import type { ModelError } from '@treadle/core';
+import { checkUsage, type ModelEvent, type ModelEventIterator, type ModelRequest } from '@treadle/core/model';
+import type { HttpResponse } from '@treadle/core/ports';
 import { defined } from '../defined.ts';
 import { CANCELLED, connectionError, excerptOf, type FailureFacts, reportedError } from '../errors/classify.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from '../http/timeouts.ts';

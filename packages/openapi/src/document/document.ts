@@ -1,4 +1,5 @@
-import { errorText, isDeep, isJsonObject, parseJson, TOO_DEEP, TreadleError, type JsonObject } from '@treadle/core';
+import { errorText, TreadleError, type JsonObject } from '@treadle/core';
+import { isDeep, isJsonObject, parseJson, TOO_DEEP } from '@treadle/core/json';
 import { parse } from 'yaml';
 
 /** Bytes of a document as JSON. The largest that are published have about 13 MB. */

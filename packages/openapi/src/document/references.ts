@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 import { OpenApiProblem } from '../problem.ts';
 

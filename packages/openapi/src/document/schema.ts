@@ -1,4 +1,5 @@
-import { compileSchema, copyJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
+import { compileSchema, copyJson, isJsonObject } from '@treadle/core/json';
 
 import type { Follow } from './references.ts';
 

@@ -65,7 +65,7 @@ function toolResult({ role, toolCallId, content, error }: JsonObject): ClientToo
 function decision(value: unknown, path: string): ApprovalDecision {
   const { interruptId, status, payload } = objectAt(value, path);
   const approvalId = textAt(interruptId, `${path}.interruptId`);
-  if (status === 'cancelled') return { approvalId, decision: 'deny' };
+  if (status === 'cancelled') return { approvalId, decision: 'reject' };
   if (status !== 'resolved') throw invalidAt(`${path}.status`, "must be 'resolved' or 'cancelled'");
   if (!isJsonObject(payload) || typeof payload['approved'] !== 'boolean')
     throw invalidAt(`${path}.payload.approved`, 'must be true or false');

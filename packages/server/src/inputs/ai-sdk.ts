@@ -1,4 +1,5 @@
-import { isJsonObject, type ClientToolResult, type JsonObject, type JsonValue, type UserContent } from '@treadle/core';
+import type { ClientToolResult, JsonObject, JsonValue, UserContent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { ApprovalDecision, ClientTurn } from './client-turn.ts';
 import { fileBlock, invalidAt, listAt, objectAt, textAt } from './reading.ts';
 

@@ -1,4 +1,5 @@
-import { isJsonObject, TreadleError, type JsonObject, type UserContent } from '@treadle/core';
+import { TreadleError, type JsonObject, type UserContent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 /** The error for a part of a request that can't be read: `invalid_messages`, with the place in its message and its `details`. */
 export const invalidAt = (path: string, what: string): TreadleError =>

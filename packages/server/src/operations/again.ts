@@ -1,13 +1,6 @@
-import {
-  branchOf,
-  replaySession,
-  rerunOf,
-  type Continuation,
-  type ForkedRun,
-  type ReplayReport,
-  type SessionInput,
-  type UserInput,
-} from '@treadle/core';
+import type { UserInput } from '@treadle/core';
+import type { Continuation, SessionInput } from '@treadle/core/events';
+import { branchOf, replaySession, rerunOf, type ForkedRun, type ReplayReport } from '@treadle/core/history';
 import type { ServerParts } from '../parts.ts';
 import { post, mismatch, refuseDraining, type Accepted, type Caller } from './post.ts';
 import { agentOf, refuseContinue, runExtra } from './runs.ts';

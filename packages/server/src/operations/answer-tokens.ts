@@ -1,4 +1,6 @@
-import { pendingCalls, type AnswerTokens, type ClientToolResult, type PendingCall } from '@treadle/core';
+import type { ClientToolResult, PendingCall } from '@treadle/core';
+import type { AnswerTokens } from '@treadle/core/features';
+import { pendingCalls } from '@treadle/core/session';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { answerApproval, addToolOutputs } from './answers.ts';

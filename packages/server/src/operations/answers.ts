@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  TreadleError,
-  type ClientToolResult,
-  type PendingCall,
-  type PermissionUpdate,
-} from '@treadle/core';
+import { TreadleError, type ClientToolResult, type PendingCall, type PermissionUpdate } from '@treadle/core';
 import type { SessionInput } from '@treadle/core/events';
 import { pendingCalls, resultsProblem } from '@treadle/core/session';
 import type { ServerParts } from '../parts.ts';

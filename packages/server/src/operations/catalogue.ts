@@ -1,4 +1,6 @@
-import { sessionsOf, type Journal, type SessionHit, type SessionSummary } from '@treadle/core';
+import { sessionsOf, type Journal } from '@treadle/core';
+import type { SessionHit } from '@treadle/core/history';
+import type { SessionSummary } from '@treadle/core/journal';
 import { maySee, type Principal } from '../security/tokens.ts';
 import type { Caller } from './post.ts';
 

@@ -1,17 +1,15 @@
 import {
-  checkOffered,
   TreadleError,
-  userMessages,
   type Agent,
   type JsonObject,
   type Limits,
-  type LimitsData,
-  type MessageInput,
   type OfferedTool,
-  type SessionInput,
-  type SessionState,
   type UserInput,
 } from '@treadle/core';
+import type { LimitsData, SessionInput } from '@treadle/core/events';
+import type { SessionState } from '@treadle/core/kernel';
+import { userMessages, type MessageInput } from '@treadle/core/session';
+import { checkOffered } from '@treadle/core/tools';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { post, type Accepted, type Caller } from './post.ts';

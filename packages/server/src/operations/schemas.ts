@@ -1,4 +1,5 @@
-import type { FromJsonSchema, JsonSchema } from '@treadle/core';
+import type { JsonSchema } from '@treadle/core';
+import type { FromJsonSchema } from '@treadle/core/tools';
 
 /** Letters, digits and a few marks: an id is a part of URLs, files' names and run ids. */
 const SESSION_ID = '^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$';
@@ -73,7 +74,7 @@ export const toolResults = shape(
 );
 
 const answer = {
-  decision: { enum: ['approve', 'deny'] },
+  decision: { enum: ['approve', 'reject'] },
   message: words('Told to the model with a no.'),
   updatedInput: { type: 'object', description: 'Other arguments for the call.' },
 } as const;

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
-import {
-  checkTags,
-  checkTitle,
-  EVENT_VERSION,
-  pendingCalls,
-  sessionsOf,
-  sessionStatus,
-  TreadleError,
-  type JsonObject,
-  type SessionState,
-} from '@treadle/core';
+import { sessionsOf, TreadleError, type JsonObject } from '@treadle/core';
+import { EVENT_VERSION } from '@treadle/core/events';
+import { checkTags, checkTitle } from '@treadle/core/journal';
+import type { SessionState } from '@treadle/core/kernel';
+import { pendingCalls, sessionStatus } from '@treadle/core/session';
 import { creationOf, type Creation } from '../creation.ts';
 import type { SessionSnapshot } from '../encoders/encoder.ts';
 import type { ServerParts } from '../parts.ts';

@@ -1,4 +1,6 @@
-import { userMessage, type ClientToolResult, type SessionInput, type UserInput } from '@treadle/core';
+import type { ClientToolResult, UserInput } from '@treadle/core';
+import type { SessionInput } from '@treadle/core/events';
+import { userMessage } from '@treadle/core/session';
 import { addToolOutputs, answerApproval } from '../operations/answers.ts';
 import { post, type Accepted } from '../operations/post.ts';
 import { startRun } from '../operations/runs.ts';

@@ -1,4 +1,4 @@
-import { checkTags, checkTitle } from '@treadle/core';
+import { checkTags, checkTitle } from '@treadle/core/journal';
 import { listSessions, searchSessions } from '../operations/catalogue.ts';
 import { note } from '../operations/post.ts';
 import * as schemas from '../operations/schemas.ts';

@@ -1,4 +1,4 @@
-import { hasEnded } from '@treadle/core';
+import { hasEnded } from '@treadle/core/tools';
 import { post } from '../operations/post.ts';
 import * as schemas from '../operations/schemas.ts';
 import { taskInfo, taskOf, taskResult } from '../operations/tasks.ts';

@@ -1,4 +1,5 @@
-import { TreadleError, type Clock, type DurableEvent, type Journal, type LiveEvent } from '@treadle/core';
+import { TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
+import type { LiveEvent } from '@treadle/core/events';
 import type { Encoder, Frame, SessionSnapshot, StreamEnd, StreamEvent, StreamFormat } from '../encoders/encoder.ts';
 import type { Follower, SessionFeed } from './feed.ts';
 import { missedDeltas, trackPosition, type Position, type PositionTracker } from './position.ts';

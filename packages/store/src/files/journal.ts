@@ -1,5 +1,6 @@
 import type { Clock, DurableEvent, Journal } from '@treadle/core';
-import { errorText, journalErrors, systemClock, TreadleError } from '@treadle/core';
+import { errorText, systemClock, TreadleError } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { systemFiles, type JournalFileSystem } from './file-system.ts';

@@ -1,4 +1,4 @@
-import type { Owner } from '@treadle/core';
+import type { Owner } from '@treadle/core/journal';
 import { join } from 'node:path';
 import type { Holder } from '../checks.ts';
 import type { ProcessIdentity } from '../processes.ts';

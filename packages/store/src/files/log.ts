@@ -1,5 +1,7 @@
-import type { DurableEvent, DurableEventBody } from '@treadle/core';
-import { agentIdOf, factsAfter, firstPromptOf, TreadleError } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import { TreadleError } from '@treadle/core';
+import { agentIdOf, factsAfter, firstPromptOf, upToDate } from '@treadle/core/journal';
 import { dirname } from 'node:path';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
 import { syncFolder } from './folder.ts';

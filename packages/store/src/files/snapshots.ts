@@ -1,5 +1,5 @@
-import type { Snapshot } from '@treadle/core';
-import { thinSnapshots } from '@treadle/core';
+import type { Snapshot } from '@treadle/core/journal';
+import { thinSnapshots } from '@treadle/core/journal';
 import { dirname, join } from 'node:path';
 import { requireEvent } from '../checks.ts';
 import { readText, replaceFile } from './folder.ts';

@@ -1,5 +1,7 @@
-import type { AppendOutcome, DurableEventBody, Owner, PostOutcome, SessionInput } from '@treadle/core';
-import { journalErrors, TreadleError } from '@treadle/core';
+import type { DurableEventBody, SessionInput } from '@treadle/core/events';
+import type { AppendOutcome, Owner, PostOutcome } from '@treadle/core/journal';
+import { TreadleError } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import { refuseHeld } from '../checks.ts';
 import { fstatSync } from 'node:fs';
 import type { ProcessTable } from '../processes.ts';

@@ -1,4 +1,4 @@
-import type { Owner } from '@treadle/core';
+import type { Owner } from '@treadle/core/journal';
 import { refuseHeld, type Holder, type Leasing } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
 import { lastEvent, sessionOf } from './tables.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DurableEventBody } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import type { Watchers } from '../watchers.ts';
 
 /** A session's name, of fixed length: what is sent to listeners is bounded. */

@@ -1,4 +1,5 @@
-import type { DurableEvent, ListOptions, SessionPage } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { ListOptions, SessionPage } from '@treadle/core/journal';
 import { TreadleError } from '@treadle/core';
 import { BATCH_ROWS, cursorOf, eventOf, eventsIn, pageOf, stretchesOf, type ListRow } from '../rows.ts';
 import type { Part, Query } from './connection/connect.ts';

@@ -1,4 +1,4 @@
-import { journalErrors } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import type { AncestorRow } from '../rows.ts';
 import type { Part, Query } from './connection/connect.ts';
 

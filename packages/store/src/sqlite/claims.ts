@@ -1,4 +1,4 @@
-import type { Owner } from '@treadle/core';
+import type { Owner } from '@treadle/core/journal';
 import { refuseHeld, type Holder, type Leasing } from '../checks.ts';
 import { transaction } from './database.ts';
 import { sessionOf, type Store } from './statements.ts';

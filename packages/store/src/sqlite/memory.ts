@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { FinishedRun, Memory, MemoryScope } from '@treadle/core';
-import { journalErrors, tellingWords, TreadleError, wordsOf } from '@treadle/core';
+import type { Memory } from '@treadle/core';
+import type { FinishedRun, MemoryScope } from '@treadle/core/features';
+import { TreadleError } from '@treadle/core';
+import { tellingWords, wordsOf } from '@treadle/core/features';
+import { journalErrors } from '@treadle/core/journal';
 import { transaction } from './database.ts';
 import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@treadle/core';
-import { journalErrors, systemClock, TreadleError } from '@treadle/core';
+import { systemClock, TreadleError } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import { openDatabase } from './database.ts';
 import { failed, isBusy, journalError } from './errors.ts';
 

@@ -1,5 +1,6 @@
-import type { DurableEvent, ListOptions, SessionPage } from '@treadle/core';
-import { journalErrors } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { ListOptions, SessionPage } from '@treadle/core/journal';
+import { journalErrors } from '@treadle/core/journal';
 import { BATCH_ROWS, cursorOf, eventOf, eventsIn, pageOf, stretchesOf, type ListRow, type Stretch } from '../rows.ts';
 import { corrupt } from './errors.ts';
 import { findSession, lineOf, sessionOf, type Store } from './statements.ts';

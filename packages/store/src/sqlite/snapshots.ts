@@ -1,5 +1,5 @@
-import type { Snapshot } from '@treadle/core';
-import { thinSnapshots } from '@treadle/core';
+import type { Snapshot } from '@treadle/core/journal';
+import { thinSnapshots } from '@treadle/core/journal';
 import { requireEvent } from '../checks.ts';
 import { transaction } from './database.ts';
 import { lineOf, sessionOf, type Store } from './statements.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { journalErrors } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import type { AncestorRow } from '../rows.ts';
 
 /** Numbers arrive in SQLite as floating point, which must not get into the arithmetic of event ids. */

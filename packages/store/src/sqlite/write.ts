@@ -1,5 +1,7 @@
-import type { AppendOutcome, DurableEventBody, PostOutcome, SessionFacts, SessionInput } from '@treadle/core';
-import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors, parseJson } from '@treadle/core';
+import type { DurableEventBody, SessionInput } from '@treadle/core/events';
+import type { AppendOutcome, PostOutcome, SessionFacts } from '@treadle/core/journal';
+import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors } from '@treadle/core/journal';
+import { parseJson } from '@treadle/core/json';
 import { requireEvent, type Leasing } from '../checks.ts';
 import { transaction } from './database.ts';
 import { refuseOthers } from './claims.ts';

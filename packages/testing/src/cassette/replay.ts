@@ -1,5 +1,7 @@
-import type { Clock, Http, HttpResponse, Model } from '@treadle/core';
-import { bytesOfBody, systemClock, TreadleError } from '@treadle/core';
+import type { Clock, Http, Model } from '@treadle/core';
+import type { HttpResponse } from '@treadle/core/ports';
+import { systemClock, TreadleError } from '@treadle/core';
+import { bytesOfBody } from '@treadle/core/ports';
 import { chanceOf } from '../chance.ts';
 import { pauseFor } from '../pause.ts';
 import { bodyDifference } from './difference.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { blobIdOf, readBlob, type Blobs } from '@treadle/core';
+import type { Blobs } from '@treadle/core';
+import { blobIdOf, readBlob } from '@treadle/core/ports';
 import { contractOf, type Cases, type ContractCase } from './case.ts';
 import { rejects, turnOfLoop } from './journal/support.ts';
 

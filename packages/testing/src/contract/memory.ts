@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { FinishedRun, Memory, MemoryQuery } from '@treadle/core';
+import type { Memory } from '@treadle/core';
+import type { FinishedRun, MemoryQuery } from '@treadle/core/features';
 import { contractOf, type Cases, type ContractCase } from './case.ts';
 import { chanceOf } from '../chance.ts';
 

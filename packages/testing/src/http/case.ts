@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Cases } from '../contract/case.ts';
-import type { Clock, Http, HttpRequest, HttpResponse } from '@treadle/core';
+import type { Clock, Http } from '@treadle/core';
+import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
 
 /** What a case sets. The limits and the clock are the transport's own. */
 export interface HttpCaseOptions {

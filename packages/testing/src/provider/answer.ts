@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, JsonObject } from '@treadle/core';
-import { isJsonObject, systemClock } from '@treadle/core';
+import { systemClock } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { nextEvent } from '../pause.ts';
 import type { ScriptedError, Turn } from '../turns.ts';
 import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';

@@ -1,5 +1,6 @@
-import type { JsonObject, ModelBlock, ModelEvent, Usage } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import type { JsonObject, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
+import { isJsonObject } from '@treadle/core/json';
 import { usageOf } from '../turns.ts';
 import { validateAnthropicRequest } from './validate/anthropic.ts';
 import { bearerOf, eventsOf, inputOf, stopWord } from './wire.ts';

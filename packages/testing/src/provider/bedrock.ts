@@ -1,4 +1,5 @@
-import type { JsonObject, ModelBlock, ModelEvent, Usage } from '@treadle/core';
+import type { JsonObject, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { usageOf } from '../turns.ts';
 import { eventStreamMessage } from './event-stream.ts';
 import { validateBedrockRequest } from './validate/bedrock.ts';

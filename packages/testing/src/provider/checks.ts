@@ -1,5 +1,5 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { inWords, isText, objectsAt, within } from './requests.ts';
 import type { Problems } from './requests.ts';
 

@@ -1,5 +1,6 @@
-import type { JsonObject, ModelBlock, ModelEvent, Usage } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import type { JsonObject, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
+import { isJsonObject } from '@treadle/core/json';
 import type { Turn } from '../turns.ts';
 import { blocksOf, usageOf } from '../turns.ts';
 import { validateGeminiRequest } from './validate/gemini.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelEvent, ModelToolCall, Usage } from '@treadle/core';
+import type { JsonObject, Usage } from '@treadle/core';
+import type { ModelEvent, ModelToolCall } from '@treadle/core/model';
 import type { Turn } from '../turns.ts';
 import { usageOf } from '../turns.ts';
 import { validateOllamaRequest } from './validate/ollama.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelEvent, Usage } from '@treadle/core';
+import type { JsonObject, JsonValue, Usage } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import { stopReasonOf, usageOf } from '../turns.ts';
 import { validateOpenAIChatRequest } from './validate/openai.ts';
 import { eventsOf, only, stopWord } from './wire.ts';

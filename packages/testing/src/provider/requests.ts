@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 /** Collects what is wrong with a request, each with the place: `messages.1.content.0: …`. */
 export interface Problems {

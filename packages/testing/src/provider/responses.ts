@@ -1,4 +1,5 @@
-import type { JsonObject, ModelBlock, ModelEvent, StopReason, Usage } from '@treadle/core';
+import type { JsonObject, StopReason, Usage } from '@treadle/core';
+import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { stopReasonOf, usageOf } from '../turns.ts';
 import { errorObject, typeOfStatus } from './openai.ts';
 import { validateOpenAIResponsesRequest } from './validate/responses.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelEvent, ModelToolCall } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import type { ModelEvent, ModelToolCall } from '@treadle/core/model';
 import type { ScriptedBlock, ScriptedError, Turn } from '../turns.ts';
 import { blocksOf, playTurn, stopReasonOf } from '../turns.ts';
 

@@ -1,9 +1,8 @@
-import { systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { bashTool } from '../bash-tool.ts';
 import type { BashToolOptions } from '../bash-tool.ts';
 import { readFileTool } from '../file-tools.ts';
@@ -174,11 +173,9 @@ describe('a command that does not end', () => {
     const sleep = uniqueSleep();
     const abort = new AbortController();
     const call1 = call(bash, { command: `echo begun; sleep ${sleep}` }, { signal: abort.signal });
-    const cancel = systemClock.after(200, () => {
-      abort.abort();
-    });
+    await vi.waitUntil(() => running(sleep) > 0, { timeout: 20_000 });
+    abort.abort();
     const answer = await call1;
-    cancel();
     expect(answer.isError).toBe(true);
     expect(answer.text).toContain('[aborted');
     expect(answer.text).toContain('begun');

@@ -1,5 +1,6 @@
 import { defineHook, systemClock } from '@treadle/core';
-import type { Clock, Hook, HookContext, HookEvent, HookInput, HookResult } from '@treadle/core';
+import type { Clock, Hook, HookEvent, HookInput, HookResult } from '@treadle/core';
+import type { HookContext } from '@treadle/core/features';
 import { runCommand, type CommandEnd } from '../bash/command.ts';
 import { commandVariables, withoutSecrets } from '../bash/environment.ts';
 import { KB, MB } from '../options.ts';

@@ -25,7 +25,7 @@ export const EXIT = {
 /** 128 and the signal's number, as shells have it. */
 export const SIGNAL_EXIT: Readonly<Record<InterruptSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
-const ENDS: Readonly<Record<RunResult['end'], number>> = {
+const ENDS: Readonly<Record<RunResult['status'], number>> = {
   completed: EXIT.done,
   turn_limit: EXIT.turnLimit,
   tool_turn_limit: EXIT.turnLimit,
@@ -33,7 +33,7 @@ const ENDS: Readonly<Record<RunResult['end'], number>> = {
   time_limit: EXIT.timeLimit,
   budget_limit: EXIT.budgetLimit,
   tool_call_limit: EXIT.toolCallLimit,
-  no_progress: EXIT.loopDetection,
+  loop_detected: EXIT.loopDetection,
   context_limit: EXIT.contextLimit,
   reply_limit: EXIT.replyLimit,
   thinking_limit: EXIT.replyLimit,
@@ -46,9 +46,9 @@ const ENDS: Readonly<Record<RunResult['end'], number>> = {
   rejected: EXIT.error,
   stopped: EXIT.error,
   invalid_output: EXIT.error,
-  check_failed: EXIT.error,
+  guardrail_failed: EXIT.error,
 };
 
 /** The exit code of a run that was not interrupted from outside. */
-export const exitCodeOf = (end: RunResult['end'], wasRefused: boolean): number =>
+export const exitCodeOf = (end: RunResult['status'], wasRefused: boolean): number =>
   end === 'completed' && wasRefused ? EXIT.permission : ENDS[end];

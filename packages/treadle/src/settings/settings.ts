@@ -1,12 +1,7 @@
-import {
-  checkRule,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-  PERMISSION_MODES,
-  type PermissionMode,
-} from '@treadle/core';
+import type { JsonObject, JsonValue, PermissionMode } from '@treadle/core';
+import { PERMISSION_MODES } from '@treadle/core/events';
+import { isJsonObject, parseJson } from '@treadle/core/json';
+import { checkRule } from '@treadle/core/permissions';
 import { didYouMean } from '@treadle/core/names';
 
 import type { SandboxOptions } from '@treadle/tools';

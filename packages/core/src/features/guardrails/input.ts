@@ -1,4 +1,3 @@
-import { textsOf } from '../../messages/final-text.ts';
 import { plainData } from '../../tools/plain-data.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
@@ -114,7 +113,7 @@ export function asFilterDecision(answer: JsonValue): FilterDecision {
 
 /** Everything an input says, as filters read it. */
 export const textOfInput = (messages: readonly { readonly content: readonly UserContent[] }[]): string =>
-  messages.flatMap(({ content }) => textsOf(content)).join('\n');
+  messages.flatMap(({ content }) => content.flatMap((block) => (block.type === 'text' ? [block.text] : []))).join('\n');
 
 /** Messages of inputs, with what filters warn of in brackets at the end of each input's last message. */
 export function withWarnings(

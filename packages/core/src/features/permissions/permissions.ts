@@ -33,7 +33,7 @@ export interface PermissionOptions extends PermissionSettings {
   readonly settings?: readonly PermissionSettings[];
   /** Absolute real paths of folders that count as inside, besides the one each tool works in. */
   readonly directories?: readonly string[];
-  /** Decides what rules and the mode leave open. Without it the run pauses, and waits for `answerApproval`. */
+  /** Decides what rules and the mode leave open. Without it the run pauses, and waits for `approve` or `reject`. */
   readonly canUseTool?: CanUseTool;
   /** Milliseconds the callback has before silence means no. Default 60,000. */
   readonly callbackTimeoutMs?: number;

@@ -1,5 +1,6 @@
-import { isJsonObject, parseJson } from '@treadle/core';
-import type { JsonObject, ModelRequest, ProviderToolDefinition, ResponseFormat, ToolDefinition } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
+import type { JsonObject, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { anthropicFormat, nativeFormat } from './format.ts';
 import type { AnthropicFormat } from './format.ts';
 import type { AnthropicQuirks } from './quirks.ts';

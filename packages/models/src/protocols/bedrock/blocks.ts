@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
 import type { Fields } from '../shared/events.ts';
 import { asObject, asText, parsedOrText } from '../shared/json-text.ts';
 import type { TextRun } from '../shared/text-run.ts';

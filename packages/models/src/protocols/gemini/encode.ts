@@ -1,11 +1,5 @@
-import type {
-  AssistantMessage,
-  ModelMessage,
-  ModelRequest,
-  ProviderToolDefinition,
-  ToolDefinition,
-  ToolResultMessage,
-} from '@treadle/core';
+import type { AssistantMessage, ModelMessage, ProviderToolDefinition, ToolResultMessage } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
 import { createCallIds } from '../shared/call-ids.ts';
 import {

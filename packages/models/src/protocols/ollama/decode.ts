@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { finishEvent, startEvent } from '../shared/events.ts';
 import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';

@@ -1,12 +1,5 @@
-import type {
-  AssistantMessage,
-  JsonObject,
-  ModelMessage,
-  ModelRequest,
-  ResponseFormat,
-  ToolDefinition,
-  UserContent,
-} from '@treadle/core';
+import type { AssistantMessage, JsonObject, ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
 import { createCallIds, keyOf } from '../shared/call-ids.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelBlock, Usage } from '@treadle/core';
+import type { JsonObject, JsonValue, Usage } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
 import { finishEvent, startEvent } from '../shared/events.ts';
 import type { Fields, Stop } from '../shared/events.ts';

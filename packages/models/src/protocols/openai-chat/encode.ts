@@ -1,5 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type { ModelMessage, ModelRequest, ResponseFormat, ToolDefinition, UserContent } from '@treadle/core';
+import type { ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
 import { createCallIds, keyOf } from '../shared/call-ids.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';

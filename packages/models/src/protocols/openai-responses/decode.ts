@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelRequest, Usage } from '@treadle/core';
+import type { JsonObject, JsonValue, Usage } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 import { finishEvent, startEvent } from '../shared/events.ts';
 import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';

@@ -1,12 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type {
-  AssistantMessage,
-  ModelMessage,
-  ModelRequest,
-  ProviderToolDefinition,
-  ResponseFormat,
-  ToolDefinition,
-} from '@treadle/core';
+import type { AssistantMessage, ModelMessage, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, jsonOf } from '../shared/body.ts';
 import { createCallIds, keyOf, legalToolName } from '../shared/call-ids.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ModelBlock } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import type { ModelBlock } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';

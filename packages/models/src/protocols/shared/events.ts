@@ -1,5 +1,6 @@
-import { UNKNOWN_USAGE } from '@treadle/core';
-import type { JsonObject, ModelEvent, StopReason, Usage } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { JsonObject, StopReason, Usage } from '@treadle/core';
+import type { ModelEvent } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
 import { asObject, asText } from './json-text.ts';
 

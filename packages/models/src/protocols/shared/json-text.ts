@@ -1,4 +1,5 @@
-import { isDeepText, MAX_ENVELOPE_DEPTH, parseJson, type JsonObject, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import { isDeepText, MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 
 /**
  * JSON of `value` that every server accepts: a lone surrogate, which `JSON.stringify` writes as an escape that strict

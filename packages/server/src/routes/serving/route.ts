@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { ClientToolResult, DurableEvent, JsonObject, JsonSchema, SessionSummary } from '@treadle/core';
+import type { ClientToolResult, DurableEvent, JsonObject, JsonSchema } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
 import type { StreamFormat } from '../../encoders/encoder.ts';
 import type { PageRequest } from '../../operations/catalogue.ts';
 import type { Accepted, Caller } from '../../operations/post.ts';

@@ -1,4 +1,7 @@
-import { compileSchema, type JsonObject, type PatternMatcher, type SchemaCheck } from '@treadle/core';
+import type { ServerResponse } from 'node:http';
+import type { JsonObject } from '@treadle/core';
+import type { PatternMatcher } from '@treadle/core/ports';
+import { compileSchema, type SchemaCheck } from '@treadle/core/json';
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
 import { errorField } from '../../log.ts';

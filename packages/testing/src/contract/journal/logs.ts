@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { DurableEventBody, Journal, JsonObject } from '@treadle/core';
+import type { Journal, JsonObject } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
 import type { JournalCases } from './case.ts';
 import { append, begin, created, labels, noted, owner, prompt, readAll, rejects, turnOfLoop } from './support.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Journal, Snapshots } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import type { Snapshots } from '@treadle/core/journal';
 import type { JournalCases, JournalUnderTest } from './case.ts';
 import { append, begin, fork, noted, prompt, readAll, rejects } from './support.ts';
 

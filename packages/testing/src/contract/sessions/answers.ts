@@ -41,12 +41,12 @@ export const answeredSessions: SessionCases = {
     const session = await createSession(agent(), { journal, id: 's' });
     const approvalId = approvalOf(await session.prompt('Pay.').result);
     const late = await openSession(agent(), 's', { journal: await another() });
-    const first = session.answerApproval(approvalId, 'approve');
-    assert.equal(await codeOf(() => session.answerApproval(approvalId, 'deny')), 'conflict', 'while the run works');
-    assert.equal((await first.result).end, 'completed');
-    assert.equal(await codeOf(() => session.answerApproval(approvalId, 'deny')), 'conflict', 'afterwards');
+    const first = session.approve(approvalId);
+    assert.equal(await codeOf(() => session.reject(approvalId)), 'conflict', 'while the run works');
+    assert.equal((await first.result).status, 'completed');
+    assert.equal(await codeOf(() => session.reject(approvalId)), 'conflict', 'afterwards');
     // It was opened before the answer, so only the log can tell it.
-    assert.equal(await codeOf(() => late.answerApproval(approvalId, 'deny').result), 'conflict', 'elsewhere');
+    assert.equal(await codeOf(() => late.reject(approvalId).result), 'conflict', 'elsewhere');
     assert.deepEqual(paid, ['s']);
     const log = await logOf(journal, 's');
     assert.deepEqual(
@@ -63,20 +63,18 @@ export const answeredSessions: SessionCases = {
       [1, 2, 3].map(async () => openSession(agent(), 's', { journal: await another() })),
     );
     const codes = await Promise.all(
-      others.map((other, index) =>
-        codeOf(() => other.answerApproval(approvalId, index === 1 ? 'deny' : 'approve').result),
-      ),
+      others.map((other, index) => codeOf(() => other[index === 1 ? 'reject' : 'approve'](approvalId).result)),
     );
     // Who has driven the run to its end may be another than whose answer counted.
     for (const code of codes) assert.ok([null, 'conflict', 'session_busy', 'fenced'].includes(code as string | null));
     const last = await openSession(agent(), 's', { journal: await another() });
-    if (last.hasOpenRun) await last.resume().result;
+    if (last.status !== 'idle') await last.resume().result;
     const log = await logOf(journal, 's');
     const answers = only(log, 'approval_answered');
     assert.equal(answers.length, 1);
     assert.deepEqual(paid, answers[0]?.decision === 'approve' ? ['s'] : []);
     assert.deepEqual(
-      only(log, 'run_ended').map(({ end }) => end),
+      only(log, 'run_ended').map(({ status: end }) => end),
       ['completed'],
     );
   },
@@ -88,9 +86,9 @@ export const answeredSessions: SessionCases = {
     const session = await createSession(agent(), { journal, id: 's' });
     const approvalId = approvalOf(await session.prompt('Pay.').result);
     const other = await another();
-    await other.post('s', { type: 'approval_answer', approvalId, decision: 'deny', message: 'First.' }, 'k1', 0);
+    await other.post('s', { type: 'approval_answer', approvalId, decision: 'reject', message: 'First.' }, 'k1', 0);
     await journal.post('s', { type: 'approval_answer', approvalId, decision: 'approve' }, 'k2', 0);
-    const { end, messages } = await (await openSession(agent(), 's', { journal: other })).resume().result;
+    const { status: end, messages } = await (await openSession(agent(), 's', { journal: other })).resume().result;
     assert.equal(end, 'completed');
     assert.match(JSON.stringify(messages), /First\./);
     assert.deepEqual(paid, []);
@@ -106,11 +104,11 @@ export const answeredSessions: SessionCases = {
     const other = await another();
     await clock.advance(60_000);
     for (const late of [session, await openSession(agent(), 's', { journal: other, clock })]) {
-      assert.equal(await codeOf(() => late.answerApproval(approvalId, 'approve')), 'conflict');
+      assert.equal(await codeOf(() => late.approve(approvalId)), 'conflict');
     }
     // Also one that is posted past all that could refuse it.
     await other.post('s', { type: 'approval_answer', approvalId, decision: 'approve' }, 'late', clock.now());
-    const { end } = await (await openSession(agent(), 's', { journal: other, clock })).resume().result;
+    const { status: end } = await (await openSession(agent(), 's', { journal: other, clock })).resume().result;
     assert.equal(end, 'completed');
     assert.deepEqual(paid, []);
     const log = await logOf(journal, 's');
@@ -127,12 +125,12 @@ export const answeredSessions: SessionCases = {
     const other = await another();
     const stranger = await createSession(agent(), { journal: other, id: 'stranger' });
     await stranger.prompt('Pay.').result;
-    assert.equal(await codeOf(() => stranger.answerApproval(approvalId, 'approve')), 'conflict', 'elsewhere');
+    assert.equal(await codeOf(() => stranger.approve(approvalId)), 'conflict', 'elsewhere');
     // Opened while the question was open: it finds out by the log.
     const late = await openSession(agent(), 's', { journal: other });
     await session.abort();
-    assert.equal(await codeOf(() => session.answerApproval(approvalId, 'approve')), 'conflict', 'aborted');
-    assert.equal(await codeOf(() => late.answerApproval(approvalId, 'approve').result), 'conflict', 'aborted there');
+    assert.equal(await codeOf(() => session.approve(approvalId)), 'conflict', 'aborted');
+    assert.equal(await codeOf(() => late.approve(approvalId).result), 'conflict', 'aborted there');
     assert.deepEqual(paid, []);
     assert.equal(stranger.pending.length, 1, 'the stranger still waits for its own');
   },

@@ -26,11 +26,9 @@ export const changedSessions: SessionCases = {
       assert.deepEqual(said(later.messages).slice(0, 1), ['user: Go.']);
       const { callId = '', approvalId } = later.pending[0] ?? {};
       const run =
-        approvalId === undefined
-          ? later.addToolOutputs([{ callId, content: 'red' }])
-          : later.answerApproval(approvalId, 'approve');
+        approvalId === undefined ? later.addToolOutputs([{ callId, content: 'red' }]) : later.approve(approvalId);
       const result = await run.result;
-      assert.equal(result.end, 'completed');
+      assert.equal(result.status, 'completed');
       assert.equal(resultsIn(result.messages).length, 1);
       assert.ok(resultsIn(result.messages)[0]?.includes(answer));
     }
@@ -50,7 +48,7 @@ export const changedSessions: SessionCases = {
     const agent = defineAgent({ id: 'helper', model: scriptedModel(['I see.']), tools: [act] });
     const later = await openSession(agent, 's', { journal: await another() });
     const result = await later.resume().result;
-    assert.equal(result.end, 'completed');
+    assert.equal(result.status, 'completed');
     assert.equal(resultsIn(result.messages).length, 1);
     assert.match(resultsIn(result.messages)[0] ?? '', /Whether it took effect is unknown/);
   },
@@ -68,7 +66,7 @@ export const changedSessions: SessionCases = {
     const later = await withModel({ error }, 'helper-1');
     assert.deepEqual(said(later.messages), ['user: Hi.', 'assistant: Hello.']);
     const failed = await later.prompt('Again?').result;
-    assert.deepEqual([failed.end, failed.error?.message], ['model_error', error.message]);
+    assert.deepEqual([failed.status, failed.error?.message], ['model_error', error.message]);
     const other = await withModel('Here again.', 'helper-2');
     assert.equal((await other.continue().result).text, 'Here again.');
     assert.equal(said(other.messages).length, 4);

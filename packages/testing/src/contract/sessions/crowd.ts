@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { createSession, type SessionSummary } from '@treadle/core';
+import { createSession } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
 import { agentWith, type SessionCases } from './support.ts';
 
 const numbers = Array.from({ length: 100 }, (_, index) => index);

@@ -19,9 +19,9 @@ export const forkedSessions: SessionCases = {
       assert.equal((await logOf(other, id)).length, at + 1, `forked at ${at}, it has what was there and its own start`);
       const model = scriptedModel(['Here I am.']);
       const fork = await openSession(defineAgent({ model, tools }), id, { journal: other });
-      assert.equal(fork.hasOpenRun, false, `forked at ${at}, nothing is under way`);
-      const { end, runId } = await fork.prompt('And now?').result;
-      assert.deepEqual({ at, end, isOwn: runId.startsWith(`${id}.`) }, { at, end: 'completed', isOwn: true });
+      assert.equal(fork.status, 'idle', `forked at ${at}, nothing is under way`);
+      const { status, runId } = await fork.prompt('And now?').result;
+      assert.deepEqual({ at, status, isOwn: runId.startsWith(`${id}.`) }, { at, status: 'completed', isOwn: true });
       assert.deepEqual(unanswered(model.requests[0]?.messages ?? []), [], `forked at ${at}`);
       assert.deepEqual((await logOf(journal, id)).slice(0, at), before.slice(0, at));
     }

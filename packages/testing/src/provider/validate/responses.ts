@@ -1,5 +1,5 @@
 import type { JsonObject } from '@treadle/core';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
 import { inWords, isText, objectsAt, problemsOf } from '../requests.ts';

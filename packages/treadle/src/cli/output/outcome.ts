@@ -1,4 +1,6 @@
-import { isJsonObject, TODO_TOOL, todoItems, type JsonObject, type JsonValue } from '@treadle/core';
+import type { JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+import { TODO_TOOL, todoItems } from '@treadle/core/projections';
 
 import { counted } from './figures.ts';
 

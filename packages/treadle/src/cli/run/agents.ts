@@ -67,10 +67,7 @@ async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgen
     permissions: { ...permissions, ...(mode === null ? {} : { mode }) },
     knownTools,
     validator: re2Validator(),
-    limits: {
-      ...(file.maxTurns === undefined ? {} : { maxTurns: file.maxTurns }),
-      ...(file.maxDurationMs === undefined ? {} : { maxDurationMs: file.maxDurationMs }),
-    },
+    limits: defined({ maxTurns: file.maxTurns, maxDurationMs: file.maxDurationMs }),
   });
   return { agent, description: file.description };
 }

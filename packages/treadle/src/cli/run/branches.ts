@@ -1,14 +1,5 @@
-import type {
-  Agent,
-  AgentDefinition,
-  BranchesRun,
-  BranchStrategy,
-  Model,
-  RunResult,
-  Session,
-  Tool,
-  WorkingCopies,
-} from '@treadle/core';
+import type { Agent, AgentDefinition, Model, RunResult, Session, Tool } from '@treadle/core';
+import type { BranchesRun, BranchStrategy, WorkingCopies } from '@treadle/core/branches';
 
 import { join } from 'node:path';
 
@@ -19,7 +10,8 @@ import { homeFolder } from '../parts.ts';
 
 /** The strategy that a word names. `model` and `pairs` have the run's own model judge. */
 async function strategyOf(judge: string, own: Model, load: (name: string) => Promise<Model>): Promise<BranchStrategy> {
-  const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } = await import('@treadle/core');
+  const { fewestTokens, firstBranch, llmJudge, mostTokens, pairwiseJudge, vote } =
+    await import('@treadle/core/branches');
   const strategies: Readonly<Record<string, () => BranchStrategy>> = {
     first: firstBranch,
     'fewest-tokens': fewestTokens,

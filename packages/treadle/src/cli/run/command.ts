@@ -1,3 +1,4 @@
+import type { Hook, PermissionOptions } from '@treadle/core';
 import {
   createSession,
   defineAgent,
@@ -11,8 +12,8 @@ import {
   type Run,
   type Session,
   type Tool,
-  type Validator,
 } from '@treadle/core';
+import type { Validator } from '@treadle/core/ports';
 import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';

@@ -1,4 +1,6 @@
-import { initialState, reduce, sessionsOf, type DurableEvent, type Journal, type SessionSummary } from '@treadle/core';
+import { sessionsOf, type DurableEvent, type Journal } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
+import { initialState, reduce } from '@treadle/core/kernel';
 
 import { SESSIONS_COMMANDS, type SessionsCommand } from '../commands.ts';
 import { defined } from '../defined.ts';

@@ -1,4 +1,4 @@
-import { readFamily } from '@treadle/core';
+import { readFamily } from '@treadle/core/history';
 
 import { defined } from '../defined.ts';
 import { sessionOf } from './folder-sessions.ts';

@@ -1,4 +1,5 @@
-import type { Journal, Sessions } from '@treadle/core';
+import type { Journal } from '@treadle/core';
+import type { Sessions } from '@treadle/core/history';
 
 import type { CommandContext } from '../context.ts';
 import type { ParsedOptions } from '../options.ts';
