@@ -1,4 +1,3 @@
-import type { Hook, PermissionOptions } from '@treadle/core';
 import {
   createSession,
   defineAgent,
@@ -7,8 +6,10 @@ import {
   type Agent,
   type AgentDefinition,
   type Blobs,
+  type Hook,
   type Journal,
   type Model,
+  type PermissionOptions,
   type Run,
   type Session,
   type Tool,
