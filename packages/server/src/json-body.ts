@@ -1,5 +1,4 @@
-import type { JsonObject } from '@treadle/core';
-import { isJsonObject, parseJson } from '@treadle/core/json';
+import { isJsonObject, parseJson, TreadleError, type JsonObject } from '@treadle/core';
 import { RequestError } from './problem.ts';
 
 export interface BodyLimits {
@@ -34,65 +33,36 @@ export async function readJson(request: Request, { maxBytes, maxDepth }: BodyLim
 /** @throws RequestError `bad_request` for what is no JSON object, is too deep, or says a key twice. */
 function parseObject(text: string, maxDepth: number): JsonObject {
   let value: unknown;
-  const problem = shapeProblem(text, maxDepth);
-  if (problem !== null) throw new RequestError('bad_request', problem);
   try {
     value = parseJson(text, maxDepth);
-  } catch {
-    throw new RequestError('bad_request', 'The body is not valid JSON.');
+  } catch (error) {
+    const isDeep = error instanceof TreadleError;
+    const problem = isDeep ? `The body is more than ${maxDepth} levels deep.` : 'The body is not valid JSON.';
+    throw new RequestError('bad_request', problem);
   }
   if (!isJsonObject(value)) throw new RequestError('bad_request', 'The body must be a JSON object.');
+  // Every parser takes another of the two.
+  if (saysKeyTwice(text)) throw new RequestError('bad_request', 'The body has an object that says the same key twice.');
   return value;
 }
 
-/**
- * What a parser wouldn't say of a text: that it is too deep, or that an object has a key twice, of which every parser takes
- * another. One pass, before anything is built from it.
- */
-function shapeProblem(text: string, maxDepth: number): string | null {
-  /** The keys of each object that is open; null for arrays. */
-  const open: (Set<string> | null)[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
-    if (char === '{' || char === '[') {
-      open.push(char === '{' ? new Set() : null);
-      if (open.length > maxDepth) return `The body is more than ${maxDepth} levels deep.`;
-    } else if (char === '}' || char === ']') open.pop();
-    else if (char === '"') {
-      const end = endOfString(text, at);
+/** A string, with the colon behind it when it is a key; or where an object begins or ends. */
+const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
+
+/** Whether an object of a valid JSON text has a key twice. Two spellings of one key are one key. */
+function saysKeyTwice(text: string): boolean {
+  const open: Set<unknown>[] = [];
+  for (const [token, literal, colon] of text.matchAll(TOKEN)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (literal !== undefined && colon !== undefined) {
+      const key = parseJson(literal);
       const keys = open.at(-1);
-      if (keys && isKey(text, end)) {
-        const key = unescaped(text.slice(at, end + 1));
-        if (keys.has(key)) return 'The body has an object that says the same key twice.';
-        keys.add(key);
-      }
-      at = end;
+      if (keys?.has(key)) return true;
+      keys?.add(key);
     }
   }
-  return null;
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
-}
-
-function isKey(text: string, end: number): boolean {
-  let at = end + 1;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at += 1;
-  return text[at] === ':';
-}
-
-/** Two spellings of one key are one key. What is no string at all, the parser will say. */
-function unescaped(literal: string): string {
-  if (!literal.includes('\\')) return literal.slice(1, -1);
-  try {
-    const key = parseJson(literal);
-    return typeof key === 'string' ? key : literal;
-  } catch {
-    return literal;
-  }
+  return false;
 }
 
 /** @throws RequestError `too_large`, at the first byte that is one too many. */

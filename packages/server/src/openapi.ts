@@ -54,18 +54,15 @@ function operation(route: Route): JsonObject {
 }
 
 function parameters({ method, path, query = {} }: Route): JsonObject[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): JsonObject => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-  const inQuery = Object.entries(query).map(([name, { schema, description }]): JsonObject => ({
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const schema = { type: 'string' };
+    return { name, in: 'path', required: true, schema };
+  });
+  const inQuery = Object.entries(query).map(([name, described]) => ({
     name,
     in: 'query',
     required: false,
-    schema,
-    description,
+    ...described,
   }));
   const key: JsonObject = {
     name: 'idempotency-key',

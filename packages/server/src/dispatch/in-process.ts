@@ -1,6 +1,4 @@
-import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
-import type { SessionSummary } from '@treadle/core/journal';
-import { hasEnded } from '@treadle/core/tools';
+import { once } from 'node:events';
 import {
   openSession,
   systemClock,
@@ -48,11 +46,6 @@ export interface InProcess extends Dispatcher, LiveFeed {
   drain(signal: AbortSignal): Promise<boolean>;
 }
 
-interface Listener {
-  readonly tell: (event: TreadleEvent) => void;
-  stop: () => void;
-}
-
 interface Worker {
   readonly sessionId: string;
   session: Session | null;
@@ -62,7 +55,8 @@ interface Worker {
   working: Promise<void> | null;
   /** Stops the timer of what it waits for and nobody may answer in time. */
   stopTimer: () => void;
-  readonly listeners: Set<Listener>;
+  /** Each in a list of its own: the same function may be told twice. */
+  readonly listeners: Set<readonly [tell: (event: TreadleEvent) => void]>;
 }
 
 /** How long another process that holds a session is left alone before it is asked for again, in milliseconds. */
@@ -70,7 +64,8 @@ const BUSY_MS = 500;
 
 /** The dispatcher of one process: a session is driven at most once at a time in it, and again for each wish that comes in between. */
 export function inProcess(options: InProcessOptions): InProcess {
-  const { journal, clock = systemClock, keepOpen = 64, onError = () => {} } = options;
+  const { agentOf, onSession, keepOpen = 64, onError = () => {}, clock = systemClock, ...sessionParts } = options;
+  const { journal } = sessionParts;
   const workers = new Map<string, Worker>();
   /** Open sessions that nobody drives, the longest idle first. */
   const resting = new Set<Worker>();
@@ -92,19 +87,18 @@ export function inProcess(options: InProcessOptions): InProcess {
       return worker.session;
     }
     const agentId = (await creationOf(journal, worker.sessionId))?.agentId;
-    const agent = options.agentOf(agentId);
+    const agent = agentOf(agentId);
     if (!agent) throw new TreadleError('agent_not_found', `There is no agent ${agentId ?? 'of this session'} here.`);
-    const { ids, owner, blobs, agents } = options;
-    const parts = {
-      ...(ids ? { ids } : {}),
-      ...(owner === undefined ? {} : { owner }),
-      ...(blobs ? { blobs } : {}),
-      ...(agents ? { agents } : {}),
-    };
-    const session = await openSession(agent, worker.sessionId, { journal, clock, resumeOnExpiry: false, ...parts });
+    const session = await openSession(agent, worker.sessionId, { ...sessionParts, clock, resumeOnExpiry: false });
     worker.session = session;
-    worker.stopWatching = attempted(worker.sessionId, () => options.onSession?.(session)) ?? (() => {});
-    for (const listener of worker.listeners) listener.stop = session.subscribe(listener.tell);
+    const stopWatching = attempted(worker.sessionId, () => onSession?.(session));
+    const stopTelling = session.subscribe((event) => {
+      for (const [tell] of worker.listeners) attempted(worker.sessionId, () => tell(event));
+    });
+    worker.stopWatching = () => {
+      stopTelling();
+      stopWatching?.();
+    };
     return session;
   }
 
@@ -183,7 +177,6 @@ export function inProcess(options: InProcessOptions): InProcess {
 
   async function close(worker: Worker): Promise<void> {
     resting.delete(worker);
-    for (const listener of worker.listeners) listener.stop();
     const { sessionId, session } = worker;
     const stop = watchOf(worker);
     const closed = session
@@ -206,11 +199,10 @@ export function inProcess(options: InProcessOptions): InProcess {
     },
     subscribe(sessionId, tell) {
       const worker = workerOf(sessionId);
-      const listener: Listener = { tell, stop: worker.session?.subscribe(tell) ?? (() => {}) };
+      const listener = [tell] as const;
       worker.listeners.add(listener);
       return () => {
         worker.listeners.delete(listener);
-        listener.stop();
         forget(worker);
       };
     },
@@ -222,7 +214,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       const unfinished: string[] = [];
       for await (const { sessionId, agentId } of leftUnfinished(journal)) {
         // Others' sessions may lie in the same journal: whoever has their agents goes on with them.
-        if (!options.agentOf(agentId)) continue;
+        if (!agentOf(agentId)) continue;
         if (draining) break;
         unfinished.push(sessionId);
         start(workerOf(sessionId));
@@ -233,10 +225,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       draining = true;
       for (const worker of workers.values()) worker.stopTimer();
       const working = [...workers.values()].flatMap(({ working }) => (working ? [working] : []));
-      const late = new Promise<false>((resolve) => {
-        if (signal.aborted) resolve(false);
-        signal.addEventListener('abort', () => resolve(false), { once: true });
-      });
+      const late = signal.aborted ? Promise.resolve(false) : once(signal, 'abort').then(() => false);
       const finished = await Promise.race([Promise.allSettled(working).then(() => true), late]);
       // What closing writes down, such as a title, must be in the journal before that is closed.
       await Promise.race([Promise.all([...resting].map(close)), late]);

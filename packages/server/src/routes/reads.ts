@@ -75,6 +75,29 @@ function filesOf(event: DurableEvent): FileItem[] {
   });
 }
 
+/** A route that reads items out of the log, a page at a time. */
+const listed = (
+  path: string,
+  name: string,
+  id: string,
+  summary: string,
+  itemsOf: (event: DurableEvent) => readonly unknown[],
+): Route => ({
+  method: 'get',
+  path: `/v1/sessions/{sessionId}/${path}`,
+  id,
+  summary,
+  query: PAGE,
+  success: {
+    status: 200,
+    description: `The ${name} in order, with the \`cursor\` of the next page where there is one.`,
+  },
+  async handle(call) {
+    const { items, ...more } = await pageOf(call, itemsOf);
+    return jsonResponse({ [name]: items, ...more });
+  },
+});
+
 export const READ_ROUTES: readonly Route[] = [
   {
     method: 'get',
@@ -113,18 +136,13 @@ export const READ_ROUTES: readonly Route[] = [
       });
     },
   },
-  {
-    method: 'get',
-    path: '/v1/sessions/{sessionId}/history',
-    id: 'readHistory',
-    summary: 'Reads all messages as they happened, results of tools among them.',
-    query: PAGE,
-    success: { status: 200, description: 'Messages in order, with the `cursor` of the next page where there is one.' },
-    async handle(call) {
-      const { items, ...more } = await pageOf(call, historyOf);
-      return jsonResponse({ messages: items, ...more });
-    },
-  },
+  listed(
+    'history',
+    'messages',
+    'readHistory',
+    'Reads all messages as they happened, results of tools among them.',
+    historyOf,
+  ),
   {
     method: 'get',
     path: '/v1/sessions/{sessionId}/conversations',
@@ -143,18 +161,7 @@ export const READ_ROUTES: readonly Route[] = [
       return jsonResponse(await readConversations(log, call.query));
     },
   },
-  {
-    method: 'get',
-    path: '/v1/sessions/{sessionId}/files',
-    id: 'listFiles',
-    summary: 'Lists the images and files that the log speaks of.',
-    query: PAGE,
-    success: { status: 200, description: 'Files in order, with the `cursor` of the next page where there is one.' },
-    async handle(call) {
-      const { items, ...more } = await pageOf(call, filesOf);
-      return jsonResponse({ files: items, ...more });
-    },
-  },
+  listed('files', 'files', 'listFiles', 'Lists the images and files that the log speaks of.', filesOf),
   {
     method: 'get',
     path: '/v1/sessions/{sessionId}/cost',

@@ -120,7 +120,7 @@ export function connect(
     scope,
     from,
     resumed: from.seq > 0,
-    limits: { maxBuffered: limits.streamBytes, stallMs: limits.streamStallMs, maxReplay: limits.replayEvents },
+    limits,
     snapshot: () => snapshotOf(parts, sessionId),
     onError: (error) => log('error', 'stream_failed', { sessionId, error: errorField(error) }),
     onSlow: () => log('warning', 'stream_too_slow', { sessionId, principal: principal.name }),

@@ -63,31 +63,11 @@ export interface PositionTracker {
   id(): string;
 }
 
-/** Work per delta is constant, however long its message is. */
+/** Work per delta grows with the blocks of its message, as its id does, and not with their length. */
 export function trackPosition(from: Position): PositionTracker {
   let { seq } = from;
   let open: (Omit<MessagePosition, 'blocks'> & { readonly blocks: Map<number, BlockPosition> }) | null =
     from.message && { ...from.message, blocks: new Map(from.message.blocks) };
-  /** The block that most deltas are of, and the id up to it: only its length changes from delta to delta. */
-  let latest: number | null = null;
-  let prefix = '';
-
-  function close(): void {
-    open = null;
-    latest = null;
-  }
-
-  function begin({ messageId, attempt, restart = 0 }: Started): void {
-    open = { messageId, attempt, restart, blocks: new Map() };
-    latest = null;
-  }
-
-  function idPrefix(): string {
-    if (!open) return String(seq);
-    const others = [...open.blocks].filter(([index]) => index !== latest).map(blockText);
-    const place = `${seq}~${open.messageId}~${open.attempt}~${open.restart}~`;
-    return place + others.map((text) => `${text},`).join('');
-  }
 
   return {
     get seq() {
@@ -98,10 +78,11 @@ export function trackPosition(from: Position): PositionTracker {
     },
     durable(event) {
       ({ seq } = event);
-      if (open && closesMessage(event, open)) close();
-      latest = null;
+      if (open && closesMessage(event, open)) open = null;
     },
-    started: begin,
+    started({ messageId, attempt, restart = 0 }) {
+      open = { messageId, attempt, restart, blocks: new Map() };
+    },
     unseen(delta) {
       const known = open?.blocks.get(delta.index)?.length ?? 0;
       const skip = known - delta.offset;
@@ -112,20 +93,15 @@ export function trackPosition(from: Position): PositionTracker {
     delta({ messageId, attempt, index, kind, offset, text }) {
       if (open?.messageId !== messageId) open = { messageId, attempt, restart: 0, blocks: new Map() };
       open.blocks.set(index, { kind, length: offset + text.length });
-      if (latest === index) return;
-      latest = index;
-      prefix = idPrefix();
     },
     jump(to) {
       seq = to;
-      close();
+      open = null;
     },
     id() {
       if (!open) return String(seq);
-      const block = latest === null ? undefined : open.blocks.get(latest);
-      if (latest !== null && block) return prefix + blockText([latest, block]);
-      const text = idPrefix();
-      return text.endsWith(',') ? text.slice(0, -1) : text;
+      const { messageId, attempt, restart, blocks } = open;
+      return [seq, messageId, attempt, restart, [...blocks].map(blockText).join(',')].join('~');
     },
   };
 }

@@ -1,19 +1,11 @@
 import { TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
 import type { LiveEvent } from '@treadle/core/events';
 import type { Encoder, Frame, SessionSnapshot, StreamEnd, StreamEvent, StreamFormat } from '../encoders/encoder.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Follower, SessionFeed } from './feed.ts';
 import { missedDeltas, trackPosition, type Position, type PositionTracker } from './position.ts';
 import type { Scope } from './scope.ts';
 import type { CloseReason, Sink } from './sink.ts';
-
-export interface ReaderLimits {
-  /** Bytes that may wait for a reader before it is cut off. */
-  readonly maxBuffered: number;
-  /** Milliseconds a reader has, while it is told what is past, to take what was written. */
-  readonly stallMs: number;
-  /** Events of the past that a reader is told one by one; one who is further behind gets a snapshot. */
-  readonly maxReplay: number;
-}
 
 export interface ReaderOptions {
   readonly sessionId: string;
@@ -26,7 +18,7 @@ export interface ReaderOptions {
   readonly scope: Scope;
   readonly from: Position;
   readonly resumed: boolean;
-  readonly limits: ReaderLimits;
+  readonly limits: ServerLimits;
   readonly snapshot: () => Promise<SessionSnapshot>;
   /** Told of failures that a client is only told the kind of. */
   readonly onError: (error: unknown) => void;
@@ -97,7 +89,7 @@ export function openReader(options: ReaderOptions): Reader {
 
   /** Looked at before something is added: one event may be bigger than all that may wait. */
   function isTooSlow(): boolean {
-    if (sink.buffered <= options.limits.maxBuffered) return false;
+    if (sink.buffered <= options.limits.streamBytes) return false;
     close('slow');
     return true;
   }
@@ -123,7 +115,7 @@ export function openReader(options: ReaderOptions): Reader {
       for await (const event of journal.read(sessionId, position.seq + 1)) {
         if (closed) return;
         tell(event);
-        if (sink.buffered > options.limits.maxBuffered / 2 && !(await hasDrained(options))) close('slow');
+        if (sink.buffered > options.limits.streamBytes / 2 && !(await hasDrained(options))) close('slow');
       }
       if (closed) return;
       if (feed.join(follower, position.seq)) return follower.recover();
@@ -202,8 +194,8 @@ async function isTooFarBehind(
   { journal, sessionId, limits }: ReaderOptions,
   { seq }: PositionTracker,
 ): Promise<boolean> {
-  if (!Number.isFinite(limits.maxReplay)) return false;
-  for await (const _ of journal.read(sessionId, seq + limits.maxReplay + 1)) return true;
+  if (!Number.isFinite(limits.replayEvents)) return false;
+  for await (const _ of journal.read(sessionId, seq + limits.replayEvents + 1)) return true;
   return false;
 }
 
@@ -211,7 +203,7 @@ async function isTooFarBehind(
 async function hasDrained({ sink, clock, limits }: ReaderOptions): Promise<boolean> {
   let cancel = (): void => {};
   const late = new Promise<boolean>((resolve) => {
-    cancel = clock.after(limits.stallMs, () => resolve(false), { background: true });
+    cancel = clock.after(limits.streamStallMs, () => resolve(false), { background: true });
   });
   try {
     return await Promise.race([sink.drained().then(() => true), late]);
