@@ -2,6 +2,7 @@ export * from './encoders/encoder.ts';
 export { agUiFormat, type AgUiRequest } from './encoders/ag-ui.ts';
 export { aiSdkFormat } from './encoders/ai-sdk.ts';
 export { replyFold, type BlockKind, type BlockPlace, type ReplyFold, type ReplyPart } from './encoders/parts.ts';
+export { runEncoder, type RunWords } from './encoders/run-encoder.ts';
 export { endMessage, resultText } from './encoders/stream-end.ts';
 export { nativeFormat, type ClosingNotice } from './encoders/native.ts';
 export { fileBlock, invalidAt, listAt, objectAt, textAt } from './inputs/reading.ts';

@@ -1,16 +1,5 @@
 import type { JsonObject, JsonValue, TreadleEvent } from '@treadle/core';
-import {
-  endMessage,
-  NOTHING,
-  replyFold,
-  resultText,
-  type Encoder,
-  type Frame,
-  type ReplyPart,
-  type StreamEnd,
-  type StreamEvent,
-  type StreamFormat,
-} from '@treadle/server';
+import { resultText, runEncoder, type Encoder, type Frame, type ReplyPart, type StreamFormat } from '@treadle/server';
 import { createCodePreview } from './preview.ts';
 import { callSummary, extractHtml, resultSummary, shortHash, updatedContentOf } from './text.ts';
 
@@ -89,11 +78,8 @@ interface OpenCall {
 }
 
 function generateCodeEncoder({ variantIndex, startCode = null }: GenerateCodeOptions): Encoder {
-  const replies = replyFold();
   const preview = createCodePreview();
   const started = new Map<string, OpenCall>();
-  let root: string | undefined;
-  let over = false;
   /** The file, as calls that succeeded left it. */
   let code = startCode;
   /** What the client shows. */
@@ -203,35 +189,30 @@ function generateCodeEncoder({ variantIndex, startCode = null }: GenerateCodeOpt
   function completed(): Frame[] {
     const final = code ?? extractHtml(answer);
     if (final === null) return failed('The model wrote no page.');
-    over = true;
     return [setCode(final), told('variantComplete', { value: 'The variant is complete.' })];
   }
 
   function failed(message: string): Frame[] {
-    over = true;
     const frames = [...started].map(([callId, { name }]) => endTool(callId, name, { error: message }, false));
     if (code !== null) frames.push(setCode(code));
     return [...frames, told('variantError', { value: message })];
   }
 
+  const words = {
+    begin: () => [],
+    reply,
+    event: ofRun,
+    beside(event: TreadleEvent): Frame[] | undefined {
+      return event.type === 'status' && event.status !== null ? [told('status', { value: event.status })] : undefined;
+    },
+    cut: (_: unknown, message: string) => failed(message),
+  };
+  const encoder = runEncoder<Frame>(words, (frame) => frame);
   return {
-    begin({ runId }) {
-      root = runId;
+    ...encoder,
+    begin(start) {
+      encoder.begin(start);
       return [told('status', { value: 'Generating code…' })];
-    },
-    event(event: StreamEvent) {
-      if (over || event.type === 'snapshot' || event.type === 'child_event') return NOTHING;
-      if (event.type === 'status') {
-        return event.status === null ? NOTHING : [told('status', { value: event.status })];
-      }
-      if (!('runId' in event) || event.runId === undefined) return NOTHING;
-      root ??= event.runId;
-      if (event.runId !== root) return NOTHING;
-      return [...replies.take(event).flatMap(reply), ...ofRun(event)];
-    },
-    end(end: StreamEnd) {
-      if (over) return NOTHING;
-      return failed(end.reason === 'finished' ? 'The stream ended before the run did.' : endMessage(end));
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { AssistantContent, JsonObject, JsonValue, Message, PendingCall, TreadleEvent, Usage } from '@treadle/core';
-import { NOTHING, type Encoder, type Frame, type StreamEnd, type StreamEvent, type StreamFormat } from './encoder.ts';
-import { replyFold, type ReplyPart } from './parts.ts';
-import { endMessage, resultText } from './stream-end.ts';
+import type { Encoder, StreamEnd, StreamFormat } from './encoder.ts';
+import type { ReplyFold, ReplyPart } from './parts.ts';
+import { injectedMessage, noticeOf, runEncoder, type EventOf } from './run-encoder.ts';
+import { resultText } from './stream-end.ts';
 
 /** The version of the protocol that is spoken. */
 const PROTOCOL_VERSION = '1.0';
@@ -16,7 +17,6 @@ export interface AgUiRequest {
   readonly messages: readonly JsonObject[];
 }
 
-type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
 type Told = { readonly type: string } & Readonly<Record<string, JsonValue | undefined>>;
 
 /**
@@ -36,15 +36,8 @@ export const agUiFormat = (request: AgUiRequest): StreamFormat => ({
   encoder: () => agUiEncoder(request),
 });
 
-const frame = (event: Told): Frame => ({ data: JSON.stringify(event) });
-
 function agUiEncoder(request: AgUiRequest): Encoder {
-  const replies = replyFold();
-  const { threadId } = request;
-  /** Our run; the first that is told of. */
-  let root: string | undefined;
-  let started = false;
-  let over = false;
+  const { threadId, runId: ownRunId } = request;
   let step: string | undefined;
   const messages: JsonObject[] = [...request.messages];
   const questions = new Map<string, string>();
@@ -52,20 +45,6 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   const subAgents = new Set<string>();
   /** Who answered last. */
   let served: { readonly provider: string; readonly model: string } | undefined;
-
-  function begin(): Told[] {
-    if (started) return [];
-    started = true;
-    return [
-      {
-        type: 'RUN_STARTED',
-        threadId,
-        runId: request.runId,
-        protocolVersion: PROTOCOL_VERSION,
-        ...(root === undefined ? {} : { metadata: { treadleRunId: root } }),
-      },
-    ];
-  }
 
   function closeStep(): Told[] {
     if (step === undefined) return [];
@@ -84,14 +63,13 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   }
 
   function finish(outcome: JsonObject, event: { readonly usage?: Usage }): Told[] {
-    over = true;
     return [
       ...closeStep(),
       ...[...subAgents].map((runId) => subAgentLeft(runId)),
       {
         type: 'RUN_FINISHED',
         threadId,
-        runId: request.runId,
+        runId: ownRunId,
         outcome,
         ...(event.usage && served ? { usage: [tokenUsage(event.usage, served)] } : {}),
       },
@@ -99,7 +77,6 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   }
 
   function fail(message: string, code: string): Told[] {
-    over = true;
     return [...closeStep(), { type: 'RUN_ERROR', message, code }];
   }
 
@@ -152,8 +129,9 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   }
 
   /** What reached the model in the middle of a run, besides the prompt that the client wrote itself. */
-  function injected(message: Message): Told[] {
-    if (message.role !== 'user' || (message.origin !== 'steering' && message.origin !== 'follow_up')) return [];
+  function injected(added: Message): Told[] {
+    const message = injectedMessage(added);
+    if (!message) return [];
     const content = resultText(message.content);
     messages.push({ id: message.id, role: 'user', content });
     const { id: messageId } = message;
@@ -164,7 +142,7 @@ function agUiEncoder(request: AgUiRequest): Encoder {
     ];
   }
 
-  function ofSubAgent({ event, callId }: EventOf<'child_event'>): Told[] {
+  function ofSubAgent({ event, callId }: EventOf<'child_event'>, replies: ReplyFold): Told[] {
     if (!('runId' in event) || event.runId === undefined) return [];
     const { runId } = event;
     const begun: Told[] = [];
@@ -185,30 +163,26 @@ function agUiEncoder(request: AgUiRequest): Encoder {
     return [...begun, ...told.map((one) => ofSub(one, runId))];
   }
 
-  function event(event: StreamEvent): readonly Frame[] {
-    if (over || event.type === 'snapshot') return NOTHING;
-    if (event.type === 'child_event') return [...begin(), ...ofSubAgent(event)].map(frame);
-    const side = sideEvent(event);
-    if (side) return [...begin(), side].map(frame);
-    if (!('runId' in event) || event.runId === undefined) return NOTHING;
-    root ??= event.runId;
-    // Another run of the same session is another run of the protocol.
-    if (event.runId !== root) return NOTHING;
-    return [...begin(), ...replies.take(event).flatMap(reply), ...ofRun(event)].map(frame);
-  }
-
-  return {
-    begin({ runId }) {
-      root = runId;
-      return NOTHING;
+  const words = {
+    begin: (treadleRunId: string | undefined): Told[] => [
+      {
+        type: 'RUN_STARTED',
+        threadId,
+        runId: ownRunId,
+        protocolVersion: PROTOCOL_VERSION,
+        ...(treadleRunId !== undefined && { metadata: { treadleRunId } }),
+      },
+    ],
+    reply,
+    event: ofRun,
+    beside(event: TreadleEvent): Told[] | undefined {
+      const notice = noticeOf(event);
+      return notice ? [{ type: 'CUSTOM', name: `treadle.${notice.name}`, value: notice.data }] : undefined;
     },
-    event,
-    end(end: StreamEnd) {
-      if (over) return NOTHING;
-      const message = end.reason === 'finished' ? 'The stream ended before the run did.' : endMessage(end);
-      return [...begin(), ...fail(message, end.reason === 'failed' ? end.code : end.reason)].map(frame);
-    },
+    child: ofSubAgent,
+    cut: (end: StreamEnd, message: string) => fail(message, end.reason === 'failed' ? end.code : end.reason),
   };
+  return runEncoder<Told>(words, (told) => ({ data: JSON.stringify(told) }));
 }
 
 const resultId = (callId: string): string => `result_${callId}`;
@@ -358,19 +332,4 @@ function subAgentEnded({ runId, status, message }: EventOf<'run_ended'>): Told {
 function subAgentResult(event: TreadleEvent): Told[] {
   if (event.type !== 'tool_ended' && event.type !== 'tool_call_rejected') return [];
   return event.callId === '' ? [] : [toolResult(event.callId, resultText(event.content))];
-}
-
-function sideEvent(event: TreadleEvent): Told | undefined {
-  switch (event.type) {
-    case 'status':
-      return { type: 'CUSTOM', name: 'treadle.status', value: { status: event.status } };
-    case 'warning':
-      return { type: 'CUSTOM', name: 'treadle.warning', value: { code: event.code, message: event.message } };
-    case 'compacted': {
-      const { trigger, tokensBefore, tokensAfter } = event;
-      return { type: 'CUSTOM', name: 'treadle.compacted', value: { trigger, tokensBefore, tokensAfter } };
-    }
-    default:
-      return undefined;
-  }
 }

@@ -1,20 +1,11 @@
 import type { AssistantContent, JsonObject, JsonValue, TreadleEvent } from '@treadle/core';
-import {
-  NOTHING,
-  type Encoder,
-  type Frame,
-  type SessionSnapshot,
-  type StreamEnd,
-  type StreamEvent,
-  type StreamFormat,
-} from './encoder.ts';
-import { replyFold, type ReplyPart } from './parts.ts';
-import { endMessage, resultText } from './stream-end.ts';
+import type { Encoder, Frame, StreamEnd, StreamFormat } from './encoder.ts';
+import type { ReplyPart } from './parts.ts';
+import { injectedMessage, noticeOf, runEncoder, type EventOf } from './run-encoder.ts';
+import { resultText } from './stream-end.ts';
 
 /** A chunk of the UI message stream: its `type` and whatever belongs to it. */
 type Chunk = { readonly type: string } & Readonly<Record<string, JsonValue | undefined>>;
-
-type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
 
 /**
  * The UI message stream, version 1, of the AI SDK: what its `DefaultChatTransport` reads. One run is one message, whose id is
@@ -38,27 +29,14 @@ export const aiSdkFormat: StreamFormat = {
   encoder: aiSdkEncoder,
 };
 
-const frame = (chunk: Chunk): Frame => ({ data: JSON.stringify(chunk) });
-
 function aiSdkEncoder(): Encoder {
-  const replies = replyFold();
-  /** The run that is the message; the first that is told of. */
-  let root: string | undefined;
-  let started = false;
   let stepOpen = false;
-  let over = false;
   /** The parts of the reply that is being streamed. */
   let openParts: string[] = [];
   /** Its calls: their tools' names, by id. */
   const openCalls = new Map<string, string>();
   /** Calls that the provider executes. */
   const byProvider = new Set<string>();
-
-  function begin(): Chunk[] {
-    if (started) return [];
-    started = true;
-    return [{ type: 'start', messageId: root, messageMetadata: { runId: root } }];
-  }
 
   function openStep(): Chunk[] {
     if (stepOpen) return [];
@@ -73,7 +51,6 @@ function aiSdkEncoder(): Encoder {
   }
 
   function finish(finishReason: string, messageMetadata: JsonObject): Chunk[] {
-    over = true;
     return [...closeStep(), { type: 'finish', finishReason, messageMetadata }];
   }
 
@@ -143,16 +120,12 @@ function aiSdkEncoder(): Encoder {
   }
 
   function ended(event: EventOf<'run_ended'>): Chunk[] {
-    const { status, message, usage, cost, turns } = event;
-    if (status === 'aborted') {
-      over = true;
-      return [...closeStep(), { type: 'abort', ...(message === undefined ? {} : { reason: message }) }];
-    }
-    const failure = FAILURES.has(status)
-      ? [{ type: 'error', errorText: message ?? `The run ended as ${status}.` }]
-      : [];
-    const metadata = { status, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
-    return [...failure, ...finish(FINISH_REASONS[status] ?? 'other', metadata)];
+    const { end, message, usage, cost, turns } = event;
+    if (end === 'aborted')
+      return [...closeStep(), { type: 'abort', ...(message !== undefined && { reason: message }) }];
+    const failure = FAILURES.has(end) ? [{ type: 'error', errorText: message ?? `The run ended as ${end}.` }] : [];
+    const metadata = { end, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
+    return [...failure, ...finish(FINISH_REASONS[end] ?? 'other', metadata)];
   }
 
   function ofRun(event: TreadleEvent): Chunk[] {
@@ -198,39 +171,24 @@ function aiSdkEncoder(): Encoder {
   /** Another attempt goes on in the step of the first. */
   const closeStepOfEarlier = (event: EventOf<'turn_started'>): Chunk[] => (event.attempt > 1 ? [] : closeStep());
 
-  function event(event: StreamEvent): readonly Frame[] {
-    if (over) return NOTHING;
-    if (event.type === 'snapshot') return snapshot(event);
-    if (event.type === 'child_event') return [...begin(), ...ofSubAgent(event.event, event.callId)].map(frame);
-    const transient = sideChunk(event);
-    if (transient) return [...begin(), transient].map(frame);
-    if (!('runId' in event) || event.runId === undefined) return NOTHING;
-    root ??= event.runId;
-    // Another run of the same session is another message.
-    if (event.runId !== root) return NOTHING;
-    return [...begin(), ...replies.take(event).flatMap(reply), ...ofRun(event)].map(frame);
-  }
-
-  /** The conversation that a client has already is its own; here only where the run stands counts. */
-  function snapshot({ runId }: SessionSnapshot): readonly Frame[] {
-    root ??= runId;
-    return NOTHING;
-  }
-
-  return {
-    begin({ runId }) {
-      root = runId;
-      return NOTHING;
+  const words = {
+    // One run is one message, whose id is the run's.
+    begin: (runId: string | undefined): Chunk[] => [{ type: 'start', messageId: runId, messageMetadata: { runId } }],
+    reply,
+    event: ofRun,
+    beside(event: TreadleEvent): Chunk[] | undefined {
+      const notice = noticeOf(event);
+      if (!notice) return undefined;
+      const name = notice.name === 'compacted' ? 'compaction' : notice.name;
+      return [{ type: `data-${name}`, data: notice.data, transient: true }];
     },
-    event,
-    end: (end) => [...(over ? [] : lastWords(end)).map(frame), DONE],
+    child: ({ event, callId }: EventOf<'child_event'>) => ofSubAgent(event, callId),
+    cut({ reason }: StreamEnd, errorText: string): Chunk[] {
+      return [...closeStep(), ...(reason === 'finished' ? [] : [{ type: 'error', errorText }])];
+    },
   };
-
-  function lastWords(end: StreamEnd): Chunk[] {
-    over = true;
-    if (end.reason === 'finished') return closeStep();
-    return [...begin(), ...closeStep(), { type: 'error', errorText: endMessage(end) }];
-  }
+  const encoder = runEncoder<Chunk>(words, (chunk) => ({ data: JSON.stringify(chunk) }));
+  return { ...encoder, end: (end) => [...encoder.end(end), DONE] };
 }
 
 /** Clients read no chunk after it. */
@@ -304,25 +262,10 @@ function rejection({ callId: toolCallId, reason, content }: EventOf<'tool_call_r
 
 /** Messages that reached the model in the middle of a run. The prompt is the client's own. */
 function injected({ message }: EventOf<'message_added'>): Chunk[] {
-  if (message.role !== 'user' || (message.origin !== 'steering' && message.origin !== 'follow_up')) return [];
-  const text = resultText(message.content);
-  return [{ type: 'data-message', id: message.id, data: { origin: message.origin, text } }];
-}
-
-/** What goes on beside the conversation: shown, and not kept. */
-function sideChunk(event: TreadleEvent): Chunk | undefined {
-  switch (event.type) {
-    case 'status':
-      return { type: 'data-status', data: { status: event.status }, transient: true };
-    case 'warning':
-      return { type: 'data-warning', data: { code: event.code, message: event.message }, transient: true };
-    case 'compacted': {
-      const { trigger, tokensBefore, tokensAfter } = event;
-      return { type: 'data-compaction', data: { trigger, tokensBefore, tokensAfter }, transient: true };
-    }
-    default:
-      return undefined;
-  }
+  const said = injectedMessage(message);
+  if (!said) return [];
+  const { id, origin, content } = said;
+  return [{ type: 'data-message', id, data: { origin, text: resultText(content) } }];
 }
 
 /** A sub-agent is one part of its parent's message, which is replaced as it goes on. */
