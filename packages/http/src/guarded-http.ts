@@ -6,7 +6,7 @@ import { exchange, NOT_CONNECTED, type Answer } from './exchange.ts';
 import { limitsOf, type HttpLimits } from './limits.ts';
 import { HttpProblem, shownUrl } from './problem.ts';
 import { redirectOf, type Hop } from './redirect.ts';
-import { addressesOf, hostnameOf, readAllowed, readUrl, systemResolve, type Allowed, type Resolve } from './target.ts';
+import { addressesOf, hostnameOf, readAllowed, readUrl, systemResolve, type Resolve } from './target.ts';
 
 /** Settings of {@link guardedHttp}. */
 export interface GuardedHttpOptions extends HttpLimits {
@@ -36,14 +36,16 @@ export interface GuardedResponse extends HttpResponse {
 /** An `Http` that says where its responses came from. */
 export type GuardedHttp = (request: HttpRequest) => Promise<GuardedResponse>;
 
-interface Settings {
-  readonly limits: Required<HttpLimits>;
-  readonly allowed: Allowed;
-  readonly redirects: 'any' | 'same-host' | 'none';
-  readonly maxRedirects: number;
-  readonly resolve: Resolve;
-  readonly ca: string | undefined;
-}
+const settingsOf = (options: GuardedHttpOptions) => ({
+  limits: limitsOf(options),
+  allowed: readAllowed(options.allow ?? []),
+  redirects: options.redirects ?? 'any',
+  maxRedirects: options.maxRedirects ?? 5,
+  resolve: options.resolve ?? systemResolve,
+  ca: options.ca,
+});
+
+type Settings = ReturnType<typeof settingsOf>;
 
 /**
  * HTTP for addresses that a model, a page or somebody's document names. It looks a name up itself, refuses whatever is
@@ -63,14 +65,7 @@ interface Settings {
  * ```
  */
 export function guardedHttp(options: GuardedHttpOptions = {}): GuardedHttp {
-  const settings: Settings = {
-    limits: limitsOf(options),
-    allowed: readAllowed(options.allow ?? []),
-    redirects: options.redirects ?? 'any',
-    maxRedirects: options.maxRedirects ?? 5,
-    resolve: options.resolve ?? systemResolve,
-    ca: options.ca,
-  };
+  const settings = settingsOf(options);
   return (request) => send(request, settings);
 }
 

@@ -82,10 +82,7 @@ function requestBody({ body, bodyType }: Route): JsonObject {
 
 /** By status, with the codes that it may stand for. */
 function problems(route: Route): JsonObject {
-  const codes = new Map<number, string[]>();
-  for (const code of [...COMMON, ...(route.problems ?? [])]) {
-    codes.set(statusOf(code), [...(codes.get(statusOf(code)) ?? []), code]);
-  }
+  const codes = Map.groupBy([...COMMON, ...(route.problems ?? [])], statusOf);
   const schema = { $ref: '#/components/schemas/Problem' };
   return Object.fromEntries(
     [...codes].map(([status, names]) => [

@@ -71,13 +71,13 @@ export type RelayItem =
 export type RelayWriter = (item: RelayItem, speaker: Speaker) => readonly Frame[];
 
 /** Makes a format of a syntax. `name` is what `meta_init` calls it. */
-export function relayFormat(name: string, options: RelayOptions, writer: () => RelayWriter): StreamFormat {
+export function relayFormat(name: string, options: RelayOptions, write: RelayWriter): StreamFormat {
   return {
     name: `relay-${name}`,
     contentType: 'text/event-stream',
     headers: { 'cache-control': 'no-cache' },
     ids: false,
-    encoder: () => relayEncoder(name, options, writer()),
+    encoder: () => relayEncoder(name, options, write),
   };
 }
 
@@ -115,10 +115,9 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
       case 'run_started':
         return [{ type: 'meta_init', data: init(event, speaker) }];
       case 'tool_ended':
-        // What the client has sent it knows.
-        if (event.inputSeq !== undefined && !history) return [];
-        return [{ type: 'tool_result', id: event.callId, name: event.toolName, content: event.content }];
       case 'tool_call_rejected':
+        // What the client has sent it knows.
+        if (event.type === 'tool_ended' && event.inputSeq !== undefined && !history) return [];
         if (event.callId === '') return [];
         return [{ type: 'tool_result', id: event.callId, name: event.toolName, content: event.content }];
       case 'run_paused':
@@ -219,20 +218,18 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
   };
 }
 
+const STEPS = { block_started: 'start', block_delta: 'delta', block_ended: 'end' } as const;
+
 function replyItems(part: ReplyPart): RelayItem[] {
   switch (part.type) {
     case 'block_started':
+    case 'block_delta':
     case 'block_ended': {
       // The input of a call is told when it is whole.
       if (part.kind === 'call') return [];
       const { runId, messageId, index } = part;
-      const step = part.type === 'block_started' ? 'start' : 'end';
-      return [{ type: part.kind, step, runId, messageId, index, text: '' }];
-    }
-    case 'block_delta': {
-      if (part.kind === 'call') return [];
-      const { runId, messageId, index, text } = part;
-      return [{ type: part.kind, step: 'delta', runId, messageId, index, text }];
+      const text = part.type === 'block_delta' ? part.text : '';
+      return [{ type: part.kind, step: STEPS[part.type], runId, messageId, index, text }];
     }
     case 'block':
       return providerItems(part.block);

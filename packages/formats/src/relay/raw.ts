@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
-import type { Frame, StreamFormat } from '@treadle/server';
-import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type Speaker } from './encoder.ts';
+import type { StreamFormat } from '@treadle/server';
+import { relayFormat, type RelayItem, type RelayOptions, type Speaker } from './encoder.ts';
 
 /**
  * The raw format of browser-tool relays: events in the shape of Anthropic's streams (`message_start`, `content_block_delta`
@@ -8,13 +8,9 @@ import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type 
  * is an event of the relay's own name.
  */
 export const relayRawFormat = (options: RelayOptions = {}): StreamFormat =>
-  relayFormat('raw', options, () => rawWriter(options.history ?? false));
-
-const frame = (event: JsonObject): Frame => ({ data: JSON.stringify(event) });
-
-function rawWriter(history: boolean): RelayWriter {
-  return (item, speaker) => eventsOf(item, speaker, history).map(frame);
-}
+  relayFormat('raw', options, (item, speaker) =>
+    eventsOf(item, speaker, options.history ?? false).map((event) => ({ data: JSON.stringify(event) })),
+  );
 
 function eventsOf(item: RelayItem, { agent, parent }: Speaker, history: boolean): JsonObject[] {
   const who: JsonObject = parent === null ? {} : { agent, parent_agent: parent };

@@ -1,21 +1,18 @@
 import type { JsonValue, ToolResultContent } from '@treadle/core';
 import type { Frame, StreamFormat } from '@treadle/server';
-import { relayFormat, type RelayItem, type RelayOptions, type RelayWriter, type Speaker } from './encoder.ts';
+import { relayFormat, type RelayItem, type RelayOptions, type Speaker } from './encoder.ts';
 
 /**
  * The XML tags of browser-tool relays: `<content-block-text>`, `<content-block-tool_call>`, `<awaiting_frontend_tools>` and so
  * on. Whatever a model or a tool says is escaped, so that no text can open or close a tag. A backslash is written twice and
  * a line end as `\n`: a reader undoes both before it parses.
  */
-export const relayXmlFormat = (options: RelayOptions = {}): StreamFormat => relayFormat('xml', options, writer);
+export const relayXmlFormat = (options: RelayOptions = {}): StreamFormat =>
+  relayFormat('xml', options, (item, speaker) => xmlOf(item, speaker).map(frame));
 
 const frame = (xml: string): Frame => ({
   data: xml.replaceAll('\\', '\\\\').replaceAll('\r', '\\r').replaceAll('\n', '\\n'),
 });
-
-function writer(): RelayWriter {
-  return (item, speaker) => xmlOf(item, speaker).map(frame);
-}
 
 function xmlOf(item: RelayItem, { agent, parent }: Speaker): string[] {
   // Only a sub-agent's blocks say whose they are: the others are the session's.

@@ -1,7 +1,7 @@
-import { createServer as createHttpServer, type Server } from 'node:http';
-import { isIP } from 'node:net';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { isIP, type AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { TreadleError } from '@treadle/core';
 import type { AgentServer } from '../app.ts';
 import { problemResponse, RequestError } from '../problem.ts';
 import { webSockets, type SocketRoute } from './upgrade.ts';
@@ -57,35 +57,22 @@ export async function listen(server: AgentServer, options: ListenOptions = {}): 
   http.maxConnections = parts.limits.streams + 1000;
   const upgrades = webSockets(parts, sockets);
   http.on('upgrade', (request, socket, head) => upgrades.handle(request, socket, head));
-  const actual = await bind(http, host, port);
+  http.listen(port, host);
+  await once(http, 'listening');
+  const { port: actual } = http.address() as AddressInfo;
   return {
     url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`,
     port: actual,
     async close(waitMs) {
       const finished = await server.drain(waitMs);
       upgrades.close();
-      await new Promise<void>((resolve) => {
-        // Streams have been told; whoever is still connected then has had the time.
-        const cancel = parts.clock.after(LINGER_MS, () => http.closeAllConnections(), { background: true });
-        http.close(() => {
-          cancel();
-          resolve();
-        });
-        http.closeIdleConnections();
-      });
+      // Streams have been told; whoever is still connected then has had the time.
+      const cancel = parts.clock.after(LINGER_MS, () => http.closeAllConnections(), { background: true });
+      http.close();
+      http.closeIdleConnections();
+      await once(http, 'close');
+      cancel();
       return finished;
     },
   };
-}
-
-function bind(http: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    http.once('error', reject);
-    http.listen(port, host, () => {
-      http.off('error', reject);
-      const address = http.address();
-      if (typeof address === 'object' && address !== null) resolve(address.port);
-      else reject(new TreadleError('internal', 'The server has no port.'));
-    });
-  });
 }

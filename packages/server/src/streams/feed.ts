@@ -19,15 +19,14 @@ export interface SessionFeed {
    * reading them it says so until the reader has what there is.
    */
   join(follower: Follower, seq: number): boolean;
-  leave(follower: Follower): void;
   /** The message that is being streamed, from its beginning. */
   openMessage(): readonly LiveEvent[];
-  /** Gives up a place that was taken when the feed was asked for. */
-  release(): void;
+  /** Gives up the place that was taken when the feed was asked for, whether the reader followed or not. */
+  leave(follower: Follower): void;
 }
 
 export interface Feeds {
-  /** The feed of a session. Each one that is asked for is to be released. */
+  /** The feed of a session. Each one that is asked for is to be left. */
   of(sessionId: string): SessionFeed;
   /** Feeds that are open. */
   readonly size: number;
@@ -148,14 +147,12 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
     },
     leave(follower) {
       followers = followers.filter((other) => other !== follower);
-    },
-    openMessage: () => live.openMessage(sessionId),
-    release() {
       feed.users -= 1;
       if (feed.users > 0) return;
       for (const stop of stops) stop();
       closed();
     },
+    openMessage: () => live.openMessage(sessionId),
   };
   return feed;
 }

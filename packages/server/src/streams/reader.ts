@@ -151,7 +151,6 @@ export function openReader(options: ReaderOptions): Reader {
     if (closed) return;
     closed = true;
     feed.leave(follower);
-    feed.release();
   }
 
   sink.onClose(leave);
@@ -201,13 +200,7 @@ async function isTooFarBehind(
 
 /** Waits for a reader to take what was written, while it is told what is past. False when it takes too long. */
 async function hasDrained({ sink, clock, limits }: ReaderOptions): Promise<boolean> {
-  let cancel = (): void => {};
-  const late = new Promise<boolean>((resolve) => {
-    cancel = clock.after(limits.streamStallMs, () => resolve(false), { background: true });
-  });
-  try {
-    return await Promise.race([sink.drained().then(() => true), late]);
-  } finally {
-    cancel();
-  }
+  const late = Promise.withResolvers<boolean>();
+  const cancel = clock.after(limits.streamStallMs, () => late.resolve(false), { background: true });
+  return Promise.race([sink.drained().then(() => true), late.promise]).finally(cancel);
 }

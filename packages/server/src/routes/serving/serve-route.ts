@@ -1,7 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import type { JsonObject } from '@treadle/core';
-import type { PatternMatcher } from '@treadle/core/ports';
-import { compileSchema, type SchemaCheck } from '@treadle/core/json';
+import type { HttpBindings } from '@hono/node-server';
+import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core';
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
 import { errorField } from '../../log.ts';
@@ -14,10 +12,7 @@ import type { Route, RouteCall } from './route.ts';
 import { sessionsFor } from './sessions.ts';
 
 /** What Node's adapter puts beside a request. Under other servers there is nothing. */
-interface NodeBindings {
-  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
-  readonly outgoing?: ServerResponse;
-}
+type NodeBindings = Partial<HttpBindings>;
 
 export type App = Hono<{ Bindings: NodeBindings }>;
 
