@@ -59,12 +59,18 @@ export function exchange(input: Exchange): Promise<Answer | typeof NOT_CONNECTED
     let isConnected = false;
     let isOver = false;
     const close = (): void => void request.destroy();
-    const fail = (problem: HttpProblem): void => {
+    /** Does what ends the exchange, once. */
+    const settle = (end: () => void): void => {
       if (isOver) return;
       isOver = true;
       cancelIdle();
-      close();
-      reject(problem);
+      end();
+    };
+    const fail = (problem: HttpProblem): void => {
+      settle(() => {
+        close();
+        reject(problem);
+      });
     };
     const cancelIdle = limits.clock.after(limits.idleTimeoutMs, () => fail(idleProblem(shown, limits.idleTimeoutMs)));
     input.onStop(fail);
@@ -72,29 +78,24 @@ export function exchange(input: Exchange): Promise<Answer | typeof NOT_CONNECTED
       socket.once(secure ? 'secureConnect' : 'connect', () => (isConnected = true));
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
-      if (isOver) return;
-      if (error.code === 'HPE_HEADER_OVERFLOW') {
-        return fail(
-          new HttpProblem(
-            'headers_too_large',
-            `${shown} answered with more headers than ${limits.maxHeaderBytes} bytes.`,
-          ),
-        );
+      const { code = '' } = error;
+      if (code === 'HPE_HEADER_OVERFLOW') {
+        const problem = `${shown} answered with more headers than ${limits.maxHeaderBytes} bytes.`;
+        fail(new HttpProblem('headers_too_large', problem));
+      } else if (!isConnected && TRY_NEXT.has(code)) {
+        settle(() => {
+          close();
+          resolve(NOT_CONNECTED);
+        });
+      } else {
+        const what = isConnected ? 'asked' : 'reached';
+        const cause = error.code ?? error.message;
+        fail(new HttpProblem('connection_failed', `${shown} could not be ${what}: ${cause}.`, error));
       }
-      if (isConnected) {
-        return fail(new HttpProblem('connection_failed', `${shown} could not be asked: ${causeOf(error)}.`, error));
-      }
-      isOver = true;
-      cancelIdle();
-      close();
-      if (TRY_NEXT.has(error.code ?? '')) return resolve(NOT_CONNECTED);
-      reject(new HttpProblem('connection_failed', `${shown} could not be reached: ${causeOf(error)}.`, error));
     });
     request.on('response', (response) => {
-      if (isOver) return response.destroy();
-      isOver = true;
-      cancelIdle();
-      resolve({ response, close });
+      if (isOver) response.destroy();
+      settle(() => resolve({ response, close }));
     });
     if (input.body === undefined) request.end();
     else request.end(bytesOfBody(input.body));
@@ -109,10 +110,6 @@ const TRY_NEXT: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
   'EADDRNOTAVAIL',
 ]);
-
-function causeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? error.message;
-}
 
 function optionsOf({ url, address, method, headers, body, limits }: Exchange): RequestOptions {
   const sent: Record<string, string> = { host: hostHeader(url), 'accept-encoding': 'gzip, deflate, br' };

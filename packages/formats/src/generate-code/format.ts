@@ -96,6 +96,9 @@ function generateCodeEncoder({ variantIndex, startCode = null }: GenerateCodeOpt
     return told('setCode', { value });
   }
 
+  /** The file as calls left it, where the client shows another one. */
+  const lastCode = (): Frame[] => (code === null || code === shown ? [] : [setCode(code)]);
+
   function startTool(callId: string, messageId: string, name: string, input: JsonValue | undefined): Frame[] {
     if (started.has(callId)) return [];
     started.set(callId, { name, messageId });
@@ -148,31 +151,23 @@ function generateCodeEncoder({ variantIndex, startCode = null }: GenerateCodeOpt
       preview.end(callId);
       frames.push(endTool(callId, call.name, { error: 'The model broke off and begins again.' }, false));
     }
-    if (code !== null && shown !== code) frames.push(setCode(code));
-    return frames;
+    return [...frames, ...lastCode()];
   }
 
   function ofRun(event: TreadleEvent): Frame[] {
     switch (event.type) {
       case 'tool_started':
         return event.skipped === true ? [] : startTool(event.callId, '', event.toolName, event.arguments);
-      case 'tool_ended': {
-        const updated = event.isError ? null : updatedContentOf(event.details);
-        const start = startTool(event.callId, '', event.toolName, {});
-        if (updated !== null) code = updated;
-        const output = resultSummary(resultText(event.content), event.details);
-        return [
-          ...start,
-          ...(code !== null && code !== shown ? [setCode(code)] : []),
-          endTool(event.callId, event.toolName, output, !event.isError),
-        ];
-      }
+      case 'tool_ended':
       case 'tool_call_rejected': {
         if (event.callId === '') return [];
         const start = startTool(event.callId, '', event.toolName, {});
-        const output = { error: resultText(event.content) };
-        const result = endTool(event.callId, event.toolName, output, false);
-        return [...start, ...(code !== null && code !== shown ? [setCode(code)] : []), result];
+        const isDone = event.type === 'tool_ended';
+        const ok = isDone && !event.isError;
+        if (ok) code = updatedContentOf(event.details) ?? code;
+        const text = resultText(event.content);
+        const output = isDone ? resultSummary(text, event.details) : { error: text };
+        return [...start, ...lastCode(), endTool(event.callId, event.toolName, output, ok)];
       }
       case 'run_paused':
         return failed(`The variant waits for ${event.pending.map(({ toolName }) => toolName).join(', ')}.`);

@@ -36,15 +36,13 @@ function lookUp(document: JsonObject, reference: JsonValue): JsonValue | undefin
         'it leads to into the document.',
     );
   }
-  let found: JsonValue | undefined = document;
+  let found: JsonValue = document;
   for (const segment of pointerSegments(reference)) {
-    const holder: JsonValue | undefined = found;
-    found =
-      typeof holder === 'object' && holder !== null && Object.hasOwn(holder, segment)
-        ? (holder as JsonObject)[segment]
-        : undefined;
-    if (found === undefined)
+    const next: JsonValue | undefined =
+      typeof found === 'object' && Object.hasOwn(found ?? {}, segment) ? (found as JsonObject)[segment] : undefined;
+    if (next === undefined)
       throw new OpenApiProblem('broken_reference', `${shown({ $ref: reference })} leads nowhere.`);
+    found = next;
   }
   return found;
 }

@@ -151,16 +151,12 @@ function agUiEncoder(request: AgUiRequest): Encoder {
       subAgents.add(runId);
       begun.push({ type: 'SUBAGENT_STARTED', subagentRunId: runId, name: event.agentId, parentToolCallId: callId });
     }
-    if (event.type === 'run_ended') {
-      subAgents.delete(runId);
-      const rest = replies
-        .take(event)
-        .flatMap(replyEvents)
-        .map((told) => ofSub(told, runId));
-      return [...rest, subAgentEnded(event)];
-    }
-    const told = [...replies.take(event).flatMap(replyEvents), ...subAgentResult(event)];
-    return [...begun, ...told.map((one) => ofSub(one, runId))];
+    const told = [...replies.take(event).flatMap(replyEvents), ...subAgentResult(event)].map((one) =>
+      ofSub(one, runId),
+    );
+    if (event.type !== 'run_ended') return [...begun, ...told];
+    subAgents.delete(runId);
+    return [...told, subAgentEnded(event)];
   }
 
   const words = {

@@ -131,7 +131,8 @@ function aiSdkEncoder(): Encoder {
   function ofRun(event: TreadleEvent): Chunk[] {
     switch (event.type) {
       case 'turn_started':
-        return [...closeStepOfEarlier(event), ...openStep()];
+        // Another attempt goes on in the step of the first.
+        return [...(event.attempt > 1 ? [] : closeStep()), ...openStep()];
       case 'turn_ended':
         return closeStep();
       case 'tool_ended':
@@ -167,9 +168,6 @@ function aiSdkEncoder(): Encoder {
         return [];
     }
   }
-
-  /** Another attempt goes on in the step of the first. */
-  const closeStepOfEarlier = (event: EventOf<'turn_started'>): Chunk[] => (event.attempt > 1 ? [] : closeStep());
 
   const words = {
     // One run is one message, whose id is the run's.

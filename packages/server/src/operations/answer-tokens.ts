@@ -7,47 +7,27 @@ import { answerApproval, addToolOutputs } from './answers.ts';
 import type { Accepted, Caller } from './post.ts';
 import type { TokenAnswer } from './schemas.ts';
 
-/** A call that waits, and the token by which it may be answered. */
-export interface IssuedToken {
-  readonly token: string;
-  readonly callId: string;
-  readonly approvalId?: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
-}
-
 function tokensOf({ answerTokens }: ServerParts): AnswerTokens {
   if (answerTokens) return answerTokens;
   throw new RequestError('not_found', 'This server makes no answer tokens: it has no key for them.');
 }
 
 /** Tokens for all that a session waits for, or for one call of it. */
-export async function issueAnswerTokens(
-  parts: ServerParts,
-  sessionId: string,
-  callId: unknown,
-): Promise<IssuedToken[]> {
+export async function issueAnswerTokens(parts: ServerParts, sessionId: string, callId: unknown) {
   const tokens = tokensOf(parts);
   const pending = await pendingOf(parts, sessionId);
+  const asked = pending.filter((call) => callId === undefined || call.callId === callId);
   return Promise.all(
-    pending
-      .filter((call) => callId === undefined || call.callId === callId)
-      .map(async (call) => {
-        const token = await tokens.issue(sessionId, call);
-        const { callId: of, approvalId, expiresAt } = await tokens.verify(token, sessionId);
-        return { token, callId: of, ...(approvalId !== undefined && { approvalId }), expiresAt };
-      }),
+    asked.map(async (call) => {
+      const token = await tokens.issue(sessionId, call);
+      const { callId: of, approvalId, expiresAt } = await tokens.verify(token, sessionId);
+      return { token, callId: of, ...(approvalId !== undefined && { approvalId }), expiresAt };
+    }),
   );
 }
 
-/** What the holder of a token is asked. */
-export interface AskedByToken extends Omit<PendingCall, 'sessionId'> {
-  /** In words, for a person; of approvals only. */
-  readonly question?: string;
-}
-
-/** The call that a token is for. @throws TreadleError `invalid_token`, `token_expired`, `conflict` */
-export async function readAsked(parts: ServerParts, token: string): Promise<AskedByToken> {
+/** The call that a token is for; of an approval with the question in words. @throws TreadleError `invalid_token`, `token_expired`, `conflict` */
+export async function readAsked(parts: ServerParts, token: string) {
   const tokens = tokensOf(parts);
   const { sessionId } = await tokens.verify(token);
   const call = await tokens.callOf({ id: sessionId, pending: await pendingOf(parts, sessionId) }, token);
@@ -66,11 +46,10 @@ export async function answerByToken(
   { decision, content, isError, results, ...said }: TokenAnswer,
 ): Promise<Accepted> {
   const { parts } = caller;
-  const tokens = tokensOf(parts);
-  const { sessionId, approvalId } = await tokens.verify(token);
+  const { sessionId, approvalId } = await tokensOf(parts).verify(token);
   if (approvalId !== undefined) {
     if (decision === undefined) throw new RequestError('bad_request', 'This token is for a `decision`.');
-    await mustBeIt(parts, tokens, sessionId, token);
+    await verified(parts, sessionId, token);
     return answerApproval(caller, sessionId, approvalId, { decision, ...said });
   }
   if (content === undefined && results === undefined)
@@ -78,22 +57,23 @@ export async function answerByToken(
   const given = results ?? [{ token, content: content ?? '', ...(isError !== undefined && { isError }) }];
   const named = await Promise.all(
     given.map(async ({ token: own, ...result }) => {
-      const { callId, approvalId: asked } = await tokens.verify(own, sessionId);
+      const { callId, approvalId: asked } = await verified(parts, sessionId, own);
       if (asked !== undefined) throw new RequestError('bad_request', `A token is for an approval, not for a result.`);
-      await mustBeIt(parts, tokens, sessionId, own);
       return { ...result, callId } as ClientToolResult;
     }),
   );
   return addToolOutputs(caller, sessionId, named);
 }
 
-/** While the call waits, it must wait with the arguments that the token was issued for. */
-async function mustBeIt(parts: ServerParts, tokens: AnswerTokens, id: string, token: string): Promise<void> {
-  const { callId, approvalId } = await tokens.verify(token, id);
+/** What a token is for. While the call waits, it must wait with the arguments that the token was issued for. */
+async function verified(parts: ServerParts, id: string, token: string) {
+  const tokens = tokensOf(parts);
+  const grant = await tokens.verify(token, id);
   const pending = await pendingOf(parts, id);
-  const isOpen = pending.some((call) => call.callId === callId && call.approvalId === approvalId);
+  const isOpen = pending.some(({ callId, approvalId }) => callId === grant.callId && approvalId === grant.approvalId);
   // Of one that is over, a repeated request is told what the first one was.
   if (isOpen) await tokens.callOf({ id, pending }, token);
+  return grant;
 }
 
 const pendingOf = async ({ states }: ServerParts, sessionId: string): Promise<readonly PendingCall[]> =>

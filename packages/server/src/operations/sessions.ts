@@ -20,13 +20,6 @@ export interface NewSession {
   readonly tags?: readonly string[];
 }
 
-/** A session, as it is now. */
-interface SessionInfo extends Omit<SessionSnapshot, 'type' | 'messages'> {
-  readonly agentId?: string;
-  /** What somebody, or a model, has called it. */
-  readonly title?: string;
-}
-
 /** A session that was made, or found. */
 export interface CreatedSession {
   readonly sessionId: string;
@@ -143,7 +136,7 @@ function newId({ parts, principal, key }: Caller): string {
 }
 
 /** What a session is at. */
-export async function readSession(parts: ServerParts, sessionId: string): Promise<SessionInfo> {
+export async function readSession(parts: ServerParts, sessionId: string) {
   const agentId = await agentIdOf(parts, sessionId);
   const state = await parts.states.of(sessionId);
   const { title } = state;

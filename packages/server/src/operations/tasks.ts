@@ -1,19 +1,11 @@
-import { TreadleError, type ToolResultContent } from '@treadle/core';
-import type { TaskState } from '@treadle/core/features';
-import type { SessionState } from '@treadle/core/kernel';
-import { hasEnded, type TaskSnapshot } from '@treadle/core/tools';
+import { hasEnded, TreadleError, type SessionState, type TaskState, type ToolResultContent } from '@treadle/core';
 import type { ServerParts } from '../parts.ts';
-
-/** A background task, as its session's log has it. What it has put out so far is told by streams, as `task_progress`. */
-export type TaskInfo = Pick<
-  TaskSnapshot,
-  'taskId' | 'toolName' | 'callId' | 'runId' | 'status' | 'createdAt' | 'endedAt' | 'message'
->;
 
 export const hasOpenTasks = (tasks: SessionState['tasks']): boolean =>
   [...(tasks?.open ?? [])].some((taskId) => !hasEnded(tasks?.all.get(taskId)?.status ?? 'completed'));
 
-export const taskInfo = (task: TaskState): TaskInfo => {
+/** A background task, as its session's log has it. What it has put out so far is told by streams, as `task_progress`. */
+export const taskInfo = (task: TaskState) => {
   const { taskId, toolName, callId, runId, status, createdAt, endedAt, message } = task;
   return { taskId, toolName, callId, runId, status, createdAt, endedAt, message };
 };

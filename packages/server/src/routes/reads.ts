@@ -34,15 +34,8 @@ async function pageOf<Item>(
   return { items };
 }
 
-interface HistoryItem {
-  readonly seq: number;
-  readonly runId: string;
-  /** False for what happened and is not sent to models. */
-  readonly inView: boolean;
-  readonly message: Message;
-}
-
-function historyOf(event: DurableEvent): HistoryItem[] {
+/** A message as it happened. `inView` is false for one that is not sent to models. */
+function historyOf(event: DurableEvent): object[] {
   if (event.type === 'message_added') {
     const { seq, runId, inView, message } = event;
     return [{ seq, runId, inView, message }];
@@ -55,20 +48,13 @@ function historyOf(event: DurableEvent): HistoryItem[] {
   return [{ seq, runId, inView: true, message }];
 }
 
-interface FileItem {
-  readonly seq: number;
-  readonly type: 'image' | 'file';
-  readonly mediaType: string;
-  readonly [field: string]: unknown;
-}
-
 /** Images and files that a log speaks of, without their bytes where it has those. */
-function filesOf(event: DurableEvent): FileItem[] {
+function filesOf(event: DurableEvent): object[] {
   const blocks: ContentBlock[] = [];
   if (event.type === 'message_added' && 'content' in event.message)
     blocks.push(...(event.message.content as ContentBlock[]));
   if (event.type === 'tool_ended') blocks.push(...event.content, ...(event.files ?? []));
-  return blocks.flatMap((block): FileItem[] => {
+  return blocks.flatMap((block): object[] => {
     if (block.type !== 'image' && block.type !== 'file') return [];
     const { data, opaque: _, ...rest } = block;
     return [{ seq: event.seq, ...rest, ...(data === undefined ? {} : { bytes: Math.floor((data.length * 3) / 4) }) }];

@@ -24,7 +24,6 @@ export interface Connections {
 /** Keeps the list of open streams, and the heartbeat: one timer for all of them, however many. */
 export function createConnections(clock: Clock, heartbeatMs: number): Connections {
   const open = new Set<Connection>();
-  const counts = new Map<string, number>();
   let cancel = (): void => {};
   let stopped = false;
   const beat = (): void => {
@@ -36,26 +35,19 @@ export function createConnections(clock: Clock, heartbeatMs: number): Connection
     if (stopped || open.size === 0) cancel = () => {};
     else cancel = clock.after(heartbeatMs, beat, { background: true });
   };
-  const count = (principal: string, change: number): void => {
-    const now = (counts.get(principal) ?? 0) + change;
-    if (now > 0) counts.set(principal, now);
-    else counts.delete(principal);
-  };
   return {
     add(connection) {
       open.add(connection);
-      count(connection.principal, 1);
       if (open.size === 1) schedule();
       connection.sink.onClose(() => {
         open.delete(connection);
-        count(connection.principal, -1);
         if (open.size === 0) cancel();
       });
     },
     get size() {
       return open.size;
     },
-    countOf: (principal) => counts.get(principal) ?? 0,
+    countOf: (name) => [...open].filter(({ principal }) => principal === name).length,
     endAll(end) {
       for (const connection of [...open]) connection.end(end);
     },
