@@ -10,19 +10,7 @@ export interface ClientOptions {
   readonly retryDelayMs?: (failures: number) => number;
 }
 
-/** Makes requests of one server. */
-export interface Http {
-  /** The JSON of an answer. @throws ClientError */
-  json<Value>(method: string, path: string, request?: JsonRequest): Promise<Value>;
-  /** The JSON of the answer to bytes. They may be sent again: the same bytes are the same file. @throws ClientError */
-  upload<Value>(path: string, bytes: Blob | Uint8Array<ArrayBuffer>): Promise<Value>;
-  /** The bytes of an answer. @throws ClientError */
-  bytes(path: string): Promise<Uint8Array<ArrayBuffer>>;
-  /** An answer that streams. @throws ClientError */
-  stream(path: string, lastId: string | null, signal: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>>;
-  /** Waits before the next attempt, at least `leastMs`. Rejects when the signal fires. */
-  pause(failures: number, signal: AbortSignal | undefined, leastMs?: number): Promise<void>;
-}
+export type Http = ReturnType<typeof createHttp>;
 
 export interface JsonRequest {
   readonly body?: unknown;
@@ -42,7 +30,8 @@ interface Asked {
   readonly signal?: AbortSignal;
 }
 
-export function createHttp(options: ClientOptions): Http {
+/** Makes requests of one server. All of them throw a ClientError for an answer that is none. */
+export function createHttp(options: ClientOptions) {
   const { token, retryDelayMs = doubling } = options;
   const ask = options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request));
   const base = options.url.replace(/\/+$/, '');
@@ -54,6 +43,7 @@ export function createHttp(options: ClientOptions): Http {
     return response;
   }
 
+  /** Waits before the next attempt, at least `leastMs`. Rejects when the signal fires. */
   async function pause(failures: number, signal: AbortSignal | undefined, leastMs = 0): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, Math.max(leastMs, retryDelayMs(failures)));
@@ -82,6 +72,7 @@ export function createHttp(options: ClientOptions): Http {
 
   return {
     pause,
+    /** The JSON of an answer. */
     async json<Value>(method: string, path: string, { body, key, signal }: JsonRequest = {}): Promise<Value> {
       const asked: Asked = {
         headers: {
@@ -97,14 +88,17 @@ export function createHttp(options: ClientOptions): Http {
       };
       return key === undefined ? attempt() : insist(attempt, signal);
     },
+    /** The JSON of the answer to bytes. They may be sent again: the same bytes are the same file. */
     async upload<Value>(path: string, body: Blob | Uint8Array<ArrayBuffer>): Promise<Value> {
       const headers = { 'content-type': 'application/octet-stream' };
       return insist(async () => (await (await once('POST', path, { headers, body })).json()) as Value);
     },
-    async bytes(path) {
+    /** The bytes of an answer. */
+    async bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
       return new Uint8Array(await (await once('GET', path, {})).arrayBuffer());
     },
-    async stream(path, lastId, signal) {
+    /** An answer that streams. */
+    async stream(path: string, lastId: string | null, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
       const headers = { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) };
       const response = await once('GET', path, { headers, ...(signal && { signal }) });
       if (!response.body) throw await errorOf(response);

@@ -7,12 +7,6 @@ import { OpenApiProblem } from './problem.ts';
 import type { Proof } from './security.ts';
 import { encodeText, headerText, pathText, queryPairs } from './serialize.ts';
 
-/** A request, and its address as a model and a log may see it: without credentials. */
-export interface WrittenRequest {
-  readonly request: HttpRequest;
-  readonly shownUrl: string;
-}
-
 /** What a request is written with. */
 export interface RequestFacts {
   readonly server: URL;
@@ -25,8 +19,16 @@ export interface RequestFacts {
 
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.5';
 
-/** @throws OpenApiProblem `bad_argument` for what can't be sent, or would be sent to another address. */
-export function writeRequest(operation: Operation, args: JsonObject, facts: RequestFacts): WrittenRequest {
+/**
+ * A request, and its address as a model and a log may see it: without credentials.
+ *
+ * @throws OpenApiProblem `bad_argument` for what can't be sent, or would be sent to another address.
+ */
+export function writeRequest(
+  operation: Operation,
+  args: JsonObject,
+  facts: RequestFacts,
+): { readonly request: HttpRequest; readonly shownUrl: string } {
   const { server, proof } = facts;
   const headers: Record<string, string> = { accept: ACCEPT };
   const query: string[] = [];

@@ -44,13 +44,7 @@ export interface OpenSpan {
   facts: Facts;
 }
 
-export interface Recorder {
-  readonly content: boolean;
-  root(): Context;
-  start(facts: Facts, at: number, parent: Context, links?: readonly Link[]): OpenSpan;
-  event(open: OpenSpan, name: string, facts: Facts, at: number): void;
-  end(open: OpenSpan, facts: Facts, at: number): void;
-}
+export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Numbers that are before this process began would be taken for the time since then, so times are given in full. */
 const timeOf = (at: number): HrTime => [Math.floor(at / 1000), Math.round((at % 1000) * 1e6)];
@@ -81,7 +75,7 @@ function instrumentsOf(meter: Meter) {
 }
 
 /** The only place that speaks to OpenTelemetry. */
-export function createRecorder(options: TelemetryOptions): Recorder {
+export function createRecorder(options: TelemetryOptions) {
   const { tracer, content = false, conventions = '1.41', redactor } = options;
   if (content && conventions === '1.36') {
     throw new TreadleError('invalid_definition', 'Content is recorded by conventions 1.41 only: name that version.');
@@ -106,17 +100,17 @@ export function createRecorder(options: TelemetryOptions): Recorder {
 
   return {
     content,
-    root: () => options.parent ?? contexts.active(),
-    start(facts, at, parent, links = []) {
+    root: (): Context => options.parent ?? contexts.active(),
+    start(facts: Facts, at: number, parent: Context, links: readonly Link[] = []): OpenSpan {
       const kind = facts.operation === 'chat' ? SpanKind.CLIENT : SpanKind.INTERNAL;
       const settings = { kind, startTime: timeOf(at), attributes: write(facts), links: [...links] };
       const span = tracer.startSpan(clean(nameOf(facts)), settings, parent);
       return { span, context: trace.setSpan(parent, span), startedAt: at, facts };
     },
-    event(open, name, facts, at) {
+    event(open: OpenSpan, name: string, facts: Facts, at: number): void {
       open.span.addEvent(name, write(facts), timeOf(Math.max(at, open.startedAt)));
     },
-    end(open, facts, at) {
+    end(open: OpenSpan, facts: Facts, at: number): void {
       const all = { ...open.facts, ...facts };
       const endedAt = Math.max(at, open.startedAt);
       open.span.setAttributes(write(all));

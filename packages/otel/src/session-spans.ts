@@ -25,13 +25,6 @@ interface OpenRun {
   said: JsonObject[];
 }
 
-/** The spans of one session. */
-export interface SessionSpans {
-  take(event: DurableEvent): void;
-  /** Ends whatever is open, for this reason. */
-  close(reason: string): void;
-}
-
 export interface Surroundings {
   readonly recorder: Recorder;
   readonly asked?: Asked;
@@ -59,7 +52,10 @@ const OPENS: ReadonlySet<string> = new Set([
   'run_ended',
 ]);
 
-export function sessionSpans(sessionId: string, around: Surroundings): SessionSpans {
+export type SessionSpans = ReturnType<typeof sessionSpans>;
+
+/** The spans of one session. */
+export function sessionSpans(sessionId: string, around: Surroundings) {
   const { recorder, asked } = around;
   const runs = new Map<string, OpenRun>();
   /** The last span of runs that are not over: what goes on is linked to it. */
@@ -277,6 +273,7 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
     if (facts) recorder.event(run.open, `treadle.${event.type}`, facts, event.at);
   }
 
+  /** Ends whatever is open, for this reason. */
   function close(reason: string): void {
     for (const run of [...runs.values()]) {
       before.set(run.runId, { open: run.open, waiting: run.waiting });
@@ -285,7 +282,7 @@ export function sessionSpans(sessionId: string, around: Surroundings): SessionSp
   }
 
   return {
-    take(event) {
+    take(event: DurableEvent): void {
       // Another process has taken over: what this one saw begin ended when it last said something.
       if (event.type === 'drive_started') close('interrupted');
       lastAt = Math.max(lastAt, event.at);

@@ -1,22 +1,14 @@
 import type { Journal } from '@treadle/core';
 import { openState, reduce, type SessionState } from '@treadle/core/kernel';
 
-/** What sessions are at: their logs, folded, and kept so that the next question costs what is new. */
-export interface States {
-  /**
-   * The state with all that its log has now. It is changed in place by the next question about the same session: read it
-   * before you wait for anything.
-   */
-  of(sessionId: string): Promise<SessionState>;
-}
-
 interface Entry {
   state: SessionState | null;
   /** Folding goes on one after the other. */
   turn: Promise<unknown>;
 }
 
-export function createStates(journal: Journal, most: number): States {
+/** What sessions are at: their logs, folded, and kept so that the next question costs what is new. */
+export function createStates(journal: Journal, most: number) {
   const entries = new Map<string, Entry>();
 
   async function fold(sessionId: string, entry: Entry): Promise<SessionState> {
@@ -37,7 +29,11 @@ export function createStates(journal: Journal, most: number): States {
   }
 
   return {
-    of(sessionId) {
+    /**
+     * The state with all that its log has now. It is changed in place by the next question about the same session: read it
+     * before you wait for anything.
+     */
+    of(sessionId: string): Promise<SessionState> {
       const entry = entries.get(sessionId) ?? { state: null, turn: Promise.resolve() };
       // What was asked for last is kept longest.
       entries.delete(sessionId);

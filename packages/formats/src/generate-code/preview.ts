@@ -11,28 +11,13 @@ const MIN_STEP = 40;
  */
 const GROWTH = 32;
 
-/** What has come of a call's arguments. */
-export interface PreviewStep {
-  /** The arguments so far. */
-  readonly input: JsonObject;
-  /** The file so far, where it is time to show it again. */
-  readonly code: string | null;
-}
-
-/** The files that are being written, as far as their arguments have arrived. Looks at each character once. */
-export interface CodePreview {
-  /** Takes the next piece of a call's arguments. Null until it is known that there is a `content`. */
-  push(callId: string, text: string): PreviewStep | null;
-  /** Forgets the call, and returns what it came to: null when there was no content. */
-  end(callId: string): string | null;
-}
-
 interface Written {
   readonly json: PartialJson;
   shownLength: number | null;
 }
 
-export function createCodePreview(): CodePreview {
+/** The files that are being written, as far as their arguments have arrived. Looks at each character once. */
+export function createCodePreview() {
   const calls = new Map<string, Written>();
 
   function contentOf({ json }: Written): string | null {
@@ -42,7 +27,11 @@ export function createCodePreview(): CodePreview {
   }
 
   return {
-    push(callId, text) {
+    /**
+     * Takes the next piece of a call's arguments. Null until it is known that there is a `content`; `code` is the file so far,
+     * where it is time to show it again.
+     */
+    push(callId: string, text: string): { readonly input: JsonObject; readonly code: string | null } | null {
       let written = calls.get(callId);
       if (!written) {
         written = { json: createPartialJson(), shownLength: null };
@@ -59,7 +48,8 @@ export function createCodePreview(): CodePreview {
       written.shownLength = code.length;
       return { input: value, code };
     },
-    end(callId) {
+    /** Forgets the call, and returns what it came to: null when there was no content. */
+    end(callId: string): string | null {
       const written = calls.get(callId);
       calls.delete(callId);
       const code = written ? contentOf(written) : null;

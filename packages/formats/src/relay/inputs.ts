@@ -2,21 +2,13 @@ import type { ClientToolResult, ToolResultContent, UserContent } from '@treadle/
 import { isJsonObject } from '@treadle/core/json';
 import { fileBlock, invalidAt, listAt, objectAt, textAt } from '@treadle/server';
 
-/** A prompt as browser-tool relays post it. */
-export interface RelayPrompt {
-  /** The session; a new one when it is absent. */
-  readonly sessionId?: string;
-  /** Which agent a new session is for. */
-  readonly agentType?: string;
-  readonly prompt: readonly UserContent[];
-}
-
 /**
- * Reads `{ agent_uuid?, agent_type?, user_prompt }`; the prompt is a text or a list of content blocks.
+ * Reads `{ agent_uuid?, agent_type?, user_prompt }`; the prompt is a text or a list of content blocks. Without a session it is
+ * for a new one, of that agent.
  *
  * @throws TreadleError `invalid_messages` that names the place.
  */
-export function readRelayPrompt(body: unknown): RelayPrompt {
+export function readRelayPrompt(body: unknown) {
   const { agent_uuid: session, agent_type: agent, user_prompt: said } = objectAt(body, 'the body');
   const prompt: readonly UserContent[] =
     typeof said === 'string'

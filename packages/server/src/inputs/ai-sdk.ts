@@ -30,13 +30,9 @@ export function readAiSdkRequest(body: unknown): ClientTurn {
 
 const NOTHING_SAID = { prompt: [], results: [], answers: [], regenerate: false, tools: [] } as const;
 
-interface ReadMessage {
-  readonly id: string;
-  readonly role: 'user' | 'assistant' | 'system';
-  readonly parts: readonly JsonObject[];
-}
+type ReadMessage = ReturnType<typeof readMessage>;
 
-function readMessage(value: unknown, path: string): ReadMessage {
+function readMessage(value: unknown, path: string) {
   const { id, role, parts } = objectAt(value, path);
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
     throw invalidAt(`${path}.role`, "must be 'user', 'assistant' or 'system'");
@@ -52,22 +48,16 @@ function userBlock(part: JsonObject): UserContent[] {
   return [];
 }
 
-interface ToolPart {
-  readonly callId: string;
-  readonly name: string;
-  readonly input: JsonObject;
-  readonly state: JsonValue | undefined;
-  readonly part: JsonObject;
-}
-
 /** The part of a tool call, whether its tool is known to the client (`tool-name`) or not (`dynamic-tool`). */
-function toolPart(part: JsonObject): ToolPart | null {
+function toolPart(part: JsonObject) {
   const { type, toolName, toolCallId, input, state } = part;
   if (typeof type !== 'string' || typeof toolCallId !== 'string' || part['providerExecuted'] === true) return null;
   const name = type === 'dynamic-tool' ? toolName : type.startsWith('tool-') ? type.slice('tool-'.length) : null;
   if (typeof name !== 'string') return null;
   return { callId: toolCallId, name, input: isJsonObject(input) ? input : {}, state, part };
 }
+
+type ToolPart = NonNullable<ReturnType<typeof toolPart>>;
 
 const outputText = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);

@@ -26,13 +26,8 @@ const PROTOCOL = 'treadle.v1';
 const TOKEN_PROTOCOL = 'treadle.token.';
 const STREAM_PATH = /^\/v1\/sessions\/([^/]+)\/stream$/;
 
-export interface Upgrades {
-  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  close(): void;
-}
-
 /** Answers upgrades to WebSockets: the same checks as for any request, before there is a socket. */
-export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]): Upgrades {
+export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]) {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: parts.limits.socketMessageBytes,
@@ -58,7 +53,7 @@ export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]): 
   }
 
   return {
-    handle(request, socket, head) {
+    handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       // Until it is a WebSocket nobody else listens for its failure.
       const gone = (): void => {
         socket.destroy();
@@ -72,7 +67,7 @@ export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]): 
         (error: unknown) => refuse(parts, socket, error),
       );
     },
-    close: () => server.close(),
+    close: (): void => server.close(),
   };
 }
 

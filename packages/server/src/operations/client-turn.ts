@@ -13,18 +13,12 @@ import { startRun } from './runs.ts';
 import { isSessionId } from './schemas.ts';
 import { createSession } from './sessions.ts';
 
-/** What a request of a chat protocol has set going: the stream that answers it. */
-interface TakenTurn {
-  /** The stream begins with the event after this one. */
-  readonly afterSeq: number;
-  readonly scope: Scope;
-}
-
 /**
  * Does what a request of a chat protocol asks: answers what the session waits for, or starts a run. A conversation that is new
- * here becomes a session, which begins with what the client says was before.
+ * here becomes a session, which begins with what the client says was before. The stream that answers it begins with the event
+ * after `afterSeq`.
  */
-export async function takeTurn(caller: Caller, turn: ClientTurn, agent: string | undefined): Promise<TakenTurn> {
+export async function takeTurn(caller: Caller, turn: ClientTurn, agent: string | undefined) {
   const { parts, principal } = caller;
   const { threadId: sessionId } = turn;
   if (!isSessionId(sessionId)) {

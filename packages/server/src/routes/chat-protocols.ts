@@ -9,8 +9,12 @@ import { oneRun } from '../streams/scope.ts';
 import type { RouteCall, Route } from './serving/route.ts';
 import { openStream } from './stream.ts';
 
-const agent = {
-  agent: { schema: { type: 'string' }, description: 'The agent of a conversation that is new. Default: the first.' },
+const chatTurn = {
+  method: 'post',
+  problems: ['run_active', 'empty_prompt', 'not_awaiting', 'invalid_messages'],
+  query: {
+    agent: { schema: { type: 'string' }, description: 'The agent of a conversation that is new. Default: the first.' },
+  },
 } as const;
 
 async function answer(call: RouteCall, turn: ClientTurn, format: StreamFormat): Promise<Response> {
@@ -21,13 +25,11 @@ async function answer(call: RouteCall, turn: ClientTurn, format: StreamFormat): 
 /** Endpoints that clients of other protocols speak to. A conversation of theirs is the session of its name. */
 export const CHAT_PROTOCOL_ROUTES: readonly Route[] = [
   {
-    method: 'post',
+    ...chatTurn,
     path: '/v1/ai-sdk/chat',
     id: 'aiSdkChat',
     summary: 'A turn of a chat of the AI SDK: `DefaultChatTransport` posts here, and reads the stream.',
-    query: agent,
     success: { status: 200, description: 'A UI message stream, version 1.', contentType: 'text/event-stream' },
-    problems: ['run_active', 'empty_prompt', 'not_awaiting', 'invalid_messages'],
     handle: (call) => answer(call, readAiSdkRequest(call.body), aiSdkFormat),
   },
   {
@@ -54,13 +56,11 @@ export const CHAT_PROTOCOL_ROUTES: readonly Route[] = [
     },
   },
   {
-    method: 'post',
+    ...chatTurn,
     path: '/v1/ag-ui',
     id: 'agUi',
     summary: 'A run of AG-UI: `HttpAgent` posts here, and reads the stream.',
-    query: agent,
     success: { status: 200, description: 'Events of AG-UI 1.0.', contentType: 'text/event-stream' },
-    problems: ['run_active', 'empty_prompt', 'not_awaiting', 'invalid_messages'],
     async handle(call) {
       const { request, ...turn } = readAgUiRequest(call.body);
       return answer(call, turn, agUiFormat(request));

@@ -6,12 +6,6 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** Says of each request of somebody whether it is one too many. */
-export interface RateLimiter {
-  /** Milliseconds until another one may come; 0 when this one may. */
-  take(key: string): number;
-}
-
 interface Bucket {
   left: number;
   at: number;
@@ -21,7 +15,7 @@ interface Bucket {
 const MOST_KNOWN = 10_000;
 
 /** A bucket for each key that fills up again with time. */
-export function rateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
+export function rateLimiter(clock: Clock, { perSecond, burst }: RateLimit) {
   const buckets = new Map<string, Bucket>();
 
   function forgetFull(now: number): void {
@@ -36,7 +30,8 @@ export function rateLimiter(clock: Clock, { perSecond, burst }: RateLimit): Rate
   }
 
   return {
-    take(key) {
+    /** Milliseconds until another request may come; 0 when this one may. */
+    take(key: string): number {
       const now = clock.now();
       const bucket = buckets.get(key) ?? { left: burst, at: now };
       bucket.left = Math.min(burst, bucket.left + (Math.max(0, now - bucket.at) / 1000) * perSecond);

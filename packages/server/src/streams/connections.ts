@@ -10,19 +10,8 @@ export interface Connection {
   end(end: StreamEnd): void;
 }
 
-export interface Connections {
-  add(connection: Connection): void;
-  readonly size: number;
-  /** How many are open for one token. */
-  countOf(principal: string): number;
-  /** Ends all of them. */
-  endAll(end: StreamEnd): void;
-  /** Stops the heartbeat. */
-  stop(): void;
-}
-
 /** Keeps the list of open streams, and the heartbeat: one timer for all of them, however many. */
-export function createConnections(clock: Clock, heartbeatMs: number): Connections {
+export function createConnections(clock: Clock, heartbeatMs: number) {
   const open = new Set<Connection>();
   let cancel = (): void => {};
   let stopped = false;
@@ -36,7 +25,7 @@ export function createConnections(clock: Clock, heartbeatMs: number): Connection
     else cancel = clock.after(heartbeatMs, beat, { background: true });
   };
   return {
-    add(connection) {
+    add(connection: Connection): void {
       open.add(connection);
       if (open.size === 1) schedule();
       connection.sink.onClose(() => {
@@ -44,14 +33,16 @@ export function createConnections(clock: Clock, heartbeatMs: number): Connection
         if (open.size === 0) cancel();
       });
     },
-    get size() {
+    get size(): number {
       return open.size;
     },
-    countOf: (name) => [...open].filter(({ principal }) => principal === name).length,
-    endAll(end) {
+    /** How many are open for one token. */
+    countOf: (name: string) => [...open].filter(({ principal }) => principal === name).length,
+    endAll(end: StreamEnd): void {
       for (const connection of [...open]) connection.end(end);
     },
-    stop() {
+    /** Stops the heartbeat. */
+    stop(): void {
       stopped = true;
       cancel();
     },

@@ -48,57 +48,50 @@ export function parsePosition(id: string): Position | null {
   return { seq: Number(seq), message };
 }
 
-/** Follows what a reader is told, so that each message of its stream has an id it can come back with. */
-export interface PositionTracker {
-  readonly seq: number;
-  /** What it has of the open message; null when none is open, as far as it was told. */
-  readonly message: MessagePosition | null;
-  durable(event: DurableEvent): void;
-  started(event: Started): void;
-  /** The part of a delta that the reader doesn't have yet; null when it has all of it. */
-  unseen(delta: Delta): Delta | null;
-  delta(delta: Delta): void;
-  /** A snapshot was told, which has everything up to an event. */
-  jump(seq: number): void;
-  id(): string;
-}
+export type PositionTracker = ReturnType<typeof trackPosition>;
 
-/** Work per delta grows with the blocks of its message, as its id does, and not with their length. */
-export function trackPosition(from: Position): PositionTracker {
+/**
+ * Follows what a reader is told, so that each message of its stream has an id it can come back with. Work per delta grows with
+ * the blocks of its message, as its id does, and not with their length.
+ */
+export function trackPosition(from: Position) {
   let { seq } = from;
   let open: (Omit<MessagePosition, 'blocks'> & { readonly blocks: Map<number, BlockPosition> }) | null =
     from.message && { ...from.message, blocks: new Map(from.message.blocks) };
 
   return {
-    get seq() {
+    get seq(): number {
       return seq;
     },
-    get message() {
+    /** What the reader has of the open message; null when none is open, as far as it was told. */
+    get message(): MessagePosition | null {
       return open;
     },
-    durable(event) {
+    durable(event: DurableEvent): void {
       ({ seq } = event);
       if (open && closesMessage(event, open)) open = null;
     },
-    started({ messageId, attempt, restart = 0 }) {
+    started({ messageId, attempt, restart = 0 }: Started): void {
       open = { messageId, attempt, restart, blocks: new Map() };
     },
-    unseen(delta) {
+    /** The part of a delta that the reader doesn't have yet; null when it has all of it. */
+    unseen(delta: Delta): Delta | null {
       const known = open?.blocks.get(delta.index)?.length ?? 0;
       const skip = known - delta.offset;
       if (skip <= 0) return delta;
       if (skip >= delta.text.length) return null;
       return { ...delta, offset: known, text: delta.text.slice(skip) };
     },
-    delta({ messageId, attempt, index, kind, offset, text }) {
+    delta({ messageId, attempt, index, kind, offset, text }: Delta): void {
       if (open?.messageId !== messageId) open = { messageId, attempt, restart: 0, blocks: new Map() };
       open.blocks.set(index, { kind, length: offset + text.length });
     },
-    jump(to) {
+    /** A snapshot was told, which has everything up to an event. */
+    jump(to: number): void {
       seq = to;
       open = null;
     },
-    id() {
+    id(): string {
       if (!open) return String(seq);
       const { messageId, attempt, restart, blocks } = open;
       return [seq, messageId, attempt, restart, [...blocks].map(blockText).join(',')].join('~');
