@@ -1,4 +1,4 @@
-import type { HttpBindings } from '@hono/node-server';
+import type { ServerResponse } from 'node:http';
 import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core';
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
@@ -12,7 +12,10 @@ import type { Route, RouteCall } from './route.ts';
 import { sessionsFor } from './sessions.ts';
 
 /** What Node's adapter puts beside a request. Under other servers there is nothing. */
-type NodeBindings = Partial<HttpBindings>;
+interface NodeBindings {
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
+  readonly outgoing?: ServerResponse;
+}
 
 export type App = Hono<{ Bindings: NodeBindings }>;
 
