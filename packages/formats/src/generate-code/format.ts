@@ -71,15 +71,10 @@ export const generateCodeFormat = (options: GenerateCodeOptions): StreamFormat =
   encoder: () => generateCodeEncoder(options),
 });
 
-/** A call that was told of and has no result yet. */
-interface OpenCall {
-  readonly name: string;
-  readonly messageId: string;
-}
-
 function generateCodeEncoder({ variantIndex, startCode = null }: GenerateCodeOptions): Encoder {
   const preview = createCodePreview();
-  const started = new Map<string, OpenCall>();
+  /** Calls that were told of and have no result yet. */
+  const started = new Map<string, { readonly name: string; readonly messageId: string }>();
   /** The file, as calls that succeeded left it. */
   let code = startCode;
   /** What the client shows. */

@@ -25,14 +25,7 @@ export interface SessionFeed {
   leave(follower: Follower): void;
 }
 
-export interface Feeds {
-  /** The feed of a session. Each one that is asked for is to be left. */
-  of(sessionId: string): SessionFeed;
-  /** Feeds that are open. */
-  readonly size: number;
-}
-
-export interface FeedOptions {
+interface FeedOptions {
   readonly journal: Journal;
   readonly live: LiveFeed;
   /** What events are shown as; they come from the journal clean, and live ones mayn't. */
@@ -43,13 +36,16 @@ interface Feed extends SessionFeed {
   users: number;
 }
 
-export function createFeeds(options: FeedOptions): Feeds {
+/** The feeds of all sessions that somebody follows. */
+export function createFeeds(options: FeedOptions) {
   const feeds = new Map<string, Feed>();
   return {
-    get size() {
+    /** Feeds that are open. */
+    get size(): number {
       return feeds.size;
     },
-    of(sessionId) {
+    /** The feed of a session. Each one that is asked for is to be left. */
+    of(sessionId: string): SessionFeed {
       let feed = feeds.get(sessionId);
       if (!feed) {
         feed = openFeed(sessionId, options, () => feeds.delete(sessionId));

@@ -26,17 +26,11 @@ export interface ReaderOptions {
   readonly onSlow: () => void;
 }
 
-/** A connection at work. */
-export interface Reader {
-  /** Ends it, telling the client why. */
-  end(end: StreamEnd): void;
-}
-
 /**
  * Tells a connection of a session: first what the log has after its position, then what happens. It holds back for nobody:
  * a reader that is too slow is let go of, and comes back with the id of the last event it has.
  */
-export function openReader(options: ReaderOptions): Reader {
+export function openReader(options: ReaderOptions): { readonly end: (end: StreamEnd) => void } {
   const { sessionId, journal, feed, format, sink, scope } = options;
   const encoder = format.encoder();
   const position = trackPosition(options.from);
@@ -130,6 +124,7 @@ export function openReader(options: ReaderOptions): Reader {
     end({ reason: 'failed', code, message: error instanceof TreadleError ? error.message : 'The stream failed.' });
   }
 
+  /** Ends it, telling the client why. */
   function end(why: StreamEnd): void {
     if (closed) return;
     try {
