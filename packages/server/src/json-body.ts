@@ -46,20 +46,27 @@ function parseObject(text: string, maxDepth: number): JsonObject {
   return value;
 }
 
-/** A string, with the colon behind it when it is a key; or where an object begins or ends. */
-const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
+/** What matters of a JSON text: escapes, quotes, and where objects begin and end. */
+const TOKEN = /\\.|["{}]/g;
+const COLON = /\s*:/y;
 
 /** Whether an object of a valid JSON text has a key twice. Two spellings of one key are one key. */
 function saysKeyTwice(text: string): boolean {
   const open: Set<unknown>[] = [];
-  for (const [token, literal, colon] of text.matchAll(TOKEN)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '}') open.pop();
-    else if (literal !== undefined && colon !== undefined) {
-      const key = parseJson(literal);
+  /** Where the string begins that is being passed; null outside of strings. */
+  let start: number | null = null;
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (start === null) {
+      if (token === '"') start = index;
+      else if (token === '{') open.push(new Set());
+      else open.pop();
+    } else if (token === '"') {
+      COLON.lastIndex = index + 1;
+      const key = COLON.test(text) ? parseJson(text.slice(start, index + 1)) : null;
+      start = null;
       const keys = open.at(-1);
-      if (keys?.has(key)) return true;
-      keys?.add(key);
+      if (key !== null && keys?.has(key)) return true;
+      if (key !== null) keys?.add(key);
     }
   }
   return false;
