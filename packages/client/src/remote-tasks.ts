@@ -150,9 +150,9 @@ function outcomeOf(
   const content = text.trim() === '' ? [] : [{ type: 'text' as const, text }];
   const details = { sessionId, runId, status, cost };
   if (stopped !== null) return { status: 'killed', message: stopped, content, details };
-  if (end === 'completed' && content.length > 0) return { status: 'completed', content, details };
+  if (status === 'completed' && content.length > 0) return { status: 'completed', content, details };
   const asked = pending.map(({ toolName }) => toolName).join(', ');
   const waits = `Session ${sessionId} of the server waits for somebody: ${asked}.`;
-  const failed = end === 'completed' ? 'It ended without an answer.' : `It did not finish: ${end}.`;
-  return { status: 'failed', message: end === 'paused' ? waits : failed, content, details };
+  const failed = status === 'completed' ? 'It ended without an answer.' : `It did not finish: ${status}.`;
+  return { status: 'failed', message: status === 'paused' ? waits : failed, content, details };
 }

@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson, TreadleError, type JsonObject } from '@treadle/core';
+import { TreadleError, type JsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import { RequestError } from './problem.ts';
 
 export interface BodyLimits {

@@ -1,12 +1,4 @@
-import type {
-  JsonObject,
-  ModelError,
-  ModelErrorKind,
-  StopReason,
-  ThinkingBlock,
-  TextBlock,
-  Usage,
-} from '@treadle/core';
+import type { JsonObject, ModelError, ModelErrorKind, StopReason, ThinkingBlock, TextBlock, Usage } from '@treadle/core';
 import type {
   RedactedThinkingBlock,
   ProviderBlock,

@@ -1,3 +1,6 @@
+import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
+import type { SessionSummary } from '@treadle/core/journal';
+import { hasEnded } from '@treadle/core/tools';
 import { once } from 'node:events';
 import {
   openSession,

@@ -120,7 +120,7 @@ function aiSdkEncoder(): Encoder {
   }
 
   function ended(event: EventOf<'run_ended'>): Chunk[] {
-    const { end, message, usage, cost, turns } = event;
+    const { status: end, message, usage, cost, turns } = event;
     if (end === 'aborted')
       return [...closeStep(), { type: 'abort', ...(message !== undefined && { reason: message }) }];
     const failure = FAILURES.has(end) ? [{ type: 'error', errorText: message ?? `The run ended as ${end}.` }] : [];

@@ -1,4 +1,7 @@
-import { hasEnded, TreadleError, type SessionState, type TaskState, type ToolResultContent } from '@treadle/core';
+import { TreadleError, type ToolResultContent } from '@treadle/core';
+import type { TaskState } from '@treadle/core/features';
+import type { SessionState } from '@treadle/core/kernel';
+import { hasEnded } from '@treadle/core/tools';
 import type { ServerParts } from '../parts.ts';
 
 export const hasOpenTasks = (tasks: SessionState['tasks']): boolean =>

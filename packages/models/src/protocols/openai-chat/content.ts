@@ -1,13 +1,4 @@
-import type {
-  AssistantMessage,
-  FileBlock,
-  ImageBlock,
-  JsonObject,
-  ThinkingBlock,
-  ToolCallBlock,
-  ToolResultMessage,
-  UserContent,
-} from '@treadle/core';
+import type { AssistantMessage, FileBlock, ImageBlock, JsonObject, ThinkingBlock, ToolCallBlock, ToolResultMessage, UserContent } from '@treadle/core';
 import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
 import { toJson } from '../shared/json-text.ts';

@@ -1,5 +1,7 @@
+import type { PatternMatcher } from '@treadle/core/ports';
 import type { ServerResponse } from 'node:http';
-import { compileSchema, type JsonObject, type SchemaCheck } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import { compileSchema, type SchemaCheck } from '@treadle/core/json';
 import type { Context, Hono } from 'hono';
 import { readJson } from '../../json-body.ts';
 import { errorField } from '../../log.ts';
@@ -21,7 +23,7 @@ export type App = Hono<{ Bindings: NodeBindings }>;
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** The patterns are those of our own routes: plain ones, that have nothing to backtrack over. */
+/** Patterns come from routes, which the owner of the server writes, never from a request. */
 const ownPattern: PatternMatcher = (pattern) => {
   const expression = new RegExp(pattern, 'u');
   return (text) => expression.test(text);

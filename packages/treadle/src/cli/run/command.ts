@@ -1,19 +1,4 @@
-import {
-  createSession,
-  defineAgent,
-  openSession,
-  TreadleError,
-  type Agent,
-  type AgentDefinition,
-  type Blobs,
-  type Hook,
-  type Journal,
-  type Model,
-  type PermissionOptions,
-  type Run,
-  type Session,
-  type Tool,
-} from '@treadle/core';
+import { createSession, defineAgent, openSession, TreadleError, type Agent, type AgentDefinition, type Blobs, type Hook, type Journal, type Model, type PermissionOptions, type Run, type Session, type Tool } from '@treadle/core';
 import type { Validator } from '@treadle/core/ports';
 import { builtInToolName } from '@treadle/core/names';
 
