@@ -1,13 +1,14 @@
 import type { AssistantContent, FileBlock, ImageBlock, ToolResultMessage, UserContent } from '@treadle/core';
 import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
+import { elements, isBlank, shownBlocks, unshown, unshownFile } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 const TOOL_NAME_LENGTH = 128;
 
 const text = (value: string): object => ({ type: 'text', text: value });
-const note = (what: string): object => text(`[${what} can not be shown to this model]`);
+const note = (what: string): object => text(unshown(what));
 
 const imageBlock = (block: ImageBlock | FileBlock): object => {
   if (block.data !== undefined && IMAGE_TYPES.has(block.mediaType)) {
@@ -37,24 +38,12 @@ const fileBlock = (block: FileBlock, provider: string): object => {
     return imageBlock(block);
   }
   const source = fileSource(block, provider);
-  if (source === undefined) return note(`The file ${block.name ?? 'without a name'} of type ${block.mediaType}`);
+  if (source === undefined) return text(unshownFile(block));
   return { type: 'document', source, title: block.name };
 };
 
-/** The wire refuses a text of nothing but white space. */
-const isBlank = (value: string): boolean => value.trim() === '';
-
-const contentBlocks = (content: readonly UserContent[], provider: string): object[] => {
-  const blocks: object[] = [];
-  for (const block of content) {
-    if (block.type === 'image') blocks.push(imageBlock(block));
-    else if (block.type === 'file') blocks.push(fileBlock(block, provider));
-    else if (!isBlank(block.text)) blocks.push(text(block.text));
-  }
-  return blocks;
-};
-
-const elements = (blocks: readonly object[]): string => blocks.map((block) => toJson(block)).join(',');
+const contentBlocks = (content: readonly UserContent[], provider: string): object[] =>
+  shownBlocks(content, text, imageBlock, (block) => fileBlock(block, provider));
 
 /** The elements of a user message's `content`; `''` when nothing is left of it. */
 export function anthropicUserContent(content: readonly UserContent[], provider: string): string {
@@ -136,12 +125,7 @@ export function anthropicAssistantContent(
   own: boolean,
   wireIds: ReadonlyMap<string, string>,
 ): string {
-  const blocks: object[] = [];
-  for (const block of content) {
-    const written = assistantBlock(block, own, wireIds);
-    if (written !== undefined) blocks.push(written);
-  }
-  return elements(blocks);
+  return elements(content.map((block) => assistantBlock(block, own, wireIds)));
 }
 
 /** Whether the last block that `anthropicAssistantContent` writes of this content may carry a cache mark. */

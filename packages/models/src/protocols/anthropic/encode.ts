@@ -89,7 +89,7 @@ export function createAnthropicEncoder(
 
   return (request) => {
     const marks = cacheMarks(request.cache);
-    const transcript = transcripts(request.messages, marks.messages);
+    const transcript = transcripts(request.messages);
     const format = formatOf(request);
     const reply = format?.by === 'tool' ? format : undefined;
     const others = [writeTools(request.tools), ownTools(request.providerTools, target.provider)].filter(Boolean);
@@ -97,7 +97,7 @@ export function createAnthropicEncoder(
     const choice = tools === '' ? undefined : toolChoice(request, others.length > 0, reply?.name);
     const thinking = anthropicThinking(request, target.modelId, quirks.thinking, {
       forced: choice !== undefined && choice.type !== 'none',
-      callsWithoutThinking: transcript.endsWithoutThinking,
+      callsWithoutThinking: transcript.endsWithoutThinking(),
     });
     const budget = thinking?.budget ?? 0;
     const config = outputConfig(request, format, thinking?.effort);
@@ -109,7 +109,7 @@ export function createAnthropicEncoder(
       stream: 'true',
       system: arrayOf([marks.system ? marked(system) : system]),
       tools: arrayOf([marks.tools ? marked(tools) : tools]),
-      messages: transcript.json,
+      messages: transcript.json(marks.messages),
       max_tokens: String(asked > budget ? asked : asked + budget),
       thinking: thinking?.json,
       tool_choice: jsonOf(choice),

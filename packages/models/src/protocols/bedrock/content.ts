@@ -1,6 +1,7 @@
 import type { AssistantContent, FileBlock, ImageBlock, ToolResultMessage, UserContent } from '@treadle/core';
 import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
+import { elements, isBlank, shownBlocks, unshown, unshownFile } from '../shared/content.ts';
 import { parseObject, toJson } from '../shared/json-text.ts';
 
 /** Gives a document its name on the wire. */
@@ -40,10 +41,7 @@ const VIDEO_FORMATS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const text = (value: string): object => ({ text: value });
-const note = (what: string): object => text(`[${what} can not be shown to this model]`);
-
-/** The wire refuses a text of nothing but white space. */
-const isBlank = (value: string): boolean => value.trim() === '';
+const note = (what: string): object => text(unshown(what));
 
 /** Bytes, or an object in S3: the wire fetches nothing from the web. */
 const sourceOf = (block: { readonly data?: string; readonly url?: string }): object | undefined => {
@@ -71,7 +69,7 @@ const fileBlock = (file: FileBlock, nameDocument: NameDocument): object => {
   const video = VIDEO_FORMATS.get(file.mediaType);
   if (source !== undefined && video !== undefined) return { video: { format: video, source } };
   const format = source === undefined ? undefined : documentFormat(file);
-  if (format === undefined) return note(`The file ${file.name ?? 'without a name'} of type ${file.mediaType}`);
+  if (format === undefined) return text(unshownFile(file));
   return { document: { format, name: nameDocument(file), source } };
 };
 
@@ -81,17 +79,8 @@ export function isDocument(block: UserContent): block is FileBlock {
   return sourceOf(block) !== undefined && documentFormat(block) !== undefined;
 }
 
-const contentBlocks = (content: readonly UserContent[], nameDocument: NameDocument): object[] => {
-  const blocks: object[] = [];
-  for (const block of content) {
-    if (block.type === 'image') blocks.push(imageBlock(block));
-    else if (block.type === 'file') blocks.push(fileBlock(block, nameDocument));
-    else if (!isBlank(block.text)) blocks.push(text(block.text));
-  }
-  return blocks;
-};
-
-const elements = (blocks: readonly object[]): string => blocks.map((block) => toJson(block)).join(',');
+const contentBlocks = (content: readonly UserContent[], nameDocument: NameDocument): object[] =>
+  shownBlocks(content, text, imageBlock, (block) => fileBlock(block, nameDocument));
 
 /** The elements of a user message's `content`; `''` when nothing is left of it. */
 export function bedrockUserContent(content: readonly UserContent[], nameDocument: NameDocument): string {
@@ -185,11 +174,9 @@ export function bedrockAssistantContent(
   wireIds: ReadonlyMap<string, string>,
 ): string {
   const answered = answeredCalls(content);
-  const blocks: object[] = [];
-  for (const block of content) {
-    const written = assistantBlock(block, own, wireIds, answered);
-    if (written !== undefined) blocks.push(written);
-  }
+  const blocks = content
+    .map((block) => assistantBlock(block, own, wireIds, answered))
+    .filter((block) => block !== undefined);
   // Reasoning leads to something; where that was cut off, the wire refuses the reasoning.
   while (blocks.length > 0 && 'reasoningContent' in (blocks.at(-1) ?? {})) blocks.pop();
   return elements(blocks);

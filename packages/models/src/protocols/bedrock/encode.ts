@@ -80,12 +80,12 @@ export function createBedrockEncoder(
   return (request) => {
     const points = cachePointsFor(request);
     const transcript = transcripts(request.messages);
-    const { fields, budget, ownTemperature } = bedrockReasoning(request, reasoning, transcript.endsWithoutThinking);
+    const { fields, budget, ownTemperature } = bedrockReasoning(request, reasoning, transcript.endsWithoutThinking());
     const declared = declaredTools(request);
     const forbidden = declared === '' || request.toolChoice === 'none';
     // Where no tool was called yet, leaving them all out forbids them best.
     const tools = forbidden && transcript.called.size === 0 ? '' : declared || formerTools(transcript);
-    const messages = transcript.finish(points.messages, forbidden && tools !== '' ? NO_TOOLS : '');
+    const messages = transcript.json(points.messages, forbidden && tools !== '' ? NO_TOOLS : '');
     const system = systemJson(bedrockInstructions(request, quirks.responseFormat));
     const toolList = arrayOf([points.tools ? withCachePoint(tools) : tools]);
     const { inferenceConfig: ownInference, additionalModelRequestFields, ...extra } = request.providerOptions ?? {};

@@ -1,4 +1,4 @@
-import type { AssistantMessage, FileBlock, ModelMessage, ToolResultMessage, UserMessage } from '@treadle/core';
+import type { FileBlock, ModelMessage, ToolResultMessage, UserMessage } from '@treadle/core';
 import {
   bedrockAssistantContent,
   bedrockInterruptedResult,
@@ -8,7 +8,9 @@ import {
   isDocument,
 } from './content.ts';
 import { createDocumentNames } from './names.ts';
-import { createCallIds, hasSignedThinking, keyOf } from '../shared/call-ids.ts';
+import { hasSignedThinking, keyOf } from '../shared/call-ids.ts';
+import { createConversations } from '../shared/conversation.ts';
+import type { ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createOnce } from '../shared/fragments.ts';
 import { createTurns } from '../shared/turns.ts';
 import type { CacheMarks } from '../shared/turns.ts';
@@ -24,13 +26,13 @@ export const withCachePoint = (json: string): string =>
   json === '' ? '' : `${json},{"cachePoint":{"type":"default"}}`;
 
 /** The messages of one conversation as this wire writes them. */
-export interface BedrockTranscript {
+export interface BedrockTranscript extends ConversationWriter {
   /** Whether the assistant is in the middle of calling tools without the reasoning that led there. */
-  readonly endsWithoutThinking: boolean;
+  endsWithoutThinking(): boolean;
   /** Names of the tools that were called. */
   readonly called: ReadonlySet<string>;
   /** The messages with cache points in them and, where there is a note, that as the user's last text. */
-  finish(marks: CacheMarks['messages'], note: string): string;
+  json(marks: CacheMarks['messages'], note: string): string;
 }
 
 type NamedMessage = UserMessage | ToolResultMessage;
@@ -55,25 +57,11 @@ const documentsIn = ({ role, content }: NamedMessage): Documents => {
 export function createBedrockTranscripts(provider: string): (messages: readonly ModelMessage[]) => BedrockTranscript {
   const fragment = createFragments();
   const documentsOf = createOnce(documentsIn);
-  return (messages) => {
-    const ids = createCallIds(CALL_ID_RULES);
+  return createConversations(provider, CALL_ID_RULES, () => {
     const names = createDocumentNames();
     const turns = createTurns('content', OPENING);
     const called = new Set<string>();
-    let endsWithoutThinking = false;
-
-    const answerWaiting = (): void => {
-      for (const id of ids.takeWaiting()) turns.add('user', bedrockInterruptedResult(id));
-    };
-
-    const addAssistant = (message: AssistantMessage): void => {
-      const own = message.provider === provider;
-      const wireIds = ids.assign(message, own);
-      for (const block of message.content) if (block.type === 'tool_call') called.add(bedrockToolName(block.name));
-      const json = fragment(message, keyOf(wireIds), () => bedrockAssistantContent(message.content, own, wireIds));
-      turns.add('assistant', json);
-      endsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
-    };
+    let callsWithoutThinking = false;
 
     /** Content in which documents have names: they are part of what the JSON depends on. */
     const addNamed = (message: NamedMessage, key: string, write: (nameDocument: () => string) => string): void => {
@@ -84,28 +72,27 @@ export function createBedrockTranscripts(provider: string): (messages: readonly 
       turns.add('user', json, takesPoint);
     };
 
-    for (const message of messages) {
-      if (message.role === 'tool') {
-        const id = ids.take(message.callId);
-        if (id !== undefined) addNamed(message, id, (name) => bedrockToolResult(message, id, name));
-        continue;
-      }
-      answerWaiting();
-      if (message.role === 'assistant') addAssistant(message);
-      else {
-        addNamed(message, '', (name) => bedrockUserContent(message.content, name));
-        endsWithoutThinking = false;
-      }
-    }
-    answerWaiting();
     return {
+      user(message) {
+        addNamed(message, '', (name) => bedrockUserContent(message.content, name));
+        callsWithoutThinking = false;
+      },
+      assistant(message, own, wireIds) {
+        for (const block of message.content) if (block.type === 'tool_call') called.add(bedrockToolName(block.name));
+        const json = fragment(message, keyOf(wireIds), () => bedrockAssistantContent(message.content, own, wireIds));
+        turns.add('assistant', json);
+        callsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
+      },
+      result: (message, id) => addNamed(message, id, (name) => bedrockToolResult(message, id, name)),
+      close(unanswered) {
+        for (const id of unanswered) turns.add('user', bedrockInterruptedResult(id));
+      },
       called,
-      endsWithoutThinking,
-      finish(marks, note) {
-        turns.mark(marks, withCachePoint);
-        turns.add('user', turns.role === 'assistant' && note === '' ? CLOSING : note);
-        return turns.json();
+      endsWithoutThinking: () => callsWithoutThinking,
+      json(marks, note) {
+        const ending = note === '' && turns.role() === 'assistant' ? CLOSING : note;
+        return turns.json(marks, withCachePoint, ending);
       },
     };
-  };
+  });
 }

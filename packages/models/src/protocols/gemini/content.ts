@@ -1,6 +1,7 @@
 import type { AssistantContent, FileBlock, ImageBlock, JsonObject, ToolCallBlock, ToolResultMessage, UserContent } from '@treadle/core';
 import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
+import { elements, fileText, isBlank, shownBlocks, unshown, unshownFile } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';
 
 const TOOL_NAME_LENGTH = 64;
@@ -18,37 +19,28 @@ const NO_SIGNATURE = 'skip_thought_signature_validator';
 export const DESCRIPTION_KIND = 'response_metadata';
 
 const text = (value: string): object => ({ text: value });
-const isBlank = (value: string): boolean => value.trim() === '';
-const elements = (parts: readonly object[]): string => parts.map((part) => toJson(part)).join(',');
-const note = (what: string): object => text(`[${what} can not be shown to this model]`);
 
 const imagePart = (block: ImageBlock): object => {
   const { mediaType, data, url } = block;
   if (data !== undefined) return { inlineData: { mimeType: mediaType, data } };
-  return url === undefined ? note('An image without data') : { fileData: { mimeType: mediaType, fileUri: url } };
+  return url === undefined
+    ? text(unshown('An image without data'))
+    : { fileData: { mimeType: mediaType, fileUri: url } };
 };
 
 const filePart = (block: FileBlock, provider: string): object => {
-  const { mediaType, data, url, name } = block;
+  const { mediaType, data, url } = block;
   if (block.fileId !== undefined && block.provider === provider) {
     return { fileData: { mimeType: mediaType, fileUri: block.fileId } };
   }
   if (data === undefined && url !== undefined) return { fileData: { mimeType: mediaType, fileUri: url } };
   if (data !== undefined && MEDIA.test(mediaType)) return { inlineData: { mimeType: mediaType, data } };
-  const content = data === undefined ? undefined : base64Text(data);
-  if (content !== undefined && !isBlank(content)) return text(name === undefined ? content : `${name}:\n${content}`);
-  return note(`The file ${name ?? 'without a name'} of type ${mediaType}`);
+  const content = base64Text(data ?? '') ?? '';
+  return text(isBlank(content) ? unshownFile(block) : (fileText(block) ?? content));
 };
 
-const contentParts = (content: readonly UserContent[], provider: string): object[] => {
-  const parts: object[] = [];
-  for (const block of content) {
-    if (block.type === 'image') parts.push(imagePart(block));
-    else if (block.type === 'file') parts.push(filePart(block, provider));
-    else if (!isBlank(block.text)) parts.push(text(block.text));
-  }
-  return parts;
-};
+const contentParts = (content: readonly UserContent[], provider: string): object[] =>
+  shownBlocks(content, text, imagePart, (block) => filePart(block, provider));
 
 /** The parts of a user message; `''` when nothing is left of it. */
 export function geminiUserParts(content: readonly UserContent[], provider: string): string {

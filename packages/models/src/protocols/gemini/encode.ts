@@ -1,7 +1,5 @@
-import type { AssistantMessage, ModelMessage, ProviderToolDefinition, ToolResultMessage } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
+import type { ModelRequest, ProviderToolDefinition, ToolDefinition, ToolResultMessage } from '@treadle/core';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
-import { createCallIds } from '../shared/call-ids.ts';
 import {
   geminiAssistantParts,
   geminiAttachments,
@@ -15,6 +13,8 @@ import { geminiGeneration } from './quirks.ts';
 import type { GeminiQuirks } from './quirks.ts';
 import { geminiSchema, hasNoParameters } from './schema.ts';
 import { geminiThinking } from './thinking.ts';
+import { createConversations } from '../shared/conversation.ts';
+import type { ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
@@ -33,68 +33,54 @@ interface Facts {
   readonly quirks: Required<GeminiQuirks>;
 }
 
-const createWriter = ({ provider, generation, quirks }: Facts): ((messages: readonly ModelMessage[]) => string) => {
+const createWriters = ({ provider, generation, quirks }: Facts) => {
   const nested = generation >= 3;
   const madeHere = new RegExp(`^${quirks.callIdPrefix}-fc-\\d+$`);
   const fragment = createFragments();
   const attachmentsOf = createOnce((message: ToolResultMessage) => geminiAttachments(message, provider, nested));
-  return (messages) => {
-    const ids = createCallIds(CALL_ID_RULES);
-    const turns = createTurns<'model'>('parts', OPENING);
+  return createConversations(provider, CALL_ID_RULES, () => {
+    const turns = createTurns('parts', OPENING);
     /** The calls that wait for their results, by the id chosen for each. */
     const calls = new Map<string, GeminiCall>();
     /** Parts that follow the last result of a message's calls. */
     let attachments: string[] = [];
 
-    /** Ends the results of a message's calls: answers those without one, and adds what the results had attached. */
-    const closeCalls = (): void => {
-      const unanswered = ids.takeWaiting().map((id) => calls.get(id) ?? { name: 'unnamed_tool', id: undefined });
-      for (const parts of [...unanswered.map(geminiInterruptedResult), ...attachments]) turns.add('user', parts);
-      calls.clear();
-      attachments = [];
-    };
-
-    const addAssistant = (message: AssistantMessage): void => {
-      const own = message.provider === provider;
-      const wireIds = ids.assign(message, own);
-      const made = new Map<string, GeminiCall>();
-      for (const block of message.content) {
-        if (block.type !== 'tool_call') continue;
-        const id = wireIds.get(block.callId) ?? '';
-        const given = own && block.providerCallId !== undefined && !madeHere.test(block.providerCallId);
-        const call = { name: geminiToolName(block.name), id: given ? id : undefined };
-        made.set(block.callId, call);
-        calls.set(id, call);
-      }
-      const key = [...made.values()].map(({ id }) => id ?? '').join();
-      const parts = fragment(message, key, () => geminiAssistantParts(message.content, own, made, nested));
-      turns.add('model', parts);
-    };
-
-    const addResult = (message: ToolResultMessage): void => {
-      const call = calls.get(ids.take(message.callId) ?? '');
-      if (call === undefined) return;
-      const key = `${call.name} ${call.id ?? ''}`;
-      const result = fragment(message, key, () => geminiToolResult(message, call, provider, nested));
-      turns.add('user', result);
-      attachments.push(attachmentsOf(message));
-    };
-
-    for (const message of messages) {
-      if (message.role === 'tool') {
-        addResult(message);
-        continue;
-      }
-      closeCalls();
-      if (message.role === 'assistant') addAssistant(message);
-      else {
+    const writer: ConversationWriter = {
+      user(message) {
         const parts = fragment(message, '', () => geminiUserParts(message.content, provider));
         turns.add('user', parts);
-      }
-    }
-    closeCalls();
-    return turns.json();
-  };
+      },
+      assistant(message, own, wireIds) {
+        const made = new Map<string, GeminiCall>();
+        for (const block of message.content) {
+          if (block.type !== 'tool_call') continue;
+          const id = wireIds.get(block.callId) ?? '';
+          const given = own && block.providerCallId !== undefined && !madeHere.test(block.providerCallId);
+          const call = { name: geminiToolName(block.name), id: given ? id : undefined };
+          made.set(block.callId, call);
+          calls.set(id, call);
+        }
+        const key = [...made.values()].map(({ id }) => id ?? '').join();
+        const parts = fragment(message, key, () => geminiAssistantParts(message.content, own, made, nested));
+        turns.add('model', parts);
+      },
+      result(message, id) {
+        const call = calls.get(id);
+        if (call === undefined) return;
+        const key = `${call.name} ${call.id ?? ''}`;
+        const result = fragment(message, key, () => geminiToolResult(message, call, provider, nested));
+        turns.add('user', result);
+        attachments.push(attachmentsOf(message));
+      },
+      close(unanswered) {
+        const open = unanswered.map((id) => calls.get(id) ?? { name: 'unnamed_tool', id: undefined });
+        for (const parts of [...open.map(geminiInterruptedResult), ...attachments]) turns.add('user', parts);
+        calls.clear();
+        attachments = [];
+      },
+    };
+    return { ...writer, json: () => turns.json() };
+  });
 };
 
 const declaration = (tool: ToolDefinition, schemas: Required<GeminiQuirks>['schemas']): object => {
@@ -162,7 +148,7 @@ export function createGeminiEncoder(
 ): (request: ModelRequest) => WireRequest {
   const { provider, modelId } = target;
   const facts: Facts = { provider, modelId, quirks, generation: geminiGeneration(modelId, quirks.generation) };
-  const contents = createWriter(facts);
+  const conversations = createWriters(facts);
   const writeTools = toolsWriter(quirks.schemas);
   const path = `${modelPath(modelId, quirks.modelsPath)}:streamGenerateContent?alt=sse`;
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
@@ -174,7 +160,7 @@ export function createGeminiEncoder(
     const fields = {
       systemInstruction: systemJson(request.system) || undefined,
       tools: arrayOf([writeTools(request.tools), ...ownTools(request.providerTools, provider)]),
-      contents: contents(request.messages),
+      contents: conversations(request.messages).json(),
       toolConfig: toolConfig(request),
       generationConfig: generationConfig(request, facts),
     };

@@ -1,6 +1,6 @@
 import type { AssistantMessage, FileBlock, ImageBlock, ToolResultMessage, UserContent } from '@treadle/core';
-import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
+import { fileText, unshown, unshownFile } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';
 
 const TOOL_NAME_LENGTH = 64;
@@ -11,26 +11,18 @@ interface Parts {
   readonly images: string[];
 }
 
-const note = (what: string): string => `[${what} can not be shown to this model]`;
-
 const isImage = (block: UserContent): block is ImageBlock | FileBlock =>
   block.type === 'image' || (block.type === 'file' && block.mediaType.startsWith('image/'));
-
-const fileText = (file: FileBlock): string => {
-  const content = file.data === undefined ? undefined : base64Text(file.data);
-  if (content !== undefined) return file.name === undefined ? content : `${file.name}:\n${content}`;
-  return note(`The file ${file.name ?? 'without a name'} of type ${file.mediaType}`);
-};
 
 const partsOf = (content: readonly UserContent[]): Parts => {
   const parts: Parts = { texts: [], images: [] };
   for (const block of content) {
     if (block.type === 'text') {
       if (block.text !== '') parts.texts.push(block.text);
-    } else if (!isImage(block)) parts.texts.push(fileText(block));
+    } else if (!isImage(block)) parts.texts.push(fileText(block) ?? unshownFile(block));
     // The wire takes bytes and no addresses.
     else if (block.data !== undefined && block.data !== '') parts.images.push(block.data);
-    else parts.texts.push(note(`An image of type ${block.mediaType}`));
+    else parts.texts.push(unshown(`An image of type ${block.mediaType}`));
   }
   return parts;
 };

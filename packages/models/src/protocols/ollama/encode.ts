@@ -1,7 +1,8 @@
-import type { AssistantMessage, JsonObject, ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
+import type { JsonObject, ModelRequest, ResponseFormat, ToolDefinition, UserContent } from '@treadle/core';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
-import { createCallIds, keyOf } from '../shared/call-ids.ts';
+import { keyOf } from '../shared/call-ids.ts';
+import { createConversations, createElements } from '../shared/conversation.ts';
+import type { ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import {
@@ -26,47 +27,36 @@ const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
 );
 
 /** Writes the elements of `messages`; empty where nothing of a message can be sent. */
-const createWriter = (provider: string): ((messages: readonly ModelMessage[]) => string[]) => {
+const createWriters = (provider: string) => {
   const fragment = createFragments();
-  return (messages) => {
-    const ids = createCallIds(CALL_ID_RULES);
+  return createConversations(provider, CALL_ID_RULES, () => {
     /** Tool names by wire id: this wire tells results apart by them. */
     const toolNames = new Map<string, string>();
-    const written: string[] = [];
+    const elements = createElements();
     let images: UserContent[] = [];
 
-    // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
-    const closeCalls = (): void => {
-      for (const id of ids.takeWaiting()) written.push(ollamaInterruptedResult(toolNames.get(id) ?? '', id));
-      written.push(ollamaUserMessage(images));
-      toolNames.clear();
-      images = [];
-    };
-
-    const addAssistant = (message: AssistantMessage): void => {
-      const own = message.provider === provider;
-      const wireIds = ids.assign(message, own);
-      for (const block of message.content)
-        if (block.type === 'tool_call') toolNames.set(wireIds.get(block.callId) ?? '', block.name);
-      written.push(fragment(message, keyOf(wireIds), () => ollamaAssistantMessage(message, own, wireIds)));
-    };
-
-    for (const message of messages) {
-      if (message.role === 'tool') {
-        const id = ids.take(message.callId);
-        if (id === undefined) continue;
+    const writer: ConversationWriter = {
+      user: (message) => elements.add(fragment(message, '', () => ollamaUserMessage(message.content))),
+      assistant(message, own, wireIds) {
+        for (const block of message.content)
+          if (block.type === 'tool_call') toolNames.set(wireIds.get(block.callId) ?? '', block.name);
+        elements.add(fragment(message, keyOf(wireIds), () => ollamaAssistantMessage(message, own, wireIds)));
+      },
+      result(message, id) {
         const name = toolNames.get(id) ?? message.toolName;
-        written.push(fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id)));
+        elements.add(fragment(message, `${id} ${name}`, () => ollamaToolMessage(message, name, id)));
         images.push(...ollamaResultImages(message));
-        continue;
-      }
-      closeCalls();
-      if (message.role === 'assistant') addAssistant(message);
-      else written.push(fragment(message, '', () => ollamaUserMessage(message.content)));
-    }
-    closeCalls();
-    return written;
-  };
+      },
+      // Results of one message's calls must follow it without a gap, so their images wait for the last of them.
+      close(unanswered) {
+        for (const id of unanswered) elements.add(ollamaInterruptedResult(toolNames.get(id) ?? '', id));
+        elements.add(ollamaUserMessage(images));
+        toolNames.clear();
+        images = [];
+      },
+    };
+    return { ...writer, json: elements.json };
+  });
 };
 
 const writeFormat = createOnce((format: ResponseFormat) =>
@@ -92,7 +82,7 @@ export function createOllamaEncoder(
   target: WireTarget,
   quirks: Required<OllamaQuirks>,
 ): (request: ModelRequest) => WireRequest {
-  const messagesOf = createWriter(target.provider);
+  const conversations = createWriters(target.provider);
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' };
   const levels = quirks.think === 'auto' ? /gpt-?oss/i.test(target.modelId) : quirks.think === 'level';
@@ -110,7 +100,7 @@ export function createOllamaEncoder(
       model,
       stream: 'true',
       tools: arrayOf([tools]),
-      messages: arrayOf([systemJson(request.system), ...messagesOf(request.messages)]) ?? '[]',
+      messages: conversations(request.messages).json(systemJson(request.system)),
       format: request.responseFormat && writeFormat(request.responseFormat),
       think: thinkOf(request, levels),
       options: filledJson(options),

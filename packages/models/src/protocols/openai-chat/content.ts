@@ -1,6 +1,15 @@
-import type { AssistantMessage, FileBlock, ImageBlock, JsonObject, ThinkingBlock, ToolCallBlock, ToolResultMessage, UserContent } from '@treadle/core';
-import { base64Text } from '../shared/base64.ts';
+import type {
+  AssistantMessage,
+  FileBlock,
+  ImageBlock,
+  JsonObject,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserContent,
+} from '@treadle/core';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
+import { fileText, unshown } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { OpenAIChatQuirks } from './quirks.ts';
 
@@ -20,7 +29,7 @@ const imagePart = (block: ImageBlock): object => ({
   image_url: { url: block.url ?? dataUrl(block.mediaType, block.data ?? '') },
 });
 
-const note = (what: string): object => text(`[${what} can not be shown to this model]`);
+const note = (what: string): object => text(unshown(what));
 
 const shownImage = (block: ImageBlock, quirks: Required<OpenAIChatQuirks>): object =>
   quirks.media.includes('image') ? imagePart(block) : note(`An image of type ${block.mediaType}`);
@@ -39,9 +48,10 @@ const filePart = (block: FileBlock, provider: string, quirks: Required<OpenAICha
   if (files && data !== undefined && mediaType === 'application/pdf') {
     return { type: 'file', file: { filename: name ?? 'file.pdf', file_data: dataUrl(mediaType, data) } };
   }
-  const content = data === undefined ? undefined : base64Text(data);
-  if (content !== undefined) return text(name === undefined ? content : `${name}:\n${content}`);
-  return note(`The file ${name ?? url ?? 'without a name'} of type ${mediaType}`);
+  const content = fileText(block);
+  return content === undefined
+    ? note(`The file ${name ?? url ?? 'without a name'} of type ${mediaType}`)
+    : text(content);
 };
 
 const part = (block: UserContent, provider: string, quirks: Required<OpenAIChatQuirks>): object => {

@@ -1,8 +1,9 @@
 import { TreadleError } from '@treadle/core';
-import type { ModelMessage, ResponseFormat, UserContent } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
+import type { ModelRequest, ResponseFormat, ToolDefinition, UserContent } from '@treadle/core';
 import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
-import { createCallIds, keyOf } from '../shared/call-ids.ts';
+import { keyOf } from '../shared/call-ids.ts';
+import { createConversations, createElements } from '../shared/conversation.ts';
+import type { ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
@@ -29,40 +30,29 @@ const toolJson = ({ name, description, inputSchema: parameters }: ToolDefinition
 };
 
 /** Writes the elements of `messages`; empty where nothing of a message can be sent. */
-const createWriter = (
-  provider: string,
-  quirks: Required<OpenAIChatQuirks>,
-): ((messages: readonly ModelMessage[]) => string[]) => {
+const createWriters = (provider: string, quirks: Required<OpenAIChatQuirks>) => {
   const fragment = createFragments();
-  return (messages) => {
-    const ids = createCallIds({ pattern: quirks.toolCallIdPattern, maxLength: CALL_ID_LENGTH });
-    const written: string[] = [];
+  const rules = { pattern: quirks.toolCallIdPattern, maxLength: CALL_ID_LENGTH };
+  return createConversations(provider, rules, () => {
+    const elements = createElements();
     let attachments: UserContent[] = [];
 
-    // Results of one message's calls must follow it without a gap, so what they attach waits for the last of them.
-    const closeCalls = (): void => {
-      written.push(...ids.takeWaiting().map(chatInterruptedResult), chatUserMessage(attachments, provider, quirks));
-      attachments = [];
-    };
-
-    for (const message of messages) {
-      if (message.role === 'tool') {
-        const id = ids.take(message.callId);
-        if (id === undefined) continue;
-        written.push(fragment(message, id, () => chatToolMessage(message, id)));
+    const writer: ConversationWriter = {
+      user: (message) => elements.add(fragment(message, '', () => chatUserMessage(message.content, provider, quirks))),
+      assistant: (message, own, wireIds) =>
+        elements.add(fragment(message, keyOf(wireIds), () => chatAssistantMessage(message, own, wireIds, quirks))),
+      result(message, id) {
+        elements.add(fragment(message, id, () => chatToolMessage(message, id)));
         attachments.push(...toolResultAttachments(message));
-        continue;
-      }
-      closeCalls();
-      if (message.role === 'assistant') {
-        const own = message.provider === provider;
-        const wireIds = ids.assign(message, own);
-        written.push(fragment(message, keyOf(wireIds), () => chatAssistantMessage(message, own, wireIds, quirks)));
-      } else written.push(fragment(message, '', () => chatUserMessage(message.content, provider, quirks)));
-    }
-    closeCalls();
-    return written;
-  };
+      },
+      // Results of one message's calls must follow it without a gap, so what they attach waits for the last of them.
+      close(unanswered) {
+        elements.add(...unanswered.map(chatInterruptedResult), chatUserMessage(attachments, provider, quirks));
+        attachments = [];
+      },
+    };
+    return { ...writer, json: elements.json };
+  });
 };
 
 const toolChoice = (request: ModelRequest, quirks: Required<OpenAIChatQuirks>): string | undefined => {
@@ -104,7 +94,7 @@ export function createOpenAIChatEncoder(
   target: WireTarget,
   quirks: Required<OpenAIChatQuirks>,
 ): (request: ModelRequest) => WireRequest {
-  const messagesOf = createWriter(target.provider, quirks);
+  const conversations = createWriters(target.provider, quirks);
   const model = toJson(target.modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
@@ -134,7 +124,7 @@ export function createOpenAIChatEncoder(
       prompt_cache_key: quirks.promptCacheKey ? jsonOf(promptCacheKey(request)) : undefined,
       stream_options: quirks.streamUsage ? '{"include_usage":true}' : undefined,
       tools: arrayOf([tools]),
-      messages: arrayOf([system, ...messagesOf(request.messages)]) ?? '[]',
+      messages: conversations(request.messages).json(system),
       [quirks.maxTokensField]: jsonOf(request.maxTokens),
       tool_choice: tools === '' ? undefined : toolChoice(request, quirks),
       ...thinkingFields(request, quirks),

@@ -1,6 +1,6 @@
 import type { FileBlock, ImageBlock, JsonValue, ToolResultMessage, UserContent } from '@treadle/core';
-import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT } from '../shared/call-ids.ts';
+import { fileText, unshownFile } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';
 
 const dataUrl = (mediaType: string, data: string): string => `data:${mediaType};base64,${data}`;
@@ -24,10 +24,10 @@ const file = (block: FileBlock, provider: string): object => {
   if (data !== undefined && mediaType === 'application/pdf') {
     return { type: 'input_file', filename: name ?? 'file.pdf', file_data: dataUrl(mediaType, data) };
   }
-  const content = data === undefined ? undefined : base64Text(data);
-  if (content !== undefined) return text(name === undefined ? content : `${name}:\n${content}`);
+  const content = fileText(block);
+  if (content !== undefined) return text(content);
   if (url !== undefined) return { type: 'input_file', file_url: url };
-  return text(`[The file ${name ?? 'without a name'} of type ${mediaType} can not be shown to this model]`);
+  return text(unshownFile(block));
 };
 
 const part = (block: UserContent, provider: string): object => {

@@ -1,8 +1,15 @@
 import { TreadleError } from '@treadle/core';
-import type { AssistantMessage, ModelMessage, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
-import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
+import type {
+  AssistantMessage,
+  ModelRequest,
+  ProviderToolDefinition,
+  ResponseFormat,
+  ToolDefinition,
+} from '@treadle/core';
 import { arrayOf, bodyOf, jsonOf } from '../shared/body.ts';
-import { createCallIds, keyOf, legalToolName } from '../shared/call-ids.ts';
+import { keyOf, legalToolName } from '../shared/call-ids.ts';
+import { createConversations, createElements } from '../shared/conversation.ts';
+import type { ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
@@ -18,22 +25,14 @@ const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
 const ORDINARY_CALL: AnsweredCall = { custom: false, caller: undefined };
 
 /** Writes the elements of `input`; empty where nothing of a message can be sent. */
-const createWriter = (
-  provider: string,
-  store: boolean,
-  refused: WeakSet<AssistantMessage>,
-): ((messages: readonly ModelMessage[]) => string[]) => {
+const createWriters = (provider: string, store: boolean, refused: WeakSet<AssistantMessage>) => {
   const fragment = createFragments();
-  return (messages) => {
-    const ids = createCallIds(CALL_ID_RULES);
+  return createConversations(provider, CALL_ID_RULES, () => {
     const calls = new Map<string, AnsweredCall>();
     const usedItemIds = new Set<string>();
-    const written: string[] = [];
+    const elements = createElements();
 
     const callOf = (wireId: string): AnsweredCall => calls.get(wireId) ?? ORDINARY_CALL;
-    const closeCalls = (): void => {
-      for (const id of ids.takeWaiting()) written.push(responsesInterruptedResult(callOf(id), id));
-    };
 
     /**
      * Whether the message's items may return as they were. Not those of a response that was broken off, which the provider
@@ -49,35 +48,30 @@ const createWriter = (
       return true;
     };
 
-    const addAssistant = (message: AssistantMessage): void => {
-      const own = mayReturn(message);
-      const wireIds = ids.assign(message, message.provider === provider);
-      for (const block of message.content) {
-        if (block.type !== 'tool_call') continue;
-        const custom = isCustomCall(block, own);
-        const caller = own ? itemOf(block)?.['caller'] : undefined;
-        if (custom || caller !== undefined) calls.set(wireIds.get(block.callId) ?? '', { custom, caller });
-      }
-      const key = `${own}${keyOf(wireIds)}`;
-      written.push(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
-    };
-
-    for (const message of messages) {
-      if (message.role === 'tool') {
-        const id = ids.take(message.callId);
-        if (id === undefined) continue;
+    const writer: ConversationWriter = {
+      user: (message) => elements.add(fragment(message, '', () => responsesUserItem(message.content, provider))),
+      assistant(message, _own, wireIds) {
+        const own = mayReturn(message);
+        for (const block of message.content) {
+          if (block.type !== 'tool_call') continue;
+          const custom = isCustomCall(block, own);
+          const caller = own ? itemOf(block)?.['caller'] : undefined;
+          if (custom || caller !== undefined) calls.set(wireIds.get(block.callId) ?? '', { custom, caller });
+        }
+        const key = `${own}${keyOf(wireIds)}`;
+        elements.add(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
+      },
+      result(message, id) {
         const call = callOf(id);
         const key = `${call.custom}${id}`;
-        written.push(fragment(message, key, () => responsesToolResult(message, call, id, provider)));
-        continue;
-      }
-      closeCalls();
-      if (message.role === 'assistant') addAssistant(message);
-      else written.push(fragment(message, '', () => responsesUserItem(message.content, provider)));
-    }
-    closeCalls();
-    return written;
-  };
+        elements.add(fragment(message, key, () => responsesToolResult(message, call, id, provider)));
+      },
+      close(unanswered) {
+        for (const id of unanswered) elements.add(responsesInterruptedResult(callOf(id), id));
+      },
+    };
+    return { ...writer, json: elements.json };
+  });
 };
 
 const functionTool = ({ name, description, inputSchema: parameters }: ToolDefinition, strictTools: boolean): object => {
@@ -153,7 +147,8 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
   const { provider, modelId } = target;
   /** Messages whose reasoning the provider couldn't read. Items don't go back without their reasoning, so none does. */
   const refused = new WeakSet<AssistantMessage>();
-  const inputOf = createWriter(provider, quirks.store, refused);
+  const newConversations = () => createWriters(provider, quirks.store, refused);
+  let conversations = newConversations();
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const kept = new WeakMap<readonly ToolDefinition[], { own: ModelRequest['providerTools']; json: string }>();
@@ -181,6 +176,7 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
       refused.add(message);
       found = true;
     }
+    if (found) conversations = newConversations();
     return found;
   };
 
@@ -203,7 +199,7 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
       include: wantsEncrypted(request, modelId, quirks) ? '["reasoning.encrypted_content"]' : undefined,
       instructions: systemJson(request.system) || undefined,
       tools: arrayOf([toolList]),
-      input: arrayOf([demand, ...inputOf(request.messages)]) ?? '[]',
+      input: conversations(request.messages).json(demand),
       max_output_tokens: maxTokens === undefined ? undefined : String(Math.max(maxTokens, quirks.minOutputTokens)),
       tool_choice: toolList === '' ? undefined : toolChoice(request, ownTools(request)),
       reasoning: reasoningJson(request, quirks),

@@ -7,9 +7,12 @@ import { toJson } from './json-text.ts';
  */
 export function bodyOf(fields: Readonly<Record<string, string | undefined>>, extra: JsonObject = {}): string {
   const own = Object.entries(fields).filter(([name]) => !Object.hasOwn(extra, name));
-  const others = Object.entries(extra).map(([name, value]) => [name, value === undefined ? value : toJson(value)]);
-  const written = [...own, ...others].filter(([, json]) => json !== undefined);
-  return `{${written.map(([name = '', json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`;
+  const others = Object.entries(extra).map(([name, value]) => [name, jsonOf(value)] as const);
+  let body = '';
+  // Added up, not joined: the messages are long.
+  for (const [name, json] of [...own, ...others])
+    if (json !== undefined) body += `${body === '' ? '' : ','}${JSON.stringify(name)}:${json}`;
+  return `{${body}}`;
 }
 
 /** JSON of a value that may be missing. */

@@ -23,50 +23,67 @@ export function cacheMarks(hints: CacheHints = 'auto'): CacheMarks {
   return { tools, system, messages: messages ? 'second_to_last' : 'none' };
 }
 
-interface Turn<Role> {
-  readonly role: Role;
+/** Messages at the end that may still change: the two latest of the user's side are among them. */
+const OPEN_TURNS = 5;
+
+interface Turn {
+  readonly role: string;
   /** JSON of one or more blocks each. */
-  readonly parts: string[];
+  readonly parts: readonly string[];
   /** The index of the last part whose end may carry a cache mark; -1 for none. */
-  markable: number;
+  readonly markable: number;
 }
 
 /** The messages of a wire whose roles alternate: neighbours of one role are one message. */
-export interface Turns<Role> {
-  readonly role: Role | undefined;
+export interface Turns {
   /** Adds blocks, unless their JSON is empty. */
-  add(role: Role, json: string, markable?: boolean): void;
-  /** Marks the ends of messages. */
-  mark(marks: CacheMarks['messages'], marked: (json: string) => string): void;
-  /** The array of messages. */
-  json(): string;
+  add(role: string, json: string, markable?: boolean): void;
+  /** Whose the last message is. */
+  role(): string | undefined;
+  /** The array of messages with marks, and with `note` as the user's last block. */
+  json(marks?: CacheMarks['messages'], marked?: (json: string) => string, note?: string): string;
 }
 
 /**
  * @param field The field of a message that has its blocks.
  * @param opening A block that stands in for the user when a conversation begins with the assistant.
  */
-export function createTurns<Role extends string = 'assistant'>(field: string, opening: string): Turns<Role | 'user'> {
-  const turns: Turn<Role | 'user'>[] = [];
-  const add = (role: Role | 'user', json: string, markable = true): void => {
-    if (json === '') return;
-    if (turns.length === 0 && role !== 'user') add('user', opening);
-    let turn = turns.at(-1);
-    if (turn?.role !== role) turns.push((turn = { role, parts: [], markable: -1 }));
-    turn.parts.push(json);
-    if (markable) turn.markable = turn.parts.length - 1;
+export function createTurns(field: string, opening: string): Turns {
+  /** The messages that don't change any more, each with a comma after it. */
+  let settled = '';
+  const turns: Turn[] = [];
+
+  const written = ({ role, parts }: Turn): string => `{"role":"${role}","${field}":[${parts.join(',')}]}`;
+
+  const added = (to: Turn[], role: string, json: string, markable: boolean): void => {
+    const open = to.at(-1)?.role === role ? to.pop() : undefined;
+    const parts = [...(open?.parts ?? []), json];
+    to.push({ role, parts, markable: markable ? parts.length - 1 : (open?.markable ?? -1) });
   };
+
+  const withMarks = (marks: CacheMarks['messages'], marked: (json: string) => string): Turn[] => {
+    const candidates = marks === 'latest' ? turns.filter(({ role }) => role === 'user') : turns.slice(0, -1);
+    const count = { none: 0, latest: 2, second_to_last: 1 }[marks];
+    const chosen = count === 0 ? [] : candidates.filter(({ markable }) => markable >= 0).slice(-count);
+    return turns.map((turn) => {
+      const { parts, markable } = turn;
+      return chosen.includes(turn) ? { ...turn, parts: parts.with(markable, marked(parts[markable] ?? '')) } : turn;
+    });
+  };
+
   return {
-    add,
-    get role() {
-      return turns.at(-1)?.role;
+    add(role, json, markable = true) {
+      if (json === '') return;
+      if (turns.length === 0 && role !== 'user') added(turns, 'user', opening, true);
+      added(turns, role, json, markable);
+      const oldest = turns.length > OPEN_TURNS ? turns.shift() : undefined;
+      if (oldest !== undefined) settled += `${written(oldest)},`;
     },
-    mark(marks, marked) {
-      const candidates = marks === 'latest' ? turns.filter(({ role }) => role === 'user') : turns.slice(0, -1);
-      const count = { none: 0, latest: 2, second_to_last: 1 }[marks];
-      const chosen = candidates.filter((turn) => turn.markable >= 0).slice(-count);
-      for (const { parts, markable } of count === 0 ? [] : chosen) parts[markable] = marked(parts[markable] ?? '');
+    role: () => turns.at(-1)?.role,
+    json(marks = 'none', marked = (json) => json, note = '') {
+      const shown = withMarks(marks, marked);
+      if (note !== '') added(shown, 'user', note, false);
+      return `[${settled}${shown.map(written).join(',')}]`;
     },
-    json: () => `[${turns.map(({ role, parts }) => `{"role":"${role}","${field}":[${parts.join(',')}]}`).join(',')}]`,
   };
 }
