@@ -11,15 +11,13 @@ const LONGEST_TYPE = 100;
 const OTHERS = '(others)';
 
 export function createUnknownTypes(): UnknownTypes {
-  // Nearly no stream has any.
-  let counts: Map<string, number> | undefined;
+  const counts = new Map<string, number>();
   return {
     add(type) {
-      counts ??= new Map();
-      let key = type.slice(0, LONGEST_TYPE);
-      if (!counts.has(key) && counts.size >= MOST_TYPES) key = OTHERS;
+      const short = type.slice(0, LONGEST_TYPE);
+      const key = counts.has(short) || counts.size < MOST_TYPES ? short : OTHERS;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     },
-    counts: () => (counts === undefined ? undefined : Object.fromEntries(counts)),
+    counts: () => (counts.size === 0 ? undefined : Object.fromEntries(counts)),
   };
 }

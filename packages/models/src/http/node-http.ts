@@ -27,7 +27,6 @@ type Agents = Map<string, NodeHttp.Agent>;
 
 /** Where requests to one address go. */
 interface Target {
-  readonly address: string;
   readonly module: Pick<typeof NodeHttp, 'Agent' | 'request'>;
   readonly options: NodeHttp.RequestOptions;
   /** What a socket says once it is connected. */
@@ -58,8 +57,6 @@ function nodeTransport(options: NodeHttpOptions): Transport {
   const proxyOf = proxiesOf(options.env ?? process.env);
   const trust = trustOf(options.ca);
   let agents: Agents = new Map();
-  /** A run asks the same address every turn. */
-  let last: Target | undefined;
 
   const agentFor = ({ protocol }: URL, proxy: string | undefined): NodeHttp.Agent => {
     const name = `${protocol} ${proxy ?? ''}`;
@@ -77,7 +74,6 @@ function nodeTransport(options: NodeHttpOptions): Transport {
   };
 
   const targetOf = (address: string): Target => {
-    if (last?.address === address) return last;
     const url = new URL(address);
     const isSecure = url.protocol === 'https:';
     const proxy = proxyFor(url, proxyOf);
@@ -89,14 +85,13 @@ function nodeTransport(options: NodeHttpOptions): Transport {
       ...(proxy === undefined ? {} : { timeout: connectTimeoutMs }),
     };
     const readyEvent = isSecure ? 'secureConnect' : 'connect';
-    return (last = { address, module: moduleFor(url.protocol), options, readyEvent });
+    return { module: moduleFor(url.protocol), options, readyEvent };
   };
 
   /** Later requests take new agents, for a socket that was destroyed stays in its agent's list for another moment. */
   const dropKept = (): void => {
     const dropped = agents;
     agents = new Map();
-    last = undefined;
     for (const { freeSockets } of dropped.values())
       for (const sockets of Object.values(freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   };

@@ -14,7 +14,7 @@ import {
   sniff,
   type WholeBody,
 } from '../response.ts';
-import { createUnknownTypes, type UnknownTypes } from '../unknown-types.ts';
+import { createUnknownTypes } from '../unknown-types.ts';
 import {
   type Body,
   DONE,
@@ -45,8 +45,6 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   readonly #signal: AbortSignal;
   readonly #control = new AbortController();
   #queue: ModelEvent[] = [];
-  /** Events at the start of the queue that were taken. */
-  #taken = 0;
   #isStarted = false;
   #isReading = false;
   /** The terminal event is in the queue, or the consumer left. */
@@ -61,7 +59,7 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   #scanner: FrameScanner | undefined;
   /** A body that is no stream. */
   #whole: WholeBody | undefined;
-  #unknownTypes: UnknownTypes | undefined;
+  readonly #unknownTypes = createUnknownTypes();
   /** Frames that said something. */
   #frames = 0;
   #silent = 0;
@@ -75,9 +73,7 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   }
 
   ready(): ModelEvent | undefined {
-    const event = this.#queue[this.#taken];
-    if (event !== undefined && ++this.#taken === this.#queue.length) this.#forgetEvents();
-    return event;
+    return this.#queue.shift();
   }
 
   next(): Promise<Result> {
@@ -99,14 +95,9 @@ class StreamReader implements ModelEventIterator, DecoderSink {
       this.#close();
       this.#leave();
     }
-    this.#forgetEvents();
+    this.#queue = [];
     this.#wake();
     return Promise.resolve(DONE);
-  }
-
-  #forgetEvents(): void {
-    this.#queue = [];
-    this.#taken = 0;
   }
 
   #take(): Result | undefined {
@@ -135,7 +126,7 @@ class StreamReader implements ModelEventIterator, DecoderSink {
 
   readonly #onAbort = (): void => {
     if (this.#isOver) return;
-    this.#forgetEvents();
+    this.#queue = [];
     this.#fail(CANCELLED);
     this.#wake();
   };
@@ -175,7 +166,7 @@ class StreamReader implements ModelEventIterator, DecoderSink {
     const { protocol } = this.#setup;
     this.#decoder = protocol.createDecoder(this, this.#request);
     const type = headers['content-type'] ?? '';
-    const isTyped = type.startsWith(protocol.contentType) || type.toLowerCase().startsWith(protocol.contentType);
+    const isTyped = type.toLowerCase().startsWith(protocol.contentType);
     if (status === 200 && isTyped) this.#scanner = this.#createScanner(this.#decoder);
   }
 
@@ -373,10 +364,9 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   }
 
   #finish(event: FinishEvent): void {
-    const unknownTypes = this.#unknownTypes?.counts();
     const { usage, warning } = checkUsage(event.usage);
     const finish: FinishEvent = warning === null ? event : { ...event, warnings: [warning] };
-    this.#queue.push({ ...finish, usage, ...defined({ unknownTypes }) });
+    this.#queue.push({ ...finish, usage, ...defined({ unknownTypes: this.#unknownTypes.counts() }) });
     this.#isComplete = true;
     this.#close();
   }
@@ -391,6 +381,6 @@ class StreamReader implements ModelEventIterator, DecoderSink {
 
   unknown(type: string): void {
     if (KEEP_ALIVES.has(type)) this.#frames--;
-    else (this.#unknownTypes ??= createUnknownTypes()).add(type);
+    else this.#unknownTypes.add(type);
   }
 }

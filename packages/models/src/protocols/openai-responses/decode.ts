@@ -32,30 +32,30 @@ export function readOpenAIResponsesUsage(raw: Fields): Usage {
   };
 }
 
-/** Events whose delta is text, with the field that counts the parts of their kind. The last two are older names. */
-const TEXT_DELTAS: ReadonlyMap<unknown, readonly [kind: PartKind, position: string]> = new Map([
-  ['response.output_text.delta', ['output_text', 'content_index']],
-  ['response.refusal.delta', ['refusal', 'content_index']],
-  ['response.reasoning_summary_text.delta', ['summary_text', 'summary_index']],
-  ['response.reasoning_text.delta', ['reasoning_text', 'content_index']],
-  ['response.reasoning.delta', ['reasoning_text', 'content_index']],
-  ['response.reasoning_summary.delta', ['summary_text', 'summary_index']],
+interface ReadablePart {
+  readonly kind: PartKind;
+  /** The field that counts the parts of their kind. */
+  readonly position: 'content_index' | 'summary_index';
+}
+
+/** Parts that are text, by the beginning of their events' names. The last two are older names. */
+const READABLE: ReadonlyMap<string, ReadablePart> = new Map<string, ReadablePart>([
+  ['response.output_text', { kind: 'output_text', position: 'content_index' }],
+  ['response.refusal', { kind: 'refusal', position: 'content_index' }],
+  ['response.reasoning_summary_text', { kind: 'summary_text', position: 'summary_index' }],
+  ['response.reasoning_text', { kind: 'reasoning_text', position: 'content_index' }],
+  ['response.reasoning', { kind: 'reasoning_text', position: 'content_index' }],
+  ['response.reasoning_summary', { kind: 'summary_text', position: 'summary_index' }],
 ]);
+
+/** The part that an event is about whose name ends like this. */
+const readablePart = (type: unknown, ending: '.delta' | '.done'): ReadablePart | undefined =>
+  typeof type === 'string' && type.endsWith(ending) ? READABLE.get(type.slice(0, -ending.length)) : undefined;
 
 /** Events whose delta is a piece of a call. */
 const INPUT_DELTAS: ReadonlySet<unknown> = new Set([
   'response.function_call_arguments.delta',
   'response.custom_tool_call_input.delta',
-]);
-
-/** The ends of readable parts, with the field that has the whole text. */
-const TEXT_ENDS: ReadonlyMap<unknown, readonly [kind: PartKind, position: string, text: string]> = new Map([
-  ['response.output_text.done', ['output_text', 'content_index', 'text']],
-  ['response.refusal.done', ['refusal', 'content_index', 'refusal']],
-  ['response.reasoning_summary_text.done', ['summary_text', 'summary_index', 'text']],
-  ['response.reasoning_text.done', ['reasoning_text', 'content_index', 'text']],
-  ['response.reasoning.done', ['reasoning_text', 'content_index', 'text']],
-  ['response.reasoning_summary.done', ['summary_text', 'summary_index', 'text']],
 ]);
 
 /** Events that say nothing to us and may be large: a picture so far, the request repeated. */
@@ -72,9 +72,6 @@ const SKIPPED: ReadonlySet<string> = new Set([
 /** Other events that say nothing to us: what they are about comes whole with the end of its item. */
 const SAYS_NOTHING =
   /^response\.(?:(?:content_part|reasoning_summary_part)\.added$|(?:function_call_arguments|custom_tool_call_input)\.done$|(?:[a-z]+_)*call(?:_[a-z_]+)?\.|mcp_list_tools\.|audio\.)/;
-
-/** Takes what comes too late. */
-const IGNORE = (): void => undefined;
 
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
@@ -144,24 +141,20 @@ export function createOpenAIResponsesDecoder(
     if (kind === 'output_text') parts.citeAll(at, part['annotations']);
   };
 
-  /** A piece of text, of arguments or of a custom tool's input; `undefined` for an event that is none. */
-  const delta = (type: unknown, event: Fields): ((piece: string) => void) | undefined => {
-    const isInput = INPUT_DELTAS.has(type);
-    const text = isInput ? undefined : TEXT_DELTAS.get(type);
-    if (!isInput && text === undefined) return undefined;
-    const item = items.about(event);
-    if (item === undefined) return IGNORE;
-    if (text === undefined) return item.addInput;
-    const [kind, position] = text;
-    const at = count(event[position]);
-    return (piece) => item.addText(kind, at, piece);
-  };
-
   const aboutItem = (type: unknown, event: Fields): void => {
-    const add = delta(type, event);
-    if (add !== undefined) {
+    const text = readablePart(type, '.delta');
+    if (text !== undefined || INPUT_DELTAS.has(type)) {
+      const item = items.about(event);
       const piece = pieceOf(event['delta']);
-      if (piece !== '') add(piece);
+      if (piece === '') return;
+      if (text === undefined) item?.addInput(piece);
+      else item?.addText(text.kind, count(event[text.position]), piece);
+      return;
+    }
+    const ended = readablePart(type, '.done');
+    if (ended !== undefined) {
+      const whole = event[ended.kind === 'refusal' ? 'refusal' : 'text'];
+      items.about(event)?.parts.complete(ended.kind, count(event[ended.position]), whole);
       return;
     }
     switch (type) {
@@ -175,12 +168,9 @@ export function createOpenAIResponsesDecoder(
         return endPart(event, 'summary_index');
       case 'response.output_text.annotation.added':
         return items.about(event)?.parts.cite(count(event['content_index']), event['annotation'] as JsonValue);
-      default: {
-        const end = TEXT_ENDS.get(type);
-        if (end !== undefined) items.about(event)?.parts.complete(end[0], count(event[end[1]]), event[end[2]]);
-        else if (typeof type !== 'string' || !(SKIPPED.has(type) || SAYS_NOTHING.test(type)))
+      default:
+        if (typeof type !== 'string' || !(SKIPPED.has(type) || SAYS_NOTHING.test(type)))
           sink.unknown(asText(type) ?? 'event');
-      }
     }
   };
 
@@ -190,13 +180,10 @@ export function createOpenAIResponsesDecoder(
         return begin(asObject(event['response']) ?? {});
       case 'response.completed':
       case 'response.done':
-        return finish(asObject(event['response']) ?? {}, 'completed');
       case 'response.incomplete':
-        return finish(asObject(event['response']) ?? {}, 'incomplete');
       case 'response.failed':
-        return finish(asObject(event['response']) ?? {}, 'failed');
       case 'response.cancelled':
-        return finish(asObject(event['response']) ?? {}, 'cancelled');
+        return finish(asObject(event['response']) ?? {}, type.replace(/^response\./, '').replace('done', 'completed'));
       case 'error':
         return fail(event as JsonObject);
       default:
