@@ -62,29 +62,24 @@ async function bounded<Value>(
   signal: AbortSignal | undefined,
   clock: Clock,
 ): Promise<Value> {
+  signal?.throwIfAborted();
   const own = new AbortController();
-  return new Promise<Value>((resolve, reject) => {
-    const leave = (reason: unknown): void => {
-      done();
-      own.abort(reason);
-      reject(reason instanceof Error ? reason : new Error('The request was cancelled.', { cause: reason }));
-    };
-    const onAbort = (): void => leave(signal?.reason);
-    const cancelTimer = clock.after(CREDENTIALS_TIMEOUT_MS, () =>
-      leave(new Error(`They took longer than ${CREDENTIALS_TIMEOUT_MS / 1000} seconds.`)),
-    );
-    const done = (): void => {
-      cancelTimer();
-      signal?.removeEventListener('abort', onAbort);
-    };
-    if (signal?.aborted === true) return onAbort();
-    signal?.addEventListener('abort', onAbort);
-    // In a promise of its own: `work` may throw at once.
-    Promise.resolve()
-      .then(() => work(own.signal))
-      .then(resolve, reject)
-      .finally(done);
-  });
+  const { promise: left, reject } = Promise.withResolvers<never>();
+  const leave = (reason: unknown): void => {
+    own.abort(reason);
+    reject(reason instanceof Error ? reason : new Error('The request was cancelled.', { cause: reason }));
+  };
+  const onAbort = (): void => leave(signal?.reason);
+  const cancelTimer = clock.after(CREDENTIALS_TIMEOUT_MS, () =>
+    leave(new Error(`They took longer than ${CREDENTIALS_TIMEOUT_MS / 1000} seconds.`)),
+  );
+  signal?.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([left, work(own.signal)]);
+  } finally {
+    cancelTimer();
+    signal?.removeEventListener('abort', onAbort);
+  }
 }
 
 const isRefusal = (response: HttpResponse): boolean => response.status === 401 || response.status === 403;

@@ -15,8 +15,10 @@ interface ChatServer {
   readonly baseUrl: string;
   /** Default: `v1`, which all but a few have at the end of their address. */
   readonly version?: string;
-  readonly keyVariables: readonly string[];
-  readonly baseUrlVariable: string;
+  /** Default: `NAME_API_KEY`, such as `GROQ_API_KEY`. */
+  readonly keyVariables?: readonly string[];
+  /** Default: `NAME_BASE_URL`. */
+  readonly baseUrlVariable?: string;
   /** It runs on a machine of one's own, and wants a key only when told to. */
   readonly local?: true;
   readonly quirks: OpenAIChatQuirks;
@@ -29,32 +31,24 @@ const SERVERS: readonly ChatServer[] = [
   {
     name: 'xai',
     baseUrl: 'https://api.x.ai/v1',
-    keyVariables: ['XAI_API_KEY'],
-    baseUrlVariable: 'XAI_BASE_URL',
     quirks: { media: ['image'] },
     catalogue: XAI_ROWS,
   },
   {
     name: 'groq',
     baseUrl: 'https://api.groq.com/openai/v1',
-    keyVariables: ['GROQ_API_KEY'],
-    baseUrlVariable: 'GROQ_BASE_URL',
     quirks: { maxTokensField: 'max_completion_tokens', media: ['image'] },
     catalogue: GROQ_ROWS,
   },
   {
     name: 'cerebras',
     baseUrl: 'https://api.cerebras.ai/v1',
-    keyVariables: ['CEREBRAS_API_KEY'],
-    baseUrlVariable: 'CEREBRAS_BASE_URL',
     quirks: { maxTokensField: 'max_completion_tokens', media: [] },
     catalogue: CEREBRAS_ROWS,
   },
   {
     name: 'mistral',
     baseUrl: 'https://api.mistral.ai/v1',
-    keyVariables: ['MISTRAL_API_KEY'],
-    baseUrlVariable: 'MISTRAL_BASE_URL',
     quirks: {
       // It refuses fields it doesn't know, and counts tokens unasked.
       streamUsage: false,
@@ -69,8 +63,6 @@ const SERVERS: readonly ChatServer[] = [
     name: 'deepseek',
     baseUrl: 'https://api.deepseek.com',
     version: '',
-    keyVariables: ['DEEPSEEK_API_KEY'],
-    baseUrlVariable: 'DEEPSEEK_BASE_URL',
     quirks: {
       thinkingSwitch: 'thinking',
       reasoningField: 'reasoning_content',
@@ -83,29 +75,21 @@ const SERVERS: readonly ChatServer[] = [
   {
     name: 'openrouter',
     baseUrl: 'https://openrouter.ai/api/v1',
-    keyVariables: ['OPENROUTER_API_KEY'],
-    baseUrlVariable: 'OPENROUTER_BASE_URL',
     quirks: { thinkingSwitch: 'reasoning', minimalEffort: 'minimal' },
   },
   {
     name: 'together',
     baseUrl: 'https://api.together.xyz/v1',
-    keyVariables: ['TOGETHER_API_KEY'],
-    baseUrlVariable: 'TOGETHER_BASE_URL',
     quirks: { media: ['image'] },
   },
   {
     name: 'fireworks',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
-    keyVariables: ['FIREWORKS_API_KEY'],
-    baseUrlVariable: 'FIREWORKS_BASE_URL',
     quirks: { media: ['image'] },
   },
   {
     name: 'moonshot',
     baseUrl: 'https://api.moonshot.ai/v1',
-    keyVariables: ['MOONSHOT_API_KEY'],
-    baseUrlVariable: 'MOONSHOT_BASE_URL',
     quirks: {
       maxTokensField: 'max_completion_tokens',
       reasoningEffort: false,
@@ -134,8 +118,6 @@ const SERVERS: readonly ChatServer[] = [
     name: 'zai',
     baseUrl: 'https://api.z.ai/api/paas/v4',
     version: '',
-    keyVariables: ['ZAI_API_KEY'],
-    baseUrlVariable: 'ZAI_BASE_URL',
     quirks: {
       streamUsage: false,
       reasoningEffort: false,
@@ -152,8 +134,6 @@ const SERVERS: readonly ChatServer[] = [
     name: 'perplexity',
     baseUrl: 'https://api.perplexity.ai',
     version: '',
-    keyVariables: ['PERPLEXITY_API_KEY'],
-    baseUrlVariable: 'PERPLEXITY_BASE_URL',
     // It searches the web by itself and calls nobody's tools.
     quirks: { streamUsage: false, tools: false, media: ['image'] },
   },
@@ -161,7 +141,6 @@ const SERVERS: readonly ChatServer[] = [
     name: 'huggingface',
     baseUrl: 'https://router.huggingface.co/v1',
     keyVariables: ['HF_TOKEN'],
-    baseUrlVariable: 'HUGGINGFACE_BASE_URL',
     quirks: { media: ['image'] },
   },
   {
@@ -176,7 +155,6 @@ const SERVERS: readonly ChatServer[] = [
     name: 'lmstudio',
     baseUrl: 'http://localhost:1234/v1',
     keyVariables: ['LM_API_TOKEN'],
-    baseUrlVariable: 'LMSTUDIO_BASE_URL',
     local: true,
     quirks: { responseFormat: 'json_schema_only', media: ['image'] },
   },
@@ -184,26 +162,25 @@ const SERVERS: readonly ChatServer[] = [
     name: 'llamacpp',
     baseUrl: 'http://localhost:8080/v1',
     keyVariables: ['LLAMA_API_KEY'],
-    baseUrlVariable: 'LLAMACPP_BASE_URL',
     local: true,
     quirks: { media: ['image', 'audio'] },
   },
   {
     name: 'vllm',
     baseUrl: 'http://localhost:8000/v1',
-    keyVariables: ['VLLM_API_KEY'],
-    baseUrlVariable: 'VLLM_BASE_URL',
     local: true,
     quirks: { media: ['image', 'audio'] },
   },
 ];
 
 const deploymentOf = ({ version = 'v1', local, quirks, ...server }: ChatServer): Deployment => ({
+  keyVariables: [`${server.name.toUpperCase()}_API_KEY`],
+  baseUrlVariable: `${server.name.toUpperCase()}_BASE_URL`,
   ...server,
   version,
   protocol: openaiChat(quirks),
   auth: { header: 'authorization', prefix: 'Bearer ' },
-  ...(local === true ? { credentials: () => NO_CREDENTIALS } : {}),
+  ...(local === true && { credentials: () => NO_CREDENTIALS }),
 });
 
 /** The services and local servers that speak Chat Completions, each with its dialect. */

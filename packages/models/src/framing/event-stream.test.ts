@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { cut } from '../test-support/streams.ts';
 import { createEventStreamScanner } from './event-stream.ts';
-import type { EventStreamValue } from './event-stream.ts';
 
 interface Message {
-  readonly headers: Readonly<Record<string, EventStreamValue>>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly payload: string;
 }
 
@@ -56,7 +55,7 @@ const text = (value: string): number[] => [value.length, ...Buffer.from(value)];
 const EVENT = { ':message-type': 'event', ':event-type': 'contentBlockDelta' };
 
 describe('a message', () => {
-  it('has headers of every type', () => {
+  it('has its headers that are text, among headers of every type', () => {
     const headers = [
       ...[...text('yes'), 0],
       ...[...text('no'), 1],
@@ -70,21 +69,7 @@ describe('a message', () => {
       ...[...text('id'), 9, ...Array.from({ length: 16 }, (_unused, at) => at)],
     ];
     expect(scan([framed(headers, 'hi')]).messages).toEqual([
-      {
-        headers: {
-          yes: true,
-          no: false,
-          byte: -1,
-          short: -2,
-          int: -2147483648,
-          long: 4294967296n,
-          bytes: Uint8Array.from([1, 2]),
-          text: 'ü',
-          time: 1_700_000_000_000,
-          id: '00010203-0405-0607-0809-0a0b0c0d0e0f',
-        },
-        payload: hex(Buffer.from('hi')),
-      },
+      { headers: { text: 'ü' }, payload: hex(Buffer.from('hi')) },
     ]);
   });
 

@@ -1,13 +1,10 @@
 import type { FrameScanner } from '../protocols/shared/protocol.ts';
 import { crc32 } from './crc32.ts';
 
-/** A header's value. Timestamps are milliseconds since 1970-01-01 UTC, UUIDs their 36 characters. */
-export type EventStreamValue = boolean | number | bigint | string | Uint8Array;
-
 /** Called with what an event stream holds. After `corrupt`, `tooLong` or `cut` nothing follows. */
 export interface EventStreamHandler {
-  /** One message whose checksums are right. `payload` is only valid during the call. */
-  message(headers: ReadonlyMap<string, EventStreamValue>, payload: Uint8Array): void;
+  /** One message whose checksums are right, with its headers that are text. `payload` is only valid during the call. */
+  message(headers: ReadonlyMap<string, string>, payload: Uint8Array): void;
   /** The bytes are not an event stream, or not the ones that were sent. */
   corrupt(problem: string): void;
   /** A message is longer than the limit, which it would be the next time too. */
@@ -28,42 +25,15 @@ const UTF8 = new TextDecoder();
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-const uuid = (bytes: Uint8Array): string => {
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-};
-
 /** Bytes of each type whose size is fixed; types 6 (bytes) and 7 (text) begin with their length. */
 const FIXED_SIZES: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16];
 
-const readValue = (type: number, value: Uint8Array): EventStreamValue => {
-  const view = viewOf(value);
-  switch (type) {
-    case 0:
-    case 1:
-      return type === 0;
-    case 2:
-      return view.getInt8(0);
-    case 3:
-      return view.getInt16(0);
-    case 4:
-      return view.getInt32(0);
-    case 5:
-      return view.getBigInt64(0);
-    case 6:
-      return new Uint8Array(value);
-    case 7:
-      return UTF8.decode(value);
-    case 8:
-      return Number(view.getBigInt64(0));
-    default:
-      return uuid(value);
-  }
-};
+/** The type of a text. */
+const TEXT = 7;
 
-/** The headers in `bytes`, or undefined when they aren't headers. */
-const readHeaders = (bytes: Uint8Array): Map<string, EventStreamValue> | undefined => {
-  const headers = new Map<string, EventStreamValue>();
+/** The headers in `bytes` that are text, or undefined when they aren't headers. */
+const readHeaders = (bytes: Uint8Array): Map<string, string> | undefined => {
+  const headers = new Map<string, string>();
   let at = 0;
   while (at < bytes.length) {
     const nameEnd = at + 1 + (bytes[at] ?? 0);
@@ -78,7 +48,7 @@ const readHeaders = (bytes: Uint8Array): Map<string, EventStreamValue> | undefin
     }
     at = start + size;
     if (at > bytes.length) return undefined;
-    headers.set(name, readValue(type, bytes.subarray(start, at)));
+    if (type === TEXT) headers.set(name, UTF8.decode(bytes.subarray(start, at)));
   }
   return headers;
 };

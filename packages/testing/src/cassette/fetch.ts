@@ -32,21 +32,8 @@ function responseOf(
   body: AsyncIterable<Uint8Array>,
   url: string,
 ): Response {
-  const iterator = body[Symbol.asyncIterator]();
-  // Nothing is read ahead: chunks stay as they are, and a reader that leaves has read no more than it took.
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const result = await iterator.next();
-        if (result.done === true) controller.close();
-        else controller.enqueue(result.value);
-      },
-      async cancel() {
-        await iterator.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  // It reads nothing ahead: chunks stay as they are, and a reader that leaves has read no more than it took.
+  const stream = ReadableStream.from(body);
   const response = new Response(WITHOUT_BODY.has(status) ? null : stream, { status, headers: headers ?? {} });
   Object.defineProperty(response, 'url', { value: url });
   return response;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { ask, failureOf, nextText, post, textOf, type HttpCases } from './case.ts';
-import { begin, bodyOf, serve, serveBytes, type CaseServer } from './server.ts';
+import { begin, serve, serveBytes, type CaseServer } from './server.ts';
 
 const LINES = Array.from({ length: 2000 }, (_, index) => `line ${index * 7919}`).join('\n');
 
@@ -43,7 +44,7 @@ export const bodyCases: HttpCases = {
   async 'sends method, headers and body, and streams the response'(create) {
     let seen = '';
     await using server = await serve((request, response) => {
-      void bodyOf(request).then((body) => {
+      void text(request).then((body) => {
         seen = `${request.method} ${request.url} ${String(request.headers['x-test'])} ${body}`;
         response.writeHead(201, { 'X-Reply': 'a' });
         response.write('first ');
@@ -59,7 +60,7 @@ export const bodyCases: HttpCases = {
   async 'sends a long body and a short one, each with its own length'(create) {
     const seen: unknown[] = [];
     await using server = await serve((request, response) => {
-      void bodyOf(request).then((body) => {
+      void text(request).then((body) => {
         const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
         seen.push({ body, length, coding });
         response.end();
@@ -68,7 +69,7 @@ export const bodyCases: HttpCases = {
     const http = create({});
     const bodies = [`{"ü":"${'x'.repeat(300_000)}🦊"}`, '{"ü":"'];
     const headers = { 'Content-Length': '999', 'Transfer-Encoding': 'chunked' };
-    for (const text of bodies) await ask(http, server.url, { headers, body: new TextEncoder().encode(text) });
+    for (const body of bodies) await ask(http, server.url, { headers, body: new TextEncoder().encode(body) });
     assert.deepEqual(
       seen,
       bodies.map((body) => ({ body, length: String(Buffer.byteLength(body)), coding: undefined })),

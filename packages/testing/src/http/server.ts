@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer as createSocketServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
@@ -50,11 +50,4 @@ export function begin(response: ServerResponse): ServerResponse {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();
   return response;
-}
-
-/** The whole body of a request. */
-export async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

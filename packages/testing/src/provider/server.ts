@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { JsonValue } from '@treadle/core';
 import { errorText } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
@@ -53,27 +54,16 @@ const WIRES: readonly Wire[] = [
   ollamaWire,
 ];
 
-async function readBody(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function parse(text: string): JsonValue | undefined {
+function parse(json: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue;
+    return JSON.parse(json) as JsonValue;
   } catch {
     return undefined;
   }
 }
 
-function headersOf(request: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
-}
+const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]));
 
 /** Why a request is refused before it gets a turn: its status and what is wrong. */
 function refusal(request: ProviderRequest, wire: Wire, options: FakeProviderOptions): [number, string[]] | undefined {
@@ -141,7 +131,7 @@ export async function fakeProvider(
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const left = new AbortController();
     const requestId = `req_fake${++received}`;
-    const rawBody = await readBody(incoming);
+    const rawBody = await text(incoming);
     const path = (incoming.url ?? '/').split('?')[0] ?? '/';
     const wire = WIRES.find((candidate) => candidate.path === path || candidate.otherPaths?.test(path) === true);
     const request: Logged = {

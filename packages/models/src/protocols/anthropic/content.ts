@@ -128,28 +128,11 @@ export function anthropicAssistantContent(
   return elements(content.map((block) => assistantBlock(block, own, wireIds)));
 }
 
-/** Whether the last block that `anthropicAssistantContent` writes of this content may carry a cache mark. */
+/**
+ * Whether the last block that `anthropicAssistantContent` writes of this content may carry a cache mark. Reasoning is
+ * refused with a mark, and a provider's block may be newer than this code.
+ */
 export function endsWithMarkableBlock(content: readonly AssistantContent[], own: boolean): boolean {
-  for (let at = content.length - 1; at >= 0; at--) {
-    const block = content[at];
-    switch (block?.type) {
-      case 'tool_call':
-        return true;
-      case 'text':
-        if (isBlank(block.text)) break;
-        return true;
-      case 'thinking':
-        if (own && block.signature !== undefined) return false;
-        break;
-      case 'redacted_thinking':
-      case 'provider_tool_call':
-      case 'provider_tool_result':
-      case 'provider_block':
-        // Reasoning is refused with a mark, and of what may be newer than this code nobody knows.
-        if (own) return false;
-        break;
-      default:
-    }
-  }
-  return false;
+  const last = content.findLast((block) => assistantBlock(block, own, new Map()) !== undefined);
+  return last?.type === 'text' || last?.type === 'tool_call';
 }

@@ -1,5 +1,4 @@
 import { createEventStreamScanner } from '../../framing/event-stream.ts';
-import type { EventStreamValue } from '../../framing/event-stream.ts';
 import { createJsonLinesScanner } from '../../framing/json-lines.ts';
 import type { FrameHandler, FrameScanner, Framing } from '../shared/protocol.ts';
 
@@ -17,8 +16,6 @@ const LINE_STARTS: ReadonlySet<number | undefined> = new Set([0x7b, 0xef, 0x0a, 
 export const startsBedrockStream = (first: Uint8Array): boolean =>
   first[0] === 0 || (first[0] === 0x7b && (first.length === 1 || first[1] === 0x22));
 
-const textOf = (value: EventStreamValue | undefined): string => (typeof value === 'string' ? value : '');
-
 const createBinaryScanner = (onFrame: FrameHandler, onProblem: (message: string) => void): FrameScanner => {
   const decoder = new TextDecoder();
   return createEventStreamScanner({
@@ -26,12 +23,12 @@ const createBinaryScanner = (onFrame: FrameHandler, onProblem: (message: string)
       const type = headers.get(':message-type');
       if (type === 'error') {
         // An error without a payload says everything in its headers.
-        const message = textOf(headers.get(':error-message'));
-        return onFrame(EXCEPTION_FRAME + textOf(headers.get(':error-code')), JSON.stringify({ message }), true);
+        const message = headers.get(':error-message') ?? '';
+        return onFrame(EXCEPTION_FRAME + (headers.get(':error-code') ?? ''), JSON.stringify({ message }), true);
       }
       const data = decoder.decode(payload);
-      if (type === 'exception') onFrame(EXCEPTION_FRAME + textOf(headers.get(':exception-type')), data, true);
-      else onFrame(textOf(headers.get(':event-type')), data, true);
+      if (type === 'exception') onFrame(EXCEPTION_FRAME + (headers.get(':exception-type') ?? ''), data, true);
+      else onFrame(headers.get(':event-type') ?? '', data, true);
     },
     corrupt: (problem) => onFrame(CORRUPT_FRAME, problem, true),
     tooLong: onProblem,

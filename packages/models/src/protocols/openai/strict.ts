@@ -1,5 +1,6 @@
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
-import { isJsonObject, parseJson } from '@treadle/core/json';
+import { isJsonObject, parseJson } from '@treadle/core';
+import { defined } from '../../defined.ts';
 
 /** Keywords that strict mode takes over as they are. Source: the guide on structured outputs. */
 const KEPT: ReadonlySet<string> = new Set([
@@ -46,11 +47,8 @@ const FORMATS: ReadonlySet<JsonValue | undefined> = new Set([
   'uuid',
 ]);
 
-/** What a conversion has met so far. */
-interface Conversion {
-  /** A part that strict mode doesn't know. What has been written since is worth nothing. */
-  failed: boolean;
-}
+/** Thrown for a part that strict mode doesn't know, and caught below. */
+class Unsayable extends Error {}
 
 const typesOf = (schema: JsonObject): readonly JsonValue[] => {
   const { type } = schema;
@@ -77,52 +75,46 @@ const nullable = (schema: JsonObject): JsonObject => {
   return { ...schema, type: [...types, 'null'], ...withNull };
 };
 
-function convertObject(schema: JsonObject, conversion: Conversion, isRoot: boolean): JsonObject {
+function convertObject(schema: JsonObject, isRoot: boolean): JsonObject {
   const { properties, required, additionalProperties } = schema;
   const declared = isJsonObject(properties) ? properties : {};
   const names = Object.keys(declared);
   const demanded: readonly unknown[] = Array.isArray(required) ? (required as unknown[]) : [];
   // An object that takes any property would take none.
   const closed = additionalProperties === undefined ? isRoot || names.length > 0 : additionalProperties === false;
-  if (!closed || demanded.some((name) => typeof name !== 'string' || !names.includes(name))) conversion.failed = true;
+  if (!closed || demanded.some((name) => typeof name !== 'string' || !names.includes(name))) throw new Unsayable();
   const converted = names.map((name) => {
-    const inner = convert(declared[name], conversion);
+    const inner = convert(declared[name]);
     return [name, demanded.includes(name) ? inner : nullable(inner)] as const;
   });
   return { properties: Object.fromEntries(converted), required: names, additionalProperties: false };
 }
 
-function convert(value: JsonValue | undefined, conversion: Conversion, isRoot = false): JsonObject {
-  if (conversion.failed) return {};
-  if (!isJsonObject(value) || Object.keys(value).some((keyword) => UNSUPPORTED.has(keyword))) {
-    conversion.failed = true;
-    return {};
-  }
+function convert(value: JsonValue | undefined, isRoot = false): JsonObject {
+  if (!isJsonObject(value) || Object.keys(value).some((keyword) => UNSUPPORTED.has(keyword))) throw new Unsayable();
   const { type, items, anyOf, $ref, $defs, format, enum: choices, const: constant } = value;
   if (typeof $ref === 'string') {
-    if ($ref !== '#' && !$ref.startsWith('#/$defs/')) conversion.failed = true;
+    if ($ref !== '#' && !$ref.startsWith('#/$defs/')) throw new Unsayable();
     return { $ref };
   }
   const branches = Array.isArray(anyOf) ? (anyOf as readonly JsonValue[]) : undefined;
   const types = typesOf(value);
   // A schema that says nothing would take anything.
-  if (types.length === 0 && choices === undefined && constant === undefined && !branches) conversion.failed = true;
+  if (types.length === 0 && choices === undefined && constant === undefined && !branches) throw new Unsayable();
   const result: JsonObject = {
     ...Object.fromEntries(Object.entries(value).filter(([keyword]) => KEPT.has(keyword))),
-    ...(type === undefined ? {} : { type }),
-    ...(choices === undefined ? {} : { enum: choices }),
-    ...(constant === undefined ? {} : { const: constant }),
+    ...defined({ type, enum: choices, const: constant }),
     ...(FORMATS.has(format) ? { format } : {}),
-    ...(branches ? { anyOf: branches.map((branch) => convert(branch, conversion)) } : {}),
-    ...(types.includes('array') ? { items: convert(items, conversion) } : {}),
-    ...(types.includes('object') ? convertObject(value, conversion, isRoot) : {}),
-    ...(isJsonObject($defs) ? { $defs: convertEach($defs, conversion) } : {}),
+    ...(branches ? { anyOf: branches.map((branch) => convert(branch)) } : {}),
+    ...(types.includes('array') ? { items: convert(items) } : {}),
+    ...(types.includes('object') ? convertObject(value, isRoot) : {}),
+    ...(isJsonObject($defs) ? { $defs: convertEach($defs) } : {}),
   };
   return value['nullable'] === true ? nullable(result) : result;
 }
 
-const convertEach = (schemas: JsonObject, conversion: Conversion): JsonObject =>
-  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema, conversion)]));
+const convertEach = (schemas: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema)]));
 
 /**
  * A tool's parameters as strict mode wants them: every property required, those that weren't nullable instead, no
@@ -131,9 +123,12 @@ const convertEach = (schemas: JsonObject, conversion: Conversion): JsonObject =>
  */
 export function strictSchema(parameters: JsonSchema): JsonSchema | undefined {
   if (parameters['type'] !== 'object') return undefined;
-  const conversion: Conversion = { failed: false };
-  const converted = convert(parameters, conversion, true);
-  return conversion.failed ? undefined : converted;
+  try {
+    return convert(parameters, true);
+  } catch (error) {
+    if (error instanceof Unsayable) return undefined;
+    throw error;
+  }
 }
 
 const resolve = (schema: JsonObject, root: JsonObject): JsonObject => {

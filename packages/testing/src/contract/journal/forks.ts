@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict';
 import type { Journal } from '@treadle/core';
 import type { JournalCases } from './case.ts';
-import { append, begin, created, fork, labels, noted, prompt, owner, readAll, rejects } from './support.ts';
+import {
+  append,
+  begin,
+  created,
+  fork,
+  ids,
+  labels,
+  noted,
+  prompt,
+  owner,
+  readAll,
+  rejects,
+  seqsOf,
+} from './support.ts';
 
 /** A released session `s` with events `session_created`, `n2` … `n{count}`. */
 async function parentOf(journal: Journal, count: number): Promise<void> {
@@ -18,10 +31,7 @@ export const forks: JournalCases = {
     assert.equal(claim.seq, 4);
     await append(journal, claim, 4, noted('own'));
     assert.deepEqual(await labels(journal, 'f'), ['session_created', 'n2', 'n3', 'session_created', 'own']);
-    assert.deepEqual(
-      (await readAll(journal, 'f')).map((event) => event.seq),
-      [1, 2, 3, 4, 5],
-    );
+    assert.deepEqual(seqsOf(await readAll(journal, 'f')), [1, 2, 3, 4, 5]);
     assert.deepEqual(await labels(journal, 'f', 3), ['n3', 'session_created', 'own']);
     assert.deepEqual(await labels(journal, 'f', 5), ['own']);
     assert.deepEqual(await labels(journal, 's'), ['session_created', 'n2', 'n3', 'n4']);
@@ -73,10 +83,7 @@ export const forks: JournalCases = {
     await journal.remove('g');
     assert.deepEqual(await readAll(journal, 'h'), before[1]);
     await journal.remove('h');
-    assert.deepEqual(
-      (await journal.list()).sessions.map((row) => row.sessionId),
-      ['s'],
-    );
+    assert.deepEqual(await ids(journal), ['s']);
     assert.deepEqual(await labels(journal, 's'), ['session_created', 'other']);
   },
   async 'a fork’s row names its parent, and its first prompt when that is in the prefix'({ journal }) {

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Journal } from '@treadle/core';
 import type { JournalCases } from './case.ts';
-import { append, created, noted, owner, prompt } from './support.ts';
-
-const ids = async (journal: Journal, options?: Parameters<Journal['list']>[0]): Promise<string[]> =>
-  (await journal.list(options)).sessions.map((row) => row.sessionId);
+import { append, created, ids, noted, owner, prompt } from './support.ts';
 
 export const listing: JournalCases = {
   async 'an empty journal lists nothing'({ journal }) {

@@ -2,7 +2,19 @@ import assert from 'node:assert/strict';
 import type { Journal, JsonObject } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
 import type { JournalCases } from './case.ts';
-import { append, begin, created, labels, noted, owner, prompt, readAll, rejects, turnOfLoop } from './support.ts';
+import {
+  append,
+  begin,
+  created,
+  labels,
+  noted,
+  owner,
+  prompt,
+  readAll,
+  rejects,
+  seqsOf,
+  turnOfLoop,
+} from './support.ts';
 
 async function roundTrip(journal: Journal, decision: JsonObject): Promise<void> {
   const claim = await begin(journal);
@@ -40,15 +52,9 @@ export const logs: JournalCases = {
     const claim = await begin(journal);
     const first = await append(journal, claim, 1, noted('a'), noted('b'));
     const second = await append(journal, claim, 3, noted('c'));
-    assert.deepEqual(
-      [...first, ...second].map((event) => event.seq),
-      [2, 3, 4],
-    );
+    assert.deepEqual(seqsOf([...first, ...second]), [2, 3, 4]);
     const all = await readAll(journal, 's');
-    assert.deepEqual(
-      all.map((event) => event.seq),
-      [1, 2, 3, 4],
-    );
+    assert.deepEqual(seqsOf(all), [1, 2, 3, 4]);
     assert.deepEqual(all.slice(1), [...first, ...second]);
   },
   async 'an append of nothing is acknowledged and writes nothing'({ journal }) {

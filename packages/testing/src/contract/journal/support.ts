@@ -38,6 +38,12 @@ export async function labels(journal: Journal, sessionId: string, from = 1): Pro
   return (await readAll(journal, sessionId, from)).map(labelOf);
 }
 
+export const seqsOf = (events: readonly DurableEvent[]): number[] => events.map(({ seq }) => seq);
+
+/** The ids of the sessions that are listed. */
+export const ids = async (journal: Journal, options?: Parameters<Journal['list']>[0]): Promise<string[]> =>
+  (await journal.list(options)).sessions.map((row) => row.sessionId);
+
 /** Appends for a claim, where nobody posts meanwhile. */
 export async function append(journal: Journal, claim: Claim, expectedSeq: number, ...events: DurableEventBody[]) {
   const outcome = await journal.append(claim.sessionId, claim.epoch, expectedSeq, events);

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { createSession, defineAgent, defineTool, openSession, type Agent, type DurableEvent } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+} from '@treadle/core';
 import { testClock } from '../../clock.ts';
 import { logOf } from '../../log.ts';
 import { scriptedModel } from '../../scripted-model.ts';
@@ -28,6 +36,13 @@ function payer(): { readonly paid: string[]; agent(): Agent } {
 const approvalOf = ({ pending }: { readonly pending: readonly { readonly approvalId?: string }[] }): string =>
   pending[0]?.approvalId ?? '';
 
+/** A session that waits for an approval. */
+async function asked(journal: Journal) {
+  const { paid, agent } = payer();
+  const session = await createSession(agent(), { journal, id: 's' });
+  return { paid, agent, session, approvalId: approvalOf(await session.prompt('Pay.').result) };
+}
+
 const only = <Type extends DurableEvent['type']>(log: readonly DurableEvent[], type: Type) =>
   log.filter((event): event is Extract<DurableEvent, { type: Type }> => event.type === type);
 
@@ -37,9 +52,7 @@ export const answeredSessions: SessionCases = {
     journal,
     another,
   }) {
-    const { paid, agent } = payer();
-    const session = await createSession(agent(), { journal, id: 's' });
-    const approvalId = approvalOf(await session.prompt('Pay.').result);
+    const { paid, agent, session, approvalId } = await asked(journal);
     const late = await openSession(agent(), 's', { journal: await another() });
     const first = session.approve(approvalId);
     assert.equal(await codeOf(() => session.reject(approvalId)), 'conflict', 'while the run works');
@@ -56,9 +69,7 @@ export const answeredSessions: SessionCases = {
     assert.equal(only(log, 'tool_ended').length, 1);
   },
   async 'H4: an approval that several answer at the same moment is answered once'({ journal, another }) {
-    const { paid, agent } = payer();
-    const session = await createSession(agent(), { journal, id: 's' });
-    const approvalId = approvalOf(await session.prompt('Pay.').result);
+    const { paid, agent, approvalId } = await asked(journal);
     const others = await Promise.all(
       [1, 2, 3].map(async () => openSession(agent(), 's', { journal: await another() })),
     );
@@ -82,9 +93,7 @@ export const answeredSessions: SessionCases = {
     journal,
     another,
   }) {
-    const { paid, agent } = payer();
-    const session = await createSession(agent(), { journal, id: 's' });
-    const approvalId = approvalOf(await session.prompt('Pay.').result);
+    const { paid, agent, approvalId } = await asked(journal);
     const other = await another();
     await other.post('s', { type: 'approval_answer', approvalId, decision: 'reject', message: 'First.' }, 'k1', 0);
     await journal.post('s', { type: 'approval_answer', approvalId, decision: 'approve' }, 'k2', 0);
@@ -119,9 +128,7 @@ export const answeredSessions: SessionCases = {
     assert.equal(only(log, 'input_rejected').length, 1);
   },
   async 'H4: an approval that is answered after an abort, or for another session, is a conflict'({ journal, another }) {
-    const { paid, agent } = payer();
-    const session = await createSession(agent(), { journal, id: 's' });
-    const approvalId = approvalOf(await session.prompt('Pay.').result);
+    const { paid, agent, session, approvalId } = await asked(journal);
     const other = await another();
     const stranger = await createSession(agent(), { journal: other, id: 'stranger' });
     await stranger.prompt('Pay.').result;
