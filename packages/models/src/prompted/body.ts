@@ -39,4 +39,4 @@ export interface Body {
 export const CLOSE = '</tool>';
 
 /** White space, as both forms of a body know it. */
-export const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+export const isSpace = (char: string): boolean => char === ' ' || char === '\n' || char === '\r' || char === '\t';

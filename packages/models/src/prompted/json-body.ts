@@ -2,32 +2,27 @@ import { TreadleError, errorText } from '@treadle/core';
 import { parseJson } from '@treadle/core/json';
 import { CLOSE, isSpace, type Body, type BodyProblem } from './body.ts';
 
-// What the next character may be. Values are only measured here: what they hold is for `JSON.parse`, at the end.
-const START = 0;
-const KEY_OR_END = 1;
-const KEY = 2;
-const IN_KEY = 3;
-const COLON = 4;
-const VALUE = 5;
-const IN_STRING = 6;
-const IN_CONTAINER = 7;
-const IN_WORD = 8;
-const COMMA_OR_END = 9;
-const TAIL = 10;
+/** What the next character may be. Values are only measured here: what they hold is for `JSON.parse`, at the end. */
+type Place = 'start' | 'key_or_end' | 'key' | 'colon' | 'value' | 'comma_or_end' | 'tail' | Piece;
+/** Inside a key or a value. */
+type Piece = 'in_key' | 'in_string' | 'in_container' | 'in_word';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
+/** What follows a character that is expected outside of keys and values. */
+const NEXT: Readonly<Record<string, Place>> = {
+  'start {': 'key_or_end',
+  'key_or_end "': 'in_key',
+  'key_or_end }': 'tail',
+  'key "': 'in_key',
+  'colon :': 'value',
+  'comma_or_end ,': 'key',
+  'comma_or_end }': 'tail',
+};
 
 /** The body `{"server_name": …, "tool_name": …, "arguments": {…}}`, with its fields in any order. */
 export function jsonBody(): Body {
   let state: Body['state'] = 'open';
   let problem: BodyProblem | null = null;
-  let place = START;
+  let place: Place = 'start';
   /** Containers that are open inside the value, and whether it is inside a string of theirs. */
   let depth = 0;
   let quoted = false;
@@ -54,7 +49,7 @@ export function jsonBody(): Body {
   /** The part of a value that this text has, from `start` on; `to` is behind it. */
   function take(text: string, start: number, to: number): void {
     const part = text.slice(start, to);
-    if (place === IN_KEY || key === 'server_name' || key === 'tool_name') piece += part;
+    if (place === 'in_key' || key === 'server_name' || key === 'tool_name') piece += part;
     else if (key === 'arguments') {
       argumentsText += part;
       if (streams) fresh += part;
@@ -64,11 +59,11 @@ export function jsonBody(): Body {
   /** Reads on in a string. Returns the place behind its end, or -1 when it goes on in the next text. */
   function endOfString(text: string, from: number): number {
     for (let at = from; at < text.length; at += 1) {
-      const code = text.charCodeAt(at);
+      const char = text[at] ?? '';
       if (escaped) escaped = false;
-      else if (code === BACKSLASH) escaped = true;
-      else if (code === QUOTE) return at + 1;
-      else if (code < 0x20) {
+      else if (char === '\\') escaped = true;
+      else if (char === '"') return at + 1;
+      else if (char < ' ') {
         fail('a string has a line break or another control character that is not escaped');
         return at;
       }
@@ -86,11 +81,11 @@ export function jsonBody(): Body {
         at = end;
         continue;
       }
-      const code = text.charCodeAt(at);
+      const char = text[at] ?? '';
       at += 1;
-      if (code === QUOTE) quoted = true;
-      else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1;
-      else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      if (char === '"') quoted = true;
+      else if (char === '{' || char === '[') depth += 1;
+      else if (char === '}' || char === ']') {
         depth -= 1;
         if (depth === 0) return at;
       }
@@ -100,15 +95,15 @@ export function jsonBody(): Body {
 
   function endOfWord(text: string, from: number): number {
     for (let at = from; at < text.length; at += 1) {
-      const code = text.charCodeAt(at);
-      if (code === COMMA || code === CLOSE_BRACE || isSpace(code)) return at;
+      const char = text[at] ?? '';
+      if (char === ',' || char === '}' || isSpace(char)) return at;
     }
     return -1;
   }
 
   function endOfPiece(text: string, from: number): number {
-    if (place === IN_CONTAINER) return endOfContainer(text, from);
-    return place === IN_WORD ? endOfWord(text, from) : endOfString(text, from);
+    if (place === 'in_container') return endOfContainer(text, from);
+    return place === 'in_word' ? endOfWord(text, from) : endOfString(text, from);
   }
 
   /** Reads on in a key or value. Returns where it stopped. */
@@ -121,60 +116,56 @@ export function jsonBody(): Body {
   }
 
   function endPiece(): void {
-    if (place === IN_KEY) {
+    if (place === 'in_key') {
       key = stringOf(piece) ?? '';
       if (seen.has(key)) fail(`the field "${key}" is given twice`);
       seen.add(key);
-      place = COLON;
+      place = 'colon';
     } else {
       if (key === 'server_name') names.server = stringOf(piece);
       else if (key === 'tool_name') names.tool = stringOf(piece);
       key = '';
-      place = COMMA_OR_END;
+      place = 'comma_or_end';
     }
     piece = '';
   }
 
   /** Its first character decides what a value is. Returns where its reading goes on. */
   function beginValue(text: string, at: number): number {
-    const code = text.charCodeAt(at);
-    if (code === CLOSE_BRACE || code === CLOSE_BRACKET || code === COMMA) {
+    const char = text[at] ?? '';
+    if (char === '}' || char === ']' || char === ',') {
       unexpected(text, at);
       return at;
     }
-    place = code === QUOTE ? IN_STRING : code === OPEN_BRACE || code === OPEN_BRACKET ? IN_CONTAINER : IN_WORD;
+    place = char === '"' ? 'in_string' : char === '{' || char === '[' ? 'in_container' : 'in_word';
     depth = 1;
-    streams = code === OPEN_BRACE;
+    streams = char === '{';
     take(text, at, at + 1);
     return at + 1;
   }
 
   function structure(text: string, at: number): number {
-    const code = text.charCodeAt(at);
-    if (place === TAIL) {
-      tail(code);
+    const char = text[at] ?? '';
+    if (place === 'tail') {
+      tail(char);
       return at + 1;
     }
-    if (isSpace(code)) return at + 1;
-    if (place === VALUE) return beginValue(text, at);
-    if (place === START && code === OPEN_BRACE) place = KEY_OR_END;
-    else if (place === COLON && code === 0x3a) place = VALUE;
-    else if (place === COMMA_OR_END && code === COMMA) place = KEY;
-    else if ((place === COMMA_OR_END || place === KEY_OR_END) && code === CLOSE_BRACE) place = TAIL;
-    else if ((place === KEY || place === KEY_OR_END) && code === QUOTE) {
-      place = IN_KEY;
-      piece = '"';
-    } else {
+    if (isSpace(char)) return at + 1;
+    if (place === 'value') return beginValue(text, at);
+    const next = NEXT[`${place} ${char}`];
+    if (next === undefined) {
       unexpected(text, at);
       return at;
     }
+    place = next;
+    if (next === 'in_key') piece = '"';
     return at + 1;
   }
 
   /** After the object: white space, and the end of the element. */
-  function tail(code: number): void {
-    if (closing === 0 && isSpace(code)) return;
-    if (code !== CLOSE.charCodeAt(closing)) return fail('something follows the object');
+  function tail(char: string): void {
+    if (closing === 0 && isSpace(char)) return;
+    if (char !== CLOSE[closing]) return fail('something follows the object');
     closing += 1;
     if (closing === CLOSE.length) state = 'closed';
   }
@@ -195,8 +186,7 @@ export function jsonBody(): Body {
     push(text, from) {
       let at = from;
       while (at < text.length && state === 'open') {
-        const reading = place === IN_KEY || place === IN_STRING || place === IN_CONTAINER || place === IN_WORD;
-        at = reading ? readPiece(text, at) : structure(text, at);
+        at = place.startsWith('in_') ? readPiece(text, at) : structure(text, at);
       }
       whole += text.slice(from, at);
       if (state === 'closed') check(whole.slice(0, -CLOSE.length));
@@ -218,7 +208,7 @@ export function jsonBody(): Body {
       return problem;
     },
     end() {
-      return place === TAIL && closing === 0 && check(whole);
+      return place === 'tail' && closing === 0 && check(whole);
     },
   };
 }

@@ -95,7 +95,7 @@ export function elementScanner(sink: ScannerSink, schemaOf: SchemaOf): Scanner {
     if (failure) return skip(text, failure);
     let from = 0;
     if (!body) {
-      while (from < text.length && isSpace(text.charCodeAt(from))) from += 1;
+      while (from < text.length && isSpace(text[from] ?? '')) from += 1;
       if (from === text.length) {
         raw += text;
         return '';

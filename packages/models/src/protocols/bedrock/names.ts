@@ -2,12 +2,6 @@ import type { FileBlock } from '@treadle/core';
 
 const LONGEST_NAME = 200;
 
-/** Names of the documents of one conversation, which the wire wants to be legal and different from each other. */
-export interface DocumentNames {
-  /** The name of the next document. It depends only on those before it, so it stays when the conversation grows. */
-  next(file: FileBlock): string;
-}
-
 /** Letters, digits, single spaces, hyphens, parentheses and brackets are legal; anything else becomes a hyphen. */
 const legalName = (name: string): string =>
   name
@@ -18,19 +12,20 @@ const legalName = (name: string): string =>
     .slice(0, LONGEST_NAME)
     .trim();
 
-/** Names the documents of one conversation. */
-export function createDocumentNames(): DocumentNames {
+/**
+ * Names the documents of one conversation, legally and differently from each other. A name depends only on those before
+ * it, so it stays when the conversation grows.
+ */
+export function createDocumentNames(): (file: FileBlock) => string {
   const used = new Set<string>();
-  return {
-    next(file) {
-      const wanted = legalName(file.name ?? '') || 'document';
-      let name = wanted;
-      for (let copy = 2; used.has(name); copy++) {
-        const suffix = ` (${copy})`;
-        name = wanted.slice(0, LONGEST_NAME - suffix.length).trim() + suffix;
-      }
-      used.add(name);
-      return name;
-    },
+  return (file) => {
+    const wanted = legalName(file.name ?? '') || 'document';
+    let name = wanted;
+    for (let copy = 2; used.has(name); copy++) {
+      const suffix = ` (${copy})`;
+      name = wanted.slice(0, LONGEST_NAME - suffix.length).trim() + suffix;
+    }
+    used.add(name);
+    return name;
   };
 }

@@ -58,7 +58,7 @@ export function createBedrockTranscripts(provider: string): (messages: readonly 
   const fragment = createFragments();
   const documentsOf = createOnce(documentsIn);
   return createConversations(provider, CALL_ID_RULES, () => {
-    const names = createDocumentNames();
+    const nameOf = createDocumentNames();
     const turns = createTurns('content', OPENING);
     const called = new Set<string>();
     let callsWithoutThinking = false;
@@ -66,7 +66,7 @@ export function createBedrockTranscripts(provider: string): (messages: readonly 
     /** Content in which documents have names: they are part of what the JSON depends on. */
     const addNamed = (message: NamedMessage, key: string, write: (nameDocument: () => string) => string): void => {
       const { list, takesPoint } = documentsOf(message);
-      const given = list.map((file) => names.next(file));
+      const given = list.map((file) => nameOf(file));
       const left = given.values();
       const json = fragment(message, [key, ...given].join('\n'), () => write(() => left.next().value ?? ''));
       turns.add('user', json, takesPoint);

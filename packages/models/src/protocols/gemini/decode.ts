@@ -5,7 +5,7 @@ import { createPartialArguments } from './arguments.ts';
 import type { PartialArguments } from './arguments.ts';
 import { DESCRIPTION_KIND } from './content.ts';
 import { readGeminiError } from './error.ts';
-import { createProviderCallIds, geminiBlock } from './parts.ts';
+import { geminiBlock, ProviderCallIds } from './parts.ts';
 import { finishEvent, startEvent, withCounts } from '../shared/events.ts';
 import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
@@ -83,7 +83,7 @@ const fieldsOf = (value: unknown): readonly Fields[] =>
 
 /** Reads one response of the Gemini wire. `prefix` begins the ids of calls that come without one. */
 export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder {
-  const providerCalls = createProviderCallIds(prefix);
+  const providerCalls = new ProviderCallIds(prefix);
   let nextIndex = 0;
   let callCount = 0;
   let begun = false;

@@ -7,26 +7,29 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Fields of a part that say something about it and are not what it is. */
 const ASIDES: ReadonlySet<string> = new Set(['thought', 'thoughtSignature', 'videoMetadata', 'partMetadata']);
 
-/** Numbers the calls a provider ran itself, and finds the call that a result belongs to. */
-export interface ProviderCallIds {
+/** Numbers the calls a provider ran itself, such as `google-pc-0`, and finds the call that a result belongs to. */
+export class ProviderCallIds {
+  readonly #prefix: string;
+  #made = 0;
+  #latest = '';
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
   /** The id of a call: its own, or one that is made. */
-  call(given: unknown): string;
+  call(given: unknown): string {
+    this.#latest = asText(given) ?? `${this.#prefix}-pc-${this.#made++}`;
+    return this.#latest;
+  }
+
   /** The id of the call a result belongs to: the one it names, or the latest. */
-  result(given: unknown): string;
+  result(given: unknown): string {
+    return asText(given) ?? this.#latest;
+  }
 }
 
-/** Ids such as `google-pc-0` where the wire gives none. */
-export function createProviderCallIds(prefix: string): ProviderCallIds {
-  let made = 0;
-  let latest = '';
-  return {
-    call(given) {
-      latest = asText(given) ?? `${prefix}-pc-${made++}`;
-      return latest;
-    },
-    result: (given) => asText(given) ?? latest,
-  };
-}
+const toolTypeOf = (fields: Fields): string => (asText(fields['toolType']) ?? 'unknown').toLowerCase();
 
 const signatureOf = (part: Fields): { opaque?: JsonObject } => {
   const thoughtSignature = asText(part['thoughtSignature']);
@@ -51,26 +54,20 @@ const whatever = (part: Fields): ModelBlock => ({
 export function geminiBlock(part: Fields, ids: ProviderCallIds): ModelBlock {
   const raw = part as JsonObject;
   const code = asObject(part['executableCode']);
-  if (code !== undefined) {
-    const name = 'code_execution';
-    return { type: 'provider_tool_call', callId: ids.call(code['id']), name, arguments: code as JsonValue, raw };
-  }
-  const outcome = asObject(part['codeExecutionResult']);
-  if (outcome !== undefined) {
-    const isError = outcome['outcome'] !== 'OUTCOME_OK';
-    return { type: 'provider_tool_result', callId: ids.result(outcome['id']), name: 'code_execution', isError, raw };
-  }
-  const call = asObject(part['toolCall']);
+  const call = code ?? asObject(part['toolCall']);
   if (call !== undefined) {
-    const name = (asText(call['toolType']) ?? 'unknown').toLowerCase();
-    const args = (call['args'] ?? {}) as JsonValue;
+    const name = code === undefined ? toolTypeOf(call) : 'code_execution';
+    const args = (code ?? call['args'] ?? {}) as JsonValue;
     return { type: 'provider_tool_call', callId: ids.call(call['id']), name, arguments: args, raw };
   }
-  const response = asObject(part['toolResponse']);
-  if (response !== undefined) {
-    const name = (asText(response['toolType']) ?? 'unknown').toLowerCase();
-    const isError = asObject(response['response'])?.['error'] !== undefined;
-    return { type: 'provider_tool_result', callId: ids.result(response['id']), name, isError, raw };
+  const outcome = asObject(part['codeExecutionResult']);
+  const result = outcome ?? asObject(part['toolResponse']);
+  if (result !== undefined) {
+    const name = outcome === undefined ? toolTypeOf(result) : 'code_execution';
+    const isError = outcome
+      ? outcome['outcome'] !== 'OUTCOME_OK'
+      : asObject(result['response'])?.['error'] !== undefined;
+    return { type: 'provider_tool_result', callId: ids.result(result['id']), name, isError, raw };
   }
   // Pictures a model thinks with are not its answer.
   if (part['thought'] === true) return whatever(part);

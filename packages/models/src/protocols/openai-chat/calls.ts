@@ -16,30 +16,21 @@ interface OpenCall {
   opaque: Record<string, JsonValue> | undefined;
 }
 
-/** Where the next block of a message goes. */
-export interface BlockPlaces {
-  nextIndex: number;
-}
-
-/** The tool calls of one response while their parts arrive. */
-export interface CallAssembler {
-  /** One element of `delta.tool_calls`. */
-  add(part: unknown): void;
-  /** Finishes every call, in the order they began. */
-  end(): void;
-  count(): number;
-}
-
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
 
 /** Two complete calls may come without anything that tells them apart but this: the first one's JSON is whole. */
 const isWholeObject = (text: string): boolean => text.trimEnd().endsWith('}') && parseObject(text) !== undefined;
 
-/** The calls of one response so far. */
-interface Calls {
+/**
+ * The calls of one response so far. They are put together from their parts, for all the ways servers number them: by index
+ * from 0 or from 1, without an index, with index 0 for every call (told apart by id), with the id in the first part only or
+ * in each, with the name repeated in each.
+ */
+export interface Calls {
   readonly sink: DecoderSink;
-  readonly places: BlockPlaces;
-  readonly list: OpenCall[];
+  readonly calls: OpenCall[];
+  /** Where the next block of the message goes. */
+  nextIndex: number;
 }
 
 const startsAnother = (call: OpenCall, id: string, name: string, args: string): boolean => {
@@ -50,14 +41,14 @@ const startsAnother = (call: OpenCall, id: string, name: string, args: string): 
 };
 
 const find = (
-  { list }: Calls,
+  { calls }: Calls,
   wireIndex: number | undefined,
   id: string,
   name: string,
   args: string,
 ): OpenCall | undefined => {
-  for (let at = list.length - 1; at >= 0; at--) {
-    const call = list[at];
+  for (let at = calls.length - 1; at >= 0; at--) {
+    const call = calls[at];
     if (call === undefined) continue;
     if (wireIndex === undefined) {
       // No index: the id decides, and without an id it is the latest call.
@@ -75,7 +66,10 @@ const announce = (sink: DecoderSink, call: OpenCall): void => {
   call.early = '';
 };
 
-const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void => {
+/** Adds one element of `delta.tool_calls`. */
+export const addCallPart = (response: Calls, element: unknown): void => {
+  const part = asObject(element);
+  if (part === undefined) return;
   const fn = asObject(part['function']);
   const id = asText(part['id']) ?? '';
   const name = asText(fn?.['name']) ?? '';
@@ -83,13 +77,13 @@ const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void =>
   // Some servers send the arguments as an object instead of its text.
   const args = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given);
   const wireIndex = typeof part['index'] === 'number' ? part['index'] : undefined;
-  let call = find(calls, wireIndex, id, name, args);
+  let call = find(response, wireIndex, id, name, args);
   if (call === undefined) {
     if (id === '' && name === '' && args === '') return;
-    const index = calls.places.nextIndex++;
-    const run = createBlockText(calls.sink, 'tool_arguments_delta', index);
+    const index = response.nextIndex++;
+    const run = createBlockText(response.sink, 'tool_arguments_delta', index);
     call = { index, wireIndex, id, name: '', early: '', run, opaque: undefined };
-    calls.list.push(call);
+    response.calls.push(call);
   }
   for (const key in part) {
     if (!KNOWN_FIELDS.has(key)) (call.opaque ??= {})[key] = part[key] as JsonValue;
@@ -99,7 +93,7 @@ const addPart = (calls: Calls, part: Readonly<Record<string, unknown>>): void =>
   call.early += args;
   if (name === '') return;
   call.name = name;
-  announce(calls.sink, call);
+  announce(response.sink, call);
 };
 
 const endCall = (sink: DecoderSink, call: OpenCall): void => {
@@ -109,21 +103,7 @@ const endCall = (sink: DecoderSink, call: OpenCall): void => {
   sink.event({ type: 'block_end', index, block });
 };
 
-/**
- * Puts tool calls together from their parts, for all the ways servers number them: by index from 0 or from 1, without
- * an index, with index 0 for every call (told apart by id), with the id in the first part only or in each, with the
- * name repeated in each.
- */
-export function createCallAssembler(sink: DecoderSink, places: BlockPlaces): CallAssembler {
-  const calls: Calls = { sink, places, list: [] };
-  return {
-    add(value) {
-      const part = asObject(value);
-      if (part !== undefined) addPart(calls, part);
-    },
-    end() {
-      for (const call of calls.list) endCall(sink, call);
-    },
-    count: () => calls.list.length,
-  };
+/** Finishes every call, in the order they began. */
+export function endCalls({ sink, calls }: Calls): void {
+  for (const call of calls) endCall(sink, call);
 }

@@ -4,11 +4,10 @@ import { defined } from '../../defined.ts';
 import { finishEvent, startEvent } from '../shared/events.ts';
 import type { Fields, Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
-import { createCallAssembler } from './calls.ts';
-import type { BlockPlaces, CallAssembler } from './calls.ts';
+import { addCallPart, endCalls } from './calls.ts';
+import type { Calls } from './calls.ts';
 import { readOpenAIError } from '../openai/error.ts';
-import { contentPartText, createReasoningDetails } from './reasoning.ts';
-import type { ReasoningDetails } from './reasoning.ts';
+import { contentPartText, ReasoningDetails } from './reasoning.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
 import { createBlockText } from '../shared/text-run.ts';
 import type { TextRun } from '../shared/text-run.ts';
@@ -56,8 +55,7 @@ function readOpenAIChatUsage(raw: Fields): Usage {
 }
 
 /** One response, as far as it was read. */
-interface Response extends BlockPlaces {
-  readonly sink: DecoderSink;
+interface Response extends Calls {
   begun: boolean;
   over: boolean;
   refused: boolean;
@@ -65,8 +63,6 @@ interface Response extends BlockPlaces {
   usage: Fields | undefined;
   rawStopReason: string | undefined;
   sources: readonly JsonValue[] | undefined;
-  /** Made with the first part of one. */
-  calls: CallAssembler | undefined;
 }
 
 const begin = (response: Response, chunk: Fields): void => {
@@ -86,7 +82,7 @@ const addUsage = (response: Response, value: unknown): void => {
 const blockOf = ({ kind, run, citations, details }: OpenRun, sources: Response['sources']): ModelBlock => {
   const text = run.end();
   if (kind === 'text') return { type: 'text', text, ...defined({ citations: citations ?? sources }) };
-  return { type: 'thinking', text, ...(details && { opaque: { reasoning_details: details.all() } }) };
+  return { type: 'thinking', text, ...(details && { opaque: { reasoning_details: details.all } }) };
 };
 
 const closeRun = (response: Response): void => {
@@ -116,7 +112,7 @@ const addReasoning = (response: Response, delta: Fields): void => {
   const details = delta['reasoning_details'];
   if (Array.isArray(details) && details.length > 0) {
     const block = runOf(response, 'thinking');
-    block.details ??= createReasoningDetails();
+    block.details ??= new ReasoningDetails();
     const readable = block.details.add(details);
     addText(response, 'thinking', text ?? readable);
   } else if (text !== undefined) addText(response, 'thinking', text);
@@ -132,19 +128,15 @@ const addContent = (response: Response, content: unknown): void => {
   }
 };
 
-const callsOf = (response: Response): CallAssembler =>
-  (response.calls ??= createCallAssembler(response.sink, response));
-
 const addCalls = (response: Response, delta: Fields): void => {
   const parts = delta['tool_calls'];
   if (Array.isArray(parts) && parts.length > 0) {
     closeRun(response);
-    const calls = callsOf(response);
-    for (const part of parts) calls.add(part);
+    for (const part of parts) addCallPart(response, part);
   } else if (asObject(delta['function_call']) !== undefined) {
     // The older form: one call, without an id.
     closeRun(response);
-    callsOf(response).add({ index: 0, function: delta['function_call'] });
+    addCallPart(response, { index: 0, function: delta['function_call'] });
   }
 };
 
@@ -179,14 +171,14 @@ const stopReasonOf = ({ rawStopReason, refused, calls }: Response): Stop => {
   const known = STOP_REASONS.get(rawStopReason ?? '') ?? 'other';
   if (known !== 'stop') return known;
   // Several servers say `stop` when the model called tools, or refused.
-  return calls !== undefined && calls.count() > 0 ? 'tool_use' : refused ? 'refusal' : 'stop';
+  return calls.length > 0 ? 'tool_use' : refused ? 'refusal' : 'stop';
 };
 
 const finish = (response: Response): void => {
-  const { sink, calls, rawStopReason, usage } = response;
+  const { sink, rawStopReason, usage } = response;
   response.over = true;
   closeRun(response);
-  calls?.end();
+  endCalls(response);
   sink.event(finishEvent(stopReasonOf(response), { rawStopReason }, usage, readOpenAIChatUsage));
 };
 
@@ -270,7 +262,7 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
     usage: undefined,
     rawStopReason: undefined,
     sources: undefined,
-    calls: undefined,
+    calls: [],
   };
   return {
     frame: (name, data, whole) => readEvent(response, name, data, whole),

@@ -1,46 +1,35 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
 import { asObject, asText } from '../shared/json-text.ts';
 
-/** Collects `reasoning_details`, which must go back to their provider as they were. */
-export interface ReasoningDetails {
-  /** Adds the details of one delta and returns the readable text in them. */
-  add(details: readonly unknown[]): string;
-  all(): readonly JsonObject[];
-}
-
 const GROWING: readonly string[] = ['text', 'summary', 'data', 'signature'];
 
-/** Puts details together: parts with the same index and type are one detail whose texts grow. */
-export function createReasoningDetails(): ReasoningDetails {
-  const list: Record<string, JsonValue | undefined>[] = [];
-  return {
-    add(details) {
-      let shown = '';
-      for (const value of details) {
-        const part = asObject(value);
-        if (part === undefined) continue;
-        shown += asText(part['text']) ?? asText(part['summary']) ?? '';
-        const last = list.at(-1);
-        const same =
-          last !== undefined &&
-          last['type'] === part['type'] &&
-          last['index'] === part['index'] &&
-          (part['id'] === undefined || part['id'] === null || last['id'] === part['id']);
-        if (!same) {
-          list.push({ ...(part as JsonObject) });
-          continue;
-        }
-        for (const [key, field] of Object.entries(part)) {
-          const before = last[key];
-          if (GROWING.includes(key) && typeof before === 'string' && typeof field === 'string')
-            last[key] = before + field;
-          else if (field !== null || before === undefined) last[key] = field as JsonValue;
-        }
-      }
-      return shown;
-    },
-    all: () => list,
-  };
+/**
+ * Collects `reasoning_details`, which must go back to their provider as they were: parts with the same index and type are
+ * one detail whose texts grow.
+ */
+export class ReasoningDetails {
+  readonly all: Record<string, JsonValue | undefined>[] = [];
+
+  /** Adds the details of one delta and returns the readable text in them. */
+  add(details: readonly unknown[]): string {
+    const parts = details.map(asObject).filter((part) => part !== undefined);
+    for (const part of parts) this.#addOne(part);
+    return parts.map((part) => asText(part['text']) ?? asText(part['summary']) ?? '').join('');
+  }
+
+  #addOne(part: Readonly<Record<string, unknown>>): void {
+    const last = this.all.at(-1);
+    const same =
+      last?.['type'] === part['type'] &&
+      last?.['index'] === part['index'] &&
+      (part['id'] === undefined || part['id'] === null || last?.['id'] === part['id']);
+    if (last === undefined || !same) return void this.all.push({ ...(part as JsonObject) });
+    for (const [key, field] of Object.entries(part)) {
+      const before = last[key];
+      if (GROWING.includes(key) && typeof before === 'string' && typeof field === 'string') last[key] = before + field;
+      else if (field !== null || before === undefined) last[key] = field as JsonValue;
+    }
+  }
 }
 
 /** The readable text of one part of a `content` list: prose, or `{"type":"thinking","thinking":[…]}`. */
