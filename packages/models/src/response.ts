@@ -48,24 +48,18 @@ export function sniff(chunk: Uint8Array): 'stream' | 'other' {
   return /^(?::|(?:data|event|id|retry)\b)/.test(text) ? 'stream' : 'other';
 }
 
-/** A body that is read as a whole. */
-export interface WholeBody {
-  /** False when that was too much: the rest isn't wanted. */
-  push(chunk: Uint8Array): boolean;
-  /** What has come of it, as text. */
-  text(): string;
-}
-
-export function createWholeBody(): WholeBody {
+export function createWholeBody() {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
   return {
-    push(chunk) {
+    /** False when that was too much: the rest isn't wanted. */
+    push(chunk: Uint8Array): boolean {
       text += decoder.decode(chunk, { stream: true });
       bytes += chunk.length;
       return bytes <= BODY_LIMIT;
     },
+    /** What has come of it, as text. */
     text: () => text + decoder.decode(),
   };
 }
@@ -120,3 +114,6 @@ export function responseProblem(
     },
   };
 }
+
+/** A body that is read as a whole. */
+export type WholeBody = ReturnType<typeof createWholeBody>;

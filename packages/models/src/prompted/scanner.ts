@@ -38,17 +38,8 @@ export interface ScannerSink {
   failed(failure: ScannedFailure): void;
 }
 
-/** Finds `<tool>` elements in text that arrives in pieces, cut anywhere. The work per piece doesn't grow with what came before. */
-export interface Scanner {
-  push(text: string): void;
-  /** A block of text is over: what was held back belongs to it. An element goes on in the next block. */
-  flush(): void;
-  /** All text is over. `cut` says that the model was cut short. */
-  end(cut: boolean): void;
-}
-
 /** Starts scanning one reply. */
-export function elementScanner(sink: ScannerSink, schemaOf: SchemaOf): Scanner {
+export function elementScanner(sink: ScannerSink, schemaOf: SchemaOf) {
   /** White space, or the beginning of a tag, that isn't given out before what follows is known. */
   let held = '';
   let inElement = false;
@@ -193,8 +184,10 @@ export function elementScanner(sink: ScannerSink, schemaOf: SchemaOf): Scanner {
 
   return {
     push: scan,
+    /** A block of text is over: what was held back belongs to it. An element goes on in the next block. */
     flush,
-    end(cut) {
+    /** All text is over. `cut` says that the model was cut short. */
+    end(cut: boolean): void {
       if (inElement) endElement(cut);
       flush();
     },
@@ -220,3 +213,6 @@ const unclosed = (raw: string): BodyProblem => ({
   reason: isXml(raw) ? 'invalid_xml' : 'invalid_json',
   message: `${CLOSE} is missing, or something before it has no end`,
 });
+
+/** Finds `<tool>` elements in text that arrives in pieces, cut anywhere. The work per piece doesn't grow with what came before. */
+export type Scanner = ReturnType<typeof elementScanner>;

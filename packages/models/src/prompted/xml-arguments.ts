@@ -2,30 +2,8 @@ import type { JsonSchema } from '@treadle/core';
 import { entityDecoder, type EntityDecoder } from './xml-text.ts';
 import { isList, objectText, propertySchema, resolveSchema, valueText, type XmlNode } from './xml-value.ts';
 
-/** Writes arguments as JSON text while their elements arrive. */
-export interface ArgumentsWriter {
-  /** The schema of the arguments; an empty one until `begin`, and when the tool isn't known. */
-  readonly root: JsonSchema;
-  readonly schema: JsonSchema;
-  /** `undefined` says that the tool isn't known yet: all is written at the end. */
-  begin(schema: JsonSchema | undefined): void;
-  /** An argument begins. `streams`: it is text, and is written as it comes. False when it was there before. */
-  open(name: string, streams: boolean): boolean;
-  /** Text of an argument that streams, with its entities, and text that is meant as it stands. */
-  raw(text: string): void;
-  literal(text: string): void;
-  close(node: XmlNode): void;
-  /** The arguments are over. */
-  end(): void;
-  /** The body is over; the schema, if only now it is known. */
-  finish(schema: JsonSchema | undefined): void;
-  /** What was written since the last time. */
-  take(): string;
-  readonly text: string;
-}
-
-/** Starts writing the arguments of one call. */
-export function argumentsWriter(): ArgumentsWriter {
+/** Writes the arguments of one call as JSON text while their elements arrive. */
+export function argumentsWriter() {
   let root: JsonSchema = {};
   let schema: JsonSchema = {};
   let known = false;
@@ -49,13 +27,15 @@ export function argumentsWriter(): ArgumentsWriter {
   }
 
   return {
+    /** The schema of the arguments; an empty one until `begin`, and when the tool isn't known. */
     get root() {
       return root;
     },
     get schema() {
       return schema;
     },
-    begin(given) {
+    /** `undefined` says that the tool isn't known yet: all is written at the end. */
+    begin(given: JsonSchema | undefined): void {
       began = true;
       known = given !== undefined;
       if (!given) return;
@@ -63,7 +43,8 @@ export function argumentsWriter(): ArgumentsWriter {
       schema = resolveSchema(given, given);
       write('{');
     },
-    open(name, streams) {
+    /** An argument begins. `streams`: it is text, and is written as it comes. False when it was there before. */
+    open(name: string, streams: boolean): boolean {
       if (known && !isList(propertySchema(schema, name, root), root)) {
         if (written.has(name)) return false;
         written.add(name);
@@ -74,14 +55,15 @@ export function argumentsWriter(): ArgumentsWriter {
       decoder = entityDecoder();
       return true;
     },
-    raw(piece) {
+    /** Text of an argument that streams, with its entities, and text that is meant as it stands. */
+    raw(piece: string): void {
       const decoded = decoder?.push(piece) ?? '';
       if (decoded !== '') write(inString(decoded));
     },
-    literal(piece) {
+    literal(piece: string): void {
       write(inString((decoder?.end() ?? '') + piece));
     },
-    close(node) {
+    close(node: XmlNode): void {
       if (decoder) {
         write(`${inString(decoder.end())}"`);
         decoder = null;
@@ -95,17 +77,20 @@ export function argumentsWriter(): ArgumentsWriter {
       member(node.name);
       write(valueText([node], property, root));
     },
-    end() {
+    /** The arguments are over. */
+    end(): void {
       if (!known) return;
       const lists = objectText(kept, schema, root).slice(1, -1);
       write(`${lists === '' || text === '{' ? '' : ','}${lists}}`);
     },
-    finish(late) {
+    /** The body is over; the schema, if only now it is known. */
+    finish(late: JsonSchema | undefined): void {
       if (known || !began || kept.length === 0) return;
       const rootSchema = late ?? {};
       write(objectText(kept, resolveSchema(rootSchema, rootSchema), rootSchema));
     },
-    take() {
+    /** What was written since the last time. */
+    take(): string {
       const taken = fresh;
       fresh = '';
       return taken;

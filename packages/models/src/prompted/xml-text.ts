@@ -32,28 +32,25 @@ export function decodeEntities(text: string): string {
 /** Text of an element, escaped so that it comes out of {@link decodeEntities} as it was. */
 export const escapeText = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
-/** Decodes text that arrives in pieces: what may be the beginning of an entity waits for the rest. */
-export interface EntityDecoder {
-  push(text: string): string;
-  /** What was still waiting, as the text it is. */
-  end(): string;
-}
-
 /** Starts decoding one text. */
-export function entityDecoder(): EntityDecoder {
+export function entityDecoder() {
   let held = '';
   return {
-    push(text) {
+    push(text: string): string {
       const whole = held + text;
       const last = whole.lastIndexOf('&');
       const isOpen = last >= 0 && whole.length - last < LONGEST_ENTITY && !/[;\s<]/.test(whole.slice(last));
       held = isOpen ? whole.slice(last) : '';
       return decodeEntities(isOpen ? whole.slice(0, last) : whole);
     },
-    end() {
+    /** What was still waiting, as the text it is. */
+    end(): string {
       const rest = held;
       held = '';
       return decodeEntities(rest);
     },
   };
 }
+
+/** Decodes text that arrives in pieces: what may be the beginning of an entity waits for the rest. */
+export type EntityDecoder = ReturnType<typeof entityDecoder>;

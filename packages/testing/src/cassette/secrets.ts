@@ -8,16 +8,6 @@ export interface Redaction {
   readonly headers?: readonly string[];
 }
 
-/** Takes secrets out of exchanges. What it has seen as a secret once, it finds everywhere from then on. */
-export interface Cleaner {
-  /** Headers with lowercase names. The values of secret ones are remembered. */
-  headers(headers: Readonly<Record<string, string>>): Record<string, string>;
-  url(url: string): string;
-  /** The same number of bytes: each byte of a secret becomes an asterisk. */
-  bytes(bytes: Uint8Array): Uint8Array;
-  text(text: string): string;
-}
-
 const MARK = '[redacted]';
 
 /**
@@ -76,7 +66,8 @@ const decoded = (text: string): string => {
 
 const stars = (text: string): string => '*'.repeat(text.length);
 
-export function createCleaner(redaction: Redaction = {}): Cleaner {
+/** Takes secrets out of exchanges. What it has seen as a secret once, it finds everywhere from then on. */
+export function createCleaner(redaction: Redaction = {}) {
   const forms = new Set<string>();
   const secretHeaders = new Set((redaction.headers ?? []).map((name) => name.toLowerCase()));
   let pattern: RegExp | undefined;
@@ -128,14 +119,17 @@ export function createCleaner(redaction: Redaction = {}): Cleaner {
   };
 
   return {
-    headers(headers) {
+    /** Headers with lowercase names. The values of secret ones are remembered. */
+    headers(headers: Readonly<Record<string, string>>): Record<string, string> {
       const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
       for (const [name, value] of entries)
         if (SECRET_NAME.test(name) || secretHeaders.has(name)) secretsIn(name, value).forEach(learnLong);
       return Object.fromEntries(entries.map(([name, value]) => [name, cleanHeader(name, value)]));
     },
     url: cleanUrl,
-    bytes: (bytes) => new Uint8Array(Buffer.from(clean(Buffer.from(bytes).toString('latin1')), 'latin1')),
+    /** The same number of bytes: each byte of a secret becomes an asterisk. */
+    bytes: (bytes: Uint8Array): Uint8Array =>
+      new Uint8Array(Buffer.from(clean(Buffer.from(bytes).toString('latin1')), 'latin1')),
     text: cleanText,
   };
 }

@@ -13,16 +13,6 @@ export interface SinkOptions {
   readonly cutBy: 'close' | 'reset';
 }
 
-/** Writes a reply in pieces and breaks the connection where it was told to. */
-export interface Sink {
-  /** One event's bytes. False when the connection is broken and nothing more can be written. */
-  event(bytes: Uint8Array): Promise<boolean>;
-  /** Lets out what waits for its piece to become full. */
-  flush(): Promise<void>;
-  /** Ends the body cleanly, after what is left. False when the connection broke instead. */
-  end(): Promise<boolean>;
-}
-
 /** Resolves when there is room to write again, or nobody to write to. Leaves no listener behind. */
 async function drained(stream: Writable): Promise<void> {
   const over = new AbortController();
@@ -40,7 +30,8 @@ export async function cutConnection(response: ServerResponse, by: SinkOptions['c
   else socket.destroy();
 }
 
-export function sink(response: ServerResponse, options: SinkOptions): Sink {
+/** Writes a reply in pieces and breaks the connection where it was told to. */
+export function sink(response: ServerResponse, options: SinkOptions) {
   const pieceSize = typeof options.chunking === 'number' ? Math.max(1, options.chunking) : Number.POSITIVE_INFINITY;
   const byEvent = options.chunking === 'events';
   let waiting: Uint8Array[] = [];
@@ -86,7 +77,8 @@ export function sink(response: ServerResponse, options: SinkOptions): Sink {
   }
 
   return {
-    async event(bytes) {
+    /** One event's bytes. False when the connection is broken and nothing more can be written. */
+    async event(bytes: Uint8Array): Promise<boolean> {
       if (bytes.length > 0) {
         waiting.push(bytes);
         waitingBytes += bytes.length;
@@ -99,8 +91,10 @@ export function sink(response: ServerResponse, options: SinkOptions): Sink {
       }
       return !broken;
     },
-    flush: () => (options.chunking === 'whole' ? Promise.resolve() : letOut(true)),
-    async end() {
+    /** Lets out what waits for its piece to become full. */
+    flush: (): Promise<void> => (options.chunking === 'whole' ? Promise.resolve() : letOut(true)),
+    /** Ends the body cleanly, after what is left. False when the connection broke instead. */
+    async end(): Promise<boolean> {
       await letOut(true);
       if (broken) return false;
       response.end();

@@ -6,22 +6,6 @@ type Step = string | number;
 
 type Container = Record<string, unknown> | unknown[];
 
-/** Arguments of a call that arrive value by value, each with its path. */
-export interface PartialArguments {
-  /** Takes the `partialArgs` of one part; returns the JSON text they add, as far as it can be told yet. */
-  add(entries: unknown): string;
-  /** Takes arguments that came whole. */
-  assign(args: Readonly<Record<string, unknown>>): string;
-  /** The call's end was said: a string in the middle is whole. */
-  endString(): void;
-  /** What closes the text shown so far, and the whole of it. */
-  close(): { readonly rest: string; readonly text: string };
-  /** All text so far, which is not closed and so is no JSON. */
-  unclosed(): string;
-  /** Whether a string is in the middle, or what came makes no sense. */
-  isIncomplete(): boolean;
-}
-
 const DEEPEST = 100;
 
 const STEP = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y;
@@ -144,7 +128,7 @@ const createTextWriter = () => {
 };
 
 /** Collects arguments by their paths. Work per value is that of its path, whatever came before. */
-export function createPartialArguments(): PartialArguments {
+export function createPartialArguments() {
   const root = emptyContainer('');
   const writer = createTextWriter();
   let inOrder = true;
@@ -205,7 +189,8 @@ export function createPartialArguments(): PartialArguments {
   };
 
   return {
-    add(entries) {
+    /** Takes the `partialArgs` of one part; returns the JSON text they add, as far as it can be told yet. */
+    add(entries: unknown): string {
       if (!Array.isArray(entries)) return '';
       let json = '';
       for (const entry of entries as readonly unknown[]) {
@@ -214,20 +199,28 @@ export function createPartialArguments(): PartialArguments {
       }
       return json;
     },
-    assign(args) {
+    /** Takes arguments that came whole. */
+    assign(args: Readonly<Record<string, unknown>>): string {
       let json = '';
       for (const [name, value] of Object.entries(args)) if (!broken) json += set('', [name], value as JsonValue, false);
       return json;
     },
-    endString() {
+    /** The call's end was said: a string in the middle is whole. */
+    endString(): void {
       last = undefined;
     },
-    close() {
+    /** What closes the text shown so far, and the whole of it. */
+    close(): { readonly rest: string; readonly text: string } {
       if (!inOrder) return { rest: '', text: JSON.stringify(root) };
       const rest = writer.closers();
       return { rest, text: writer.whole() + rest };
     },
-    unclosed: () => (writer.whole() === '' ? '{' : writer.whole()),
-    isIncomplete: () => broken || last !== undefined,
+    /** All text so far, which is not closed and so is no JSON. */
+    unclosed: (): string => (writer.whole() === '' ? '{' : writer.whole()),
+    /** Whether a string is in the middle, or what came makes no sense. */
+    isIncomplete: (): boolean => broken || last !== undefined,
   };
 }
+
+/** Arguments of a call that arrive value by value, each with its path. */
+export type PartialArguments = ReturnType<typeof createPartialArguments>;

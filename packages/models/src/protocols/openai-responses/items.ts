@@ -34,23 +34,6 @@ interface Item extends OpenItem {
   closed: boolean;
 }
 
-/** The output items of one response. */
-export interface Items {
-  /** The item an event is about, made when it is its first; undefined when it has ended. */
-  about(event: Fields): OpenItem | undefined;
-  /** `response.output_item.added`. */
-  open(event: Fields): void;
-  /** `response.output_item.done`. */
-  close(event: Fields): void;
-  /** The response ended, with `output` as its own account of the items; `cut`: before it was complete. */
-  end(output: unknown, cut: boolean): void;
-  /** Calls of our tools that were completed. */
-  callCount(): number;
-  hasRefusal(): boolean;
-  /** Something was left for the client to do that isn't a call of its tools. */
-  isWaiting(): boolean;
-}
-
 const indexOf = (event: Fields): number | undefined => {
   const index = event['output_index'];
   return typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? index : undefined;
@@ -70,7 +53,7 @@ export function createItems(
   sink: DecoderSink,
   quirks: Required<OpenAIResponsesQuirks>,
   strict: (name: string) => JsonSchema | undefined,
-): Items {
+) {
   const items: Item[] = [];
   const byId = new Map<string, Item>();
   const byIndex = new Map<number, Item>();
@@ -210,7 +193,8 @@ export function createItems(
   };
 
   return {
-    about: (event) => {
+    /** The item an event is about, made when it is its first; undefined when it has ended. */
+    about: (event: Fields): OpenItem | undefined => {
       const id = asText(event['item_id']);
       const index = indexOf(event);
       const found = find(id, index);
@@ -219,7 +203,8 @@ export function createItems(
       // Another item with the index of one that has ended, or something late of the one that has.
       return id === undefined || found.ids.has(id) ? undefined : create(id, index);
     },
-    open(event) {
+    /** `response.output_item.added`. */
+    open(event: Fields): void {
       const fields = asObject(event['item']);
       if (fields === undefined) return;
       const id = asText(fields['id']);
@@ -233,11 +218,13 @@ export function createItems(
       register(found, id, index);
       begin(found, fields);
     },
-    close(event) {
+    /** `response.output_item.done`. */
+    close(event: Fields): void {
       const fields = asObject(event['item']);
       if (fields !== undefined) close(fields, indexOf(event));
     },
-    end(output, cut) {
+    /** The response ended, with `output` as its own account of the items; `cut`: before it was complete. */
+    end(output: unknown, cut: boolean): void {
       const final = Array.isArray(output) ? (output as unknown[]).map(asObject) : [];
       if (items.length === 0) {
         for (const [index, fields] of final.entries()) if (fields !== undefined) close(fields, index);
@@ -254,8 +241,13 @@ export function createItems(
         else finish(item, cut && fields['status'] !== 'completed' ? { ...fields, status: 'incomplete' } : fields);
       }
     },
-    callCount: () => calls,
-    hasRefusal: () => refused,
-    isWaiting: () => waits,
+    /** Calls of our tools that were completed. */
+    callCount: (): number => calls,
+    hasRefusal: (): boolean => refused,
+    /** Something was left for the client to do that isn't a call of its tools. */
+    isWaiting: (): boolean => waits,
   };
 }
+
+/** The output items of one response. */
+export type Items = ReturnType<typeof createItems>;

@@ -34,25 +34,10 @@ interface OpenPart {
   citations: JsonValue[] | undefined;
 }
 
-/** The readable parts of one item while they arrive. */
-export interface Parts {
-  add(kind: PartKind, position: number, piece: string): void;
-  /** What the end of a part, or of its item, says the whole text is. */
-  complete(kind: PartKind, position: number, text: unknown): void;
-  /** A source of the text at `position`. */
-  cite(position: number, annotation: JsonValue): void;
-  /** All sources of the text at `position`, in place of those that came one by one. */
-  citeAll(position: number, annotations: unknown): void;
-  /** Ends every part as a block. `item` is what else there is to the item; `signature` goes with the last of them. */
-  end(item: JsonObject, signature: string | undefined): void;
-  count(): number;
-  hasRefusal(): boolean;
-}
-
 const isThinking = (kind: PartKind): boolean => kind === 'summary_text' || kind === 'reasoning_text';
 
 /** @param takeIndex Gives a new block its place in the message. */
-export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
+export function createParts(sink: DecoderSink, takeIndex: () => number) {
   const parts: OpenPart[] = [];
   let latest: OpenPart | undefined;
 
@@ -79,25 +64,29 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
   };
 
   return {
-    add(kind, position, piece) {
+    add(kind: PartKind, position: number, piece: string): void {
       const part = partAt(kind, position);
       part.streamed = true;
       part.run.add(piece);
     },
-    complete(kind, position, text) {
+    /** What the end of a part, or of its item, says the whole text is. */
+    complete(kind: PartKind, position: number, text: unknown): void {
       const part = partAt(kind, position);
       const whole = asText(text);
       if (part.streamed || whole === undefined || part.run.whole() !== '') return;
       part.run.add(whole);
     },
-    cite(position, annotation) {
+    /** A source of the text at `position`. */
+    cite(position: number, annotation: JsonValue): void {
       (partAt('output_text', position).citations ??= []).push(annotation);
     },
-    citeAll(position, annotations) {
+    /** All sources of the text at `position`, in place of those that came one by one. */
+    citeAll(position: number, annotations: unknown): void {
       if (!Array.isArray(annotations) || annotations.length === 0) return;
       partAt('output_text', position).citations = [...(annotations as JsonValue[])];
     },
-    end(item, signature) {
+    /** Ends every part as a block. `item` is what else there is to the item; `signature` goes with the last of them. */
+    end(item: JsonObject, signature: string | undefined): void {
       const last = parts.at(-1);
       for (const part of parts) {
         const block = blockOf(part, item, part === last ? signature : undefined);
@@ -106,8 +95,8 @@ export function createParts(sink: DecoderSink, takeIndex: () => number): Parts {
       parts.length = 0;
       latest = undefined;
     },
-    count: () => parts.length,
-    hasRefusal: () => parts.some((part) => part.kind === 'refusal'),
+    count: (): number => parts.length,
+    hasRefusal: (): boolean => parts.some((part) => part.kind === 'refusal'),
   };
 }
 
@@ -122,3 +111,6 @@ export function completeParts(parts: Parts, list: unknown): void {
     if (kind === 'output_text') parts.citeAll(position, part['annotations']);
   }
 }
+
+/** The readable parts of one item while they arrive. */
+export type Parts = ReturnType<typeof createParts>;

@@ -6,19 +6,6 @@ export interface CallIdRules {
   readonly maxLength: number;
 }
 
-/** The ids that tool calls and their results carry on the wire, and which calls still have no result. */
-export interface CallIds {
-  /**
-   * Gives each call of a message its wire id; returns them by Treadle's. `own`: the provider that made the calls is the
-   * one the request goes to.
-   */
-  assign(message: AssistantMessage, own: boolean): ReadonlyMap<string, string>;
-  /** The wire id of the call this result answers; undefined when no call waits for it. */
-  take(callId: string): string | undefined;
-  /** Wire ids of the calls without a result, in call order. From now on nothing waits. */
-  takeWaiting(): readonly string[];
-}
-
 /** Nine letters and digits made of `text`, always the same: the form the strictest server asks for. */
 export const shortId = (text: string): string => {
   let high = 0x811c9dc5;
@@ -35,7 +22,7 @@ export const shortId = (text: string): string => {
  * Chooses wire ids: the provider's own id where the call goes back to that provider, else Treadle's, made legal for the
  * wire. No two calls of a request share one. An id depends only on the calls before it, so it stays when history grows.
  */
-export function createCallIds(rules: CallIdRules): CallIds {
+export function createCallIds(rules: CallIdRules) {
   const used = new Set<string>();
   const open = new Map<string, string>();
 
@@ -53,7 +40,11 @@ export function createCallIds(rules: CallIdRules): CallIds {
   };
 
   return {
-    assign({ content }, own) {
+    /**
+     * Gives each call of a message its wire id; returns them by Treadle's. `own`: the provider that made the calls is the
+     * one the request goes to.
+     */
+    assign({ content }: AssistantMessage, own: boolean): ReadonlyMap<string, string> {
       const wireIds = new Map<string, string>();
       for (const call of content) {
         if (call.type !== 'tool_call') continue;
@@ -64,12 +55,14 @@ export function createCallIds(rules: CallIdRules): CallIds {
       }
       return wireIds;
     },
-    take(callId) {
+    /** The wire id of the call this result answers; undefined when no call waits for it. */
+    take(callId: string): string | undefined {
       const id = open.get(callId);
       open.delete(callId);
       return id;
     },
-    takeWaiting() {
+    /** Wire ids of the calls without a result, in call order. From now on nothing waits. */
+    takeWaiting(): readonly string[] {
       const ids = [...open.values()];
       open.clear();
       return ids;
@@ -97,3 +90,6 @@ export function legalToolName(name: string, maxLength: number): string {
 /** What a call without a result is answered with. */
 export const INTERRUPTED_RESULT =
   'The call was interrupted: there is no result, and whether it had an effect is unknown.';
+
+/** The ids that tool calls and their results carry on the wire, and which calls still have no result. */
+export type CallIds = ReturnType<typeof createCallIds>;

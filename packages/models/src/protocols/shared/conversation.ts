@@ -59,19 +59,14 @@ export function createConversations<Writer extends ConversationWriter>(
 }
 
 /** The elements of an array, one after another. */
-export interface Elements {
-  /** Adds elements, unless their JSON is empty. */
-  add(...elements: readonly string[]): void;
-  /** The array, which begins with `first` unless that is empty. */
-  json(first: string): string;
-}
-
-export function createElements(): Elements {
+export function createElements() {
   let text = '';
   return {
-    add(...elements) {
+    /** Adds elements, unless their JSON is empty. */
+    add(...elements: readonly string[]): void {
       for (const json of elements) if (json !== '') text += `,${json}`;
     },
-    json: (first) => `[${first === '' ? text.slice(1) : first + text}]`,
+    /** The array, which begins with `first` unless that is empty. */
+    json: (first: string): string => `[${first === '' ? text.slice(1) : first + text}]`,
   };
 }

@@ -34,21 +34,13 @@ interface Turn {
   readonly markable: number;
 }
 
-/** The messages of a wire whose roles alternate: neighbours of one role are one message. */
-export interface Turns {
-  /** Adds blocks, unless their JSON is empty. */
-  add(role: string, json: string, markable?: boolean): void;
-  /** Whose the last message is. */
-  role(): string | undefined;
-  /** The array of messages with marks, and with `note` as the user's last block. */
-  json(marks?: CacheMarks['messages'], marked?: (json: string) => string, note?: string): string;
-}
-
 /**
+ * The messages of a wire whose roles alternate: neighbours of one role are one message.
+ *
  * @param field The field of a message that has its blocks.
  * @param opening A block that stands in for the user when a conversation begins with the assistant.
  */
-export function createTurns(field: string, opening: string): Turns {
+export function createTurns(field: string, opening: string) {
   /** The messages that don't change any more, each with a comma after it. */
   let settled = '';
   const turns: Turn[] = [];
@@ -72,15 +64,18 @@ export function createTurns(field: string, opening: string): Turns {
   };
 
   return {
-    add(role, json, markable = true) {
+    /** Adds blocks, unless their JSON is empty. */
+    add(role: string, json: string, markable = true): void {
       if (json === '') return;
       if (turns.length === 0 && role !== 'user') added(turns, 'user', opening, true);
       added(turns, role, json, markable);
       const oldest = turns.length > OPEN_TURNS ? turns.shift() : undefined;
       if (oldest !== undefined) settled += `${written(oldest)},`;
     },
-    role: () => turns.at(-1)?.role,
-    json(marks = 'none', marked = (json) => json, note = '') {
+    /** Whose the last message is. */
+    role: (): string | undefined => turns.at(-1)?.role,
+    /** The array of messages with marks, and with `note` as the user's last block. */
+    json(marks: CacheMarks['messages'] = 'none', marked: (json: string) => string = (json) => json, note = ''): string {
       const shown = withMarks(marks, marked);
       if (note !== '') added(shown, 'user', note, false);
       return `[${settled}${shown.map(written).join(',')}]`;
