@@ -120,12 +120,12 @@ function aiSdkEncoder(): Encoder {
   }
 
   function ended(event: EventOf<'run_ended'>): Chunk[] {
-    const { status: end, message, usage, cost, turns } = event;
-    if (end === 'aborted')
+    const { status, message, usage, cost, turns } = event;
+    if (status === 'aborted')
       return [...closeStep(), { type: 'abort', ...(message !== undefined && { reason: message }) }];
-    const failure = FAILURES.has(end) ? [{ type: 'error', errorText: message ?? `The run ended as ${end}.` }] : [];
-    const metadata = { end, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
-    return [...failure, ...finish(FINISH_REASONS[end] ?? 'other', metadata)];
+    const failure = FAILURES.has(status) ? [{ type: 'error', errorText: message ?? `The run ended as ${status}.` }] : [];
+    const metadata = { status, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
+    return [...failure, ...finish(FINISH_REASONS[status] ?? 'other', metadata)];
   }
 
   function ofRun(event: TreadleEvent): Chunk[] {

@@ -1,4 +1,5 @@
-import type { ModelRequest, ProviderToolDefinition, ToolDefinition, ToolResultMessage } from '@treadle/core';
+import type { ProviderToolDefinition, ToolResultMessage } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
 import {
   geminiAssistantParts,

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest, ResponseFormat, ToolDefinition, UserContent } from '@treadle/core';
+import type { JsonObject, ResponseFormat, UserContent } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
 import { keyOf } from '../shared/call-ids.ts';
 import { createConversations, createElements } from '../shared/conversation.ts';

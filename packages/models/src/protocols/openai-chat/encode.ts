@@ -1,5 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type { ModelRequest, ResponseFormat, ToolDefinition, UserContent } from '@treadle/core';
+import type { ResponseFormat, UserContent } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
 import { keyOf } from '../shared/call-ids.ts';
 import { createConversations, createElements } from '../shared/conversation.ts';

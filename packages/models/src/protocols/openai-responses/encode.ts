@@ -1,11 +1,6 @@
 import { TreadleError } from '@treadle/core';
-import type {
-  AssistantMessage,
-  ModelRequest,
-  ProviderToolDefinition,
-  ResponseFormat,
-  ToolDefinition,
-} from '@treadle/core';
+import type { AssistantMessage, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
+import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, jsonOf } from '../shared/body.ts';
 import { keyOf, legalToolName } from '../shared/call-ids.ts';
 import { createConversations, createElements } from '../shared/conversation.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
-import { isJsonObject, parseJson } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import { defined } from '../../defined.ts';
 
 /** Keywords that strict mode takes over as they are. Source: the guide on structured outputs. */
