@@ -2,7 +2,7 @@ import { defineTool, systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
 import { editFile } from './files/edit-file.ts';
 import { listFiles } from './files/list-files.ts';
-import { readFile } from './files/read-file.ts';
+import { readFile, type ReadLimits } from './files/read-file.ts';
 import { writeFile } from './files/write-file.ts';
 import { defaultSkippedFolders, MB, type CommonToolOptions } from './options.ts';
 import { pathAccess } from './root/access.ts';
@@ -11,14 +11,7 @@ import { asRoot } from './root/root.ts';
 const pathDescription = 'Path of the file, relative to the root folder.';
 
 /** Settings of {@link readFileTool}. */
-export interface ReadFileToolOptions extends CommonToolOptions {
-  /** Characters of text in one result, which never has more than the model is shown of one. Default 1 MB. */
-  readonly maxCharacters?: number;
-  /** Bytes of an image. Default 20 MB. */
-  readonly maxImageBytes?: number;
-  /** Characters of a line; longer ones are cut. Default 2000. */
-  readonly maxLineCharacters?: number;
-}
+export interface ReadFileToolOptions extends CommonToolOptions, ReadLimits {}
 
 /**
  * The tool `read_file`: a text file's lines with their numbers, or an image. Memory is bounded by the limits, whatever
@@ -29,11 +22,6 @@ export interface ReadFileToolOptions extends CommonToolOptions {
  */
 export function readFileTool(options: ReadFileToolOptions): Tool {
   const root = asRoot(options.root, options);
-  const limits = {
-    maxCharacters: options.maxCharacters ?? MB,
-    maxImageBytes: options.maxImageBytes ?? 20 * MB,
-    maxLineCharacters: options.maxLineCharacters ?? 2000,
-  };
   return defineTool({
     name: 'read_file',
     label: 'Read a file',
@@ -53,7 +41,7 @@ export function readFileTool(options: ReadFileToolOptions): Tool {
     replay: 'safe',
     readOnly: true,
     access: ({ path }) => pathAccess(root, path, {}),
-    execute: (args, context) => readFile(root, args, context, limits),
+    execute: (args, context) => readFile(root, args, context, options),
   });
 }
 

@@ -58,10 +58,6 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
     let end: CommandEnd;
     let stdout: Captured;
     let stderr: Captured;
-    let stop = (): void => {};
-    captures.onLimit = () => {
-      stop();
-    };
     try {
       end = await runCommand({
         file: sandboxed?.file ?? plain[0],
@@ -74,9 +70,8 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
         graceMs: settings.graceMs,
         signal: context.signal,
         clock: settings.clock,
-        async onOutput(stream, bytes, stopCommand) {
-          stop = stopCommand;
-          await captures[stream].push(bytes);
+        async onOutput(stream, bytes, stop) {
+          if (!(await captures[stream].push(bytes))) stop();
           updates.changed();
         },
       });
@@ -151,26 +146,15 @@ function check(command: string, patterns: readonly DenyPattern[]): void {
   if (denied !== undefined) throw new FileProblem('denied', `The command was refused, not run: ${denied.reason}.`);
 }
 
-interface Captures {
-  readonly stdout: Capture;
-  readonly stderr: Capture;
-  /** Called when either stream has printed more than it may. */
-  onLimit: () => void;
-}
-
-function captureStreams(settings: BashSettings): Captures {
+function captureStreams(settings: BashSettings): Readonly<Record<'stdout' | 'stderr', Capture>> {
   const id = randomBytes(6).toString('hex');
   const captureOne = (stream: 'stdout' | 'stderr'): Capture =>
     capture({
       keepBytes: settings.keepBytes,
       maxBytes: settings.maxBytes,
       openSpill: () => openSpill(settings.root, settings.spillFolder, `bash-${id}-${stream}.txt`),
-      onLimit: () => {
-        captures.onLimit();
-      },
     });
-  const captures: Captures = { stdout: captureOne('stdout'), stderr: captureOne('stderr'), onLimit: () => {} };
-  return captures;
+  return { stdout: captureOne('stdout'), stderr: captureOne('stderr') };
 }
 
 interface Updater {

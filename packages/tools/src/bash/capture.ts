@@ -9,11 +9,10 @@ export interface Spill {
 export interface CaptureOptions {
   /** Bytes kept in memory: half of them from the beginning of the output, half from its end. */
   readonly keepBytes: number;
-  /** Bytes after which the output is cut off and `onLimit` is called. */
+  /** Bytes after which the output is cut off. */
   readonly maxBytes: number;
   /** Called once, when the output outgrows `keepBytes`. */
   readonly openSpill: () => Promise<Spill>;
-  readonly onLimit: () => void;
 }
 
 export interface Captured {
@@ -31,8 +30,8 @@ export interface Captured {
 
 /** Keeps the beginning and the end of a stream of bytes in fixed memory and the whole of it in a file. */
 export interface Capture {
-  /** Await it: a full disk or a slow one holds the program back, not the memory. */
-  push(bytes: Buffer): Promise<void>;
+  /** Await it: a full disk or a slow one holds the program back, not the memory. False once there is more than `maxBytes`. */
+  push(bytes: Buffer): Promise<boolean>;
   /** The last `length` bytes so far. */
   recent(length: number): Buffer;
   finish(): Promise<Captured>;
@@ -47,7 +46,6 @@ export function capture(options: CaptureOptions): Capture {
   let spill: Spill | undefined;
   let spilled = 0;
   let spillError: unknown;
-  let limitTold = false;
 
   const spillOut = async (part: Buffer): Promise<void> => {
     if (spill === undefined || spillError !== undefined) return;
@@ -80,10 +78,7 @@ export function capture(options: CaptureOptions): Capture {
       if (forHead.length > 0) head = Buffer.concat([head, forHead]);
       const end = Buffer.concat([tail, chunk.subarray(forHead.length)]);
       tail = end.subarray(Math.max(0, end.length - tailLimit));
-      if (bytes > options.maxBytes && !limitTold) {
-        limitTold = true;
-        options.onLimit();
-      }
+      return bytes <= options.maxBytes;
     },
     recent: (length) => Buffer.concat([head, tail]).subarray(-length),
     async finish() {

@@ -1,4 +1,5 @@
 import type { ToolContext, ToolResult } from '@treadle/core';
+import { MB } from '../options.ts';
 import { FileProblem } from '../root/problem.ts';
 import type { OpenedFile } from '../root/open.ts';
 import type { Root } from '../root/root.ts';
@@ -15,13 +16,14 @@ export interface ReadFileArguments {
   readonly limit?: number;
 }
 
+/** How much of a file one result has. */
 export interface ReadLimits {
-  /** Characters of text in one result. */
-  readonly maxCharacters: number;
-  /** Bytes of an image. */
-  readonly maxImageBytes: number;
-  /** Characters of one line. */
-  readonly maxLineCharacters: number;
+  /** Characters of text in one result, which never has more than the model is shown of one. Default 1 MB. */
+  readonly maxCharacters?: number;
+  /** Bytes of an image. Default 20 MB. */
+  readonly maxImageBytes?: number;
+  /** Characters of a line; longer ones are cut. Default 2000. */
+  readonly maxLineCharacters?: number;
 }
 
 /** As the loop counts the tokens of a result. */
@@ -58,11 +60,11 @@ async function readOpened(
   file: FileToRead,
   args: ReadFileArguments,
   { signal, maxResultTokens }: ToolContext,
-  limits: ReadLimits,
+  { maxCharacters = MB, maxImageBytes = 20 * MB, maxLineCharacters = 2000 }: ReadLimits,
 ): Promise<ToolResult> {
   const start = await readAt(file, 0, sniffedBytes);
   const mediaType = imageType(start);
-  if (mediaType !== undefined) return readImage(file, mediaType, signal, limits.maxImageBytes);
+  if (mediaType !== undefined) return readImage(file, mediaType, signal, maxImageBytes);
   const sniffed = sniff(start, start.length < sniffedBytes);
   if (sniffed.kind === 'binary') {
     throw new FileProblem(
@@ -74,9 +76,9 @@ async function readOpened(
   const window = lineWindow({
     offset: args.offset ?? 1,
     limit: args.limit ?? Number.POSITIVE_INFINITY,
-    maxCharacters: limits.maxCharacters,
+    maxCharacters,
     maxBytes: Math.max(LEAST_BYTES, (maxResultTokens ?? Infinity) * BYTES_PER_TOKEN - AROUND_LINES),
-    maxLineCharacters: limits.maxLineCharacters,
+    maxLineCharacters,
   });
   const hash = await pour(file, sniffed.encoding, window, signal);
   const result = present(file, args, window, sniffed.encoding, hash !== null);

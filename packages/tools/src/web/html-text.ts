@@ -9,37 +9,14 @@ export interface PageText {
 }
 
 /** Elements before and after which a line ends. */
-const LINES: ReadonlySet<string> = new Set([
-  'div',
-  'tr',
-  'dt',
-  'dd',
-  'li',
-  'figcaption',
-  'option',
-  'summary',
-  'address',
-]);
+const LINES: ReadonlySet<string> = new Set('div tr dt dd li figcaption option summary address'.split(' '));
 
 /** Elements before and after which a line stays empty. */
 const BLOCKS: ReadonlySet<string> = new Set(
-  [
-    'p',
-    'h1',
-    'h2',
-    'h3',
-    'h4',
-    'h5',
-    'h6',
-    'ul',
-    'ol',
-    'dl',
-    'table',
-    'blockquote',
-    'pre',
-    'section',
-    'article',
-  ].concat(['main', 'header', 'footer', 'nav', 'aside', 'figure', 'form', 'fieldset', 'details', 'hr', 'title']),
+  (
+    'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre section article main header footer nav aside figure ' +
+    'form fieldset details hr title'
+  ).split(' '),
 );
 
 const HEADING = /^h[1-6]$/;

@@ -33,23 +33,12 @@ const reasons: Readonly<Record<string, string>> = {
   herestring_redirect: 'it has a text as its input',
 };
 
-const kept = new Set([
-  'program',
-  'list',
-  'pipeline',
-  'command',
-  'command_name',
-  'word',
-  'number',
-  'string',
-  'string_content',
-  'raw_string',
-  'concatenation',
-  'comment',
-  'redirected_statement',
-  'file_redirect',
-  'file_descriptor',
-]);
+const kept = new Set(
+  (
+    'program list pipeline command command_name word number string string_content raw_string concatenation ' +
+    'comment redirected_statement file_redirect file_descriptor'
+  ).split(' '),
+);
 
 /** Words with which the shell begins something else than a command. */
 const reserved = new Set(
