@@ -6,26 +6,13 @@ import { builtInToolName, didYouMean } from '@treadle/core/names';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { defined } from '../cli/defined.ts';
 import { readSettingsFile } from './settings.ts';
 
 /** Where a project keeps its agents, and the user's own are, below their folder of settings. */
 export const PROJECT_AGENTS = '.treadle/agents';
 
 /** An agent as a file defines it: Markdown with front matter, and its instructions below. */
-export interface AgentFile {
-  readonly path: string;
-  readonly name: string;
-  readonly description: string;
-  readonly instructions: string;
-  /** Our names of tools. Absent: those of the agent that starts it. */
-  readonly tools?: readonly string[];
-  /** `provider/model`. Absent: the model of the agent that starts it. */
-  readonly model?: string;
-  readonly mode?: PermissionMode;
-  readonly maxTurns?: number;
-  readonly maxDurationMs?: number;
-}
+export type AgentFile = Awaited<ReturnType<typeof parseAgentFile>>;
 
 export interface AgentFiles {
   readonly agents: readonly AgentFile[];
@@ -67,7 +54,7 @@ const KNOWN: readonly string[] = [
 ];
 
 /** @throws Error that says what is wrong. */
-export async function parseAgentFile(path: string, text: string): Promise<AgentFile> {
+export async function parseAgentFile(path: string, text: string) {
   if (text.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH} characters`);
   const match = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(text);
   const [, head = '', body = ''] = match ?? [];
@@ -91,13 +78,13 @@ export async function parseAgentFile(path: string, text: string): Promise<AgentF
     name,
     description,
     instructions,
-    ...defined({
-      tools: toolsOf(front),
-      model: textOf(front, 'model'),
-      mode: modeOf(front),
-      maxTurns: countOf(front, 'maxTurns'),
-      maxDurationMs: countOf(front, 'maxDurationMs'),
-    }),
+    /** Our names of tools. Absent: those of the agent that starts it. */
+    tools: toolsOf(front),
+    /** `provider/model`. Absent: the model of the agent that starts it. */
+    model: textOf(front, 'model'),
+    mode: modeOf(front),
+    maxTurns: countOf(front, 'maxTurns'),
+    maxDurationMs: countOf(front, 'maxDurationMs'),
   };
 }
 

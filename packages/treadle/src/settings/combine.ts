@@ -1,6 +1,4 @@
-import type { JsonObject, PermissionMode, PermissionOptions } from '@treadle/core';
-import { isStricter } from '@treadle/core/events';
-import type { PermissionSettings } from '@treadle/core/permissions';
+import { isStricter, type PermissionMode, type PermissionSettings } from '@treadle/core';
 
 import { join } from 'node:path';
 
@@ -19,17 +17,7 @@ import {
 import { openTrust, type TrustStore } from './trust.ts';
 
 /** The settings of the user and of a folder, as far as they act. */
-export interface CombinedSettings {
-  readonly permissions: Pick<PermissionOptions, 'settings' | 'directories'>;
-  /** What the strictest of them says; undefined when none says anything. */
-  readonly mode: PermissionMode | undefined;
-  /** Whether `web_fetch` is among the tools: the user's own files may say so, and any file may say no. */
-  readonly web: boolean;
-  /** The sandbox of commands; undefined when no file says anything of it. */
-  readonly sandbox: SandboxSetting | undefined;
-  /** Hooks with where they come from, the user's first. */
-  readonly hooks: readonly { readonly source: string; readonly hooks: JsonObject }[];
-}
+export type CombinedSettings = Awaited<ReturnType<typeof combineSettings>>;
 
 /** The environment with the variables that the user's own settings add; what is set already stays as it is. */
 export async function withUserVariables(io: Pick<CliIo, 'env' | 'cwd'>): Promise<CliIo['env']> {
@@ -100,7 +88,7 @@ export async function combineSettings(
   io: Pick<CliIo, 'env' | 'cwd'>,
   note: (text: string) => void,
   tools: readonly string[],
-): Promise<CombinedSettings> {
+) {
   const home = io.env['HOME'];
   const own = await userSettings(io, tools);
   const user = own?.settings;
@@ -125,9 +113,13 @@ export async function combineSettings(
         ...(local && isTrusted ? local.permissions.additionalDirectories : []),
       ],
     },
+    /** What the strictest of them says; undefined when none says anything. */
     mode: strictest(user?.permissions.mode, modes),
+    /** Whether `web_fetch` is among the tools: the user's own files may say so, and any file may say no. */
     web: hasWeb(user, project, isTrusted ? local : { web: local?.web === false ? false : undefined }),
+    /** The sandbox of commands; undefined when no file says anything of it. */
     sandbox: strictestSandbox(user?.sandbox, [project?.sandbox, local?.sandbox]),
+    /** Hooks with where they come from, the user's first. */
     hooks: [
       ...(own?.settings.hooks ? [{ source: own.path, hooks: own.settings.hooks }] : []),
       ...(isTrusted && project?.hooks ? [{ source: PROJECT_SETTINGS, hooks: project.hooks }] : []),

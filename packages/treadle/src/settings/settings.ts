@@ -15,22 +15,7 @@ import type { CliIo } from '../cli/io.ts';
 import { UsageError } from '../cli/usage-error.ts';
 
 /** What a settings file may say. All of it is optional. */
-export interface Settings {
-  readonly permissions: {
-    readonly allow: readonly SettingsRule[];
-    readonly ask: readonly SettingsRule[];
-    readonly deny: readonly SettingsRule[];
-    readonly mode?: PermissionMode;
-    /** Absolute. */
-    readonly additionalDirectories: readonly string[];
-  };
-  /** Commands at the moments of the loop; `hooksFromSettings` of `@treadle/tools` reads them. */
-  readonly hooks?: JsonObject;
-  readonly env: Readonly<Record<string, string>>;
-  /** Whether `web_fetch` is among the tools. */
-  readonly web?: boolean;
-  readonly sandbox?: SandboxSetting;
-}
+export type Settings = ReturnType<typeof parseSettings>;
 
 /** What a file says of the sandbox that commands run in. */
 export type SandboxSetting = Pick<SandboxOptions, 'mode' | 'required' | 'network' | 'sufficient'>;
@@ -101,7 +86,7 @@ export function parseSettings(
   { path, text }: Pick<SettingsFile, 'path' | 'text'>,
   home: string | undefined,
   tools?: readonly string[],
-): Settings {
+) {
   const fail = (place: string, problem: string): never => {
     throw new UsageError(`${path}: ${place === '' ? '' : `${place} `}${problem}`);
   };
@@ -133,30 +118,27 @@ export function parseSettings(
   if (mode !== undefined && !PERMISSION_MODES.some((known) => known === mode)) {
     fail('permissions.mode', `must be one of ${PERMISSION_MODES.join(', ')}.`);
   }
-  const additionalDirectories = listOf(
-    permissions['additionalDirectories'],
-    'permissions.additionalDirectories',
-    fail,
-  ).map((folder, index) => {
+  const folders = 'permissions.additionalDirectories';
+  const additionalDirectories = listOf(permissions['additionalDirectories'], folders, fail).map((folder, index) => {
     const path = typeof folder === 'string' ? expanded(folder) : '';
-    return path.startsWith('/')
-      ? path
-      : fail(`permissions.additionalDirectories[${index}]`, 'must be an absolute path.');
+    return path.startsWith('/') ? path : fail(`${folders}[${index}]`, 'must be an absolute path.');
   });
-  const hooked = hooks === undefined ? undefined : (asObject(hooks) ?? fail('hooks', 'must be an object.'));
   if (web !== undefined && typeof web !== 'boolean') fail('web', 'must be true or false.');
   return {
     permissions: {
       allow: rules('allow'),
       ask: rules('ask'),
       deny: rules('deny'),
-      ...(mode === undefined ? {} : { mode: mode as PermissionMode }),
+      mode: mode as PermissionMode | undefined,
+      /** Absolute. */
       additionalDirectories,
     },
-    ...(hooked === undefined ? {} : { hooks: hooked }),
+    /** Commands at the moments of the loop; `hooksFromSettings` of `@treadle/tools` reads them. */
+    hooks: hooks === undefined ? undefined : (asObject(hooks) ?? fail('hooks', 'must be an object.')),
     env: environment(env, fail),
-    ...(typeof web === 'boolean' ? { web } : {}),
-    ...(sandbox === undefined ? {} : { sandbox: sandboxOf(sandbox, fail) }),
+    /** Whether `web_fetch` is among the tools. */
+    web: web as boolean | undefined,
+    sandbox: sandbox === undefined ? undefined : sandboxOf(sandbox, fail),
   };
 }
 

@@ -1,6 +1,6 @@
 import { errorText } from '@treadle/core';
 import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
-import { findExecutable, readProjectInstructions, sandboxStatus, type SandboxStatus } from '@treadle/tools';
+import { findExecutable, readProjectInstructions, sandboxStatus } from '@treadle/tools';
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -8,48 +8,19 @@ import { dirname, join } from 'node:path';
 
 import type { CliIo } from '../io.ts';
 import { withUserVariables } from '../../settings/combine.ts';
-import { keyReport, type KeyReport } from '../asking/keys.ts';
+import { keyReport } from '../asking/keys.ts';
 import { homeFolder } from '../parts.ts';
 import { version } from '../version.ts';
 
-/** What there is for one deployment. Values of credentials are nowhere in it. */
-export interface DeploymentReport {
-  readonly name: string;
-  readonly protocol: string;
-  readonly keyVariables: readonly string[];
-  /** `looked_up`: only the first request shows whether its cloud's own search finds any. */
-  readonly credentials: 'present' | 'missing' | 'not_needed' | 'looked_up';
-  /** The variable that is set, for those present. */
-  readonly variable: string | null;
-  /** Without what may be secret in it; null when there is none that can be used. */
-  readonly baseUrl: string | null;
-  readonly baseUrlProblem: string | null;
-}
-
 /** What a run finds on this machine. */
-export interface MachineReport {
-  readonly version: string;
-  readonly node: string;
-  readonly platform: string;
-  readonly sessions: { readonly path: string; readonly writable: boolean; readonly problem: string | null };
-  /** Absolute paths, null for what isn't there. */
-  readonly programs: { readonly bash: string | null; readonly ripgrep: string | null };
-  /** What a run in this folder would read, the nearest last, and what is wrong with it. */
-  readonly instructions: {
-    readonly files: readonly { readonly path: string; readonly bytes: number; readonly truncated: boolean }[];
-    readonly warnings: readonly string[];
-  };
-  /** Whether commands can be sandboxed: found out by running one. */
-  readonly sandbox: SandboxStatus;
-  /** Which keys there are, and who shows them to commands without a sandbox. Values are nowhere in it. */
-  readonly keys: KeyReport;
-  readonly proxies: Readonly<Record<string, string>>;
-  readonly deployments: readonly DeploymentReport[];
-}
+export type MachineReport = Awaited<ReturnType<typeof machineReport>>;
+
+/** What there is for one deployment. Values of credentials are nowhere in it. */
+export type DeploymentReport = ReturnType<typeof deploymentReport>;
 
 type Environment = CliIo['env'];
 
-export async function machineReport(io: CliIo): Promise<MachineReport> {
+export async function machineReport(io: CliIo) {
   const find = async (name: string): Promise<string | null> =>
     (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
   await io.hideEnvironment?.();
@@ -67,9 +38,13 @@ export async function machineReport(io: CliIo): Promise<MachineReport> {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     sessions,
+    /** Absolute paths, null for what isn't there. */
     programs: { bash, ripgrep },
+    /** Whether commands can be sandboxed: found out by running one. */
     sandbox,
+    /** Which keys there are, and who shows them to commands without a sandbox. Values are nowhere in it. */
     keys,
+    /** What a run in this folder would read, the nearest last, and what is wrong with it. */
     instructions: {
       files: project.files.map(({ path, bytes, truncated }) => ({ path, bytes, truncated })),
       warnings: project.warnings.map(({ message }) => message),
@@ -80,7 +55,9 @@ export async function machineReport(io: CliIo): Promise<MachineReport> {
 }
 
 /** Whether the file of sessions, or the nearest folder there is above it, can be written to. Nothing is created. */
-async function sessionFile(io: CliIo): Promise<MachineReport['sessions']> {
+async function sessionFile(
+  io: CliIo,
+): Promise<{ readonly path: string; readonly writable: boolean; readonly problem: string | null }> {
   const folder = homeFolder(io);
   const path = join(folder, 'sessions.db');
   try {
@@ -133,26 +110,24 @@ const setOne = (env: Environment, names: readonly string[]): string | null =>
 /** Deployments whose cloud has a search of its own for credentials, in files and on the machine's own network. */
 const LOOKED_UP: ReadonlySet<string> = new Set(['bedrock', 'vertex']);
 
-function deploymentReport(row: Deployment, env: Environment): DeploymentReport {
-  const variable = setOne(env, [...row.keyVariables, ...(row.credentialVariables ?? [])]);
+function deploymentReport(row: Deployment, env: Environment) {
+  const keyVariables = [...row.keyVariables, ...(row.credentialVariables ?? [])];
+  const variable = setOne(env, keyVariables);
   const address = baseUrlOf(row, env);
-  return {
-    name: row.name,
-    protocol: row.protocol.name,
-    keyVariables: [...row.keyVariables, ...(row.credentialVariables ?? [])],
-    credentials: variable === null ? withoutVariable(row, env, address.baseUrl) : 'present',
-    variable,
-    ...address,
-  };
+  const credentials = variable === null ? withoutVariable(row, env, address.baseUrl) : 'present';
+  // The variable is the one that is set, for those present.
+  return { name: row.name, protocol: row.protocol.name, keyVariables, credentials, variable, ...address };
 }
 
-function withoutVariable(row: Deployment, env: Environment, url: string | null): DeploymentReport['credentials'] {
+/** `looked_up`: only the first request shows whether its cloud's own search finds any. */
+function withoutVariable(row: Deployment, env: Environment, url: string | null) {
   if (LOOKED_UP.has(row.name)) return 'looked_up';
   const onThisMachine = url !== null && /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
   return onThisMachine || row.credentials?.(env) !== undefined ? 'not_needed' : 'missing';
 }
 
-function baseUrlOf(row: Deployment, env: Environment): Pick<DeploymentReport, 'baseUrl' | 'baseUrlProblem'> {
+/** Its address, without what may be secret in it; null when there is none that can be used. */
+function baseUrlOf(row: Deployment, env: Environment) {
   try {
     return { baseUrl: publicUrl(deploymentBaseUrl(row, { env }).href), baseUrlProblem: null };
   } catch (error) {
