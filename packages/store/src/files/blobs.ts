@@ -6,6 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf, unless } from '../errors.ts';
 import { systemFiles } from './file-system.ts';
 import { syncFolder } from './folder.ts';
 
@@ -145,7 +146,7 @@ async function* read(place: Place, id: string): AsyncGenerator<Uint8Array> {
       break;
     } catch (error) {
       // Renamed by a sweep between the look and the opening.
-      if (!begun && attempt < ATTEMPTS && errnoOf(error) === 'ENOENT') continue;
+      if (!begun && attempt < ATTEMPTS && codeOf(error) === 'ENOENT') continue;
       throw isSystemError(error) ? failure(place.folder, error) : error;
     }
   }
@@ -207,46 +208,25 @@ async function removeUnlessYoung(aside: string, path: string, before: number, in
 }
 
 /** False when another sweep was quicker. */
-async function unlessGone(work: Promise<void>): Promise<boolean> {
-  try {
-    await work;
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
+const unlessGone = async (work: Promise<void>): Promise<boolean> => (await unless(work, 'ENOENT')) !== null;
 
 const isOld = (stats: Stats | null, before: number): boolean => stats !== null && Math.round(stats.mtimeMs) <= before;
 
-async function entries(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return [];
-    throw error;
-  }
-}
+const entries = async (folder: string): Promise<readonly string[]> =>
+  (await unless(readdir(folder), 'ENOENT', 'ENOTDIR')) ?? [];
 
 /** Of a file; links, which may lead anywhere, and folders are none. */
 async function statsOf(path: string): Promise<Stats | null> {
-  try {
-    const stats = await lstat(path);
-    return stats.isFile() ? stats : null;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null;
-    throw error;
-  }
+  const stats = await unless(lstat(path), 'ENOENT');
+  return stats?.isFile() === true ? stats : null;
 }
-
-const errnoOf = (thrown: unknown): unknown => (thrown as { readonly code?: unknown } | undefined)?.code;
 
 /** True for what the operating system refuses; what a caller's own stream throws stays what it is. */
 const isSystemError = (thrown: unknown): boolean =>
-  thrown instanceof Error && 'syscall' in thrown && typeof errnoOf(thrown) === 'string';
+  thrown instanceof Error && 'syscall' in thrown && typeof codeOf(thrown) === 'string';
 
 function failure(folder: string, thrown: unknown): TreadleError {
-  const what = errnoOf(thrown) === 'ENOSPC' ? 'the disk is full. Free some space and try again' : errorText(thrown);
+  const what = codeOf(thrown) === 'ENOSPC' ? 'the disk is full. Free some space and try again' : errorText(thrown);
   return new TreadleError('blob_failed', `The blobs in ${folder} could not be read or written: ${what}.`, {
     cause: thrown,
     details: { folder },

@@ -2,6 +2,7 @@ import { TreadleError, type JsonObject } from '@treadle/core';
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import { codeOf, unless } from '../errors.ts';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';
 
 /** The version of the layout on disk. */
@@ -101,10 +102,7 @@ export async function nameLog(layout: Layout, sessionId: string, log: string): P
   const temporary = join(layout.names, `.${randomUUID()}`);
   await writeDurably(fs, temporary, JSON.stringify({ name: sessionId, log } satisfies Named));
   try {
-    await fs.link(temporary, nameFile(layout, sessionId));
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'EEXIST') return false;
-    throw error;
+    if ((await unless(fs.link(temporary, nameFile(layout, sessionId)), 'EEXIST')) === null) return false;
   } finally {
     // Nobody reads it; one that can't be taken away is in nobody's way.
     await fs.unlink(temporary).catch(() => {});
@@ -145,14 +143,8 @@ export function damageOf(error: unknown): TreadleError {
 }
 
 /** The text of a file, or null when there is none. */
-export async function readText(fs: JournalFileSystem, path: string): Promise<string | null> {
-  try {
-    return await fs.readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'ENOENT') return null;
-    throw error;
-  }
-}
+export const readText = (fs: JournalFileSystem, path: string): Promise<string | null> =>
+  unless(fs.readFile(path, 'utf8'), 'ENOENT');
 
 /** A new file, on the disk when this resolves. */
 export async function writeDurably(fs: JournalFileSystem, path: string, text: string | Uint8Array): Promise<void> {
@@ -185,7 +177,7 @@ export async function syncFolder(fs: JournalFileSystem, path: string): Promise<v
     await folder.sync();
   } catch (error) {
     // Some systems can't open or sync a folder; they order its changes by themselves.
-    if (!UNSUPPORTED.has((error as { readonly code?: unknown }).code)) throw error;
+    if (!UNSUPPORTED.has(codeOf(error))) throw error;
   } finally {
     await folder?.close();
   }

@@ -3,6 +3,7 @@ import { errorText, systemClock, TreadleError } from '@treadle/core';
 import { journalErrors } from '@treadle/core/journal';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
+import { codeOf } from '../errors.ts';
 import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
@@ -156,8 +157,7 @@ function warn({ path, seq, bytes, copy }: DamageReport): void {
 /** Any error of the file system as the journal port reports it. */
 function fileError(thrown: unknown, folder: string): TreadleError {
   if (thrown instanceof TreadleError) return thrown;
-  const { code } = thrown as { readonly code?: unknown };
-  const what = code === 'ENOSPC' ? 'the disk is full. Free some space and try again' : errorText(thrown);
+  const what = codeOf(thrown) === 'ENOSPC' ? 'the disk is full. Free some space and try again' : errorText(thrown);
   return new TreadleError('journal_failed', `The journal ${folder} could not be read or written: ${what}.`, {
     cause: thrown,
     details: { folder },

@@ -1,5 +1,5 @@
-import type { TreadleError } from '@treadle/core';
-import type { ListOptions, SessionPage, SessionSummary } from '@treadle/core/journal';
+import type { ListOptions, SessionPage, SessionSummary, TreadleError } from '@treadle/core';
+import { codeOf } from '../errors.ts';
 import { damageOf, namedLogs } from './folder.ts';
 import { refreshNamed, type LogFile } from './log.ts';
 import { openLog, type Logs } from './logs.ts';
@@ -49,7 +49,7 @@ async function rowOf(logs: Logs, { name, log }: { readonly name: string; readonl
     await refreshNamed(file);
     return { log, summary: summaryIn(name, file) };
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     const damage = damageOf(error).message;
     const known = file ? summaryIn(name, file) : { sessionId: name, seq: 0, createdAt: 0, updatedAt: 0 };
     return { log, summary: { ...known, damage } };

@@ -5,6 +5,7 @@ import { agentIdOf, journalErrors } from '@treadle/core/journal';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { refuseHeld, requireEvent } from '../checks.ts';
+import { codeOf, unless } from '../errors.ts';
 import { findLog, nameLog, parsedFile, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
 import { holderOf } from './lease.ts';
 import { newLogFile, offsetAfter, readLog, refresh, refreshNamed, type LogFile } from './log.ts';
@@ -72,7 +73,7 @@ export async function writeTo<Value>(
     try {
       return await write(known);
     } catch (error) {
-      if (!MOVED.has((error as { readonly code?: unknown }).code)) throw error;
+      if (!MOVED.has(codeOf(error))) throw error;
       logs.named.delete(sessionId);
     }
   }
@@ -175,7 +176,7 @@ export async function removeLog(logs: Logs, sessionId: string): Promise<void> {
 async function prune(logs: Logs, file: LogFile): Promise<void> {
   const { fs } = logs.layout;
   const forks = join(folderOf(logs, file.id), 'forks');
-  const names = await fs.readdir(forks).catch(noneIfMissing);
+  const names = (await unless(fs.readdir(forks), 'ENOENT')) ?? [];
   if (names.length > 0) {
     const texts = await Promise.all(names.map((name) => readText(fs, join(forks, name))));
     const lastUsed = Math.max(...texts.map(Number));
@@ -190,11 +191,6 @@ async function prune(logs: Logs, file: LogFile): Promise<void> {
   const { log: parent } = await openLog(logs, origin.log, origin.sessionId);
   await refresh(parent);
   await prune(logs, parent);
-}
-
-function noneIfMissing(error: unknown): string[] {
-  if ((error as { readonly code?: unknown }).code === 'ENOENT') return [];
-  throw error;
 }
 
 /** The events of a session from `from` on, its ancestors' first, up to the end of the log as it is now. */

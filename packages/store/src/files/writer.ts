@@ -79,8 +79,8 @@ const RESTS = 10;
 const REST_MS = 5;
 
 interface Job {
-  run(batch: Batch): Promise<void> | void;
-  done(): void;
+  /** Returns what is to be done once the batch is written. */
+  run(batch: Batch): () => void;
   fail(error: unknown): void;
 }
 
@@ -146,11 +146,10 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       keys: new Map(),
       lastAppended: log.lastAppended,
     };
-    const ready: Job[] = [];
+    const ready: { readonly done: () => void; readonly job: Job }[] = [];
     for (const job of batch) {
       try {
-        await job.run(gathered);
-        ready.push(job);
+        ready.push({ done: job.run(gathered), job });
       } catch (error) {
         job.fail(error);
       }
@@ -161,10 +160,10 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       if (gathered.claimed) await syncFolder(options.fs, folder);
       held.lease = gathered.lease;
       if (gathered.drafts.length > 0) await write(gathered, held);
-      for (const job of ready) job.done();
+      for (const { done } of ready) done();
     } catch (error) {
       await letGo();
-      for (const job of ready) job.fail(error);
+      for (const { job } of ready) job.fail(error);
     }
     // A cache: without it the log is read from its beginning.
     if (hold !== null) await indexIfDue(log).catch(() => {});
@@ -266,21 +265,26 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     }
   }
 
+  /** Runs `work` when its turn has come, and no write is under way. */
+  function queued<Value>(work: () => Promise<Value>): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      alone.push(() => work().then(resolve, reject));
+      goOn();
+    });
+  }
+
   /** After a failed write nothing is written but leases. */
-  function submit<Value>(run: (batch: Batch) => Promise<Value> | Value, isLease = false): Promise<Value> {
+  function submit<Value>(run: (batch: Batch) => Value, isLease = false): Promise<Value> {
     if (broken !== null && !isLease) {
       const message = `The journal ${log.path} failed to write before. Open it again.`;
       return Promise.reject(new TreadleError('journal_failed', message, { cause: broken }));
     }
     return new Promise((resolve, reject) => {
-      let value: { readonly is: Value } | undefined;
-      jobs.push({
-        async run(batch) {
-          value = { is: await run(batch) };
-        },
-        done: () => value && resolve(value.is),
-        fail: reject,
-      });
+      const prepare = (batch: Batch): (() => void) => {
+        const value = run(batch);
+        return () => resolve(value);
+      };
+      jobs.push({ run: prepare, fail: reject });
       goOn();
     });
   }
@@ -349,15 +353,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         if (batch.lease.epoch === epoch && batch.lease.holder !== null) setLease(batch, epoch, null);
       }, true),
     sync,
-    close: () =>
-      new Promise((resolve) => {
-        alone.push(() => letGo().then(resolve, resolve));
-        goOn();
-      }),
-    alone: (job) =>
-      new Promise((resolve, reject) => {
-        alone.push(() => runAlone(job).then(resolve, reject));
-        goOn();
-      }),
+    close: () => queued(letGo).catch(() => {}),
+    alone: (job) => queued(() => runAlone(job)),
   };
 }

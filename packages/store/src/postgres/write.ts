@@ -3,7 +3,8 @@ import type { AppendOutcome, PostOutcome, SessionFacts } from '@treadle/core/jou
 import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors } from '@treadle/core/journal';
 import { parseJson } from '@treadle/core/json';
 import { requireEvent } from '../checks.ts';
-import { isDuplicate, type Query, type Sql } from './connection/connect.ts';
+import { codeOf, unless } from '../errors.ts';
+import { UNIQUE_VIOLATION, type Query, type Sql } from './connection/connect.ts';
 import { endsSomething, idOf, noticeOf } from './notices.ts';
 import type { Place } from './place.ts';
 import { lastEvent, sessionOf, type SessionRow } from './tables.ts';
@@ -100,44 +101,44 @@ export async function appendEvents(
   throw journalErrors.fenced(append.name, append.epoch, 'the session was replaced meanwhile');
 }
 
-/** False when it may not be written, or its place is taken. */
-function written(
+/**
+ * False when it may not be written, or its place is taken. Inputs among what is appended have keys to remember, which takes a
+ * transaction; a drive never appends any.
+ */
+async function written(
   sql: Sql,
   place: Place,
   append: Append & { readonly session: string },
   bodies: readonly DurableEventBody[],
 ): Promise<boolean> {
-  return writtenWhole(sql, place, append, bodies).catch((thrown: unknown) => {
-    if (isDuplicate(thrown)) return false;
-    throw thrown;
-  });
+  const hasInput = bodies.some(({ type }) => type === 'input_received');
+  const writing = hasInput
+    ? sql.begin((transaction) => writeWithInputs(transaction, place, append, bodies))
+    : writeAll(sql, place, append, bodies);
+  return (await unless(writing, UNIQUE_VIOLATION)) ?? false;
 }
 
-/** Inputs among what is appended have keys to remember, which takes a transaction; a drive never appends any. */
-function writtenWhole(
-  sql: Sql,
+async function writeWithInputs(
+  sql: Query,
   place: Place,
   append: Append & { readonly session: string },
   bodies: readonly DurableEventBody[],
 ): Promise<boolean> {
-  if (!bodies.some(({ type }) => type === 'input_received')) return writeAll(sql, place, append, bodies);
-  return sql.begin(async (transaction) => {
-    if (!(await writeAll(transaction, place, append, bodies))) return false;
-    const { session } = append;
-    for (const [index, body] of bodies.entries()) {
-      if (body.type !== 'input_received') continue;
-      const seq = append.expectedSeq + index + 1;
-      const text = shownPrompt(body.input);
-      await transaction`
-        insert into ${transaction(place.schema)}.inputs (session, key, seq) values (${session}, ${body.key}, ${seq})
-        on conflict do nothing`;
-      await transaction`
-        update ${transaction(place.schema)}.sessions set first_prompt = ${text}, first_prompt_seq = ${seq}
-        where id = ${session} and first_prompt is null and ${text}::text is not null`;
-      await noteFacts(transaction, place.schema, session, body);
-    }
-    return true;
-  });
+  if (!(await writeAll(sql, place, append, bodies))) return false;
+  const { session } = append;
+  for (const [index, body] of bodies.entries()) {
+    if (body.type !== 'input_received') continue;
+    const seq = append.expectedSeq + index + 1;
+    const text = shownPrompt(body.input);
+    await sql`
+      insert into ${sql(place.schema)}.inputs (session, key, seq) values (${session}, ${body.key}, ${seq})
+      on conflict do nothing`;
+    await sql`
+      update ${sql(place.schema)}.sessions set first_prompt = ${text}, first_prompt_seq = ${seq}
+      where id = ${session} and first_prompt is null and ${text}::text is not null`;
+    await noteFacts(sql, place.schema, session, body);
+  }
+  return true;
 }
 
 /** Whether the log has exactly these events at this place, and nobody has taken the session over. */
@@ -204,7 +205,7 @@ export async function postInput(
     return { seq: await writeNewInput(sql, place, name, input), duplicate: false };
   } catch (thrown) {
     // The same key, at the same moment: the other one was first.
-    const other = isDuplicate(thrown) ? await before() : null;
+    const other = codeOf(thrown) === UNIQUE_VIOLATION ? await before() : null;
     if (!other) throw thrown;
     return other;
   }

@@ -121,8 +121,5 @@ export function postgresError(thrown: unknown): TreadleError {
   return new TreadleError('journal_failed', `The Postgres journal failed: ${errorText(thrown)}`, { cause: thrown });
 }
 
-const UNIQUE_VIOLATION = '23505';
-
-/** Somebody else has written a row with the same key meanwhile. */
-export const isDuplicate = (thrown: unknown): boolean =>
-  (thrown as { readonly code?: unknown } | undefined)?.code === UNIQUE_VIOLATION;
+/** The code of an error: somebody else has written a row with the same key meanwhile. */
+export const UNIQUE_VIOLATION = '23505';

@@ -1,4 +1,5 @@
 import type { Clock } from '@treadle/core';
+import { codeOf } from '../../errors.ts';
 
 /**
  * What the client says when the connection broke or could not be made, and what the server says when it ends one, goes down
@@ -21,8 +22,7 @@ const CODES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Whether the connection is gone. */
-export const isOutage = (thrown: unknown): boolean =>
-  CODES.has((thrown as { readonly code?: unknown } | undefined)?.code);
+export const isOutage = (thrown: unknown): boolean => CODES.has(codeOf(thrown));
 
 export interface Outages {
   readonly clock: Clock;
