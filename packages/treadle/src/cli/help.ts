@@ -1,5 +1,12 @@
 import { DOCTOR_OPTIONS, RUN_OPTIONS, SERVE_OPTIONS, SESSIONS_COMMANDS, type SessionsCommand } from './commands.ts';
-import type { OptionTable } from './options.ts';
+import type { OptionTable, ParsedOptions } from './options.ts';
+import { version } from './version.ts';
+
+/** What `--help` or `--version` asks for; null without either. */
+export function infoText(command: string, options: Pick<ParsedOptions<'help' | 'version'>, 'flag'>): string | null {
+  if (options.flag('help')) return helpText(command);
+  return options.flag('version') ? `${version()}\n` : null;
+}
 
 /** The help of a command; of all of it when the word is no command. */
 export function helpText(command: string | undefined): string {

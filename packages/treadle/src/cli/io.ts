@@ -50,6 +50,12 @@ export interface Printer {
   onClosed(listener: () => void): void;
 }
 
+/** Prints a text that is all there is to do, and returns the exit code. */
+export function printed(out: Printer, text: string): number {
+  out.print(text);
+  return 0;
+}
+
 export function createPrinter(stream: OutputStream): Printer {
   const closedListeners: (() => void)[] = [];
   let isClosed = false;

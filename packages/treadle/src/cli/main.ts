@@ -3,7 +3,7 @@ import type { CommandContext } from './context.ts';
 import { EXIT, SIGNAL_EXIT } from './exit-codes.ts';
 import { helpText } from './help.ts';
 import { Interrupted, watchSignals, type Interruptions } from './interruptions.ts';
-import { createPrinter, type CliIo, type Printer } from './io.ts';
+import { createPrinter, printed, type CliIo, type Printer } from './io.ts';
 import { DEFAULT_PARTS, type CliParts } from './parts.ts';
 import { plainText } from './asking/plain-text.ts';
 import { readRunRequest } from './run/request.ts';
@@ -67,29 +67,19 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
           `If it is a prompt, write: treadle run "${[command.word, ...argv.slice(1)].join(' ')}"`,
       );
     case 'help':
-      context.out.print(helpText(command.args[0]));
-      return EXIT.done;
-    case 'sessions': {
-      const { sessionsCommand } = await import('./sessions/command.ts');
-      return sessionsCommand(context, command.args);
-    }
-    case 'serve': {
-      const { serveCommand } = await import('./serve/command.ts');
-      return serveCommand(context, command.args);
-    }
-    case 'doctor': {
-      const { doctorCommand } = await import('./doctor/command.ts');
-      return doctorCommand(context, command.args);
-    }
+      return printed(context.out, helpText(command.args[0]));
+    // Loaded on use: asking for the version is quick.
+    case 'sessions':
+      return (await import('./sessions/command.ts')).sessionsCommand(context, command.args);
+    case 'serve':
+      return (await import('./serve/command.ts')).serveCommand(context, command.args);
+    case 'doctor':
+      return (await import('./doctor/command.ts')).doctorCommand(context, command.args);
     case 'run': {
       const request = readRunRequest(command.args);
-      if (request.help || request.version) {
-        context.out.print(request.help ? helpText('run') : `${version()}\n`);
-        return EXIT.done;
-      }
-      // Loaded on use: asking for the version is quick.
-      const { runCommand } = await import('./run/command.ts');
-      return runCommand(context, request);
+      if (request.help) return printed(context.out, helpText('run'));
+      if (request.version) return printed(context.out, `${version()}\n`);
+      return (await import('./run/command.ts')).runCommand(context, request);
     }
   }
 }

@@ -1,7 +1,13 @@
-import type { JsonObject, JsonValue, PermissionMode } from '@treadle/core';
-import { PERMISSION_MODES } from '@treadle/core/events';
-import { isJsonObject, parseJson } from '@treadle/core/json';
-import { checkRule } from '@treadle/core/permissions';
+import {
+  checkRule,
+  errorText,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  PERMISSION_MODES,
+  type PermissionMode,
+} from '@treadle/core';
 import { didYouMean } from '@treadle/core/names';
 
 import type { SandboxOptions } from '@treadle/tools';
@@ -66,9 +72,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile | nul
     if (error instanceof UsageError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new UsageError(
-      `The settings ${path} can't be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UsageError(`The settings ${path} can't be read: ${errorText(error)}`);
   }
 }
 
@@ -94,7 +98,7 @@ export function parseSettings(
   try {
     value = parseJson(text === '' ? '{}' : text);
   } catch (error) {
-    return fail('', `is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return fail('', `is no JSON: ${errorText(error)}`);
   }
   const object = asObject(value) ?? fail('', 'must be a JSON object.');
   refuseUnknown(object, KNOWN, '', fail);
@@ -111,7 +115,7 @@ export function parseSettings(
         checkRule(written, name, 'userSettings', tools);
         return written;
       } catch (error) {
-        return fail(place, error instanceof Error ? error.message : String(error));
+        return fail(place, errorText(error));
       }
     });
   const { mode } = permissions;

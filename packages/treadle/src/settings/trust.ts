@@ -1,4 +1,4 @@
-import { parseJson } from '@treadle/core/json';
+import { errorText, parseJson } from '@treadle/core';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -77,9 +77,7 @@ async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
     const { folders } = parseJson(file.text) as { folders: Record<string, unknown> };
     return new Map(Object.entries(folders).map(([folder, record]) => [folder, recordOf(record)]));
   } catch (error) {
-    throw new UsageError(
-      `The record of trusted folders ${path} can't be understood: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UsageError(`The record of trusted folders ${path} can't be understood: ${errorText(error)}`);
   }
 }
 

@@ -11,10 +11,10 @@ import { machineReport, publicUrl } from './machine.ts';
 import { conformanceLines, machineLines, probeLines } from './text.ts';
 import { isModel, probe, type NamedModel, type ProbeResult } from './probe.ts';
 import { EXIT } from '../exit-codes.ts';
-import { helpText } from '../help.ts';
+import { infoText } from '../help.ts';
+import { printed } from '../io.ts';
 import { parseOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
-import { version } from '../version.ts';
 
 /** Seconds that one request of a probe may take. */
 const TIMEOUT_S = 60;
@@ -23,10 +23,8 @@ const TIMEOUT_S = 60;
 export async function doctorCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const options = parseOptions(args, DOCTOR_OPTIONS);
   const { out, io, interruptions } = context;
-  if (options.flag('help') || options.flag('version')) {
-    out.print(options.flag('help') ? helpText('doctor') : `${version()}\n`);
-    return EXIT.done;
-  }
+  const info = infoText('doctor', options);
+  if (info !== null) return printed(out, info);
   const [extra] = options.positionals;
   if (extra !== undefined) throw new UsageError(`'${extra}' is too much. A model goes after --probe or --conformance.`);
   const [probed, tried] = [options.list('probe'), options.list('conformance')];

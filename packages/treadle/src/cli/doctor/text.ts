@@ -2,6 +2,7 @@ import type { ConformanceResult } from './conformance.ts';
 import type { DeploymentReport, MachineReport } from './machine.ts';
 import type { ProbeResult } from './probe.ts';
 import { exposureText } from '../asking/keys.ts';
+import { columns } from '../output/columns.ts';
 import { plainLine } from '../asking/plain-text.ts';
 import { filesText } from '../run/project-instructions.ts';
 
@@ -27,7 +28,7 @@ export function machineLines(report: MachineReport): string {
     ['keys', keysText(report.keys)],
     ['proxies', proxies.length === 0 ? 'none' : proxies.join(', ')],
   ];
-  return `${table(rows)}\n${table(report.deployments.map(deploymentRow))}`;
+  return `${columns(rows)}\n${columns(report.deployments.map(deploymentRow))}`;
 }
 
 function sandboxText({ works, reason, program, reading }: MachineReport['sandbox']): string {
@@ -58,15 +59,6 @@ function deploymentRow(row: DeploymentReport): string[] {
   return [row.name, found, plainLine(row.baseUrl ?? row.baseUrlProblem ?? '', LONGEST)];
 }
 
-/** Columns with two spaces between them. */
-function table(rows: readonly (readonly string[])[]): string {
-  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const widths = (rows[0] ?? []).map((_, column) => width(column));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ');
-  return rows.map((row) => `${line(row).trimEnd()}\n`).join('');
-}
-
 export function probeLines({ model, ms, error }: ProbeResult): string {
   if (error === null) return `${plainLine(model)}: ok · ${ms} ms\n`;
   const facts = [error.kind, error.status, error.code].filter((fact) => fact !== undefined).join(' · ');
@@ -75,5 +67,5 @@ export function probeLines({ model, ms, error }: ProbeResult): string {
 }
 
 export function conformanceLines({ model, findings }: ConformanceResult): string {
-  return `${plainLine(model)}\n${table(findings.map(({ probe, outcome, detail }) => [`  ${probe}`, outcome, plainLine(detail, LONGEST)]))}`;
+  return `${plainLine(model)}\n${columns(findings.map(({ probe, outcome, detail }) => [`  ${probe}`, outcome, plainLine(detail, LONGEST)]))}`;
 }

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { chooseModel } from '../run/choose-model.ts';
 import { SERVE_OPTIONS } from '../commands.ts';
 import type { CommandContext } from '../context.ts';
-import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
+import { SIGNAL_EXIT } from '../exit-codes.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
-import { helpText } from '../help.ts';
+import { infoText } from '../help.ts';
 import { defaultInstructions } from '../run/instructions.ts';
+import { printed } from '../io.ts';
 import { parseOptions } from '../options.ts';
 import { keyGuard, type KeyGuard } from '../asking/keys.ts';
 import { homeFolder } from '../parts.ts';
@@ -19,16 +20,13 @@ import { readRunRequest } from '../run/request.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
 import { telemetry } from './telemetry.ts';
 import { UsageError } from '../usage-error.ts';
-import { version } from '../version.ts';
 
 /** `treadle serve`: an agent of a folder over HTTP, until a signal comes. Returns the exit code. */
 export async function serveCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const { io, parts, out, err, interruptions } = context;
   const options = parseOptions(args, SERVE_OPTIONS);
-  if (options.flag('help') || options.flag('version')) {
-    out.print(options.flag('help') ? helpText('serve') : `${version()}\n`);
-    return EXIT.done;
-  }
+  const info = infoText('serve', options);
+  if (info !== null) return printed(out, info);
   const [extra] = options.positionals;
   if (extra !== undefined) throw new UsageError(`'${extra}' is too much: treadle serve takes no prompt.`);
   const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');

@@ -6,7 +6,8 @@ import { SESSIONS_COMMANDS, type SessionsCommand } from '../commands.ts';
 import { defined } from '../defined.ts';
 import { EXIT } from '../exit-codes.ts';
 import { agentIdOf, folderOf, formerFolder } from './folder-sessions.ts';
-import { helpText } from '../help.ts';
+import { helpText, infoText } from '../help.ts';
+import { printed } from '../io.ts';
 import { exportSession, fork, remove, rename, search, tag, tree } from './manage.ts';
 import { redoCommand } from './redo.ts';
 import { parseOptions, type OptionTable } from '../options.ts';
@@ -19,7 +20,6 @@ import { sessionTasks } from './tasks.ts';
 import { styleFor } from '../style.ts';
 import { createTextOutput } from '../output/text-output.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
-import { version } from '../version.ts';
 import { idOf, say, type Work, type Worker } from './work.ts';
 
 const PAGE = 20;
@@ -49,7 +49,7 @@ export async function sessionsCommand(context: CommandContext, args: readonly st
   const [command, ...rest] = args;
   if (command === 'rerun' || command === 'replay') return redoCommand(context, command, rest);
   if (isName(command)) return work(context, command, WORKERS[command], rest);
-  if (command === '--help' || command === '-h') return info(context, true);
+  if (command === '--help' || command === '-h') return printed(context.out, helpText('sessions'));
   const names = Object.keys(SESSIONS_COMMANDS);
   const given = command === undefined ? 'treadle sessions needs a command' : `Unknown command 'sessions ${command}'`;
   const hint = command === undefined ? '' : suggestion(command, names, 'sessions ');
@@ -59,7 +59,8 @@ export async function sessionsCommand(context: CommandContext, args: readonly st
 async function work(context: CommandContext, name: Name, worker: Worker, args: readonly string[]): Promise<number> {
   const { usage, words: limits, options: table }: SessionsCommand = SESSIONS_COMMANDS[name];
   const options = parseOptions<OptionTable>(args, table);
-  if (options.flag('help') || options.flag('version')) return info(context, options.flag('help'));
+  const info = infoText('sessions', options);
+  if (info !== null) return printed(context.out, info);
   const words = options.positionals;
   const [least, most] = limits;
   const extra = words[most];
@@ -206,9 +207,4 @@ async function printJson({ out }: CommandContext, journal: Journal, sessionId: s
   }
   const openRunId = state.run?.runId ?? null;
   out.print(`${JSON.stringify({ sessionId, ...facts, seq: state.seq, openRunId, runs, messages: state.view })}\n`);
-}
-
-function info({ out }: CommandContext, isHelp: boolean): number {
-  out.print(isHelp ? helpText('sessions') : `${version()}\n`);
-  return EXIT.done;
 }

@@ -1,6 +1,7 @@
 import type { DurableEvent } from '@treadle/core';
 import { costTableFold, type CostSum, type CostTable } from '@treadle/core/projections';
 
+import { columns } from '../output/columns.ts';
 import { cost, grouped } from '../output/figures.ts';
 import { plainLine } from '../asking/plain-text.ts';
 
@@ -24,22 +25,10 @@ export function costLines({ models, runs, total }: CostTable): string {
     [],
     ['total', ...cells(total)],
   ];
-  const columns = Math.max(...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => pad(cell, widths[column] ?? 0, column))
-      .join('  ')
-      .trimEnd();
-  return rows.map(line).join('\n');
+  return columns(rows, (column) => column > 0 && column <= HEADERS.length).trimEnd();
 }
 
 const HEADERS = ['calls', 'input', 'output', 'cache read', 'cache write', 'cache hits', 'cost'];
-/** Words stand to the left, numbers to the right. */
-const pad = (cell: string, width: number, column: number): string =>
-  column === 0 || column > HEADERS.length ? cell.padEnd(width) : cell.padStart(width);
 
 function cells({ calls, usage, cost: dollars, costAtLeast, cacheHitRate }: CostSum): string[] {
   const count = (tokens: number | null): string => (tokens === null ? '?' : grouped(tokens));

@@ -6,6 +6,7 @@ import type { CommandContext } from '../context.ts';
 import { defined } from '../defined.ts';
 import { EXIT } from '../exit-codes.ts';
 import { helpText } from '../help.ts';
+import { printed } from '../io.ts';
 import { plainLine } from '../asking/plain-text.ts';
 import { parseOptions, type OptionTable } from '../options.ts';
 import { readRunRequest, type KeptIn } from '../run/request.ts';
@@ -19,10 +20,8 @@ export async function redoCommand(
   args: readonly string[],
 ): Promise<number> {
   const [id, ...rest] = args;
-  if (id === '--help' || id === '-h' || rest.includes('--help') || rest.includes('-h')) {
-    context.out.print(helpText('sessions'));
-    return EXIT.done;
-  }
+  if (id === '--help' || id === '-h' || rest.includes('--help') || rest.includes('-h'))
+    return printed(context.out, helpText('sessions'));
   if (id === undefined || id.startsWith('-'))
     throw new UsageError(`It is treadle sessions ${kind} ID, then the flags.`);
   const { run, json } = REDO_OPTIONS;
