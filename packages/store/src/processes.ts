@@ -17,13 +17,16 @@ export interface ProcessTable {
   isGone(process: ProcessIdentity): boolean;
 }
 
-function readText(path: string): string | null {
+/** What `/proc` has; null where it doesn't, or may not be looked at. */
+function look(read: () => string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return read();
   } catch {
     return null;
   }
 }
+
+const readText = (path: string): string | null => look(() => readFileSync(path, 'utf8'));
 
 /** State and start of a Linux process, from `/proc/PID/stat`: fields 3 and 22; the name before them may hold anything. */
 function statOf(pid: number): { state: string; ticks: string } | null {
@@ -35,14 +38,6 @@ function statOf(pid: number): { state: string; ticks: string } | null {
 
 /** Ticks count from the boot, so only together with it they name a moment. */
 const bootId = (): string => readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
-
-function pidSpace(): string {
-  try {
-    return ` ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
-}
 
 function exists(pid: number): boolean {
   try {
@@ -56,7 +51,9 @@ function exists(pid: number): boolean {
 
 function describeSelf(): ProcessIdentity {
   const stat = statOf(process.pid);
-  return { pid: process.pid, start: stat && `${bootId()}:${stat.ticks}`, host: `${hostname()}${pidSpace()}` };
+  const space = look(() => readlinkSync('/proc/self/ns/pid'));
+  const host = space === null ? hostname() : `${hostname()} ${space}`;
+  return { pid: process.pid, start: stat && `${bootId()}:${stat.ticks}`, host };
 }
 
 let own: ProcessIdentity | undefined;

@@ -1,8 +1,8 @@
 import { defineTool, systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
 import { commandAccess } from './bash/allow/command-access.ts';
-import { bash, type BashSettings } from './bash/bash.ts';
-import { defaultDenyPatterns, type DenyPattern } from './bash/deny.ts';
+import { bash, type BashLimits, type BashSettings } from './bash/bash.ts';
+import { defaultDenyPatterns } from './bash/deny.ts';
 import { commandVariables, withoutSecrets } from './bash/environment.ts';
 import { findExecutable } from './bash/find-executable.ts';
 import { KB, MB, type CommonToolOptions } from './options.ts';
@@ -12,21 +12,7 @@ import { openSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings, type SandboxMode, type SandboxOptions } from './sandbox/settings.ts';
 
 /** Settings of {@link bashTool}. Times are milliseconds, sizes bytes. */
-export interface BashToolOptions extends CommonToolOptions {
-  /** When the call doesn't say. Default 120 s. */
-  readonly timeoutMs?: number;
-  /** The longest a call may ask for. Default 600 s. */
-  readonly maxTimeoutMs?: number;
-  /** Between SIGTERM and SIGKILL. Default 500. */
-  readonly graceMs?: number;
-  /** Of each stream, shown to the model: half from its beginning, half from its end. Default 256 KB. */
-  readonly keepBytes?: number;
-  /** Of each stream, kept in the spill file; a command that prints more is killed. Default 50 MB. */
-  readonly maxOutputBytes?: number;
-  /** Where long outputs go, relative to the root. Default `.treadle/output`. */
-  readonly spillFolder?: string;
-  /** Commands that are refused; replaces {@link defaultDenyPatterns}. Advice to the model, not a boundary. */
-  readonly denyPatterns?: readonly DenyPattern[];
+export interface BashToolOptions extends CommonToolOptions, BashLimits {
   /**
    * The whole environment of commands. Default: this process's, without the variables that look like secrets
    * ({@link withoutSecrets}), and with pagers, prompts and colours turned off.
@@ -71,7 +57,7 @@ export function bashTool(options: BashToolOptions): Tool {
     maxTimeoutMs: Math.max(options.maxTimeoutMs ?? 600_000, options.timeoutMs ?? 0),
     graceMs: options.graceMs ?? 500,
     keepBytes: options.keepBytes ?? 256 * KB,
-    maxBytes: options.maxOutputBytes ?? 50 * MB,
+    maxOutputBytes: options.maxOutputBytes ?? 50 * MB,
     spillFolder: root.relative(options.spillFolder ?? '.treadle/output'),
     denyPatterns: options.denyPatterns ?? defaultDenyPatterns,
     environment,

@@ -1,7 +1,7 @@
 import { defineTool, systemClock } from '@treadle/core';
 import type { Tool } from '@treadle/core';
 import { editFile } from './files/edit-file.ts';
-import { listFiles } from './files/list-files.ts';
+import { listFiles, type ListLimits } from './files/list-files.ts';
 import { readFile, type ReadLimits } from './files/read-file.ts';
 import { writeFile } from './files/write-file.ts';
 import { defaultSkippedFolders, MB, type CommonToolOptions } from './options.ts';
@@ -119,16 +119,7 @@ export function editFileTool(options: EditFileToolOptions): Tool {
 }
 
 /** Settings of {@link listFilesTool}. */
-export interface ListFilesToolOptions extends CommonToolOptions {
-  /** Names of folders passed over. Default {@link defaultSkippedFolders}. */
-  readonly skipFolders?: readonly string[];
-  /** When the call doesn't say. Default 3. */
-  readonly maxDepth?: number;
-  /** Entries, when the call doesn't say. Default 200. */
-  readonly limit?: number;
-  /** Milliseconds after which the list ends as it is. Default 10 s. */
-  readonly timeLimitMs?: number;
-}
+export interface ListFilesToolOptions extends CommonToolOptions, ListLimits {}
 
 /**
  * The tool `list_files`: files and folders with their sizes, sorted. Result `details`:
@@ -139,19 +130,14 @@ export interface ListFilesToolOptions extends CommonToolOptions {
  */
 export function listFilesTool(options: ListFilesToolOptions): Tool {
   const root = asRoot(options.root, options);
-  const skipped = options.skipFolders ?? defaultSkippedFolders;
-  const limits = {
-    skip: new Set(skipped),
-    maxDepth: options.maxDepth ?? 3,
-    limit: options.limit ?? 200,
-    timeLimitMs: options.timeLimitMs ?? 10_000,
-  };
+  const { skipFolders = defaultSkippedFolders, maxDepth = 3, limit = 200, timeLimitMs = 10_000 } = options;
+  const limits = { skipFolders, maxDepth, limit, timeLimitMs };
   return defineTool({
     name: 'list_files',
     label: 'List files',
     description:
       'Lists files and folders with sizes in bytes and paths relative to the root folder; folders end with /. ' +
-      `Passes over ${skipped.join(', ')}.`,
+      `Passes over ${skipFolders.join(', ')}.`,
     inputSchema: {
       type: 'object',
       properties: {

@@ -139,11 +139,9 @@ const baseOf = ({ parent }: LogFile): number => parent?.seq ?? 0;
  */
 export async function indexIfDue(log: LogFile): Promise<void> {
   if (log.seq - (log.indexed ?? baseOf(log)) < INDEX_EVERY || log.synced < log.seq) return;
-  const { size, seq, synced, lastAppended, lastOffset, keys, places } = log;
-  const { firstPrompt, agentId, facts, createdAt, updatedAt } = log;
-  const place = { size, seq, synced, lastAppended, lastOffset, keys, places };
-  await writeIndex(log.fs, log.path, { ...place, firstPrompt, agentId, facts, createdAt, updatedAt });
-  log.indexed = seq;
+  const { fs, path, id: _id, parent: _parent, indexed: _indexed, tail: _tail, ...facts } = log;
+  await writeIndex(fs, path, facts);
+  log.indexed = facts.seq;
 }
 
 /** The last noted place that isn't behind `seq`. */

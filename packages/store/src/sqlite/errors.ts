@@ -30,28 +30,22 @@ export const corrupt = (path: string, what: string, cause?: unknown): TreadleErr
 export const failed = (path: string, what: string, cause?: unknown): TreadleError =>
   new TreadleError('journal_failed', `The journal ${path} ${what}.`, { cause, details: { path } });
 
+/** What is said of an error, by its code; others are said as they are. */
+const FAILURES: Readonly<Record<number, (why: string) => string>> = {
+  [FULL]: () => 'could not be written: the disk is full. Free some space and try again',
+  [READONLY]: () => "can be read, and can't be written. Check its permissions and those of its folder",
+  [CANNOT_OPEN]: () =>
+    'could not be opened. Check that its folder exists and can be written. Where it is read-only, and a file with the ' +
+    'ending -wal lies beside the journal, copy both to where they can be written',
+  [IO_ERROR]: (why) => `could not be read or written: ${why}`,
+};
+
 /** Any error of SQLite or the file system as the journal port reports it. */
 export function journalError(thrown: unknown, path: string): TreadleError {
   if (thrown instanceof TreadleError) return thrown;
-  switch (primaryCode(thrown)) {
-    case CORRUPT:
-      return corrupt(path, errorText(thrown), thrown);
-    case NOT_A_DATABASE:
-      return corrupt(path, 'it is not an SQLite file', thrown);
-    case FULL:
-      return failed(path, 'could not be written: the disk is full. Free some space and try again', thrown);
-    case READONLY:
-      return failed(path, "can be read, and can't be written. Check its permissions and those of its folder", thrown);
-    case CANNOT_OPEN:
-      return failed(
-        path,
-        'could not be opened. Check that its folder exists and can be written. Where it is read-only, and a file with the ' +
-          'ending -wal lies beside the journal, copy both to where they can be written',
-        thrown,
-      );
-    case IO_ERROR:
-      return failed(path, `could not be read or written: ${errorText(thrown)}`, thrown);
-    default:
-      return failed(path, `failed: ${errorText(thrown)}`, thrown);
-  }
+  const code = primaryCode(thrown) ?? 0;
+  const why = errorText(thrown);
+  if (code === CORRUPT) return corrupt(path, why, thrown);
+  if (code === NOT_A_DATABASE) return corrupt(path, 'it is not an SQLite file', thrown);
+  return failed(path, FAILURES[code]?.(why) ?? `failed: ${why}`, thrown);
 }

@@ -19,17 +19,27 @@ export interface BashArguments {
   readonly timeout_ms?: number;
 }
 
+/** What commands may take. Times are milliseconds, sizes bytes. */
+export interface BashLimits {
+  /** When the call doesn't say. Default 120 s. */
+  readonly timeoutMs?: number;
+  /** The longest a call may ask for. Default 600 s. */
+  readonly maxTimeoutMs?: number;
+  /** Between SIGTERM and SIGKILL. Default 500. */
+  readonly graceMs?: number;
+  /** Of each stream, shown to the model: half from its beginning, half from its end. Default 256 KB. */
+  readonly keepBytes?: number;
+  /** Of each stream, kept in the spill file; a command that prints more is killed. Default 50 MB. */
+  readonly maxOutputBytes?: number;
+  /** Where long outputs go, relative to the root. Default `.treadle/output`. */
+  readonly spillFolder?: string;
+  /** Commands that are refused; replaces {@link defaultDenyPatterns}. Advice to the model, not a boundary. */
+  readonly denyPatterns?: readonly DenyPattern[];
+}
+
 /** The settings of a bash tool, every default filled in. */
-export interface BashSettings {
+export interface BashSettings extends Required<BashLimits> {
   readonly root: Root;
-  readonly timeoutMs: number;
-  readonly maxTimeoutMs: number;
-  readonly graceMs: number;
-  readonly keepBytes: number;
-  readonly maxBytes: number;
-  /** Relative to the root. */
-  readonly spillFolder: string;
-  readonly denyPatterns: readonly DenyPattern[];
   readonly environment: Readonly<Record<string, string>>;
   /** The absolute path of the shell; rejects when there is none. */
   readonly shell: () => Promise<string>;
@@ -83,7 +93,7 @@ export function bash(args: BashArguments, context: ToolContext, settings: BashSe
       [stdout, stderr] = await Promise.all([captures.stdout.finish(), captures.stderr.finish()]);
     }
     const shortened = args.timeout_ms !== undefined && args.timeout_ms > timeoutMs;
-    const facts = { timeoutMs, shortened, maxBytes: settings.maxBytes, sandboxed: sandboxed !== undefined };
+    const facts = { timeoutMs, shortened, maxBytes: settings.maxOutputBytes, sandboxed: sandboxed !== undefined };
     const { blobs } = context;
     const wholes = blobs && [
       await keepSpill(blobs, settings.root, stdout),
@@ -151,7 +161,7 @@ function captureStreams(settings: BashSettings): Readonly<Record<'stdout' | 'std
   const captureOne = (stream: 'stdout' | 'stderr'): Capture =>
     capture({
       keepBytes: settings.keepBytes,
-      maxBytes: settings.maxBytes,
+      maxBytes: settings.maxOutputBytes,
       openSpill: () => openSpill(settings.root, settings.spillFolder, `bash-${id}-${stream}.txt`),
     });
   return { stdout: captureOne('stdout'), stderr: captureOne('stderr') };

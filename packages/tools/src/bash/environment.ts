@@ -1,18 +1,5 @@
 /** Words that make a variable's name look like a secret's, as the last word of a `_`-separated part. */
-const secretEndings = [
-  'APIKEY',
-  'ACCESSKEY',
-  'PRIVATEKEY',
-  'TOKEN',
-  'TOKENS',
-  'SECRET',
-  'SECRETS',
-  'PASSWORD',
-  'PASSWD',
-  'PASSPHRASE',
-  'CREDENTIAL',
-  'CREDENTIALS',
-];
+const secretEnding = /(?:APIKEY|ACCESSKEY|PRIVATEKEY|TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$/;
 const secretWords = new Set(['KEY', 'KEYS', 'AUTH', 'PASS', 'PAT', 'PW', 'DSN', 'COOKIE', 'JWT']);
 /** Look like secrets, but name a socket or a setting. */
 const harmless = new Set(['SSH_AUTH_SOCK', 'XAUTHORITY']);
@@ -24,7 +11,7 @@ export function looksSecret(name: string, value: string): boolean {
   const upper = name.toUpperCase();
   if (harmless.has(upper)) return false;
   const words = upper.split(/[^A-Z0-9]+/);
-  return words.some((word) => secretWords.has(word) || secretEndings.some((ending) => word.endsWith(ending)));
+  return words.some((word) => secretWords.has(word) || secretEnding.test(word));
 }
 
 /** The variables of `environment` that don't look like secrets. */

@@ -88,13 +88,9 @@ function whereabouts({ spill, spillError, bytes }: Captured): string {
   return `${part} in ${spill.path}, which read_file can read`;
 }
 
-function decode(bytes: Uint8Array): string {
-  return safeText(new TextDecoder().decode(bytes));
-}
+const decode = (bytes: Uint8Array): string => safeText(new TextDecoder().decode(bytes));
 
-function trimEnd(text: string): string {
-  return text.endsWith('\n') ? text.slice(0, -1) : text;
-}
+const trimEnd = (text: string): string => (text.endsWith('\n') ? text.slice(0, -1) : text);
 
 const escape = 0x1b;
 const longestSequence = 64;

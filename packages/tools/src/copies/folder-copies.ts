@@ -1,8 +1,8 @@
 import { TreadleError } from '@treadle/core';
 import type { WorkingCopies } from '@treadle/core/branches';
 import { createHash, randomUUID } from 'node:crypto';
-import { constants, realpathSync } from 'node:fs';
-import { access, cp, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { constants, existsSync, realpathSync } from 'node:fs';
+import { cp, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 
 import { makeEqual } from './make-equal.ts';
@@ -44,30 +44,37 @@ export interface FolderCopiesOptions {
  * ```
  */
 export function folderCopies(options: FolderCopiesOptions): WorkingCopies {
-  const root = realRoot(options.root);
-  const folder = resolve(options.folder ?? join(dirname(root), `.${basename(root)}.branches`));
-  if (folder === root || folder.startsWith(root + sep)) {
-    throw new TreadleError('invalid_definition', `The copies of ${root} can't be kept inside it, in ${folder}.`);
-  }
-  const placeOf = (key: string): string => join(folder, nameOf(key));
+  const { root, placeOf, existing } = placesOf(options);
   return {
     async open(key) {
       const place = placeOf(key);
-      if (!(await exists(place))) await copyTo(root, place);
+      if (!existsSync(place)) await copyTo(root, place);
       return { folder: place };
     },
-    async merge(key) {
-      const place = placeOf(key);
-      if (!(await exists(place))) throw new TreadleError('not_selected', `There is no copy of ${root} for ${key}.`);
-      await makeEqual(place, root);
-    },
+    merge: async (key) => makeEqual(existing(key), root),
     async remove(key) {
       await rm(placeOf(key), { recursive: true, force: true });
     },
   };
 }
 
-export function realRoot(root: string): string {
+/** The folder that branches work on, and where the copy of each is or would be. */
+export function placesOf(options: FolderCopiesOptions) {
+  const root = realRoot(options.root);
+  const folder = resolve(options.folder ?? join(dirname(root), `.${basename(root)}.branches`));
+  if (folder === root || folder.startsWith(root + sep)) {
+    throw new TreadleError('invalid_definition', `The copies of ${root} can't be kept inside it, in ${folder}.`);
+  }
+  const placeOf = (key: string): string => join(folder, nameOf(key));
+  const existing = (key: string): string => {
+    const place = placeOf(key);
+    if (existsSync(place)) return place;
+    throw new TreadleError('not_selected', `There is no copy of ${root} for ${key}.`);
+  };
+  return { root, placeOf, existing };
+}
+
+function realRoot(root: string): string {
   try {
     return realpathSync(root);
   } catch (cause) {
@@ -76,14 +83,8 @@ export function realRoot(root: string): string {
 }
 
 /** Readable, and different for different keys. */
-export const nameOf = (key: string): string =>
+const nameOf = (key: string): string =>
   `${key.replaceAll(/[^\w.-]/g, '_').slice(-80)}-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
-
-export const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 async function copyTo(root: string, place: string): Promise<void> {
   await mkdir(dirname(place), { recursive: true });

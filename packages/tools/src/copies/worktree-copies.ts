@@ -1,10 +1,10 @@
-import { TreadleError } from '@treadle/core';
-import type { WorkingCopies } from '@treadle/core/branches';
+import type { WorkingCopies } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
-import { exists, nameOf, realRoot, type FolderCopiesOptions } from './folder-copies.ts';
+import { placesOf, type FolderCopiesOptions } from './folder-copies.ts';
 import { filesIn, git } from './git.ts';
 import { makeEntryEqual } from './make-equal.ts';
 
@@ -28,12 +28,7 @@ import { makeEntryEqual } from './make-equal.ts';
  * ```
  */
 export function worktreeCopies(options: FolderCopiesOptions): WorkingCopies {
-  const root = realRoot(options.root);
-  const folder = resolve(options.folder ?? join(dirname(root), `.${basename(root)}.branches`));
-  if (folder === root || folder.startsWith(root + sep)) {
-    throw new TreadleError('invalid_definition', `The copies of ${root} can't be kept inside it, in ${folder}.`);
-  }
-  const placeOf = (key: string): string => join(folder, nameOf(key));
+  const { root, placeOf, existing } = placesOf(options);
   let top: Promise<string> | null = null;
   /** The root of the repository. */
   const topOf = (): Promise<string> =>
@@ -52,21 +47,20 @@ export function worktreeCopies(options: FolderCopiesOptions): WorkingCopies {
       inTurn(async () => {
         const place = placeOf(key);
         const repository = await topOf();
-        if (!(await exists(place))) await addWorktree(repository, place);
+        if (!existsSync(place)) await addWorktree(repository, place);
         const own = folderIn(place, repository);
         await mkdir(own, { recursive: true });
         return { folder: own };
       }),
     merge: (key) =>
       inTurn(async () => {
-        const place = placeOf(key);
-        if (!(await exists(place))) throw new TreadleError('not_selected', `There is no copy of ${root} for ${key}.`);
+        const place = existing(key);
         await mergeFiles(folderIn(place, await topOf()), root);
       }),
     remove: (key) =>
       inTurn(async () => {
         const place = placeOf(key);
-        if (!(await exists(place))) return;
+        if (!existsSync(place)) return;
         const repository = await topOf();
         // Twice: also one that is locked.
         await git(repository, ['worktree', 'remove', '--force', '--force', place]).catch(() => {});

@@ -18,11 +18,16 @@ export interface ListFilesArguments {
   readonly sort?: ListSort;
 }
 
+/** How much is listed. */
 export interface ListLimits {
-  readonly skip: ReadonlySet<string>;
-  readonly maxDepth: number;
-  readonly limit: number;
-  readonly timeLimitMs: number;
+  /** Names of folders passed over. Default {@link defaultSkippedFolders}. */
+  readonly skipFolders?: readonly string[];
+  /** When the call doesn't say. Default 3. */
+  readonly maxDepth?: number;
+  /** Entries, when the call doesn't say. Default 200. */
+  readonly limit?: number;
+  /** Milliseconds after which the list ends as it is. Default 10 s. */
+  readonly timeLimitMs?: number;
 }
 
 interface Listed {
@@ -40,7 +45,7 @@ export function listFiles(
   args: ListFilesArguments,
   context: ToolContext,
   clock: Clock,
-  limits: ListLimits,
+  limits: Required<ListLimits>,
 ): Promise<ToolResult> {
   return withProblems(async () => {
     const folder = root.relative(args.path ?? '.');
@@ -57,7 +62,7 @@ export function listFiles(
     const stopped = (): boolean => timedOut || context.signal.aborted;
     try {
       const report = await withFolder(root, args.path ?? '.', (directory) =>
-        walk(directory, { maxDepth, skip: limits.skip, stopped }, async (entries) => {
+        walk(directory, { maxDepth, skip: new Set(limits.skipFolders), stopped }, async (entries) => {
           for (const entry of await measure(
             entries.filter((one) => fits(one, sort, matches)),
             folder,
@@ -80,9 +85,8 @@ function globFor(folder: string, pattern: string): GlobMatcher {
   return (path) => glob(path) || (folder !== '.' && glob(`${folder}/${path}`));
 }
 
-function fits(entry: WalkEntry, sort: ListSort, matches: GlobMatcher): boolean {
-  return (sort !== 'size' || entry.type === 'file') && matches(entry.path);
-}
+const fits = (entry: WalkEntry, sort: ListSort, matches: GlobMatcher): boolean =>
+  (sort !== 'size' || entry.type === 'file') && matches(entry.path);
 
 async function withFolder<T>(root: Root, path: string, work: (directory: Directory) => Promise<T>): Promise<T> {
   const location = await withNearNames(root, path, async () => {
@@ -152,7 +156,7 @@ function present(
   entries: readonly Listed[],
   total: number,
   report: WalkReport,
-  bounds: { readonly limits?: ListLimits; readonly maxDepth: number },
+  bounds: { readonly limits?: Required<ListLimits>; readonly maxDepth: number },
 ): ToolResult {
   const sizes = entries.map((entry) => (entry.type === 'file' ? String(entry.bytes) : '-'));
   const width = Math.max(1, ...sizes.map((size) => size.length));
@@ -179,7 +183,7 @@ function notesOn(
   shown: number,
   total: number,
   report: WalkReport,
-  bounds: { readonly limits?: ListLimits; readonly maxDepth: number },
+  bounds: { readonly limits?: Required<ListLimits>; readonly maxDepth: number },
 ): string[] {
   const notes: string[] = [];
   if (bounds.limits !== undefined) {

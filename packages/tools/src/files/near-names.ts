@@ -67,6 +67,4 @@ function closest(wanted: string, entries: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
-function sorted(text: string): string {
-  return [...text].toSorted().join('');
-}
+const sorted = (text: string): string => [...text].toSorted().join('');

@@ -17,6 +17,4 @@ export function stopIfAborted(signal: AbortSignal, what: string): void {
 }
 
 /** `1 line`, `2 lines`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,3 +1,4 @@
+import { commonEnds } from '../text/diff.ts';
 import { commonLineEnd, unifyLineEnds } from './line-ends.ts';
 
 export type Replaced =
@@ -25,23 +26,13 @@ export function replaceOnce(text: string, oldText: string, newText: string): Rep
     return { kind: 'ambiguous', count: found.count, lines: lineNumbers(unified.text, found.positions) };
   }
   const now = newText.replaceAll('\r\n', '\n');
-  const [start, end] = changedPart(old, now);
+  const [start, end] = commonEnds(old, now);
   const from = unified.original(at + start);
   const to = unified.original(at + old.length - end);
   const matched = text.slice(unified.original(at), unified.original(at + old.length));
   const lineEnd = commonLineEnd(matched) ?? commonLineEnd(text) ?? '\n';
   const middle = now.slice(start, now.length - end).replaceAll('\n', lineEnd);
   return { kind: 'replaced', text: text.slice(0, from) + middle + text.slice(to) };
-}
-
-/** How many characters the two texts share at their beginning and, without overlapping, at their end. */
-function changedPart(old: string, now: string): readonly [number, number] {
-  const shorter = Math.min(old.length, now.length);
-  let start = 0;
-  while (start < shorter && old[start] === now[start]) start += 1;
-  let end = 0;
-  while (end < shorter - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
-  return [start, end];
 }
 
 function occurrences(text: string, part: string): { count: number; positions: number[] } {

@@ -30,9 +30,7 @@ export function componentsOf(input: string, roots: readonly string[]): string[] 
 }
 
 /** The names of a path, with `.` and empty ones dropped. */
-export function namesOf(path: string): string[] {
-  return path.split('/').filter((name) => name !== '' && name !== '.');
-}
+export const namesOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
 /** What follows the root in an absolute path, or undefined when none of `roots` is its beginning. */
 export function relativeToRoots(absolute: string, roots: readonly string[]): string | undefined {

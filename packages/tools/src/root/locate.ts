@@ -113,10 +113,8 @@ async function closeSteps(steps: Step[], keep: number): Promise<void> {
   for (const step of steps.splice(keep)) await step.directory.close();
 }
 
-function leaves(shown: string): FileProblem {
-  return new FileProblem('outside_root', `${shown} leads outside the root folder through a symbolic link.`);
-}
+const leaves = (shown: string): FileProblem =>
+  new FileProblem('outside_root', `${shown} leads outside the root folder through a symbolic link.`);
 
-function missing(shown: string, folder: string): FileProblem {
-  return new FileProblem('not_found', `${shown} does not exist: there is no folder ${folder}.`);
-}
+const missing = (shown: string, folder: string): FileProblem =>
+  new FileProblem('not_found', `${shown} does not exist: there is no folder ${folder}.`);

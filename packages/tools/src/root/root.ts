@@ -49,11 +49,8 @@ export interface UpdatedFile {
   readonly content: Uint8Array;
 }
 
-export interface Replacing {
-  /** The file's real path, relative to the root, with `/`. */
-  readonly real: string;
+export interface Replacing extends Pick<UpdatedFile, 'real' | 'content'> {
   readonly current: OpenedFile | undefined;
-  readonly content: Uint8Array;
 }
 
 /** A folder that file tools can't leave. Every file the tools touch is opened here. */
@@ -100,52 +97,47 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
     }
   };
 
+  /** Walks to `input` for `work`. */
+  const at = async <Value>(
+    input: string,
+    createParents: boolean,
+    work: (location: Location, shown: string) => Promise<Value>,
+  ): Promise<Value> => {
+    const shown = relative(input);
+    const location = await walk(input, createParents);
+    try {
+      return await work(location, shown);
+    } catch (error) {
+      throw problemFrom(error, shown);
+    } finally {
+      await location.close();
+    }
+  };
+  const alone = <Value>({ real }: Location, work: () => Promise<Value>): Promise<Value> =>
+    exclusively(`${path}\0${real}`, work);
+
   return {
     path,
     policy,
     relative,
     locate: (input, locateOptions) => walk(input, locateOptions?.createParents ?? false),
-    async open(input) {
-      const location = await walk(input, false);
-      try {
-        const { directory, name, stats } = existing(location, relative(input));
-        const file = await openRegular(directory, name, relative(input), stats, policy);
-        return { ...file, real: location.real };
-      } finally {
-        await location.close();
-      }
-    },
-    async update(input, change, updateOptions) {
-      const shown = relative(input);
-      const location = await walk(input, updateOptions.create);
-      try {
-        return await exclusively(`${path}\0${location.real}`, () =>
-          updateAt(location, shown, change, updateOptions, policy),
-        );
-      } catch (error) {
-        throw problemFrom(error, shown);
-      } finally {
-        await location.close();
-      }
-    },
-    async remove(input, check) {
-      const shown = relative(input);
-      const location = await walk(input, false);
-      try {
-        await exclusively(`${path}\0${location.real}`, () => removeAt(location, shown, check, policy));
-      } catch (error) {
-        throw problemFrom(error, shown);
-      } finally {
-        await location.close();
-      }
-    },
+    open: (input) =>
+      at(input, false, async (location, shown) => {
+        const { directory, name, stats } = existing(location, shown);
+        return { ...(await openRegular(directory, name, shown, stats, policy)), real: location.real };
+      }),
+    update: (input, change, options) =>
+      at(input, options.create, (location, shown) =>
+        alone(location, () => updateAt(location, shown, change, options, policy)),
+      ),
+    remove: (input, check) =>
+      at(input, false, (location, shown) => alone(location, () => removeAt(location, shown, check, policy))),
   };
 }
 
 /** A root as tools take it: a folder's path, or a root that is shared with other tools. */
-export function asRoot(root: string | Root, options: RootOptions = {}): Root {
-  return typeof root === 'string' ? openRoot(root, options) : root;
-}
+export const asRoot = (root: string | Root, options: RootOptions = {}): Root =>
+  typeof root === 'string' ? openRoot(root, options) : root;
 
 function realDirectory(folder: string, given: string): string {
   const problem = (reason: string, cause?: unknown): TreadleError =>

@@ -73,6 +73,12 @@ export function withPlaceholders(
 }
 
 /** A command line that takes the placeholders away unless another sandbox needs them; that one then does it. */
-export function clearingPlaceholders(flock: string, root: string, placeholders: readonly Protection[]): string[] {
-  return ['/bin/sh', '-c', clear, 'sh', root, flock, ...placeholders.map(({ path }) => path)];
-}
+export const clearingPlaceholders = (flock: string, root: string, placeholders: readonly Protection[]): string[] => [
+  '/bin/sh',
+  '-c',
+  clear,
+  'sh',
+  root,
+  flock,
+  ...placeholders.map(({ path }) => path),
+];

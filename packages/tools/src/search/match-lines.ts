@@ -23,7 +23,7 @@ const shownCharacters = 450;
 const shownBefore = 150;
 
 /** The lines of `piece` that `pattern` matches, at most `limit` of them. `pattern` must not be global or sticky. */
-export function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceMatches {
+function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceMatches {
   const { text } = piece;
   const matches: LineMatch[] = [];
   let lines = 0;
@@ -40,6 +40,16 @@ export function matchLines(pattern: RegExp, piece: Piece, limit: number): PieceM
     from = next;
   }
   return { matches, lines };
+}
+
+/** The same for pieces, with at most `limit` of them in all. */
+export function matchPieces(pattern: RegExp, pieces: readonly Piece[], limit: number): readonly PieceMatches[] {
+  let left = limit;
+  return pieces.map((piece) => {
+    const found = matchLines(pattern, piece, left);
+    left -= found.matches.length;
+    return found;
+  });
 }
 
 /** The part of a line around position `at`, marked with … where it was cut. */

@@ -1,7 +1,7 @@
 // Runs in a worker thread, so that a pattern that backtracks for ever can be ended by ending the thread. Imports only
 // what resolves by file name: a worker does not get the import conditions of the process that starts it.
 import { parentPort, workerData } from 'node:worker_threads';
-import { matchLines, type Piece, type PieceMatches } from './match-lines.ts';
+import { matchPieces, type Piece } from './match-lines.ts';
 
 /** What the worker is started with. */
 export interface WorkerPattern {
@@ -19,12 +19,5 @@ const { source, flags } = workerData as WorkerPattern;
 const pattern = new RegExp(source, flags);
 
 parentPort?.on('message', ({ pieces, limit }: WorkerBatch) => {
-  const answers: PieceMatches[] = [];
-  let left = limit;
-  for (const piece of pieces) {
-    const answer = matchLines(pattern, piece, left);
-    left -= answer.matches.length;
-    answers.push(answer);
-  }
-  parentPort?.postMessage(answers);
+  parentPort?.postMessage(matchPieces(pattern, pieces, limit));
 });

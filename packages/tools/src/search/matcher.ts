@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { FileProblem } from '../root/problem.ts';
-import { matchLines, type Piece, type PieceMatches } from './match-lines.ts';
+import { matchPieces, type Piece, type PieceMatches } from './match-lines.ts';
 import type { WorkerBatch, WorkerPattern } from './match-worker.ts';
 
 /** Finds matching lines. Use one at a time and close it. */
@@ -44,29 +44,19 @@ export function compilePattern(pattern: string, caseSensitive: boolean): RegExp 
 }
 
 /** A matcher for `pattern`. One that can't backtrack runs here; any other in a thread that can be ended. */
-export function matcherFor(pattern: RegExp, signal: AbortSignal): Matcher {
-  return isLiteral(pattern.source) ? inlineMatcher(pattern, signal) : workerMatcher(pattern, signal);
-}
+export const matcherFor = (pattern: RegExp, signal: AbortSignal): Matcher =>
+  isLiteral(pattern.source) ? inlineMatcher(pattern, signal) : workerMatcher(pattern, signal);
 
 /** No group, alternative or quantifier: each position is tried once, in at most the pattern's length. */
-function isLiteral(source: string): boolean {
-  return !/[()[\]{}*+?|]/.test(source);
-}
+const isLiteral = (source: string): boolean => !/[()[\]{}*+?|]/.test(source);
 
 function inlineMatcher(pattern: RegExp, signal: AbortSignal): Matcher {
   return {
-    match(pieces, limit) {
-      if (signal.aborted) return Promise.reject(ended());
-      let left = limit;
-      return Promise.resolve(
-        pieces.map((piece) => {
-          const found = matchLines(pattern, piece, left);
-          left -= found.matches.length;
-          return found;
-        }),
-      );
+    async match(pieces, limit) {
+      if (signal.aborted) throw ended();
+      return matchPieces(pattern, pieces, limit);
     },
-    close: () => Promise.resolve(),
+    close: async () => {},
   };
 }
 
@@ -117,6 +107,4 @@ async function ask(worker: Worker, batch: WorkerBatch, signal: AbortSignal): Pro
   }
 }
 
-function ended(): FileProblem {
-  return new FileProblem('aborted', 'The search was ended before it was finished.');
-}
+const ended = (): FileProblem => new FileProblem('aborted', 'The search was ended before it was finished.');

@@ -19,6 +19,11 @@ const graceMs = 500;
 /** Hits that turn out not to be readable here are left out, so a few more than wanted are asked for. */
 const spareHits = 100;
 
+const OPTIONS = (
+  '--no-config --no-ignore --hidden --no-follow --no-messages --color=never --no-heading --with-filename --line-number ' +
+  '--column --null --crlf --max-columns=1 --sort=path'
+).split(' ');
+
 /**
  * The arguments for ripgrep: no configuration files, no ignore files, symbolic links not followed, the pattern and the
  * target never taken for options. Lines themselves are not printed (`--max-columns 1`): only where they are.
@@ -28,20 +33,7 @@ export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder'
   const globs = query.glob === undefined ? [] : globArguments(query.glob, scope.folder);
   const skips = [...query.skip].flatMap((name) => ['--glob', `!${escapeGlob(name)}/`]);
   return [
-    '--no-config',
-    '--no-ignore',
-    '--hidden',
-    '--no-follow',
-    '--no-messages',
-    '--color=never',
-    '--no-heading',
-    '--with-filename',
-    '--line-number',
-    '--column',
-    '--null',
-    '--crlf',
-    '--max-columns=1',
-    '--sort=path',
+    ...OPTIONS,
     query.caseSensitive ? '--case-sensitive' : '--ignore-case',
     // The last glob that matches decides, so what is skipped comes after what is wanted.
     ...globs,
@@ -61,9 +53,7 @@ function globArguments(glob: string, folder: string): string[] {
   return ['--glob', anchored, ...below];
 }
 
-function escapeGlob(text: string): string {
-  return text.replace(/[\\*?[\]{}!]/g, '\\$&');
-}
+const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{}!]/g, '\\$&');
 
 /** Reads ripgrep's output as it comes: each record is a path, NUL, `line:column:text`, a line feed. */
 export function hitParser(onHit: (hit: Hit) => void): { push(bytes: Buffer): void } {

@@ -45,9 +45,7 @@ export function search(args: SearchArguments, context: ToolContext, settings: Se
     };
     const scope = await scopeOf(root, args.path ?? '.', args.glob);
     const timeUp = new AbortController();
-    const cancelTimer = clock.after(timeLimitMs, () => {
-      timeUp.abort();
-    });
+    const cancelTimer = clock.after(timeLimitMs, () => timeUp.abort());
     const signal = AbortSignal.any([context.signal, timeUp.signal]);
     try {
       const found = await searchWithBest(settings, scope, query, signal);

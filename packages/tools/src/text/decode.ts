@@ -17,9 +17,8 @@ export function sniff(start: Uint8Array, whole: boolean): Sniffed {
 }
 
 /** A decoder for a stream of the file's bytes, the byte order mark left out; never throws. */
-export function decoderFor(encoding: Encoding): TextDecoder {
-  return new TextDecoder(encoding === 'latin1' ? 'windows-1252' : encoding);
-}
+export const decoderFor = (encoding: Encoding): TextDecoder =>
+  new TextDecoder(encoding === 'latin1' ? 'windows-1252' : encoding);
 
 /** True when `bytes` is UTF-8; unless `whole`, the last character may be cut off. */
 export function isUtf8(bytes: Uint8Array, whole: boolean): boolean {
@@ -31,9 +30,8 @@ export function isUtf8(bytes: Uint8Array, whole: boolean): boolean {
   }
 }
 
-function beginsWith(bytes: Uint8Array, expected: readonly number[]): boolean {
-  return expected.every((byte, index) => bytes[index] === byte);
-}
+const beginsWith = (bytes: Uint8Array, expected: readonly number[]): boolean =>
+  expected.every((byte, index) => bytes[index] === byte);
 
 /** Text in an old encoding has hardly any control characters; compressed or encrypted data has them everywhere. */
 function looksLikeLatin1(bytes: Uint8Array): boolean {

@@ -17,11 +17,7 @@ export interface LineChange {
 export function describeChange(path: string, before: string, after: string): LineChange {
   const old = splitLines(before);
   const now = splitLines(after);
-  let start = 0;
-  while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
-  let end = 0;
-  const shorter = Math.min(old.length, now.length) - start;
-  while (end < shorter && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+  const [start, end] = commonEnds(old, now);
   const removed = old.slice(start, old.length - end);
   const added = now.slice(start, now.length - end);
   const change = { firstChangedLine: start + 1, addedLines: added.length, removedLines: removed.length };
@@ -42,15 +38,26 @@ export function describeChange(path: string, before: string, after: string): Lin
   return { ...change, diff: [`--- ${path}`, `+++ ${path}`, hunk, ...shortened(body)].join('\n') };
 }
 
+/** How much two texts or lists share at their beginning and, without overlapping, at their end. */
+export function commonEnds(old: ArrayLike<string>, now: ArrayLike<string>): readonly [number, number] {
+  const shorter = Math.min(old.length, now.length);
+  let start = 0;
+  while (start < shorter && old[start] === now[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+  return [start, end];
+}
+
 function splitLines(text: string): string[] {
   const lines = text.split(/\r\n|\n/);
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }
 
-function marked(mark: string): (line: string) => string {
-  return (line) => mark + cutLine(safeLine(line), longestLine);
-}
+const marked =
+  (mark: string): ((line: string) => string) =>
+  (line) =>
+    mark + cutLine(safeLine(line), longestLine);
 
 function shortened(lines: readonly string[]): readonly string[] {
   if (lines.length <= mostLines) return lines;

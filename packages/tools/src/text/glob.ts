@@ -28,9 +28,8 @@ export function compileGlob(glob: string): GlobMatcher {
 type Token = '*' | ((character: string) => boolean);
 type Segment = 'any folders' | readonly Token[];
 
-function badGlob(glob: string, reason: string): FileProblem {
-  return new FileProblem('bad_request', `The glob ${JSON.stringify(glob)} can not be used: ${reason}.`);
-}
+const badGlob = (glob: string, reason: string): FileProblem =>
+  new FileProblem('bad_request', `The glob ${JSON.stringify(glob)} can not be used: ${reason}.`);
 
 /** `a{b,c}d` → `abd`, `acd`; nested braces too. A brace that isn't closed is an ordinary character. */
 function expandBraces(glob: string): string[] {

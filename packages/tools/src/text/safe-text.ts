@@ -12,14 +12,12 @@ const longRun = /([\u2400-\u2421\ufffd])\1{7}/g;
  * Text that is safe to send, store and show: terminal escape sequences removed, other control characters shown as
  * their pictures (NUL as ␀), lone surrogates replaced, line ends as `\n`, long runs of one such character counted.
  */
-export function safeText(text: string): string {
-  return withoutRuns(text.replace(terminalSequences, '').replace(lineEnds, '\n').replace(controls, pictureOf));
-}
+export const safeText = (text: string): string =>
+  withoutRuns(text.replace(terminalSequences, '').replace(lineEnds, '\n').replace(controls, pictureOf));
 
 /** One line made safe: all control characters in it but tabs are shown as their pictures, line ends too. */
-export function safeLine(line: string): string {
-  return withoutRuns(line.replaceAll('\n', '\u240a').replace(controls, pictureOf));
-}
+export const safeLine = (line: string): string =>
+  withoutRuns(line.replaceAll('\n', '\u240a').replace(controls, pictureOf));
 
 /** The text with each long run of a picture as the picture and its count. */
 function withoutRuns(text: string): string {

@@ -6,13 +6,17 @@ import { safeText } from '../text/safe-text.ts';
 import { htmlToText } from './html-text.ts';
 
 /** What `web_fetch` works with. */
-export interface FetchSettings {
+export interface FetchSettings extends Required<FetchLimits> {
   readonly http: Http;
-  /** Of a page's text, per call. */
-  readonly maxCharacters: number;
-  /** Of a body, read at all. */
-  readonly maxBytes: number;
-  readonly userAgent: string;
+}
+
+export interface FetchLimits {
+  /** Characters of a page's text per call. Default 50,000. */
+  readonly maxCharacters?: number;
+  /** Bytes of a body that are read, after unpacking. Default 5 MB. */
+  readonly maxBytes?: number;
+  /** What it says it is. Default `treadle`. */
+  readonly userAgent?: string;
 }
 
 const ACCEPT = 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1';

@@ -184,9 +184,8 @@ function readShort(rule: CommandRule, arg: string, next: string | undefined, rea
   return 0;
 }
 
-function own<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
-  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
-}
+const own = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 
 function takeValue(kind: FlagValue, value: string | undefined, reading: Reading): boolean {
   if (value === undefined) return false;

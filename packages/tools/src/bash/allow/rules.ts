@@ -6,6 +6,4 @@ import { searchRules } from './searches.ts';
 let loaded: RuleSet | undefined;
 
 /** The commands that run without being asked for. Their examples are checked when they are first needed. */
-export function readOnlyRules(): RuleSet {
-  return (loaded ??= loadRules([...programRules, ...searchRules, ...gitRules]));
-}
+export const readOnlyRules = (): RuleSet => (loaded ??= loadRules([...programRules, ...searchRules, ...gitRules]));

@@ -35,9 +35,8 @@ function joined(node: Node): string | undefined {
   return text;
 }
 
-function unescape(text: string): string {
-  return text.replaceAll(/\\(\n|[^])/gu, (_, char: string) => (char === '\n' ? '' : char));
-}
+const unescape = (text: string): string =>
+  text.replaceAll(/\\(\n|[^])/gu, (_, char: string) => (char === '\n' ? '' : char));
 
 function doubleQuoted(text: string): string {
   return text
@@ -71,6 +70,4 @@ function ansiC(text: string): string {
   );
 }
 
-function codePoint(code: number): string {
-  return code > 0x10_ff_ff ? '' : String.fromCodePoint(code);
-}
+const codePoint = (code: number): string => (code > 0x10_ff_ff ? '' : String.fromCodePoint(code));

@@ -41,14 +41,10 @@ const textFlags: Readonly<Record<string, string>> = {
 const mostTries = 64;
 
 /** The name of a program without its folder. */
-export function programName(word: string): string {
-  return word.slice(word.lastIndexOf('/') + 1);
-}
+export const programName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
 /** True when the command may run what it reads, or what it is handed, as commands. */
-export function readsCommands(words: readonly string[]): boolean {
-  return readers.has(programName(words[0] ?? ''));
-}
+export const readsCommands = (words: readonly string[]): boolean => readers.has(programName(words[0] ?? ''));
 
 /**
  * The commands inside a command's words, as far as they can be told. Which of a wrapper's words begins the inner command
