@@ -1,6 +1,4 @@
-import type { Clock } from '@treadle/core';
-import type { Owner } from '@treadle/core/journal';
-import { journalErrors } from '@treadle/core/journal';
+import { journalErrors, type Clock, type Owner } from '@treadle/core';
 import type { ProcessIdentity, ProcessTable } from './processes.ts';
 
 export interface Leasing {

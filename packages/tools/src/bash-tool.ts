@@ -1,5 +1,4 @@
-import { defineTool, systemClock } from '@treadle/core';
-import type { Tool } from '@treadle/core';
+import { defineTool, systemClock, type Tool } from '@treadle/core';
 import { commandAccess } from './bash/allow/command-access.ts';
 import { bash, type BashLimits, type BashSettings } from './bash/bash.ts';
 import { defaultDenyPatterns } from './bash/deny.ts';

@@ -1,5 +1,4 @@
-import { defineTool, systemClock } from '@treadle/core';
-import type { Tool } from '@treadle/core';
+import { defineTool, systemClock, type Tool } from '@treadle/core';
 import { editFile } from './files/edit-file.ts';
 import { listFiles, type ListLimits } from './files/list-files.ts';
 import { readFile, type ReadLimits } from './files/read-file.ts';

@@ -1,7 +1,4 @@
-import { defineTool } from '@treadle/core';
-import { PLAN_TOOL, planOf } from '@treadle/core/projections';
-import type { Tool } from '@treadle/core';
-import type { Plan } from '@treadle/core/projections';
+import { defineTool, PLAN_TOOL, planOf, type Plan, type Tool } from '@treadle/core';
 
 /**
  * The tool `update_plan`: the model writes down its goal, the steps to it, and what came of each. Each call replaces the

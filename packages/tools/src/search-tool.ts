@@ -1,5 +1,4 @@
-import { defineTool, systemClock } from '@treadle/core';
-import type { Tool } from '@treadle/core';
+import { defineTool, systemClock, type Tool } from '@treadle/core';
 import { findExecutable } from './bash/find-executable.ts';
 import { defaultSkippedFolders, type CommonToolOptions } from './options.ts';
 import { pathAccess } from './root/access.ts';

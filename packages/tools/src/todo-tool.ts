@@ -1,6 +1,4 @@
-import { defineTool } from '@treadle/core';
-import { TODO_TOOL, todoItems } from '@treadle/core/projections';
-import type { Tool } from '@treadle/core';
+import { defineTool, TODO_TOOL, todoItems, type Tool } from '@treadle/core';
 
 /**
  * The tool `todo`: the model writes down what is to be done and how far it is. Each call replaces the whole list. It is

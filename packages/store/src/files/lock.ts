@@ -1,6 +1,4 @@
-import type { Clock } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
-import { parseJson } from '@treadle/core/json';
+import { parseJson, systemClock, TreadleError, type Clock } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemProcesses, type ProcessIdentity, type ProcessTable } from '../processes.ts';

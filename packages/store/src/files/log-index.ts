@@ -1,5 +1,4 @@
-import { parseJson } from '@treadle/core/json';
-import type { SessionFacts } from '@treadle/core/journal';
+import { parseJson, type SessionFacts } from '@treadle/core';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { JournalFileSystem } from './file-system.ts';

@@ -1,7 +1,4 @@
-import type { DurableEvent } from '@treadle/core';
-import type { DurableEventBody } from '@treadle/core/events';
-import type { Snapshot } from '@treadle/core/journal';
-import { agentIdOf, journalErrors } from '@treadle/core/journal';
+import { agentIdOf, journalErrors, type DurableEvent, type DurableEventBody, type Snapshot } from '@treadle/core';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { refuseHeld, requireEvent } from '../checks.ts';

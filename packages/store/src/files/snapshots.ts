@@ -1,5 +1,4 @@
-import type { Snapshot } from '@treadle/core/journal';
-import { thinSnapshots } from '@treadle/core/journal';
+import { thinSnapshots, type Snapshot } from '@treadle/core';
 import { dirname, join } from 'node:path';
 import { requireEvent } from '../checks.ts';
 import { readText, replaceFile } from './folder.ts';

@@ -1,6 +1,4 @@
-import type { Clock, DurableEvent, Journal } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
+import { journalErrors, systemClock, TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';

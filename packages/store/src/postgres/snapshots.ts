@@ -1,5 +1,4 @@
-import type { Snapshot } from '@treadle/core/journal';
-import { thinSnapshots } from '@treadle/core/journal';
+import { thinSnapshots, type Snapshot } from '@treadle/core';
 import { requireEvent } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
 import { lineOf, sessionOf } from './tables.ts';

@@ -1,6 +1,4 @@
-import type { Journal } from '@treadle/core';
-import { systemClock } from '@treadle/core';
-import { eventText } from '@treadle/core/journal';
+import { eventText, systemClock, type Journal } from '@treadle/core';
 import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';

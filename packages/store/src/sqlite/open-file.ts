@@ -1,7 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '@treadle/core';
-import { systemClock, TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
+import { journalErrors, systemClock, TreadleError, type Clock } from '@treadle/core';
 import { openDatabase } from './database.ts';
 import { failed, isBusy, journalError } from './errors.ts';
 

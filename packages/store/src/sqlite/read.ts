@@ -1,6 +1,4 @@
-import type { DurableEvent } from '@treadle/core';
-import type { ListOptions, SessionPage } from '@treadle/core/journal';
-import { journalErrors } from '@treadle/core/journal';
+import { journalErrors, type DurableEvent, type ListOptions, type SessionPage } from '@treadle/core';
 import { BATCH_ROWS, cursorOf, eventOf, eventsIn, pageOf, stretchesOf, type ListRow, type Stretch } from '../rows.ts';
 import { corrupt } from './errors.ts';
 import { findSession, lineOf, sessionOf, type Store } from './statements.ts';

@@ -1,5 +1,4 @@
-import type { Snapshot } from '@treadle/core/journal';
-import { thinSnapshots } from '@treadle/core/journal';
+import { thinSnapshots, type Snapshot } from '@treadle/core';
 import { requireEvent } from '../checks.ts';
 import { transaction } from './database.ts';
 import { lineOf, sessionOf, type Store } from './statements.ts';

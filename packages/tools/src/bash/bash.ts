@@ -1,5 +1,4 @@
-import type { Clock, ToolContext, ToolResult } from '@treadle/core';
-import { errorText } from '@treadle/core';
+import { errorText, type Clock, type ToolContext, type ToolResult } from '@treadle/core';
 import { randomBytes } from 'node:crypto';
 import { stopIfAborted, withProblems } from '../files/outcome.ts';
 import { FileProblem } from '../root/problem.ts';

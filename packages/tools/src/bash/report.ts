@@ -1,6 +1,4 @@
-import type { ToolResult } from '@treadle/core';
-import type { BlobRef } from '@treadle/core/ports';
-import { errorText } from '@treadle/core';
+import { errorText, type BlobRef, type ToolResult } from '@treadle/core';
 import { safeText } from '../text/safe-text.ts';
 import type { Captured } from './capture.ts';
 import type { CommandEnd } from './command.ts';

@@ -1,5 +1,4 @@
-import type { ToolContext } from '@treadle/core';
-import { blobIdOf } from '@treadle/core/ports';
+import { blobIdOf, type ToolContext } from '@treadle/core';
 import { createHash } from 'node:crypto';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';

@@ -1,6 +1,4 @@
-import { TreadleError } from '@treadle/core';
-import { isJsonObject } from '@treadle/core/json';
-import type { Hook, JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject, TreadleError, type Hook, type JsonObject, type JsonValue } from '@treadle/core';
 import { didYouMean } from '@treadle/core/names';
 import { commandHook, type CommandHookOptions } from './command-hook.ts';
 import { eventNames, eventOf } from './names.ts';

@@ -1,7 +1,4 @@
-import type { Blobs } from '@treadle/core';
-import type { BlobRef } from '@treadle/core/ports';
-import type { ChangedFile } from '@treadle/core/projections';
-import { readBlob } from '@treadle/core/ports';
+import { readBlob, type BlobRef, type Blobs, type ChangedFile } from '@treadle/core';
 import { contentOf, idOfBytes, idOfFile } from '../files/checkpoint.ts';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';

@@ -1,5 +1,4 @@
-import type { Clock } from '@treadle/core';
-import { errorText } from '@treadle/core';
+import { errorText, type Clock } from '@treadle/core';
 import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

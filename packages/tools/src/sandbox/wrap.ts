@@ -1,5 +1,4 @@
-import type { Clock } from '@treadle/core';
-import { errorText } from '@treadle/core';
+import { errorText, type Clock } from '@treadle/core';
 import { FileProblem } from '../root/problem.ts';
 import { confinedArguments, entering, sandboxArguments, type CommonPlan } from './arguments.ts';
 import type { SandboxParts } from './parts.ts';

@@ -1,6 +1,4 @@
-import { parseJson } from '@treadle/core/json';
-import type { JsonObject } from '@treadle/core';
-import type { FileUpdate } from '@treadle/core/permissions';
+import { parseJson, type FileUpdate, type JsonObject } from '@treadle/core';
 
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';

@@ -1,5 +1,4 @@
-import type { Clock } from '@treadle/core';
-import { errorText, TreadleError } from '@treadle/core';
+import { errorText, TreadleError, type Clock } from '@treadle/core';
 import type postgres from 'postgres';
 import { deadlinesOf, withDeadlines } from './deadline.ts';
 import { createSockets } from './sockets.ts';

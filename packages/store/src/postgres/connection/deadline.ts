@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '@treadle/core';
-import { TreadleError } from '@treadle/core';
+import { TreadleError, type Clock } from '@treadle/core';
 import type postgres from 'postgres';
 import { isOutage } from './outage.ts';
 import type { Sockets } from './sockets.ts';

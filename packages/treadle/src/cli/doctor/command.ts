@@ -1,5 +1,4 @@
-import type { ModelError } from '@treadle/core';
-import { TreadleError } from '@treadle/core';
+import { TreadleError, type ModelError } from '@treadle/core';
 import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
 
 import { DOCTOR_OPTIONS } from '../commands.ts';

@@ -1,6 +1,4 @@
-import type { Http, JsonObject, JsonValue } from '@treadle/core';
-import type { HttpRequest } from '@treadle/core/ports';
-import { isJsonObject, parseJson } from '@treadle/core/json';
+import { isJsonObject, parseJson, type Http, type HttpRequest, type JsonObject, type JsonValue } from '@treadle/core';
 import { DEPLOYMENTS, nodeHttp, resolveModel } from '@treadle/models';
 
 import { ask, inTime, question, type ProbeLimits } from './ask.ts';
