@@ -32,22 +32,38 @@ export interface LineWindow {
 }
 
 export function lineWindow(options: WindowOptions): LineWindow {
+  const { offset, limit, maxLineCharacters } = options;
   const lines: string[] = [];
-  let total = 0;
   let size = 0;
   let bytes = 0;
-  let full = false;
   // The open line: its beginning, as far as it may be shown, and its whole length.
   let open = '';
   let openLength = 0;
   let endsWithReturn = false;
 
-  const wanted = (): boolean => !full && total + 1 >= options.offset && lines.length < options.limit;
+  const window = {
+    lines,
+    total: 0,
+    full: false,
+    get done() {
+      return window.full || (lines.length >= limit && window.total >= offset);
+    },
+    push(text: string) {
+      const [first = '', ...more] = text.split('\n');
+      extend(first);
+      for (const piece of more) {
+        close();
+        extend(piece);
+      }
+    },
+    end() {
+      if (openLength > 0) close();
+    },
+  };
+  const wanted = (): boolean => !window.full && window.total + 1 >= offset && lines.length < limit;
   const extend = (piece: string): void => {
     if (piece === '') return;
-    if (wanted() && open.length <= options.maxLineCharacters) {
-      open += piece.slice(0, options.maxLineCharacters + 1 - open.length);
-    }
+    if (wanted() && open.length <= maxLineCharacters) open += piece.slice(0, maxLineCharacters + 1 - open.length);
     openLength += piece.length;
     endsWithReturn = piece.endsWith('\r');
   };
@@ -55,42 +71,16 @@ export function lineWindow(options: WindowOptions): LineWindow {
     if (wanted()) {
       const length = openLength - (endsWithReturn ? 1 : 0);
       const whole = openLength === open.length && endsWithReturn ? open.slice(0, -1) : open;
-      const line = cutLine(safeLine(whole), options.maxLineCharacters, length);
+      const line = cutLine(safeLine(whole), maxLineCharacters, length);
       size += line.length;
       bytes += Buffer.byteLength(line) + AROUND_LINE;
-      full = size > options.maxCharacters || bytes > options.maxBytes;
-      if (!full) lines.push(line);
+      window.full = size > options.maxCharacters || bytes > options.maxBytes;
+      if (!window.full) lines.push(line);
     }
-    total += 1;
+    window.total += 1;
     open = '';
     openLength = 0;
     endsWithReturn = false;
   };
-
-  return {
-    push(text) {
-      let from = 0;
-      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-        extend(text.slice(from, end));
-        close();
-        from = end + 1;
-      }
-      extend(from === 0 ? text : text.slice(from));
-    },
-    end() {
-      if (openLength > 0) close();
-    },
-    get lines() {
-      return lines;
-    },
-    get total() {
-      return total;
-    },
-    get full() {
-      return full;
-    },
-    get done() {
-      return full || (lines.length >= options.limit && total >= options.offset);
-    },
-  };
+  return window;
 }

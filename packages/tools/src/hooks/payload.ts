@@ -53,17 +53,16 @@ function fieldsOf(input: HookInput): JsonObject {
   }
 }
 
-const callOf = (input: {
-  readonly toolName: string;
-  readonly callId: string;
-  readonly arguments: JsonObject;
-}): JsonObject => ({ tool_name: input.toolName, tool_input: input.arguments, tool_use_id: input.callId });
+type Call = Pick<Extract<HookInput, { event: 'before_tool' }>, 'toolName' | 'callId' | 'arguments'>;
+type Answer = Pick<Extract<HookInput, { event: 'after_tool' }>, 'content'>;
 
-const contentOf = ({ content }: { readonly content: readonly unknown[] }): JsonObject['content'] =>
-  content as unknown as JsonObject['content'];
+const callOf = ({ toolName, callId, arguments: input }: Call): JsonObject => ({
+  tool_name: toolName,
+  tool_input: input,
+  tool_use_id: callId,
+});
 
-const textOf = ({
-  content,
-}: {
-  readonly content: readonly { readonly type: string; readonly text?: string }[];
-}): string => content.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('\n');
+const contentOf = ({ content }: Answer): JsonObject['content'] => content as unknown as JsonObject['content'];
+
+const textOf = ({ content }: Answer): string =>
+  content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');

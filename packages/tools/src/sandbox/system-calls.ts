@@ -5,9 +5,9 @@ interface Calls {
   /** The kernel's name for the processor's calls (`AUDIT_ARCH_…`). */
   readonly audit: number;
   /** Calls that set the mode of a file, each with the index of that argument. */
-  readonly modes: readonly (readonly [call: number, mode: number])[];
+  readonly modes: Readonly<Record<number, number>>;
   /** Calls that use a mode only if their flags say that they make a file. */
-  readonly opens: readonly (readonly [call: number, flags: number, mode: number])[];
+  readonly opens: Readonly<Record<number, readonly [flags: number, mode: number]>>;
   /** Calls whose modes are in memory, where a filter can't read them: openat2, io_uring_setup. */
   readonly hidden: readonly number[];
   /** Calls on the kernel's keyrings, which no namespace divides: add_key, request_key, keyctl. */
@@ -19,35 +19,19 @@ const calls: Readonly<Record<string, Calls>> = {
   x64: {
     audit: 0xc000_003e,
     // creat, chmod, fchmod, mknod, mknodat, fchmodat, fchmodat2
-    modes: [
-      [85, 1],
-      [90, 1],
-      [91, 1],
-      [133, 1],
-      [259, 2],
-      [268, 2],
-      [452, 2],
-    ],
+    modes: { 85: 1, 90: 1, 91: 1, 133: 1, 259: 2, 268: 2, 452: 2 },
     // open, openat
-    opens: [
-      [2, 1, 2],
-      [257, 2, 3],
-    ],
+    opens: { 2: [1, 2], 257: [2, 3] },
     hidden: [437, 425],
     keys: [248, 249, 250],
     socket: 41,
   },
   arm64: {
     audit: 0xc000_00b7,
-    // fchmod, fchmodat, mknodat, fchmodat2
-    modes: [
-      [52, 1],
-      [53, 2],
-      [33, 2],
-      [452, 2],
-    ],
+    // mknodat, fchmod, fchmodat, fchmodat2
+    modes: { 33: 2, 52: 1, 53: 2, 452: 2 },
     // openat
-    opens: [[56, 2, 3]],
+    opens: { 56: [2, 3] },
     hidden: [437, 425],
     keys: [217, 218, 219],
     socket: 198,
@@ -84,9 +68,11 @@ export function systemCallFilter({ sockets }: { readonly sockets: boolean }): Ui
     ...known.hidden.flatMap((call) => ifEqual(call, [give(failsWith(enosys))])),
     ...known.keys.flatMap((call) => ifEqual(call, [give(failsWith(eperm))])),
     ...(sockets ? [] : ifEqual(known.socket, [give(failsWith(eperm))])),
-    ...known.modes.flatMap(([call, mode]) => ifEqual(call, [...refuseBits(mode), give(allowed)])),
-    ...known.opens.flatMap(([call, flags, mode]) =>
-      ifEqual(call, [load(wordOf(flags)), ...ifAnyBit(makingFlags, refuseBits(mode)), give(allowed)]),
+    ...Object.entries(known.modes).flatMap(([call, mode]) =>
+      ifEqual(Number(call), [...refuseBits(mode), give(allowed)]),
+    ),
+    ...Object.entries(known.opens).flatMap(([call, [flags, mode]]) =>
+      ifEqual(Number(call), [load(wordOf(flags)), ...ifAnyBit(makingFlags, refuseBits(mode)), give(allowed)]),
     ),
     give(allowed),
   ];

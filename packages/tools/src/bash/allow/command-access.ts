@@ -93,14 +93,16 @@ interface Judgement {
   readonly folders: readonly string[];
 }
 
+const askFor = (folders: readonly string[], reason: string, paths: readonly PathAccess[] = []): Judgement => ({
+  reason,
+  isHarmless: false,
+  paths,
+  view: [],
+  folders,
+});
+
 async function judge(words: readonly string[], folders: readonly string[], place: CommandPlace): Promise<Judgement> {
-  const asks = (reason: string, paths: readonly PathAccess[] = []): Judgement => ({
-    reason,
-    isHarmless: false,
-    paths,
-    view: [],
-    folders,
-  });
+  const asks = (reason: string, paths?: readonly PathAccess[]): Judgement => askFor(folders, reason, paths);
   try {
     if (words[0] === 'cd') return await changeFolder(words, folders, place);
     const match = matchRule(readOnlyRules(), words);
@@ -133,7 +135,7 @@ async function changeFolder(
   folders: readonly string[],
   { root, environment }: CommandPlace,
 ): Promise<Judgement> {
-  const asks = (reason: string): Judgement => ({ reason, isHarmless: false, paths: [], view: [], folders });
+  const asks = (reason: string, paths?: readonly PathAccess[]): Judgement => askFor(folders, reason, paths);
   const [, target, ...more] = words;
   if (target === undefined || more.length > 0 || target.startsWith('-') || environment['CDPATH'] !== undefined) {
     return asks(`where ${shown(words)} leads is not known`);

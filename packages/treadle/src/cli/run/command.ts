@@ -1,5 +1,16 @@
-import { createSession, defineAgent, openSession, TreadleError, type Agent, type AgentDefinition, type Blobs, type Hook, type Journal, type Model, type PermissionOptions, type Run, type Session, type Tool } from '@treadle/core';
-import type { Validator } from '@treadle/core/ports';
+import {
+  createSession,
+  defineAgent,
+  openSession,
+  TreadleError,
+  type Agent,
+  type AgentDefinition,
+  type Journal,
+  type Model,
+  type Run,
+  type Session,
+  type Tool,
+} from '@treadle/core';
 import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';
@@ -19,7 +30,7 @@ import { folderSettings } from '../asking/folder-trust.ts';
 import type { CombinedSettings } from '../../settings/combine.ts';
 import { nobodyToAsk, permissionsFor, rulesOfFlags } from '../asking/permissions.ts';
 import { createRunOutput, type RunOutput } from '../output/run-output.ts';
-import { promptTexts, type RunRequest } from './request.ts';
+import { promptTexts, type KeptIn, type RunRequest } from './request.ts';
 import { openTerminal, readLines, type Terminal } from '../asking/terminal.ts';
 import { telemetry } from '../serve/telemetry.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
@@ -74,7 +85,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const kept = { journal, ...(blobs ? { blobs } : {}) };
     if (request.instead && sessionId !== null) return await request.instead(agent, kept, sessionId);
     const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, texts) : null;
-    const session = again?.session ?? (await openOrCreate(journal, sessionId, agent, output, blobs));
+    const session = again?.session ?? (await openOrCreate(kept, sessionId, agent, output));
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
     const begin = async (): Promise<Run> => {
       if (again) return again.run;
@@ -232,18 +243,12 @@ function chosenTools(all: readonly Tool[], names: readonly string[], given: read
   return all.filter(({ name }) => wanted.includes(name));
 }
 
-async function openOrCreate(
-  journal: Journal,
-  sessionId: string | null,
-  agent: Agent,
-  output: RunOutput,
-  blobs: Blobs | null,
-): Promise<Session> {
-  const options = { journal, ...(blobs ? { blobs } : {}), owner: `treadle, process ${process.pid} on ${hostname()}` };
+async function openOrCreate(kept: KeptIn, sessionId: string | null, agent: Agent, output: RunOutput): Promise<Session> {
+  const options = { ...kept, owner: `treadle, process ${process.pid} on ${hostname()}` };
   if (sessionId !== null) return openSession(agent, sessionId, options);
   const session = await createSession(agent, options);
   // The run's own events begin after it, and a reader of the log's beginning wants it whole.
-  for await (const event of journal.read(session.id, 1)) output.take(event);
+  for await (const event of kept.journal.read(session.id, 1)) output.take(event);
   return session;
 }
 
