@@ -113,12 +113,9 @@ interface Supply {
 }
 
 function createSupply(runs: readonly RecordedRun[], onMiss: 'stop' | 'execute'): Supply {
-  const left = new Map<string, RecordedResult[]>();
   const keyOf = (toolName: string, args: JsonObject): string => `${toolName} ${canonicalJson(args)}`;
-  for (const result of runs.flatMap(({ turns }) => turns.flatMap(({ results }) => results))) {
-    const key = keyOf(result.toolName, result.arguments);
-    left.set(key, [...(left.get(key) ?? []), result]);
-  }
+  const results = runs.flatMap(({ turns }) => turns.flatMap((turn) => turn.results));
+  const left = Map.groupBy(results, (result) => keyOf(result.toolName, result.arguments));
   const supply: Supply = {
     onMiss,
     misses: [],

@@ -1,4 +1,5 @@
-import type { Continuation, DurableEvent, InputMessage } from '../events/events.ts';
+import { readRuns, type RecordedRun } from './recorded.ts';
+import type { Continuation, InputMessage } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { userMessages, type UserInput } from '../session/input.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -67,22 +68,11 @@ const tagged = (kind: 'rerun' | 'branch', { tag, clock = systemClock }: Attempt)
   tag: tag ?? new Date(clock.now()).toISOString(),
 });
 
-interface AskedRun {
-  readonly startedSeq: number;
-  /** Null for a run that went on without a prompt. */
-  readonly messages: readonly InputMessage[] | null;
-}
-
 /** What a run was asked, and where it began. */
-async function runIn(journal: Journal, sessionId: string, runId: string | undefined): Promise<AskedRun> {
-  const asked = new Map<number, readonly InputMessage[] | null>();
-  let found: Extract<DurableEvent, { type: 'run_started' }> | null = null;
-  for await (const event of journal.read(sessionId, 1)) {
-    if (event.type === 'input_received') {
-      if (event.input.type === 'prompt') asked.set(event.seq, event.input.messages);
-    } else if (event.type === 'run_started' && (runId === undefined || event.runId === runId)) found = event;
-  }
-  if (found) return { startedSeq: found.seq, messages: asked.get(found.inputSeq) ?? null };
+async function runIn(journal: Journal, sessionId: string, runId: string | undefined): Promise<RecordedRun> {
+  const runs = await readRuns(journal, sessionId);
+  const found = runs.findLast((run) => runId === undefined || run.runId === runId);
+  if (found) return found;
   const which = runId === undefined ? 'no run' : `no run ${runId}`;
   throw new TreadleError('nothing_to_continue', `Session ${sessionId} has ${which} that could be done again.`);
 }

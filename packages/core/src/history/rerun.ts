@@ -5,7 +5,7 @@ import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';
 import type { Run } from '../session/run.ts';
 import { openSession, type RunOptions, type Session, type SessionOptions } from '../session/session.ts';
-import { branchOf, rerunOf } from './rerun-input.ts';
+import { branchOf, rerunOf, type ForkedRun } from './rerun-input.ts';
 import { forkSession, type ForkOptions } from './sessions.ts';
 
 /** What re-running and branching take. */
@@ -56,11 +56,7 @@ export interface RunAgain {
  * ```
  */
 export async function rerunSession(agent: Agent, sessionId: string, options: AgainOptions): Promise<RunAgain> {
-  const { journal } = options;
-  const { at, messages, continuation } = await rerunOf(journal, sessionId, options);
-  const session = await forkAt(agent, sessionId, at, options);
-  const how = { ...runOptions(options), continuation };
-  return { session, run: messages ? session.prompt(messages, how) : session.continue(how) };
+  return runForked(agent, sessionId, await rerunOf(options.journal, sessionId, options), options);
 }
 
 /**
@@ -71,22 +67,21 @@ export async function rerunSession(agent: Agent, sessionId: string, options: Aga
  * `session_not_found` when there is no such event; `ends_with_assistant`.
  */
 export async function branchSession(agent: Agent, sessionId: string, options: BranchOptions): Promise<RunAgain> {
-  const { at, messages, continuation } = await branchOf(options.journal, sessionId, options);
-  const session = await forkAt(agent, sessionId, at, options);
-  const how = { ...runOptions(options), continuation };
-  return { session, run: messages ? session.prompt(messages, how) : session.continue(how) };
+  return runForked(agent, sessionId, await branchOf(options.journal, sessionId, options), options);
 }
 
-async function forkAt(
+async function runForked(
   agent: Agent,
   sessionId: string,
-  at: number | undefined,
+  { at, messages, continuation }: ForkedRun,
   options: Omit<AgainOptions, 'runId'>,
-): Promise<Session> {
+): Promise<RunAgain> {
   const { journal, clock = systemClock, ids = randomIds } = options;
   const place = at === undefined ? {} : { at };
   const id = await forkSession(journal, sessionId, { ...options.fork, ...place }, { clock, ids });
-  return openSession(agent, id, options);
+  const session = await openSession(agent, id, options);
+  const how = { ...runOptions(options), continuation };
+  return { session, run: messages ? session.prompt(messages, how) : session.continue(how) };
 }
 
 const runOptions = ({ metadata, limits }: RunOptions): RunOptions => ({

@@ -1,3 +1,4 @@
+import { allSessions } from '../journal/all-sessions.ts';
 import { textsOf } from '../messages/final-text.ts';
 import type { DurableEvent } from '../events/events.ts';
 import type { Journal, ListOptions, SessionSummary } from '../journal/journal.ts';
@@ -31,15 +32,10 @@ export async function* searchSessions(
     .filter((word) => word !== '')
     .map(folded);
   if (words.length === 0) return;
-  let cursor: string | undefined;
-  do {
-    const page = await journal.list({ ...filter, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    for (const session of page.sessions) {
-      const hit = inRow(session, words) ?? (messages ? await inLog(journal, session, words) : null);
-      if (hit) yield hit;
-    }
-    ({ cursor } = page);
-  } while (cursor !== undefined);
+  for await (const session of allSessions(journal, { ...filter, limit: PAGE })) {
+    const hit = inRow(session, words) ?? (messages ? await inLog(journal, session, words) : null);
+    if (hit) yield hit;
+  }
 }
 
 /** What is compared: neither case nor the way an accent is written makes a difference. */

@@ -1,3 +1,4 @@
+import { allSessions } from '../journal/all-sessions.ts';
 import type { DurableEvent } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import type { Journal, SessionSummary } from '../journal/journal.ts';
@@ -85,7 +86,9 @@ export async function readFamily(journal: Journal, sessionId: string): Promise<S
     if (!row || drafts.has(id)) continue;
     const draft = await readMember(journal, rows, row, drafts);
     drafts.set(id, draft);
-    const below = [...(rows.forks.get(id) ?? []), ...draft.started].filter((child) => rows.byId.has(child));
+    const below = [...(rows.forks.get(id) ?? []).map((fork) => fork.sessionId), ...draft.started].filter((child) =>
+      rows.byId.has(child),
+    );
     draft.children = [...new Set(below)].filter((child) => !drafts.has(child) && !open.includes(child));
     open.push(...draft.children);
   }
@@ -95,25 +98,17 @@ export async function readFamily(journal: Journal, sessionId: string): Promise<S
 interface Rows {
   readonly byId: ReadonlyMap<string, SessionSummary>;
   /** By parent, the oldest first; those of the same millisecond by their ids. */
-  readonly forks: ReadonlyMap<string, readonly string[]>;
+  readonly forks: ReadonlyMap<string | undefined, readonly SessionSummary[]>;
 }
 
 async function rowsOf(journal: Journal): Promise<Rows> {
-  const byId = new Map<string, SessionSummary>();
-  let cursor: string | undefined;
-  do {
-    const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
-    for (const row of page.sessions) byId.set(row.sessionId, row);
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-  const forks = new Map<string, string[]>();
-  const oldestFirst = [...byId.values()].toSorted(
-    (a, b) => a.createdAt - b.createdAt || (a.sessionId < b.sessionId ? -1 : 1),
-  );
-  for (const { sessionId, parent } of oldestFirst) {
-    if (parent) forks.set(parent.sessionId, [...(forks.get(parent.sessionId) ?? []), sessionId]);
-  }
-  return { byId, forks };
+  const rows: SessionSummary[] = [];
+  for await (const row of allSessions(journal)) rows.push(row);
+  rows.sort((a, b) => a.createdAt - b.createdAt || (a.sessionId < b.sessionId ? -1 : 1));
+  return {
+    byId: new Map(rows.map((row) => [row.sessionId, row])),
+    forks: Map.groupBy(rows, ({ parent }) => parent?.sessionId),
+  };
 }
 
 /** The session that has nobody above it which is still there. */

@@ -13,7 +13,7 @@ import {
   type KeywordContext,
 } from './keywords.ts';
 import { type Check, enter, fail, isDecided, leave, pointerOf, startRun, stop } from './run.ts';
-import { describe, has, kindOf } from './values.ts';
+import { describe, has, type Kind, kindOf } from './values.ts';
 
 /** A schema as {@link compileSchema} compiles it. */
 export interface SchemaCheck extends ValueCheck {
@@ -147,16 +147,8 @@ function assemble(
   lists: CheckLists,
   nullable: boolean,
 ): Check {
-  const { any } = lists;
-  const byKind = {
-    object: lists.object,
-    array: lists.array,
-    string: lists.string,
-    number: lists.number,
-    null: [],
-    boolean: [],
-    other: [],
-  } satisfies Record<string, Check[]>;
+  const { any, ...others } = lists;
+  const byKind: { readonly [Name in Kind]?: readonly Check[] } = others;
   const isEmpty = Object.values(lists).every((list: readonly Check[]) => list.length === 0);
   if (isEmpty && type === undefined) return accept;
   return (value, run) => {
@@ -166,7 +158,7 @@ function assemble(
       fail(run, () => `must be ${type.words}, got ${describe(value)}`, type.words);
     } else if (!isEmpty) {
       runAll(any, value, run);
-      runAll(byKind[kindOf(value)], value, run);
+      runAll(byKind[kindOf(value)] ?? [], value, run);
     }
     leave(run);
   };

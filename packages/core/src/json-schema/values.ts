@@ -100,16 +100,4 @@ export function canonical(value: unknown, depth = 0): string | undefined {
 }
 
 /** Length in code points, as JSON Schema counts. */
-export function codePoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length - 1; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0xd800 || unit > 0xdbff) continue;
-    const next = text.charCodeAt(at + 1);
-    if (next >= 0xdc00 && next <= 0xdfff) {
-      count -= 1;
-      at += 1;
-    }
-  }
-  return count;
-}
+export const codePoints = (text: string): number => Array.from(text).length;

@@ -173,13 +173,13 @@ function pairToolCalls(messages: readonly Message[], fill: MessageFill): Message
 
 /** The results between a reply and the next one, by call, in their order. */
 function resultsAfter(messages: readonly Message[], index: number): Map<string, ToolResultMessage[]> {
-  const results = new Map<string, ToolResultMessage[]>();
-  for (let next = index + 1; next < messages.length; next++) {
-    const message = messages[next];
-    if (!message || message.role === 'assistant') break;
-    if (message.role === 'tool') results.set(message.callId, [...(results.get(message.callId) ?? []), message]);
-  }
-  return results;
+  const following = messages.slice(index + 1);
+  const next = following.findIndex(({ role }) => role === 'assistant');
+  const until = next < 0 ? following : following.slice(0, next);
+  return Map.groupBy(
+    until.filter((message) => message.role === 'tool'),
+    ({ callId }) => callId,
+  );
 }
 
 function interrupted(callId: string, toolName: string, fill: MessageFill): ToolResultMessage {

@@ -72,13 +72,8 @@ export function rewindFold(): RewindFold {
     },
     points: () => points.slice(),
     changedSince({ inputSeq }) {
-      const files = new Map<string, Change[]>();
-      for (const change of changes) {
-        if (change.seq < inputSeq) continue;
-        const key = `${change.root}\0${change.path}`;
-        files.set(key, [...(files.get(key) ?? []), change]);
-      }
-      return [...files.values()].flatMap((list) => changedFile(list));
+      const since = changes.filter(({ seq }) => seq >= inputSeq);
+      return [...Map.groupBy(since, ({ root, path }) => `${root}\0${path}`).values()].flatMap(changedFile);
     },
   };
 }

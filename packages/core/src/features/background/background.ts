@@ -33,15 +33,9 @@ export interface BackgroundOptions {
 }
 
 /** The same, checked and with its defaults. */
-export interface BackgroundSettings {
+export interface BackgroundSettings extends Required<Omit<BackgroundOptions, 'tools' | 'timeoutMs'>> {
   readonly tools: ReadonlySet<string>;
-  readonly maxRunning: number;
-  readonly pollIntervalMs: number;
   readonly timeoutMs: number | undefined;
-  readonly wake: boolean;
-  readonly atEnd: 'leave' | 'wait';
-  readonly whenAsked: 'wait' | 'fail';
-  readonly runner: () => TaskRunner;
 }
 
 const DEFAULT_MAX_RUNNING = 20;

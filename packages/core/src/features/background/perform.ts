@@ -90,8 +90,8 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
   if (!tool) return errorOutput(`There is no tool ${facts.toolName} any more.`);
   const checked = await checkArguments(tool, copyJson(facts.arguments), agent.validator);
   if (!checked.ok) return errorOutput(issuesText(tool, checked.issues));
-  const { taskId, sessionId, runId, callId, toolName, idempotencyKey } = facts;
-  const session = children.childIn(sessionId, callId, tool, checked.value);
+  const { arguments: _, attempt: __, ...told } = facts;
+  const session = children.childIn(facts.sessionId, facts.callId, tool, checked.value);
   const child =
     session === null
       ? null
@@ -100,13 +100,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
     tool: child ? { ...tool, execute: children.inBackground(child) } : tool,
     args: checked.value,
     facts: {
-      taskId,
-      sessionId,
-      runId,
-      callId,
-      toolName,
-      idempotencyKey,
-      ...(facts.confined === true && { confined: true }),
+      ...told,
       readHistory: context.readHistory,
       lastRead: (path) => context.services.lastRead(context.state, path),
       ...(tasks === null ? {} : { tasks: tasks.control }),

@@ -83,12 +83,7 @@ export function vote(answerOf: (outcome: BranchOutcome) => string = plainAnswer)
   return {
     name: 'vote',
     evaluate(outcomes) {
-      const votes = new Map<string, BranchOutcome[]>();
-      for (const outcome of outcomes) {
-        const answer = answerOf(outcome);
-        votes.set(answer, [...(votes.get(answer) ?? []), outcome]);
-      }
-      const [most = []] = [...votes.values()].toSorted((a, b) => b.length - a.length);
+      const [most = []] = [...Map.groupBy(outcomes, answerOf).values()].toSorted((a, b) => b.length - a.length);
       const reason = `${most.length} of ${outcomes.length} branches gave this answer.`;
       return { selectedIndex: must(most[0]).index, reason };
     },

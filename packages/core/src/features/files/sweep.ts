@@ -1,3 +1,4 @@
+import { allSessions } from '../../journal/all-sessions.ts';
 import type { DurableEvent } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -45,19 +46,14 @@ async function collectIds(journal: Journal, inUse: Set<string>): Promise<void> {
   const seen = new Set<string>();
   for (let found = true; found;) {
     found = false;
-    let cursor: string | undefined;
-    do {
-      const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
-      for (const { sessionId, damage } of page.sessions) {
-        // What a log names that can't be read must not be taken for unused.
-        if (damage !== undefined) throw new TreadleError('journal_corrupt', damage, { details: { sessionId } });
-        if (seen.has(sessionId)) continue;
-        seen.add(sessionId);
-        found = true;
-        await collectFrom(journal, sessionId, inUse);
-      }
-      ({ cursor } = page);
-    } while (cursor !== undefined);
+    for await (const { sessionId, damage } of allSessions(journal)) {
+      // What a log names that can't be read must not be taken for unused.
+      if (damage !== undefined) throw new TreadleError('journal_corrupt', damage, { details: { sessionId } });
+      if (seen.has(sessionId)) continue;
+      seen.add(sessionId);
+      found = true;
+      await collectFrom(journal, sessionId, inUse);
+    }
   }
 }
 

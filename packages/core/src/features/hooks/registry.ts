@@ -13,8 +13,7 @@ export interface HookRegistry {
 /** Puts hooks in order of events; null for none, so that an agent without hooks pays nothing for them. */
 export function hookRegistry(hooks: readonly Hook[] | undefined): HookRegistry | null {
   if (hooks === undefined || hooks.length === 0) return null;
-  const byEvent = new Map<HookEvent, Hook[]>();
-  for (const hook of hooks) byEvent.set(hook.event, [...(byEvent.get(hook.event) ?? []), hook]);
+  const byEvent = Map.groupBy(hooks, ({ event }) => event);
   const of = (event: HookEvent, subject: string | undefined): readonly Hook[] =>
     (byEvent.get(event) ?? []).filter(
       ({ matcher }) =>

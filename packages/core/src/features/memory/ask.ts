@@ -4,7 +4,7 @@ import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { pause, timedCall, type TimedOutcome } from '../../timed-call.ts';
-import type { CompactionNews, FinishedRun, MemoryQuery } from './memory.ts';
+import type { FinishedRun, MemoryQuery } from './memory.ts';
 import type { MemorySettings } from './settings.ts';
 
 /** What asking a memory needs. */
@@ -44,19 +44,8 @@ export async function update(
   }
 }
 
-/** Tells of a compaction, if the memory wants to know. Never throws. */
-export async function tellOfCompaction(
-  { store, timeoutMs }: MemorySettings,
-  moment: 'beforeCompaction' | 'afterCompaction',
-  news: Omit<CompactionNews, 'signal'>,
-  environment: MemoryEnvironment,
-): Promise<TimedOutcome<void>> {
-  if (!store[moment]) return { ok: true, value: undefined };
-  return inTime(environment, timeoutMs, async (signal) => store[moment]?.({ ...news, signal }));
-}
-
 /** One call within its time: an interrupt, a timeout and a throw are all failures with words of their own. */
-const inTime = <Value>(
+export const inTime = <Value>(
   { clock, signal }: MemoryEnvironment,
   timeoutMs: number,
   call: (signal: AbortSignal) => Promise<Value>,

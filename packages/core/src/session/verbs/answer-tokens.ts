@@ -1,3 +1,5 @@
+import { joined } from '../../ports/blobs.ts';
+import { base64Bytes, base64Of } from '../../messages/base64.ts';
 import { canonicalJson } from '../../canonical.ts';
 import type { ClientToolResult, PendingCall } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
@@ -179,18 +181,13 @@ const invalid = (message: string): TreadleError => new TreadleError('invalid_tok
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
 const toBase64 = (bytes: Uint8Array): string =>
-  btoa(String.fromCodePoint(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '');
+  base64Of(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 
 /** Null for what isn't written as `toBase64` writes it, so that a token has one form. */
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
-  if (!/^[\w-]*$/.test(text) || text.length % 4 === 1) return null;
-  const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
-    character.charCodeAt(0),
-  );
-  return toBase64(bytes) === text ? bytes : null;
+  const pieces = base64Bytes(text.replaceAll('-', '+').replaceAll('_', '/'));
+  const bytes = pieces && new Uint8Array(joined(pieces));
+  return bytes && toBase64(bytes) === text ? bytes : null;
 }
 
 function claimsIn(body: string): AnswerTokenClaims | null {
