@@ -21,9 +21,9 @@ export interface Log {
   lastAppended: number;
   epoch: number;
   holder: Owner | undefined;
-  /** Where inputs were posted, by key; null before the first. */
-  keys: Map<string, number> | null;
-  snapshots: Map<number, string> | null;
+  /** Where inputs were posted, by key. */
+  readonly keys: Map<string, number>;
+  readonly snapshots: Map<number, string>;
 }
 
 export const seqOf = (log: Log): number => log.base + log.own.length;
@@ -33,7 +33,7 @@ export function addEvent(log: Log, body: DurableEventBody): DurableEvent {
   log.own.push(event);
   if (changesFacts(body)) log.facts = factsAfter(log.facts, body);
   if (event.type === 'input_received') {
-    (log.keys ??= new Map()).set(event.key, event.seq);
+    log.keys.set(event.key, event.seq);
     if (log.firstPrompt === undefined) {
       const text = firstPromptOf(event.input);
       if (text !== undefined) log.firstPrompt = { seq: event.seq, text };

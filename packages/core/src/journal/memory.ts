@@ -31,7 +31,7 @@ function keepSnapshot(log: Log, { seq, text }: Snapshot): void {
   if (!(Number.isInteger(seq) && seq >= 1 && seq <= seqOf(log))) {
     throw journalErrors.noSuchEvent(log.sessionId, seq, seqOf(log));
   }
-  const snapshots = (log.snapshots ??= new Map());
+  const { snapshots } = log;
   snapshots.set(seq, text);
   for (const dropped of thinSnapshots([...snapshots.keys()])) snapshots.delete(dropped);
 }
@@ -40,8 +40,8 @@ function newestSnapshot(log: Log, upTo: number): Snapshot | null {
   let last = upTo;
   for (let current: Log | undefined = log; current; current = current.parent?.log) {
     const { snapshots } = current;
-    const seq = Math.max(0, ...[...(snapshots?.keys() ?? [])].filter((each) => each <= last));
-    const text = snapshots?.get(seq);
+    const seq = Math.max(0, ...[...snapshots.keys()].filter((each) => each <= last));
+    const text = snapshots.get(seq);
     if (text !== undefined) return { seq, text };
     last = Math.min(last, current.base);
   }
@@ -70,19 +70,16 @@ function afterCursor(cursor: string): (log: Log) => boolean {
   return (log) => log.updatedAt < updatedAt || (log.updatedAt === updatedAt && log.ordinal < ordinal);
 }
 
-/** What a journal has. Its functions are apart from it, for there are as many journals as sessions where nobody names one. */
+/** What a journal has. */
 interface Store {
   readonly logs: Map<string, Log>;
-  /** Null before the first. */
-  watchers: Map<string, Set<Listener>> | null;
+  readonly watchers: Map<string, Set<Listener>>;
   /** Sessions created so far. */
   created: number;
   closed: boolean;
 }
 
-interface Listener {
-  readonly changed: (seq: number) => void;
-}
+type Listener = (seq: number) => void;
 
 function find({ logs, closed }: Store, sessionId: string): Log {
   if (closed) throw journalErrors.closed();
@@ -92,11 +89,9 @@ function find({ logs, closed }: Store, sessionId: string): Log {
 }
 
 function tell({ watchers }: Store, sessionId: string, seq: number): void {
-  const listeners = watchers?.get(sessionId);
-  if (!listeners) return;
-  for (const listener of listeners) {
+  for (const changed of watchers.get(sessionId) ?? []) {
     try {
-      listener.changed(seq);
+      changed(seq);
     } catch {
       // A watcher only observes: the write is done, and its failure is its own.
     }
@@ -132,8 +127,8 @@ function addLog(
     lastAppended: 0,
     epoch: 0,
     holder: undefined,
-    keys: null,
-    snapshots: null,
+    keys: new Map(),
+    snapshots: new Map(),
   };
   log.lastAppended = addEvent(log, first).seq;
   logs.set(sessionId, log);
@@ -173,7 +168,7 @@ function drop({ logs }: Store, log: Log): void {
   logs.delete(log.sessionId);
   const lastUsed = lastUsedByForks(log, logs.values());
   log.own = log.own.slice(0, Math.max(0, lastUsed - log.base));
-  for (const seq of log.snapshots?.keys() ?? []) if (seq > lastUsed) log.snapshots?.delete(seq);
+  for (const seq of log.snapshots.keys()) if (seq > lastUsed) log.snapshots.delete(seq);
 }
 
 function page({ logs, closed }: Store, { limit = 50, cursor, agentId, tag }: ListOptions): SessionPage {
@@ -208,7 +203,7 @@ function page({ logs, closed }: Store, { limit = 50, cursor, agentId, tag }: Lis
  * ```
  */
 export function memoryJournal(): Journal {
-  const store: Store = { logs: new Map(), watchers: null, created: 0, closed: false };
+  const store: Store = { logs: new Map(), watchers: new Map(), created: 0, closed: false };
   return {
     create: async (sessionId, first, fork) => addLog(store, sessionId, first, fork),
     claim: async (sessionId, owner) => take(find(store, sessionId), owner),
@@ -219,7 +214,7 @@ export function memoryJournal(): Journal {
     },
     async post(sessionId: string, input: SessionInput, key: string, at: number): Promise<PostOutcome> {
       const log = find(store, sessionId);
-      const before = log.keys?.get(key);
+      const before = log.keys.get(key);
       if (before !== undefined) return { seq: before, duplicate: true };
       const { seq } = addEvent(log, { type: 'input_received', at, key, input });
       tell(store, sessionId, seq);
@@ -227,8 +222,9 @@ export function memoryJournal(): Journal {
     },
     read: (sessionId, from) => reading(() => find(store, sessionId), from),
     watch(sessionId, changed) {
-      const listener = { changed };
-      const watchers = (store.watchers ??= new Map<string, Set<Listener>>());
+      // One of its own: the same function may watch twice.
+      const listener: Listener = (seq) => changed(seq);
+      const { watchers } = store;
       const listeners = watchers.get(sessionId) ?? new Set();
       watchers.set(sessionId, listeners.add(listener));
       return () => {
@@ -250,7 +246,7 @@ export function memoryJournal(): Journal {
     async close() {
       store.closed = true;
       store.logs.clear();
-      store.watchers = null;
+      store.watchers.clear();
     },
   };
 }

@@ -1,18 +1,15 @@
 import { errorText, TreadleError } from '../../errors.ts';
-import type { LiveEvent } from '../../events/events.ts';
+import type { Agent } from '../../agent/agent.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { SessionState } from '../../kernel/state.ts';
+import type { Hub } from '../../kernel/watching/hub.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { inProcessTasks } from './in-process.ts';
 import { pause, within } from '../../timed-call.ts';
 import { normalOutput } from '../../tools/output.ts';
 import { hasEnded, type PollOptions, type TaskControl, type TaskSnapshot } from '../../tools/task-control.ts';
-import type { TaskState, TaskTable } from './task.ts';
-import type {
-  TaskFacts,
-  TaskHandle,
-  TaskOutcome,
-  TaskOutput,
-  TaskRequest,
-  TaskRunner,
-} from '../../ports/task-runner.ts';
+import type { TaskState } from './task.ts';
+import type { TaskFacts, TaskHandle, TaskOutcome, TaskOutput, TaskRequest } from '../../ports/task-runner.ts';
 
 /** The background tasks that this process looks after for one session. */
 export interface TaskDesk {
@@ -31,20 +28,20 @@ export interface TaskDesk {
   stopAll(reason: string): Promise<void>;
 }
 
-export interface DeskOptions {
-  readonly runner: TaskRunner;
+/** What a desk needs of its session. */
+interface Ports {
+  readonly agent: Agent;
   readonly clock: Clock;
-  readonly pollIntervalMs: number;
-  readonly table: () => TaskTable | null;
-  readonly seq: () => number;
+  readonly hub: Hub;
+  readonly journal: Journal;
+  readonly state: SessionState;
+}
+
+interface Reports {
   /** Writes down what a task came to. */
   readonly post: (taskId: string, attempt: number, outcome: TaskOutcome) => Promise<unknown>;
   /** The end of a task is in the log; resolves when the session's state has it. */
   readonly ended: (taskId: string) => Promise<unknown>;
-  /** What a task came to, from the event that has its end. */
-  readonly outcomeAt: (seq: number) => Promise<TaskOutput>;
-  readonly observed: () => boolean;
-  readonly emit: (event: LiveEvent) => void;
 }
 
 interface Entry {
@@ -56,28 +53,29 @@ interface Entry {
 const STOP_MS = 5000;
 const ATTACH_MS = 10_000;
 
-export function createTaskDesk(options: DeskOptions): TaskDesk {
-  const { runner, clock } = options;
+export function createTaskDesk(parts: Ports, { post, ended }: Reports): TaskDesk {
+  const { agent, clock } = parts;
+  const runner = (agent.background?.runner ?? inProcessTasks)();
   const entries = new Map<string, Entry>();
   const reserved = new Set<string>();
 
   function follow(facts: TaskFacts, handle: TaskHandle): void {
     const { taskId, attempt } = facts;
-    const unwatch = handle.watch?.(() => void tell(options, facts, handle));
+    const unwatch = handle.watch?.(() => void tell(parts, facts, handle));
     const over = handle.ended
       .then(plainOutcome)
       .catch((error: unknown): TaskOutcome => ({ status: 'failed', message: errorText(error), content: [] }))
       .then(async (outcome) => {
         unwatch?.();
-        await options.post(taskId, attempt, outcome);
+        await post(taskId, attempt, outcome);
       })
-      .catch((error: unknown) => warn(options, taskId, error));
+      .catch((error: unknown) => warn(parts, taskId, error));
     entries.set(taskId, { handle, over });
     // Kept until the state has its end: until then it would look as if nobody worked on it.
     const forget = (): void => {
       if (entries.get(taskId)?.handle === handle) entries.delete(taskId);
     };
-    void over.then(() => options.ended(taskId)).then(forget, forget);
+    void over.then(() => ended(taskId)).then(forget, forget);
   }
 
   async function stop(taskId: string, reason: string): Promise<void> {
@@ -88,7 +86,7 @@ export function createTaskDesk(options: DeskOptions): TaskDesk {
   }
 
   return {
-    control: controlOf(options, entries, stop),
+    control: controlOf(parts, entries, { stop, post, ended }),
     isHere: (taskId) => entries.has(taskId),
     reserve(taskId) {
       if (entries.has(taskId) || reserved.has(taskId)) return false;
@@ -127,9 +125,9 @@ const failedHandle = (outcome: TaskOutcome): TaskHandle => ({
   stop: () => {},
 });
 
-function warn({ emit, seq }: DeskOptions, taskId: string, error: unknown): void {
+function warn({ hub, state }: Ports, taskId: string, error: unknown): void {
   const message = `The end of ${taskId} could not be written down: ${errorText(error)}`;
-  emit({ type: 'warning', afterSeq: seq(), code: 'task_end_lost', message });
+  hub.emit({ type: 'warning', afterSeq: state.seq, code: 'task_end_lost', message });
 }
 
 /** A runner may be anybody's, and what it says goes into the log. */
@@ -139,48 +137,43 @@ function plainOutcome({ status, content, message, details, files }: TaskOutcome)
 }
 
 /** Tells watchers what there is to read by now. What can't be read is read when the task has ended. */
-async function tell(options: DeskOptions, { taskId, toolName, runId }: TaskFacts, handle: TaskHandle): Promise<void> {
-  const { observed, emit, clock, seq, table } = options;
-  if (!observed()) return;
+async function tell(
+  { hub, clock, state }: Ports,
+  { taskId, toolName, runId }: TaskFacts,
+  handle: TaskHandle,
+): Promise<void> {
+  if (!hub.isObserved()) return;
   const read = await Promise.resolve(handle)
     .then((task) => task.read())
     .catch(() => null);
   if (read === null) return;
   const { content } = normalOutput({ content: read.content }, Number.POSITIVE_INFINITY);
   const { progress } = read;
-  const since = table()?.all.get(taskId)?.createdAt ?? clock.now();
+  const since = state.tasks?.all.get(taskId)?.createdAt ?? clock.now();
   const text = progress === undefined ? {} : { text: progress };
   const elapsedMs = clock.now() - since;
-  emit({ type: 'task_progress', afterSeq: seq(), taskId, toolName, runId, content, ...text, elapsedMs });
+  hub.emit({ type: 'task_progress', afterSeq: state.seq, taskId, toolName, runId, content, ...text, elapsedMs });
 }
 
 function controlOf(
-  options: DeskOptions,
+  parts: Ports,
   entries: ReadonlyMap<string, Entry>,
-  stop: (taskId: string, reason: string) => Promise<void>,
+  { stop, post, ended }: Reports & Pick<TaskDesk, 'stop'>,
 ): TaskControl {
-  const { clock, table, post, ended, outcomeAt } = options;
+  const { agent, clock, state } = parts;
   const stateOf = (taskId: string): TaskState => {
-    const task = table()?.all.get(taskId);
+    const task = state.tasks?.all.get(taskId);
     if (task) return task;
     throw new TreadleError('task_not_found', `There is no background task ${taskId} in this session.`);
-  };
-  const read = async (taskId: string): Promise<TaskSnapshot | null> => {
-    const task = table()?.all.get(taskId);
-    if (!task) return null;
-    const handle = entries.get(taskId)?.handle;
-    const output = hasEnded(task.status) ? outcomeAt(task.endedSeq) : handle?.read();
-    const { content, progress } = (await output) ?? { content: [] };
-    const { pollIntervalMs = options.pollIntervalMs } = handle ?? {};
-    return { ...factsOf(task), content, ...(progress === undefined ? {} : { progress }), pollIntervalMs };
   };
   const mustRead = async (taskId: string): Promise<TaskSnapshot> => {
-    stateOf(taskId);
-    const task = await read(taskId);
-    if (task) return task;
-    throw new TreadleError('task_not_found', `There is no background task ${taskId} in this session.`);
+    const task = stateOf(taskId);
+    const handle = entries.get(taskId)?.handle;
+    const output = hasEnded(task.status) ? outcomeAt(parts, task.endedSeq) : handle?.read();
+    const { content, progress } = (await output) ?? { content: [] };
+    const pollIntervalMs = handle?.pollIntervalMs ?? agent.background?.pollIntervalMs ?? 1000;
+    return { ...factsOf(task), content, ...(progress === undefined ? {} : { progress }), pollIntervalMs };
   };
-
   async function* poll(
     taskId: string,
     { intervalMs, timeoutMs, signal }: PollOptions = {},
@@ -197,8 +190,8 @@ function controlOf(
   }
 
   return {
-    list: () => [...(table()?.all.values() ?? [])].map(factsOf),
-    read,
+    list: () => [...(state.tasks?.all.values() ?? [])].map(factsOf),
+    read: async (taskId) => (state.tasks?.all.has(taskId) === true ? mustRead(taskId) : null),
     poll,
     async stop(taskId, reason = 'It was stopped.') {
       const task = stateOf(taskId);
@@ -211,6 +204,15 @@ function controlOf(
       return mustRead(taskId);
     },
   };
+}
+
+/** What a task came to, from the event that has its end. */
+async function outcomeAt({ journal, state }: Ports, seq: number): Promise<TaskOutput> {
+  for await (const event of journal.read(state.sessionId, seq)) {
+    const input = event.type === 'input_received' ? event.input : null;
+    return { content: input?.type === 'task_ended' ? input.content : [] };
+  }
+  return { content: [] };
 }
 
 const factsOf = (task: TaskState): Omit<TaskSnapshot, 'content' | 'progress' | 'pollIntervalMs'> => {

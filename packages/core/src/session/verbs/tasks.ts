@@ -1,41 +1,29 @@
-import type { SessionInput } from '../../events/events.ts';
-import { wakeUp } from '../../features/background/plan.ts';
-import { CLOSED_INPUT, driveHere, foldNews, goOnWith, hasWork, inTurn, start, type SessionParts } from '../runs.ts';
-import { childSpentBy } from '../money.ts';
-import { createTaskDesk, type TaskDesk } from '../../features/background/desk.ts';
-import { inProcessTasks } from '../../features/background/in-process.ts';
+import { wakeUp } from './plan.ts';
+import {
+  CLOSED_INPUT,
+  driveHere,
+  foldNews,
+  goOnWith,
+  hasWork,
+  inTurn,
+  start,
+  type SessionParts,
+} from '../../session/runs.ts';
+import { childSpentBy } from '../../session/money.ts';
+import { createTaskDesk, type TaskDesk } from './desk.ts';
 import { hasEnded } from '../../tools/task-control.ts';
-import { openTasks, type TaskState } from '../../features/background/task.ts';
-import type { TaskOutput } from '../../ports/task-runner.ts';
+import { openTasks, type TaskState } from './task.ts';
 
 /** The desk of a session; made when it is first needed, for most sessions need none. */
 export function tasksOf(parts: SessionParts): TaskDesk {
-  const { state, clock, journal, hub, agent } = parts;
-  const { sessionId } = state;
-  parts.tasks ??= createTaskDesk({
-    runner: (agent.background?.runner ?? inProcessTasks)(),
-    clock,
-    pollIntervalMs: agent.background?.pollIntervalMs ?? 1000,
-    table: () => state.tasks,
-    seq: () => state.seq,
+  const { journal, state, clock } = parts;
+  return (parts.tasks ??= createTaskDesk(parts, {
     post(taskId, attempt, outcome) {
-      const input: SessionInput = { type: 'task_ended', taskId, ...outcome, ...childSpentBy(parts, taskId) };
-      return journal.post(sessionId, input, `task_ended:${taskId}:${attempt}`, clock.now());
+      const input = { type: 'task_ended', taskId, ...outcome, ...childSpentBy(parts, taskId) } as const;
+      return journal.post(state.sessionId, input, `task_ended:${taskId}:${attempt}`, clock.now());
     },
     ended: (taskId) => takeNote(parts, taskId),
-    outcomeAt: (seq) => outcomeAt(parts, seq),
-    observed: () => hub.isObserved(),
-    emit: (event) => hub.emit(event),
-  });
-  return parts.tasks;
-}
-
-async function outcomeAt({ journal, state }: SessionParts, seq: number): Promise<TaskOutput> {
-  for await (const event of journal.read(state.sessionId, seq)) {
-    const input = event.type === 'input_received' ? event.input : null;
-    return { content: input?.type === 'task_ended' ? input.content : [] };
-  }
-  return { content: [] };
+  }));
 }
 
 /**
