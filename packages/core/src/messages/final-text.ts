@@ -1,4 +1,4 @@
-import type { AssistantMessage } from './message.ts';
+import type { AssistantMessage, UserMessage, UserMessageOrigin } from './message.ts';
 
 /** The text after a reply's last tool block. */
 export function finalText(message: AssistantMessage | null): string {
@@ -25,3 +25,12 @@ const TOOL_BLOCKS: ReadonlySet<string> = new Set(['tool_call', 'provider_tool_ca
 /** The texts among some blocks, in their order. */
 export const textsOf = (content: readonly { readonly type: string; readonly text?: string }[]): string[] =>
   content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : []));
+
+/** A message of one text. */
+export const userText = (id: string, at: number, origin: UserMessageOrigin, text: string): UserMessage => ({
+  role: 'user',
+  id,
+  at,
+  origin,
+  content: [{ type: 'text', text }],
+});

@@ -1,3 +1,4 @@
+import { viewOfParts } from '../view-parts.ts';
 import { estimateMessage } from '../messages/estimate.ts';
 import { estimateMessages } from '../messages/estimate-frame.ts';
 import { cutResult } from '../messages/result-share.ts';
@@ -41,13 +42,7 @@ export function viewSizeFold(): ViewSize {
     take(event) {
       history.take(event);
       if (event.type === 'decision_made') rewrite(history.turn, event);
-      if (event.type !== 'compacted') return;
-      const before = view;
-      replace(
-        event.view.flatMap((part) =>
-          part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
-        ),
-      );
+      if (event.type === 'compacted') replace(viewOfParts(view, event.view));
     },
   };
 }

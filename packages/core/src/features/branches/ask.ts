@@ -1,3 +1,4 @@
+import { userText } from '../../messages/final-text.ts';
 import { estimateText } from '../../messages/estimate.ts';
 import { askModel, type Meter } from '../../ask-model.ts';
 import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice } from '../../model/price.ts';
@@ -44,16 +45,10 @@ async function said(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { clock, warn } = context;
-  const message = {
-    role: 'user',
-    id: 'judge',
-    at: clock.now(),
-    origin: 'prompt',
-    content: [{ type: 'text', text }],
-  } as const;
   const money = await setAside({ model, system, text, timeoutMs }, context);
   if (money === 'refused') return null;
-  const request = { system, messages: [message], tools: [], ...(money ? { maxTokens: money.maxTokens } : {}) };
+  const messages = [userText('judge', clock.now(), 'prompt', text)];
+  const request = { system, messages, tools: [], ...(money ? { maxTokens: money.maxTokens } : {}) };
   const meter: Meter = { usage: null };
   const answer = await askModel(model, request, signal, meter);
   const cost = spend(spent, model, meter.usage ?? UNKNOWN_USAGE);

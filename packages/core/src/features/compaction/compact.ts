@@ -12,28 +12,20 @@ import { clipOversized } from './transforms.ts';
 import { isMarkedPinned, unitsOf, viewProblem } from './units.ts';
 
 /** What a compaction works with. */
-export interface CompactionInput {
+export interface CompactionInput extends Omit<PhaseContext, 'tokensOf' | 'isPinned' | 'unitsOf'> {
   readonly view: View;
   /** Tokens of the view as it is, system prompt and tools included, as measured. */
   readonly tokens: number;
   /** Tokens of system prompt and tools, estimated. */
   readonly frameTokens: number;
-  /** Tokens it should come down to. */
-  readonly target: number;
   /**
    * Tokens one message may have. Those above are cut down whatever the strategy, and if no strategy is enough, those above
    * half of it too.
    */
   readonly oversized: number;
-  /** Tokens the model that writes summaries takes; null when that isn't known. */
-  readonly window: number | null;
   readonly strategies: readonly CompactionStrategy[];
   /** Messages that must stay, besides those marked so. */
   readonly pin: ((message: Message) => boolean) | null;
-  readonly at: number;
-  readonly newId: () => string;
-  readonly recallName: string | null;
-  readonly summarise: PhaseContext['summarise'];
 }
 
 /** What came of it. */
@@ -119,20 +111,15 @@ async function applyPhase(view: View, phase: CompactionPhase, context: PhaseCont
 }
 
 function phaseContext(input: CompactionInput): PhaseContext {
-  const { tokens, frameTokens, view: whole, pin, at, newId, recallName, target, window, summarise } = input;
+  const { tokens, frameTokens, view: whole, pin } = input;
   // What was measured, over what would have been estimated: the estimates of smaller views are corrected by it.
   const estimated = frameTokens + estimateMessages(whole);
   const scale = estimated === 0 ? 1 : tokens / estimated;
   const isPinned = (message: Message): boolean => isMarkedPinned(message) || pin?.(message) === true;
   return {
-    target,
-    window,
+    ...input,
     tokensOf: (view) => Math.round(scale * (frameTokens + estimateMessages(view))),
     isPinned,
     unitsOf: (view) => unitsOf(view, isPinned),
-    at,
-    newId,
-    recallName,
-    summarise,
   };
 }

@@ -1,3 +1,4 @@
+import { viewOfParts } from '../../view-parts.ts';
 import type { RunState, SessionState } from '../../kernel/state.ts';
 import type { EventOf, Fold } from '../../kernel/fold.ts';
 import { spend } from '../../kernel/reduce/view.ts';
@@ -11,10 +12,7 @@ export const compactionFold: Fold = {
 
 /** The view is put together anew: what is kept of it keeps its identity, and with it what is known of each message. */
 function compacted(state: SessionState, event: EventOf<'compacted'>): void {
-  const { view: before } = state;
-  state.view = event.view.flatMap((part) =>
-    part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
-  );
+  state.view = viewOfParts(state.view, event.view);
   state.anchor = { count: state.view.length, tokens: event.tokensAfter };
   // It may be gone from the view: it is said again.
   state.slots.clear();

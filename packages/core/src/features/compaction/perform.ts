@@ -1,9 +1,9 @@
+import { viewParts } from '../../view-parts.ts';
 import { compactView, type Compaction } from './compact.ts';
 import { estimateFrame } from '../../messages/estimate-frame.ts';
 import { checkContext, contextBounds, type ContextBounds } from './options.ts';
 import { RECALL } from '../../messages/result-share.ts';
-import type { DurableEventBody, ViewPart } from '../../events/events.ts';
-import type { Message } from '../../messages/message.ts';
+import type { DurableEventBody } from '../../events/events.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { untilInterrupted } from '../../kernel/perform/interrupt.ts';
 import { modelOf } from './plan.ts';
@@ -128,7 +128,7 @@ function eventOf(
     ...common,
     strategy: made.strategy,
     phases: made.phases,
-    view: partsOf(before, made.view),
+    view: viewParts(before, made.view),
     tokensBefore: viewTokens(state, agent),
     tokensAfter: made.tokens,
     messagesBefore: before.length,
@@ -139,20 +139,4 @@ function eventOf(
 function messageOf({ problems }: Compaction): string {
   const why = problems.length === 0 ? 'There is nothing left that may be removed.' : problems.join(' ');
   return `The context could not be made smaller. ${why}`;
-}
-
-/** The new view in terms of the old one, so that the log needn't repeat what stays. */
-function partsOf(before: readonly Message[], after: readonly Message[]): ViewPart[] {
-  const places = new Map(before.map((message, index) => [message, index]));
-  const parts: ViewPart[] = [];
-  let run: { type: 'kept'; from: number; count: number } | null = null;
-  for (const message of after) {
-    const place = places.get(message);
-    if (place === undefined) {
-      parts.push({ type: 'message', message });
-      run = null;
-    } else if (run !== null && run.from + run.count === place) run.count += 1;
-    else parts.push((run = { type: 'kept', from: place, count: 1 }));
-  }
-  return parts;
 }

@@ -1,4 +1,5 @@
 import type { Message, UserMessage } from '../../messages/message.ts';
+import { userText } from '../../messages/final-text.ts';
 import type { Unit } from './units.ts';
 
 /** A view, as compaction reads and returns it. Neither the list nor its messages are ever changed. */
@@ -89,13 +90,10 @@ export function replaceUnits(
   const from = firstId(gone[0]);
   const to = lastId(gone.at(-1));
   const count = gone.reduce((sum, message) => sum + countOf(message), 0);
+  const note = text({ count, handle: handleOf(from, to) });
   const message: UserMessage = {
-    role: 'user',
-    id: context.newId(),
-    at: context.at,
-    origin: 'compaction',
+    ...userText(context.newId(), context.at, 'compaction', note),
     removed: { from, to, count, summary },
-    content: [{ type: 'text', text: text({ count, handle: handleOf(from, to) }) }],
   };
   const isGone = new Set<Message>(gone);
   return view.flatMap((old): readonly Message[] => {

@@ -74,12 +74,10 @@ async function fetched(
 
 /** What the work comes to, unless the signal is first: what doesn't listen to it must not hold up the end of a run. */
 function unless<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return leave();
-    signal.addEventListener('abort', leave, { once: true });
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', leave));
-  });
+  const { promise: left, reject } = Promise.withResolvers<never>();
+  const leave = (): void => reject(signal.reason);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  const done = signal.aborted ? left : Promise.race([work(), left]);
+  return done.finally(() => signal.removeEventListener('abort', leave));
 }

@@ -1,3 +1,4 @@
+import { viewOfParts } from '../../view-parts.ts';
 import type { ViewPart } from '../../events/events.ts';
 import type { SessionState, TurnState } from '../../kernel/state.ts';
 import type { Message } from '../../messages/message.ts';
@@ -12,16 +13,13 @@ export function noteReads(known: SessionState['reads'], { calls }: TurnState): v
 /** Forgets the files whose results left the view or were shortened. `before` is the view that `view` was made of. */
 export function forgetReads({ reads }: SessionState, before: readonly Message[], view: readonly ViewPart[]): void {
   if (reads.size === 0) return;
-  const results = new Set<string>();
-  const calls = new Set<string>();
-  for (const part of view) {
-    if (part.type !== 'kept') continue;
-    for (const message of before.slice(part.from, part.from + part.count)) {
-      if (message.role === 'tool') results.add(message.callId);
-      if (message.role !== 'assistant') continue;
-      for (const block of message.content) if (block.type === 'tool_call') calls.add(block.callId);
-    }
-  }
+  const kept = viewOfParts(
+    before,
+    view.filter(({ type }) => type === 'kept'),
+  );
+  const results = new Set(kept.map((message) => (message.role === 'tool' ? message.callId : null)));
+  const blocks = kept.flatMap((message) => (message.role === 'assistant' ? message.content : []));
+  const calls = new Set(blocks.map((block) => (block.type === 'tool_call' ? block.callId : null)));
   for (const [path, { callId, written }] of reads) {
     // What a call wrote stands in its arguments.
     if (!results.has(callId) || (written && !calls.has(callId))) reads.delete(path);

@@ -1,3 +1,4 @@
+import { viewParts } from '../../view-parts.ts';
 import { errorText } from '../../errors.ts';
 import type { ViewPart } from '../../events/events.ts';
 import type { JsonValue } from '../../json.ts';
@@ -22,22 +23,12 @@ export async function decideHandoff(
   const view = state.view.slice();
   const failed = (problem: string): JsonValue => {
     const message = `The next agent is shown nothing of the conversation: ${problem}`;
-    emit({
-      type: 'warning',
-      afterSeq: state.seq,
-      ...(runId === undefined ? {} : { runId }),
-      code: 'handoff_filter_failed',
-      message,
-    });
+    const run = runId === undefined ? {} : { runId };
+    emit({ type: 'warning', afterSeq: state.seq, ...run, code: 'handoff_filter_failed', message });
     return { view: [], problem };
   };
-  const outcome = await timedCall({
-    name: 'The filter of the handoff',
-    timeoutMs: TIMEOUT_MS,
-    clock,
-    signal,
-    call: () => filter?.(view),
-  });
+  const call = (): unknown => filter?.(view);
+  const outcome = await timedCall({ name: 'The filter of the handoff', timeoutMs: TIMEOUT_MS, clock, signal, call });
   if (!outcome.ok) return failed(outcome.problem);
   try {
     return { view: partsOf(view, outcome.value) as unknown as JsonValue };
@@ -52,14 +43,10 @@ function partsOf(view: readonly Message[], kept: unknown): ViewPart[] {
   const wanted = new Set<unknown>(kept);
   const foreign = kept.some((message) => !view.includes(message as Message));
   if (foreign) throw new Error('The filter returned a message that is not one of the conversation.');
-  const parts: { type: 'kept'; from: number; count: number }[] = [];
-  view.forEach((message, index) => {
-    if (!wanted.has(message) || !isWhole(view, wanted, message)) return;
-    const last = parts.at(-1);
-    if (last && last.from + last.count === index) last.count += 1;
-    else parts.push({ type: 'kept', from: index, count: 1 });
-  });
-  return parts;
+  return viewParts(
+    view,
+    view.filter((message) => wanted.has(message) && isWhole(view, wanted, message)),
+  );
 }
 
 /** A reply goes with all results of its calls, and they with it. */

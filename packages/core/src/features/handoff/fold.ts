@@ -1,3 +1,4 @@
+import { viewOfParts } from '../../view-parts.ts';
 import type { EventOf, Fold } from '../../kernel/fold.ts';
 import type { SessionState } from '../../kernel/state.ts';
 import { NO_ANCHOR } from '../../messages/anchor.ts';
@@ -14,10 +15,7 @@ function handOver(state: SessionState, { agentId, view }: NonNullable<EventOf<'r
   state.container = null;
   state.anchor = NO_ANCHOR;
   if (view === undefined) return;
-  const { view: before } = state;
-  state.view = view.flatMap((part) =>
-    part.type === 'kept' ? before.slice(part.from, part.from + part.count) : [part.message],
-  );
+  state.view = viewOfParts(state.view, view);
   state.slots.clear();
   state.compactedTo = null;
 }

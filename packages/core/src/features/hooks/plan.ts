@@ -1,3 +1,4 @@
+import { userText } from '../../messages/final-text.ts';
 import type { Agent } from '../../agent/agent.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { BetweenTurns, FinishGate } from '../../kernel/between-turns.ts';
@@ -18,7 +19,7 @@ export function deliverNotes({ notes }: SessionState, runId: string, at: number)
     at,
     runId,
     inView: true,
-    message: { role: 'user', id, at, origin: 'hook', content: [{ type: 'text', text }] },
+    message: userText(id, at, 'hook', text),
   }));
 }
 
@@ -88,8 +89,7 @@ export function stopHook({ state, run, agent, now }: BetweenTurns): FinishGate |
   const { decision, reason, endRun } = asHookDecision(known.answer);
   if (decision !== 'deny' || endRun !== undefined) return null;
   const text = reason ?? 'A stop hook says that there is more to do.';
-  const id = `${runId}.stop.${run.turns}`;
-  const message = { role: 'user', id, at: now, origin: 'hook', content: [{ type: 'text', text }] } as const;
+  const message = userText(`${runId}.stop.${run.turns}`, now, 'hook', text);
   return { type: 'go_on', messages: [{ type: 'message_added', at: now, runId, inView: true, message }] };
 }
 

@@ -61,20 +61,3 @@ function rejected(runId: string, turnIndex: number, messageId: string, at: numbe
     content: [{ type: 'text', text: 'The reply called no tool.' }],
   };
 }
-
-/** The reminder: seen by the model in its next turn, and no part of the conversation. */
-export function noCallReminder(runId: string, turnIndex: number, at: number, text: string): DurableEventBody {
-  return {
-    type: 'message_added',
-    at,
-    runId,
-    inView: true,
-    message: {
-      role: 'user',
-      id: `${runId}.no_call.${turnIndex}`,
-      at,
-      origin: 'reminder',
-      content: [{ type: 'text', text }],
-    },
-  };
-}

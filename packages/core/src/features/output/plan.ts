@@ -4,7 +4,7 @@ import { ask, type BetweenTurns, type FinishGate, tell, times } from '../../kern
 import { endingCall } from '../../kernel/final-answer.ts';
 import { lacksCall } from '../../kernel/plan/turn-events.ts';
 import { isStopToolName } from '../../tools/stop-tool-names.ts';
-import { noCallReminder } from './no-call.ts';
+import { userText } from '../../messages/final-text.ts';
 import { asOutputDecision } from './structured.ts';
 
 /** Whether the answer fits the schema: each turn's is held against it once. */
@@ -44,5 +44,7 @@ export function outputOf({ state, run, agent }: BetweenTurns): { readonly output
 /** With a policy that wants calls, a reply without one isn't an answer. */
 export function remindOfCalls({ run, agent, now, last }: BetweenTurns): readonly DurableEventBody[] {
   if (agent.requireToolCall === null || !last || !lacksCall(last)) return [];
-  return [noCallReminder(run.runId, run.turns, now, agent.requireToolCall)];
+  const { runId, turns } = run;
+  const message = userText(`${runId}.no_call.${turns}`, now, 'reminder', agent.requireToolCall);
+  return [{ type: 'message_added', at: now, runId, inView: true, message }];
 }

@@ -1,3 +1,4 @@
+import { userText } from '../../messages/final-text.ts';
 import { estimateText } from '../../messages/estimate.ts';
 import { isJsonObject, parseJson, type JsonValue } from '../../json.ts';
 import type { Budget } from '../../kernel/services/money.ts';
@@ -41,10 +42,9 @@ const MAX_TOKENS = 200;
 /** The request for a title. */
 export function titleRequest({ asked, answered }: Opening, at: number, sessionId: string): ModelRequest {
   const said = `<prompt>\n${beginning(asked)}\n</prompt>\n<answer>\n${beginning(answered)}\n</answer>`;
-  const content = [{ type: 'text' as const, text: `Name this conversation.\n\n${said}` }];
   return {
     system: INSTRUCTIONS,
-    messages: [{ role: 'user', id: 'title', at, origin: 'prompt', content }],
+    messages: [userText('title', at, 'prompt', `Name this conversation.\n\n${said}`)],
     tools: [],
     maxTokens: MAX_TOKENS,
     sessionId: `${sessionId}/title`,

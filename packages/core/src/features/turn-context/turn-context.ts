@@ -2,6 +2,7 @@ import { TreadleError } from '../../errors.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Message } from '../../messages/message.ts';
+import { userText } from '../../messages/final-text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall } from '../../timed-call.ts';
 import { type Slot, SLOTS } from './slots.ts';
@@ -89,8 +90,7 @@ export function slotMessages(
     const said = answer[slot];
     const text = typeof said === 'string' ? `# ${TITLES[slot]}\n\n${said}` : '';
     if (text === '' || known.get(slot) === text) return [];
-    const id = `${runId}.slot.${slot}.${turnIndex}`;
-    const message = { role: 'user', id, at, origin: 'reminder', content: [{ type: 'text', text }] } as const;
+    const message = userText(`${runId}.slot.${slot}.${turnIndex}`, at, 'reminder', text);
     return [{ type: 'message_added', at, runId, inView: true, message }];
   });
 }

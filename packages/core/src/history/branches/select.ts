@@ -1,3 +1,4 @@
+import { addSpending, NOTHING_SPENT, type Spending } from '../../projections/spending.ts';
 import { textsOf } from '../../messages/final-text.ts';
 import { messagesOf, type BranchesOptions } from './perform.ts';
 import type { BranchOutcome, BranchStrategy, Evaluation, EvaluationBudget } from '../../features/branches/outcome.ts';
@@ -7,7 +8,7 @@ import { errorText } from '../../errors.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { Step } from '../../kernel/step.ts';
 import type { Message } from '../../messages/message.ts';
-import { addUsage, UNKNOWN_USAGE, type Usage } from '../../model/usage.ts';
+import { UNKNOWN_USAGE } from '../../model/usage.ts';
 import type { SessionParts } from '../../session/runs.ts';
 
 /** Chooses, and writes down at once what was chosen. */
@@ -95,15 +96,8 @@ function queryOf(outcomes: readonly BranchOutcome[], history: readonly Message[]
   return textsOf(asked.content).join('\n');
 }
 
-function totalOf(outcomes: readonly BranchOutcome[]): { readonly usage: Usage; readonly cost: number | null } {
-  let cost: number | null = 0;
-  let usage = UNKNOWN_USAGE;
-  for (const outcome of outcomes) {
-    usage = addUsage(usage, outcome.usage);
-    cost = cost === null || outcome.cost === null ? null : cost + outcome.cost;
-  }
-  return { usage, cost };
-}
+const totalOf = (outcomes: readonly BranchOutcome[]): Spending =>
+  outcomes.reduce<Spending>((sum, outcome) => addSpending(sum, outcome), NOTHING_SPENT);
 
 /** The files first, for they can be taken over again; then the history, with the end of the run. */
 export async function adoptBranch(

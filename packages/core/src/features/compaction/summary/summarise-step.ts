@@ -7,7 +7,8 @@ import { errorText } from '../../../errors.ts';
 import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS, priceOf } from '../../../model/price.ts';
 import { askModel, type Meter, type ModelAnswer } from '../../../ask-model.ts';
 import { pause, timedCall } from '../../../timed-call.ts';
-import { type ModelMessage, type UserMessage, isForModel } from '../../../messages/message.ts';
+import { type ModelMessage, isForModel } from '../../../messages/message.ts';
+import { userText } from '../../../messages/final-text.ts';
 import type { Model, ModelRequest } from '../../../model/model.ts';
 import { decideRetry } from '../../../model/retry.ts';
 import { addUsage, UNKNOWN_USAGE, type Usage } from '../../../model/usage.ts';
@@ -135,13 +136,8 @@ function summaryRequestOf(
 ): ModelRequest {
   const { responseFormat: _, ...request } = modelRequest(state, agent, model);
   const wanted = [...(options.instructions === undefined ? [] : [options.instructions]), ...instructions];
-  const question: UserMessage = {
-    role: 'user',
-    id: ids.create('msg'),
-    at: clock.now(),
-    origin: 'compaction',
-    content: [{ type: 'text', text: summaryRequest(wanted, options.maxTokens) }],
-  };
+  const text = summaryRequest(wanted, options.maxTokens);
+  const question = userText(ids.create('msg'), clock.now(), 'compaction', text);
   const hasTools = request.tools.length > 0 || (request.providerTools?.length ?? 0) > 0;
   const thinks = agent.thinking !== undefined && agent.thinking !== 'off';
   return {
