@@ -323,15 +323,7 @@ function schemasUnder(context: KeywordContext, key: string, checks: Check[]): re
   return Object.keys(schemas).map((name) => [name, context.child(schemas[name] ?? true, key, name)] as const);
 }
 
-const TYPES = new Map<unknown, (value: unknown) => boolean>([
-  ['null', (value) => value === null],
-  ['boolean', (value) => typeof value === 'boolean'],
-  ['number', (value) => kindOf(value) === 'number'],
-  ['integer', (value) => Number.isInteger(value)],
-  ['string', (value) => typeof value === 'string'],
-  ['array', (value) => Array.isArray(value)],
-  ['object', (value) => kindOf(value) === 'object'],
-]);
+const TYPES: ReadonlySet<unknown> = new Set(['null', 'boolean', 'number', 'integer', 'string', 'array', 'object']);
 
 /** `type`: a test and its words, or undefined when every type is allowed. */
 export function compileType(
@@ -340,14 +332,10 @@ export function compileType(
   const type = own(context, 'type');
   if (type === undefined) return undefined;
   const names: readonly unknown[] = Array.isArray(type) ? type : [type];
-  const tests: ((value: unknown) => boolean)[] = [];
-  for (const name of names) {
-    const test = TYPES.get(name);
-    if (test === undefined) return context.broken(`names an unknown type: ${describe(name)}`, 'type');
-    tests.push(test);
-  }
-  const words = names.join(' or ');
-  const [first, ...others] = tests;
-  if (first === undefined) return context.broken('must name at least one type', 'type');
-  return { words, test: others.length === 0 ? first : (value) => tests.some((test) => test(value)) };
+  const unknown = names.find((name) => !TYPES.has(name));
+  if (unknown !== undefined) return context.broken(`names an unknown type: ${describe(unknown)}`, 'type');
+  if (names.length === 0) return context.broken('must name at least one type', 'type');
+  const isOf = (name: unknown, value: unknown): boolean =>
+    name === 'integer' ? Number.isInteger(value) : kindOf(value) === name;
+  return { words: names.join(' or '), test: (value) => names.some((name) => isOf(name, value)) };
 }

@@ -69,23 +69,16 @@ export function isDecided(run: Run): boolean {
   return run.stopped !== undefined || (run.silent ? run.failed : run.failures.length >= MAX_ISSUES);
 }
 
-/** Counts one schema applied. False when the run is over; otherwise `leave` must follow. */
-export function enter(run: Run): boolean {
-  if (run.stopped !== undefined) return false;
+/** Applies one more schema inside those that are being applied, unless there are too many. */
+export function applyInside(run: Run, apply: () => void): void {
+  if (run.stopped !== undefined) return;
   if (run.depth >= MAX_DEPTH) {
-    stop(run, `is nested too deep to check (more than ${MAX_DEPTH} schemas inside each other)`);
-    return false;
+    return stop(run, `is nested too deep to check (more than ${MAX_DEPTH} schemas inside each other)`);
   }
   run.steps += 1;
-  if (run.steps > MAX_STEPS) {
-    stop(run, 'is too much work to check against its schema');
-    return false;
-  }
+  if (run.steps > MAX_STEPS) return stop(run, 'is too much work to check against its schema');
   run.depth += 1;
-  return true;
-}
-
-export function leave(run: Run): void {
+  apply();
   run.depth -= 1;
 }
 

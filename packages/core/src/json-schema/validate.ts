@@ -12,7 +12,7 @@ import {
   compileType,
   type KeywordContext,
 } from './keywords.ts';
-import { type Check, enter, fail, isDecided, leave, pointerOf, startRun, stop } from './run.ts';
+import { applyInside, type Check, fail, isDecided, pointerOf, startRun, stop } from './run.ts';
 import { describe, has, type Kind, kindOf } from './values.ts';
 
 /** A schema as {@link compileSchema} compiles it. */
@@ -153,14 +153,13 @@ function assemble(
   if (isEmpty && type === undefined) return accept;
   return (value, run) => {
     if (nullable && value === null) return;
-    if (!enter(run)) return;
-    if (type !== undefined && !type.test(value)) {
-      fail(run, () => `must be ${type.words}, got ${describe(value)}`, type.words);
-    } else if (!isEmpty) {
+    applyInside(run, () => {
+      if (type !== undefined && !type.test(value)) {
+        return fail(run, () => `must be ${type.words}, got ${describe(value)}`, type.words);
+      }
       runAll(any, value, run);
       runAll(byKind[kindOf(value)] ?? [], value, run);
-    }
-    leave(run);
+    });
   };
 }
 

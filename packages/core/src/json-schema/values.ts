@@ -4,39 +4,23 @@ import type { JsonObject } from '../json.ts';
 export type Kind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object' | 'other';
 
 export function kindOf(value: unknown): Kind {
-  switch (typeof value) {
-    case 'string':
-      return 'string';
-    case 'number':
-      return Number.isFinite(value) ? 'number' : 'other';
-    case 'boolean':
-      return 'boolean';
-    case 'object':
-      return value === null ? 'null' : Array.isArray(value) ? 'array' : 'object';
-    default:
-      return 'other';
-  }
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isFinite(value) ? 'number' : 'other';
+  const type = typeof value;
+  return type === 'string' || type === 'boolean' || type === 'object' ? type : 'other';
 }
 
 const SHOWN_CHARACTERS = 40;
 
 /** A value in a few words, for a message to a model. */
 export function describe(value: unknown): string {
-  switch (kindOf(value)) {
-    case 'null':
-      return 'null';
-    case 'string':
-      return `string ${quote(value as string)}`;
-    case 'array':
-      return `an array of ${(value as readonly unknown[]).length}`;
-    case 'object':
-      return 'an object';
-    case 'number':
-    case 'boolean':
-      return `${typeof value} ${String(value)}`;
-    case 'other':
-      return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`;
-  }
+  if (value === null) return 'null';
+  if (typeof value === 'string') return `string ${quote(value)}`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object') return 'an object';
+  if (typeof value === 'number') return Number.isFinite(value) ? `number ${value}` : String(value);
+  return typeof value === 'boolean' ? `boolean ${value}` : `a value of type ${typeof value}`;
 }
 
 /** A string as JSON, cut when long. */

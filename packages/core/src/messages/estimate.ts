@@ -27,17 +27,10 @@ const PER_MESSAGE = 4;
 
 const PER_RESULT = 8;
 
+const ENCODER = new TextEncoder();
+
 /** Bytes of a text in UTF-8. */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    // Half of a surrogate pair is two of its four bytes.
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return bytes;
-}
+export const utf8Length = (text: string): number => ENCODER.encode(text).length;
 
 /** Tokens of a text: a quarter of its bytes, rounded up. */
 export const estimateText = (text: string): number => Math.ceil(utf8Length(text) / BYTES_PER_TOKEN);

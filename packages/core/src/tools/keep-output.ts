@@ -51,7 +51,7 @@ export async function keptOutput(output: unknown, keeping: OutputKeeping): Promi
 
 async function whole({ store, maxBytes }: BlobKeeper, text: string, keeping: OutputKeeping): Promise<KeptWhole> {
   try {
-    const ref = await store.put(utf8(text), { maxBytes });
+    const ref = await store.put(new TextEncoder().encode(text), { maxBytes });
     return { whole: ref, note: keptNote(ref, text.length, keeping) };
   } catch (error) {
     return { note: lostNote(errorText(error)) };
@@ -61,20 +61,6 @@ async function whole({ store, maxBytes }: BlobKeeper, text: string, keeping: Out
 const keptNote = ({ id }: BlobRef, characters: number, { canRecall }: OutputKeeping): string =>
   `; all ${characters} are kept${canRecall ? `: read them with recall, handle ${id}` : ` as the blob ${id}`}`;
 const lostNote = (problem: string): string => `; they could not be kept: ${problem}`;
-
-/** Characters encoded at a time. */
-const SLICE = 65_536;
-
-async function* utf8(text: string): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for (let at = 0; at < text.length;) {
-    const end = at + SLICE;
-    // A pair of surrogates is one character: it stays together.
-    const isPair = /[\uD800-\uDBFF]/.test(text.charAt(end - 1));
-    yield encoder.encode(text.slice(at, isPair ? end + 1 : end));
-    at = isPair ? end + 1 : end;
-  }
-}
 
 async function streamed(stream: ToolStream, keeping: OutputKeeping): Promise<NormalOutput> {
   const {

@@ -95,15 +95,10 @@ const problem = (code: ResultsProblem['code'], words: string, of: Iterable<strin
 
 /** Calls that nobody has answered in time get their result: none of them has run, or will. */
 export function expireCalls(run: RunState, turn: TurnState, now: number): readonly DurableEventBody[] {
-  let expired: DurableEventBody[] | null = null;
-  for (const call of turn.calls) {
-    if (call.status === 'ended' || !isTooLate(call, now) || !(isPending(call) || isAsked(call))) continue;
-    (expired ??= []).push(rejectCall(run, turn, call, now, 'expired', expiredWords(call)));
-  }
-  return expired ?? NOTHING;
+  return turn.calls
+    .filter((call) => call.status !== 'ended' && isTooLate(call, now) && (isPending(call) || isAsked(call)))
+    .map((call) => rejectCall(run, turn, call, now, 'expired', expiredWords(call)));
 }
-
-const NOTHING: readonly DurableEventBody[] = [];
 
 function expiredWords(call: CallState): string {
   const { name } = call;

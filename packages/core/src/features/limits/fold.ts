@@ -87,16 +87,12 @@ function forgetAnswer(limits: RunLimits): void {
 function foldFinishedTurn(run: RunState, turn: TurnState, message: AssistantMessage): void {
   const { guard } = run.limits;
   if (!guard || message.stopReason === 'aborted') return;
-  let calls: ObservedCall[] | null = null;
-  for (const { name, arguments: args, result, overruled } of turn.calls) {
-    // What people skipped, cancelled or used up says nothing about the model.
-    if (!result || overruled) continue;
-    const call: ObservedCall = { name, arguments: args, content: result.content, isError: result.isError };
-    if (calls) calls.push(call);
-    else calls = [call];
-  }
-  if (calls === null && turn.calls.length > 0) return;
-  observeTurn(guard, { calls: calls ?? [], isEmpty: turn.calls.length === 0 && isEmpty(message) });
+  // What people skipped, cancelled or used up says nothing about the model.
+  const calls = turn.calls.flatMap(({ name, arguments: args, result, overruled }): ObservedCall[] =>
+    result && !overruled ? [{ name, arguments: args, content: result.content, isError: result.isError }] : [],
+  );
+  if (calls.length === 0 && turn.calls.length > 0) return;
+  observeTurn(guard, { calls, isEmpty: turn.calls.length === 0 && isEmpty(message) });
 }
 
 const UNFINISHED: ReadonlySet<string> = new Set(['length', 'pause', 'refusal', 'content_filter', 'error']);

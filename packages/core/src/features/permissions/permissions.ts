@@ -51,11 +51,8 @@ export interface Rights {
 }
 
 /** Permissions as an agent has them: every rule read, nothing left to be checked. */
-export interface PermissionConfig {
-  readonly mode: PermissionMode;
+export interface PermissionConfig extends Rights {
   readonly allowBypass: boolean;
-  readonly rules: Readonly<Record<RuleBehavior, readonly PermissionRule[]>>;
-  readonly directories: readonly string[];
   readonly canUseTool: CanUseTool | undefined;
   readonly callbackTimeoutMs: number;
   /** Null: a question waits for ever. */

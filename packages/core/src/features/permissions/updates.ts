@@ -59,17 +59,12 @@ function withDirectories(
   now: SessionPermissions,
   { type, directories }: Extract<PermissionUpdate, { directories: unknown }>,
 ): SessionPermissions {
-  return type === 'addDirectories'
-    ? {
-        ...now,
-        directories: union(now.directories, directories),
-        removedDirectories: without(now.removedDirectories, directories),
-      }
-    : {
-        ...now,
-        directories: without(now.directories, directories),
-        removedDirectories: union(now.removedDirectories, directories),
-      };
+  const [put, take] = type === 'addDirectories' ? [union, without] : [without, union];
+  return {
+    ...now,
+    directories: put(now.directories, directories),
+    removedDirectories: take(now.removedDirectories, directories),
+  };
 }
 
 /** Both lists, each item once. */

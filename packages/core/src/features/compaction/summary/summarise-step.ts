@@ -1,9 +1,8 @@
 import { estimateText } from '../../../messages/estimate.ts';
 import { estimateMessages, estimateFrame } from '../../../messages/estimate-frame.ts';
 import { CompactionError, type SummaryOptions, type View } from '../phase.ts';
-import { checkSummary, summaryRequest } from './summarise.ts';
+import { summaryProblem, summaryRequest } from './summarise.ts';
 import type { ContextPolicy } from '../options.ts';
-import { errorText } from '../../../errors.ts';
 import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS, priceOf } from '../../../model/price.ts';
 import { askModel, type Meter, type ModelAnswer } from '../../../ask-model.ts';
 import { pause, timedCall } from '../../../timed-call.ts';
@@ -48,7 +47,7 @@ export async function writeSummary(
   try {
     for (let attempt = 1; ; attempt++) {
       if (spending.isOver) throw new CompactionError('The compaction was interrupted.');
-      const made = await paidFor(context, { ...summariser, signal: stopped.signal }, messages, options);
+      const made = await paidFor({ context, summariser, messages, options, signal: stopped.signal });
       const problem = 'text' in made ? problemOf(made, options) : made.problem;
       if (problem === null && 'text' in made) return made.text.trim();
       const wait = attempt > policy.maxRetries ? null : delay(context, made, attempt);
@@ -66,12 +65,7 @@ function problemOf(
 ): string | null {
   if (called !== null) return `Instead of a summary the model called ${called}.`;
   if (stopReason === 'refusal' || stopReason === 'content_filter') return 'The model refused to write a summary.';
-  try {
-    checkSummary(text, estimateText(text), replaces);
-    return null;
-  } catch (thrown) {
-    return errorText(thrown);
-  }
+  return summaryProblem(text, estimateText(text), replaces);
 }
 
 /** Milliseconds before the next attempt; null when another one would fail like this one. */
@@ -81,24 +75,28 @@ function delay({ agent, random }: PerformContext, made: ModelAnswer, attempt: nu
   return decision.retry ? decision.delayMs : null;
 }
 
-/** One call, with money set aside for it before and settled after where money is limited. */
-async function paidFor(
-  context: PerformContext,
-  summariser: Summariser & { readonly signal: AbortSignal },
-  messages: View,
-  options: SummaryOptions,
-): Promise<ModelAnswer> {
+/** One call that is to be made. */
+interface Call {
+  readonly context: PerformContext;
+  readonly summariser: Summariser;
+  readonly messages: View;
+  readonly options: SummaryOptions;
+  readonly signal: AbortSignal;
+}
+
+/** Makes a call, with money set aside for it before and settled after where money is limited. */
+async function paidFor(one: Call): Promise<ModelAnswer> {
+  const { context, summariser, messages, options } = one;
   const { agent } = context;
-  const { model } = summariser;
+  const { model, spending } = summariser;
   const prompt = estimateFrame(agent) + estimateMessages(messages) + QUESTION_TOKENS;
   const thinking = THINKING_TOKENS[agent.thinking ?? 'off'];
   const output = thinking > 0 ? (agent.maxTokens ?? model.outputLimit ?? ASSUMED_OUTPUT_TOKENS) : options.maxTokens;
   const money = await payForSummary(context, model, { prompt, output: output + thinking });
   if ('problem' in money) return money;
-  const { spending } = summariser;
   spending.last = null;
   try {
-    return await ask(context, summariser, messages, options);
+    return await ask(one);
   } finally {
     // When nobody waits any more, the end of the run settles it.
     if (!spending.isOver) await money.settle(spending.last);
@@ -108,15 +106,10 @@ async function paidFor(
 /** What the instructions for a summary take, about. */
 const QUESTION_TOKENS = 500;
 
-/** One call. The request begins with what the run's own requests begin with, so that the provider's cache is of use. */
-async function ask(
-  context: PerformContext,
-  summariser: Summariser & { readonly signal: AbortSignal },
-  messages: View,
-  options: SummaryOptions,
-): Promise<ModelAnswer> {
-  const { model, policy, signal } = summariser;
-  const request = summaryRequestOf(context, summariser, messages, options);
+async function ask(one: Call): Promise<ModelAnswer> {
+  const { context, summariser, signal } = one;
+  const { model, policy } = summariser;
+  const request = summaryRequestOf(one);
   const meter: Meter = { usage: null };
   const call = async (inner: AbortSignal): Promise<ModelAnswer> => {
     const whole = context.state.needsBlobs ? await requestWithBlobs(context, request) : request;
@@ -128,12 +121,10 @@ async function ask(
   return outcome.ok ? outcome.value : outcome;
 }
 
-function summaryRequestOf(
-  { state, agent, clock, ids, modelRequest }: PerformContext,
-  { model, instructions }: Summariser,
-  messages: View,
-  options: SummaryOptions,
-): ModelRequest {
+/** It begins with what the run's own requests begin with, so that the provider's cache is of use. */
+function summaryRequestOf({ context, summariser, messages, options }: Call): ModelRequest {
+  const { state, agent, clock, ids, modelRequest } = context;
+  const { model, instructions } = summariser;
   const { responseFormat: _, ...request } = modelRequest(state, agent, model);
   const wanted = [...(options.instructions === undefined ? [] : [options.instructions]), ...instructions];
   const text = summaryRequest(wanted, options.maxTokens);

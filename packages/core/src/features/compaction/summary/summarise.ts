@@ -208,16 +208,9 @@ export function summaryRequest(instructions: readonly (string | undefined)[], ma
   return [SUMMARY_REQUEST, length, ...more].join('\n\n');
 }
 
-/**
- * Checks what a model wrote as a summary.
- *
- * @throws CompactionError when it is empty, or no shorter than what it is to replace.
- */
-export function checkSummary(text: string, tokensOfText: number, replaces: number): string {
-  const summary = text.trim();
-  if (summary === '') throw new CompactionError('The summary is empty.');
-  if (tokensOfText >= replaces) {
-    throw new CompactionError(`The summary (${tokensOfText} tokens) is no shorter than what it sums up (${replaces}).`);
-  }
-  return summary;
+/** Why what a model wrote is of no use as a summary: it is empty, or no shorter than what it is to replace. Null when it is. */
+export function summaryProblem(text: string, tokensOfText: number, replaces: number): string | null {
+  if (text.trim() === '') return 'The summary is empty.';
+  if (tokensOfText < replaces) return null;
+  return `The summary (${tokensOfText} tokens) is no shorter than what it sums up (${replaces}).`;
 }
