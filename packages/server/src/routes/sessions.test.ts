@@ -45,6 +45,14 @@ describe('a session', () => {
     expect(await problemOf(wrong)).toEqual({ status: 400, code: 'invalid_definition' });
   });
 
+  it.each(['../a', 'a b', '-a', 'a'.repeat(129)])('is not made or forked under the id %j', async (id) => {
+    const server = await startServer({ model: counting() });
+    const refused = { status: 400, code: 'bad_request' };
+    expect(await problemOf(await server.call('POST', '/v1/sessions', { id }))).toEqual(refused);
+    await server.json('POST', '/v1/sessions', { id: 'a' });
+    expect(await problemOf(await server.call('POST', '/v1/sessions/a/fork', { id }))).toEqual(refused);
+  });
+
   it('is named once under one key, and not as something else', async () => {
     const server = await startServer({ model: counting() });
     await server.json('POST', '/v1/sessions', { id: 'a' });
