@@ -1,4 +1,15 @@
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, openSession, type Agent, type DurableEvent, type Journal, type Session } from '@treadle/core';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+  type Session,
+} from '@treadle/core';
 import { inProcessTasks } from '@treadle/core/features';
 import { serve } from '@treadle/server';
 import { journalOf, logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';

@@ -1,4 +1,12 @@
-import type { ClientToolResult, JsonObject, OfferedTool, PendingCall, RunStatus, ToolResultContent, TreadleEvent } from '@treadle/core';
+import type {
+  ClientToolResult,
+  JsonObject,
+  OfferedTool,
+  PendingCall,
+  RunStatus,
+  ToolResultContent,
+  TreadleEvent,
+} from '@treadle/core';
 import { ClientError } from './error.ts';
 import type { Http } from './http.ts';
 import { streamSession, type Snapshot } from './stream.ts';

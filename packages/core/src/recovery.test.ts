@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, TreadleError, type Agent, type DurableEvent, type Journal, type Message, type ReplayPolicy, type Session } from './index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  TreadleError,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+  type Message,
+  type ReplayPolicy,
+  type Session,
+} from './index.ts';
 
 const effects = { count: 0, keys: [] as string[] };
 

@@ -1,7 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Journal, type Message, type Model, type Session, type UserInput } from './index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Journal,
+  type Message,
+  type Model,
+  type Session,
+  type UserInput,
+} from './index.ts';
 import { slowJournal } from './test-support/slow-journal.ts';
 
 // What happens at the same time: inputs while the log is read, runs one after the other on one session, several handles

@@ -2,7 +2,19 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSession, defineAgent, defineTool, memoryJournal, pruneOldest, slidingWindow, summarising, type DurableEvent, type JsonObject, type Model, type Session } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  pruneOldest,
+  slidingWindow,
+  summarising,
+  type DurableEvent,
+  type JsonObject,
+  type Model,
+  type Session,
+} from '@treadle/core';
 import { blockOverlays, threeTiers, type CompactionStrategy } from '@treadle/core/context';
 import type { ModelRequest } from '@treadle/core/model';
 import { logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createSession, defineAgent, defineTool, memoryJournal, type CacheHints, type ContextOptions, type JsonObject, type JsonValue, type Model } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  type CacheHints,
+  type ContextOptions,
+  type JsonObject,
+  type JsonValue,
+  type Model,
+} from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { anthropicMessages } from './protocols/anthropic/protocol.ts';

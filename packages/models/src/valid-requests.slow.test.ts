@@ -2,7 +2,17 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type DurableEvent, type JsonObject, type Model, type Session } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type DurableEvent,
+  type JsonObject,
+  type Model,
+  type Session,
+} from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
 import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
 import { bodyText } from './test-support/body.ts';

@@ -11,7 +11,19 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { asTool, createSession, defineAgent, defineTool, isDurable, memoryJournal, openSession, type Agent, type DurableEvent, type Session, type TreadleEvent } from '@treadle/core';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
 import { createRedactor } from '@treadle/core/features';
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import fc from 'fast-check';

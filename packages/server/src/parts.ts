@@ -1,4 +1,14 @@
-import { createAnswerTokens, systemClock, TreadleError, type Agent, type Blobs, type Clock, type Journal, type JsonValue, type Session } from '@treadle/core';
+import {
+  createAnswerTokens,
+  systemClock,
+  TreadleError,
+  type Agent,
+  type Blobs,
+  type Clock,
+  type Journal,
+  type JsonValue,
+  type Session,
+} from '@treadle/core';
 import type { LiveEvent } from '@treadle/core/events';
 import type { AnswerTokenOptions, Redactor } from '@treadle/core/features';
 import type { ReplayReport } from '@treadle/core/history';

@@ -1,4 +1,5 @@
-import { journalErrors, type Clock, type Owner } from '@treadle/core';
+import type { Clock } from '@treadle/core';
+import { journalErrors, type Owner } from '@treadle/core/journal';
 import type { ProcessIdentity, ProcessTable } from './processes.ts';
 
 export interface Leasing {

@@ -1,4 +1,12 @@
-import type { JsonObject, ModelError, ModelErrorKind, StopReason, ThinkingBlock, TextBlock, Usage } from '@treadle/core';
+import type {
+  JsonObject,
+  ModelError,
+  ModelErrorKind,
+  StopReason,
+  ThinkingBlock,
+  TextBlock,
+  Usage,
+} from '@treadle/core';
 import type {
   RedactedThinkingBlock,
   ProviderBlock,

@@ -1,4 +1,11 @@
-import { answerQuestions, createSession, defineAgent, memoryJournal, openSession, type JsonObject } from '@treadle/core';
+import {
+  answerQuestions,
+  createSession,
+  defineAgent,
+  memoryJournal,
+  openSession,
+  type JsonObject,
+} from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 

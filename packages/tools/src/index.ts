@@ -35,3 +35,4 @@ export { worktreeCopies } from './copies/worktree-copies.ts';
 export { rewindSession, type RewindOptions, type RewindReport } from './rewind/rewind.ts';
 export type { RewindAction, RewoundFileReport } from './rewind/restore.ts';
 export { describeChange, type LineChange } from './text/diff.ts';
+export { re2Validator } from './re2-validator.ts';

@@ -1,4 +1,5 @@
-import { defineTool, PLAN_TOOL, planOf, type Plan, type Tool } from '@treadle/core';
+import { defineTool, type Tool } from '@treadle/core';
+import { PLAN_TOOL, planOf, type Plan } from '@treadle/core/projections';
 
 /**
  * The tool `update_plan`: the model writes down its goal, the steps to it, and what came of each. Each call replaces the

@@ -1,4 +1,12 @@
-import { createSession, defineAgent, defineTool, type AgentDefinition, type JsonSchema, type JsonValue, type DurableEvent } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  type AgentDefinition,
+  type JsonSchema,
+  type JsonValue,
+  type DurableEvent,
+} from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

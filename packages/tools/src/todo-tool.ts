@@ -1,4 +1,5 @@
-import { defineTool, TODO_TOOL, todoItems, type Tool } from '@treadle/core';
+import { defineTool, type Tool } from '@treadle/core';
+import { TODO_TOOL, todoItems } from '@treadle/core/projections';
 
 /**
  * The tool `todo`: the model writes down what is to be done and how far it is. Each call replaces the whole list. It is

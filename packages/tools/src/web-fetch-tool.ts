@@ -1,4 +1,4 @@
-import { defineTool, type Http, type JsonObject, type Tool } from '@treadle/core';
+import { defineTool, type Http, type Tool } from '@treadle/core';
 import { guardedHttp } from '@treadle/http';
 
 import { MB } from './options.ts';

@@ -3,7 +3,16 @@ import { describe, expect, it } from 'vitest';
 
 import { branchSession, rerunSession } from '../entries/history.ts';
 import { sessionTree } from '../entries/projections.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openLatest, openSession, sessionsOf, type Message } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openLatest,
+  openSession,
+  sessionsOf,
+  type Message,
+} from '../index.ts';
 
 const act = defineTool({ name: 'act', description: 'Acts.', execute: () => 'acted' });
 const look = defineTool({ name: 'look', description: 'Looks.', readOnly: true, execute: () => 'seen' });

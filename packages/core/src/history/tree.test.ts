@@ -12,7 +12,18 @@ import {
   siblingMembers,
 } from '../entries/history.ts';
 import { childRuns, findRun, rootRuns, totalUsage } from '../entries/projections.ts';
-import { asTool, createSession, defineAgent, memoryJournal, openSession, runBranches, sessionsOf, systemClock, type Clock, type Journal } from '../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  memoryJournal,
+  openSession,
+  runBranches,
+  sessionsOf,
+  systemClock,
+  type Clock,
+  type Journal,
+} from '../index.ts';
 
 const usage = { input: 10, output: 1 };
 const says = (text: string) => ({ text, usage });

@@ -2,7 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, type TestClock } from '@treadle/testing';
 import type { CompactionPhase } from '../entries/context.ts';
 import type { ToolAccess } from '../entries/tools.ts';
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, type AgentDefinition, type DurableEvent, type Journal, type Session } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type DurableEvent,
+  type Journal,
+  type Session,
+} from '../index.ts';
 
 /** A loop that goes round without getting anywhere never lets a test's own timeout fire: it asks for the time, though. */
 function impatient(): TestClock {

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, testClock } from '@treadle/testing';
 import type { ModelEvent } from '../entries/model.ts';
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, type AgentDefinition, type Journal, type Model } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  type AgentDefinition,
+  type Journal,
+  type Model,
+} from '../index.ts';
 
 const LEASE_MS = 3000;
 

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, isDurable, memoryJournal, type Run, type TreadleEvent } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  memoryJournal,
+  type Run,
+  type TreadleEvent,
+} from '../index.ts';
 
 const echo = defineTool({
   name: 'echo',

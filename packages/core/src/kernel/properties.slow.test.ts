@@ -4,7 +4,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type ScriptedToolCall, type Turn } from '@treadle/testing';
 import { initialState, plan, reduce, type SessionState } from '../entries/kernel.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Agent, type DurableEvent, type Message, type ToolExecution } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Message,
+  type ToolExecution,
+} from '../index.ts';
 
 // A random world: tools that succeed, fail, throw and are asked of a client; a model that calls them rightly and
 // wrongly, refuses, is cut off or fails; and people who steer, follow up and cancel in between.

@@ -5,7 +5,16 @@ import { estimateMessages } from '../messages/estimate-frame.ts';
 import { viewSizeFold } from '../projections/view-size.ts';
 import { initialState, reduce } from '../entries/kernel.ts';
 import type { ModelRequest } from '../entries/model.ts';
-import { createSession, defineAgent, defineTool, memoryBlobs, memoryJournal, openSession, type AgentDefinition, type ToolResultMessage } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryBlobs,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type ToolResultMessage,
+} from '../index.ts';
 
 /** Says so many lines. Each has its number, so that it is found again. */
 const big = defineTool({

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, type AgentDefinition, type DurableEvent, type Model, type RunResult, type TreadleEvent } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  type AgentDefinition,
+  type DurableEvent,
+  type Model,
+  type RunResult,
+  type TreadleEvent,
+} from '../index.ts';
 
 const overloaded: Turn = { error: { status: 529, kind: 'api', retryable: true, message: 'Overloaded.' } };
 

@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel } from '@treadle/testing';
-import { createSession, defineAgent, defineHook, memoryJournal, memoryLedger, summarising, type AgentDefinition, type DurableEvent, type Model, type RunResult, type Usage } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  memoryJournal,
+  memoryLedger,
+  summarising,
+  type AgentDefinition,
+  type DurableEvent,
+  type Model,
+  type RunResult,
+  type Usage,
+} from '../index.ts';
 import { asksForSummary, explorer, look } from '../test-support/long-run.ts';
 
 async function play(

@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, type ScriptedToolCall } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, memoryJournal, type AgentDefinition, type StandardSchema, type RunResult, type Tool, type ToolContext, type ToolResultMessage, type TreadleEvent } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  type AgentDefinition,
+  type StandardSchema,
+  type RunResult,
+  type Tool,
+  type ToolContext,
+  type ToolResultMessage,
+  type TreadleEvent,
+} from '../index.ts';
 
 const textOf = (message: ToolResultMessage | undefined): string =>
   message?.content.map((block) => (block.type === 'text' ? block.text : '')).join('') ?? '';

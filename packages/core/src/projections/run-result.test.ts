@@ -1,7 +1,15 @@
 import { scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { cacheHitRate } from '../entries/model.ts';
-import { createSession, defineAgent, defineTool, isDurable, type DurableEvent, type Model, type RunResult } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  type DurableEvent,
+  type Model,
+  type RunResult,
+} from '../index.ts';
 
 const make = defineTool({ name: 'make', description: 'Makes.', execute: () => 'made' });
 

@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '@treadle/testing';
 import { UNKNOWN_USAGE } from '../entries/model.ts';
 import { runResultFold } from '../entries/projections.ts';
-import { createSession, defineAgent, isDurable, memoryJournal, type Journal, type Model, type Run, type TreadleEvent } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  isDurable,
+  memoryJournal,
+  type Journal,
+  type Model,
+  type Run,
+  type TreadleEvent,
+} from '../index.ts';
 
 async function eventsOf(run: Run): Promise<TreadleEvent[]> {
   const events: TreadleEvent[] = [];

@@ -2,7 +2,17 @@ import { EVENT_VERSION } from '../events/version.ts';
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, type ScriptedModel } from '@treadle/testing';
 import type { DurableEventBody } from '../entries/events.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Journal, type Message, type Session, type UserInput } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Journal,
+  type Message,
+  type Session,
+  type UserInput,
+} from '../index.ts';
 
 async function sessionWith(model: ScriptedModel): Promise<Session> {
   return createSession(defineAgent({ model }));

@@ -3,7 +3,17 @@ import { countingIds, crashMatrix, everythingScenario, logOf, scriptedModel } fr
 import { upToDate } from '../journal/up-to-date.ts';
 import { reduce, initialState } from '../kernel/reduce.ts';
 import type { RunState, SessionState } from '../kernel/state.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, type Agent, type Clock, type DurableEvent, type JsonValue, type Session } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  type Agent,
+  type Clock,
+  type DurableEvent,
+  type JsonValue,
+  type Session,
+} from '../index.ts';
 
 // Logs as versions of this package wrote them, with what was read from them then. They are never written again.
 

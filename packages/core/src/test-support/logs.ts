@@ -8,7 +8,20 @@ import {
   type Turn,
 } from '@treadle/testing';
 import { EVENT_VERSION } from '../entries/events.ts';
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, pruneOldest, type AgentDefinition, type DurableEvent, type Journal, type Session, type UserContent } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  pruneOldest,
+  type AgentDefinition,
+  type DurableEvent,
+  type Journal,
+  type Session,
+  type UserContent,
+} from '../index.ts';
 import { explorer, look } from './long-run.ts';
 
 // Logs of all the courses a session can take, as sessions write them.

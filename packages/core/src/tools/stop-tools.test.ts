@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, isDurable, type AgentDefinition, type DurableEvent } from '../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  type AgentDefinition,
+  type DurableEvent,
+} from '../index.ts';
 
 const noop = defineTool({ name: 'noop', description: 'Does nothing.', execute: () => 'done nothing' });
 

@@ -1,7 +1,15 @@
 import type { FilesGeneratedEvent } from '@treadle/core/events';
 import type { RunResultFold } from '@treadle/core/projections';
 import { runResultFold } from '@treadle/core/projections';
-import type { AssistantMessage, DurableEvent, FileBlock, JsonObject, JsonValue, ToolResultContent, TreadleEvent } from '@treadle/core';
+import type {
+  AssistantMessage,
+  DurableEvent,
+  FileBlock,
+  JsonObject,
+  JsonValue,
+  ToolResultContent,
+  TreadleEvent,
+} from '@treadle/core';
 import {
   endMessage,
   NOTHING,

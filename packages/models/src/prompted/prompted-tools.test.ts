@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, isDurable, type AgentDefinition, type DurableEvent, type JsonObject, type RunResult, type Session, type TreadleEvent } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  type AgentDefinition,
+  type DurableEvent,
+  type JsonObject,
+  type RunResult,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
 import { promptedTools, type PromptedToolsOptions } from './prompted-tools.ts';
 

@@ -1,4 +1,12 @@
-import type { AssistantContent, AssistantMessage, ModelMessage, TextBlock, ToolCallBlock, ToolResultMessage, UserMessage } from '@treadle/core';
+import type {
+  AssistantContent,
+  AssistantMessage,
+  ModelMessage,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserMessage,
+} from '@treadle/core';
 import { isNoCallReminder } from '@treadle/core/features';
 import { isStopToolName } from '@treadle/core/tools';
 import { callElement, type CallForm } from './element.ts';

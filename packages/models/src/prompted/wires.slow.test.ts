@@ -1,7 +1,17 @@
 // @module-tag slow
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSession, defineAgent, defineTool, type Http, type JsonObject, type Message, type Model, type OutputOptions, type RunResult } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  type Http,
+  type JsonObject,
+  type Message,
+  type Model,
+  type OutputOptions,
+  type RunResult,
+} from '@treadle/core';
 import type { ModelEvent } from '@treadle/core/model';
 import { fakeProvider, type FakeProvider, type ProviderTurn } from '@treadle/testing';
 import { nodeHttp } from '../http/node-http.ts';

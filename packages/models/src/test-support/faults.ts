@@ -1,6 +1,22 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { createSession, defineAgent, defineTool, memoryJournal, type AgentDefinition, type DurableEvent, type Http, type Journal, type JsonObject, type Model, type Run, type RunResult, type Session, type Tool, type TreadleEvent } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  type AgentDefinition,
+  type DurableEvent,
+  type Http,
+  type Journal,
+  type JsonObject,
+  type Model,
+  type Run,
+  type RunResult,
+  type Session,
+  type Tool,
+  type TreadleEvent,
+} from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import { initialState, reduce } from '@treadle/core/kernel';
 import {

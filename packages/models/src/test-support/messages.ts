@@ -1,5 +1,14 @@
 import { UNKNOWN_USAGE } from '@treadle/core/model';
-import type { AssistantContent, AssistantMessage, ModelMessage, ToolCallBlock, ToolResultContent, ToolResultMessage, UserContent, UserMessage } from '@treadle/core';
+import type {
+  AssistantContent,
+  AssistantMessage,
+  ModelMessage,
+  ToolCallBlock,
+  ToolResultContent,
+  ToolResultMessage,
+  UserContent,
+  UserMessage,
+} from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
 import type { Protocol } from '../protocols/shared/protocol.ts';
 import { bodyText } from './body.ts';

@@ -2,7 +2,18 @@ import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
 import type { SessionSummary } from '@treadle/core/journal';
 import { hasEnded } from '@treadle/core/tools';
 import { once } from 'node:events';
-import { openSession, systemClock, TreadleError, type Agent, type Blobs, type Clock, type DurableEvent, type Journal, type Session, type TreadleEvent } from '@treadle/core';
+import {
+  openSession,
+  systemClock,
+  TreadleError,
+  type Agent,
+  type Blobs,
+  type Clock,
+  type DurableEvent,
+  type Journal,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
 import { creationOf } from '../creation.ts';
 
 export interface InProcessOptions {

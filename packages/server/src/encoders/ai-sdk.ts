@@ -123,7 +123,9 @@ function aiSdkEncoder(): Encoder {
     const { status, message, usage, cost, turns } = event;
     if (status === 'aborted')
       return [...closeStep(), { type: 'abort', ...(message !== undefined && { reason: message }) }];
-    const failure = FAILURES.has(status) ? [{ type: 'error', errorText: message ?? `The run ended as ${status}.` }] : [];
+    const failure = FAILURES.has(status)
+      ? [{ type: 'error', errorText: message ?? `The run ended as ${status}.` }]
+      : [];
     const metadata = { status, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
     return [...failure, ...finish(FINISH_REASONS[status] ?? 'other', metadata)];
   }

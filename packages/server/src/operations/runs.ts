@@ -1,4 +1,11 @@
-import { TreadleError, type Agent, type JsonObject, type Limits, type OfferedTool, type UserInput } from '@treadle/core';
+import {
+  TreadleError,
+  type Agent,
+  type JsonObject,
+  type Limits,
+  type OfferedTool,
+  type UserInput,
+} from '@treadle/core';
 import type { LimitsData, SessionInput } from '@treadle/core/events';
 import type { SessionState } from '@treadle/core/kernel';
 import { userMessages, type MessageInput } from '@treadle/core/session';

@@ -1,4 +1,15 @@
-import { asTool, defineAgent, defineTool, handoffTool, memoryJournal, sessionsOf, TreadleError, type Journal, type JsonObject, type Tool } from '@treadle/core';
+import {
+  asTool,
+  defineAgent,
+  defineTool,
+  handoffTool,
+  memoryJournal,
+  sessionsOf,
+  TreadleError,
+  type Journal,
+  type JsonObject,
+  type Tool,
+} from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { isRunEnd, sse, until, type Told } from '../test-support/events.ts';

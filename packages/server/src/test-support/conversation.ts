@@ -1,4 +1,17 @@
-import { asTool, type Agent, type Journal, createSession, defineAgent, defineTool, memoryJournal, slidingWindow, systemClock, type RunResult, type Session, type TreadleEvent } from '@treadle/core';
+import {
+  asTool,
+  type Agent,
+  type Journal,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  slidingWindow,
+  systemClock,
+  type RunResult,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
 import { countingIds, scriptedModel, type Turn } from '@treadle/testing';
 
 /** What a connection is told between two requests of a client. */

@@ -1,4 +1,13 @@
-import { createSession, defineAgent, defineTool, isDurable, openSession, type DurableEvent, type Journal, type RunResult } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  openSession,
+  type DurableEvent,
+  type Journal,
+  type RunResult,
+} from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
 import { logOf, scriptedModel, simulatedDisk, testClock, type DiskCall, type SimulatedDisk } from '@treadle/testing';
 import fc from 'fast-check';

@@ -1,4 +1,5 @@
-import type { ListOptions, SessionPage, SessionSummary, TreadleError } from '@treadle/core';
+import type { TreadleError } from '@treadle/core';
+import type { ListOptions, SessionPage, SessionSummary } from '@treadle/core/journal';
 import { codeOf } from '../errors.ts';
 import { damageOf, namedLogs } from './folder.ts';
 import { refreshNamed, type LogFile } from './log.ts';

@@ -1,4 +1,5 @@
-import { parseJson, systemClock, TreadleError, type Clock } from '@treadle/core';
+import { systemClock, TreadleError, type Clock } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemProcesses, type ProcessIdentity, type ProcessTable } from '../processes.ts';

@@ -1,4 +1,5 @@
-import { parseJson, type SessionFacts } from '@treadle/core';
+import type { SessionFacts } from '@treadle/core/journal';
+import { parseJson } from '@treadle/core/json';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { JournalFileSystem } from './file-system.ts';

@@ -1,4 +1,6 @@
-import { agentIdOf, journalErrors, type DurableEvent, type DurableEventBody, type Snapshot } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import { agentIdOf, journalErrors, type Snapshot } from '@treadle/core/journal';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { refuseHeld, requireEvent } from '../checks.ts';

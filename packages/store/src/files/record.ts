@@ -1,4 +1,6 @@
-import { eventText, MAX_ENVELOPE_DEPTH, parseJson, type DurableEventBody } from '@treadle/core';
+import type { DurableEventBody } from '@treadle/core/events';
+import { eventText } from '@treadle/core/journal';
+import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 import { crc32 } from 'node:zlib';
 
 /**

@@ -1,4 +1,4 @@
-import { thinSnapshots, type Snapshot } from '@treadle/core';
+import { thinSnapshots, type Snapshot } from '@treadle/core/journal';
 import { dirname, join } from 'node:path';
 import { requireEvent } from '../checks.ts';
 import { readText, replaceFile } from './folder.ts';

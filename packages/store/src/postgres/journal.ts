@@ -1,4 +1,5 @@
-import { journalErrors, systemClock, TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
+import { systemClock, TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';

@@ -1,4 +1,5 @@
-import { TreadleError, type DurableEvent, type ListOptions, type SessionPage } from '@treadle/core';
+import { TreadleError, type DurableEvent } from '@treadle/core';
+import type { ListOptions, SessionPage } from '@treadle/core/journal';
 import { BATCH_ROWS, cursorOf, eventOf, eventsIn, pageOf, stretchesOf, type ListRow } from '../rows.ts';
 import type { Part, Query } from './connection/connect.ts';
 import { idOf } from './notices.ts';

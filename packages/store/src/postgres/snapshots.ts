@@ -1,4 +1,4 @@
-import { thinSnapshots, type Snapshot } from '@treadle/core';
+import { thinSnapshots, type Snapshot } from '@treadle/core/journal';
 import { requireEvent } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
 import { lineOf, sessionOf } from './tables.ts';

@@ -1,4 +1,5 @@
-import { eventText, systemClock, type Journal } from '@treadle/core';
+import { systemClock, type Journal } from '@treadle/core';
+import { eventText } from '@treadle/core/journal';
 import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { journalErrors, systemClock, TreadleError, type Clock } from '@treadle/core';
+import { systemClock, TreadleError, type Clock } from '@treadle/core';
+import { journalErrors } from '@treadle/core/journal';
 import { openDatabase } from './database.ts';
 import { failed, isBusy, journalError } from './errors.ts';
 

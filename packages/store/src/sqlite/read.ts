@@ -1,4 +1,5 @@
-import { journalErrors, type DurableEvent, type ListOptions, type SessionPage } from '@treadle/core';
+import type { DurableEvent } from '@treadle/core';
+import { journalErrors, type ListOptions, type SessionPage } from '@treadle/core/journal';
 import { BATCH_ROWS, cursorOf, eventOf, eventsIn, pageOf, stretchesOf, type ListRow, type Stretch } from '../rows.ts';
 import { corrupt } from './errors.ts';
 import { findSession, lineOf, sessionOf, type Store } from './statements.ts';

@@ -1,4 +1,4 @@
-import { thinSnapshots, type Snapshot } from '@treadle/core';
+import { thinSnapshots, type Snapshot } from '@treadle/core/journal';
 import { requireEvent } from '../checks.ts';
 import { transaction } from './database.ts';
 import { lineOf, sessionOf, type Store } from './statements.ts';

@@ -1,5 +1,15 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import { createSession, defineAgent, defineTool, openSession, type Agent, type Journal, type ReplayPolicy, type RunResult, type Tool } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  openSession,
+  type Agent,
+  type Journal,
+  type ReplayPolicy,
+  type RunResult,
+  type Tool,
+} from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { fileJournal, sqliteJournal } from '../index.ts';
 

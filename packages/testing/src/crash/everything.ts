@@ -1,5 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createSession, defineAgent, defineHook, openSession, summarising, type Agent, type DurableEvent, type Journal, type RunResult, type Session } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  openSession,
+  summarising,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+  type RunResult,
+  type Session,
+} from '@treadle/core';
 import { logOf } from '../log.ts';
 import type { CrashLife } from './life.ts';
 import type { CrashCourse } from './matrix.ts';

@@ -1,4 +1,13 @@
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, type Journal, type ReplayPolicy } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Journal,
+  type ReplayPolicy,
+} from '@treadle/core';
 import { describe, expect, it } from 'vitest';
 import { crashMatrix, scriptedModel, type CrashCourse, type CrashLife } from '../index.ts';
 

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { defineTool, memoryLedger, type DurableEvent, type Journal, type Ledger, type Memory, type Model, type Tool, type Usage } from '@treadle/core';
+import {
+  defineTool,
+  memoryLedger,
+  type DurableEvent,
+  type Journal,
+  type Ledger,
+  type Memory,
+  type Model,
+  type Tool,
+  type Usage,
+} from '@treadle/core';
 import type { FinishedRun } from '@treadle/core/features';
 import type { ModelRequest } from '@treadle/core/model';
 import { scriptedModel } from '../scripted-model.ts';

@@ -1,4 +1,5 @@
-import { errorText, type BlobRef, type ToolResult } from '@treadle/core';
+import { errorText, type ToolResult } from '@treadle/core';
+import type { BlobRef } from '@treadle/core/ports';
 import { safeText } from '../text/safe-text.ts';
 import type { Captured } from './capture.ts';
 import type { CommandEnd } from './command.ts';

@@ -1,4 +1,5 @@
-import { TreadleError, type WorkingCopies } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import type { WorkingCopies } from '@treadle/core/branches';
 import { createHash, randomUUID } from 'node:crypto';
 import { constants, existsSync, realpathSync } from 'node:fs';
 import { cp, lstat, mkdir, rename, rm } from 'node:fs/promises';

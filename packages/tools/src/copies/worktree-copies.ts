@@ -1,4 +1,4 @@
-import type { WorkingCopies } from '@treadle/core';
+import type { WorkingCopies } from '@treadle/core/branches';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-import { blobIdOf, type ToolContext } from '@treadle/core';
+import type { ToolContext } from '@treadle/core';
+import { blobIdOf } from '@treadle/core/ports';
 import { createHash } from 'node:crypto';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';

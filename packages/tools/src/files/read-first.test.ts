@@ -1,4 +1,18 @@
-import { asTool, createSession, defineAgent, memoryBlobs, memoryJournal, openSession, pruneOldest, runBranches, sessionsOf, type AgentDefinition, type Blobs, type DurableEvent, type Tool } from '@treadle/core';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  memoryBlobs,
+  memoryJournal,
+  openSession,
+  pruneOldest,
+  runBranches,
+  sessionsOf,
+  type AgentDefinition,
+  type Blobs,
+  type DurableEvent,
+  type Tool,
+} from '@treadle/core';
 import { journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,13 @@
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, type Hook, type HookEvent, type TreadleEvent } from '@treadle/core';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  type Hook,
+  type HookEvent,
+  type TreadleEvent,
+} from '@treadle/core';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

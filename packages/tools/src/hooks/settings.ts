@@ -1,4 +1,5 @@
-import { isJsonObject, TreadleError, type Hook, type JsonObject, type JsonValue } from '@treadle/core';
+import { TreadleError, type Hook, type JsonObject, type JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import { didYouMean } from '@treadle/core/names';
 import { commandHook, type CommandHookOptions } from './command-hook.ts';
 import { eventNames, eventOf } from './names.ts';

@@ -1,4 +1,6 @@
-import { readBlob, type BlobRef, type Blobs, type ChangedFile } from '@treadle/core';
+import type { Blobs } from '@treadle/core';
+import { readBlob, type BlobRef } from '@treadle/core/ports';
+import type { ChangedFile } from '@treadle/core/projections';
 import { contentOf, idOfBytes, idOfFile } from '../files/checkpoint.ts';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';

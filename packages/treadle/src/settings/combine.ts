@@ -1,4 +1,6 @@
-import { isStricter, type PermissionMode, type PermissionSettings } from '@treadle/core';
+import type { PermissionMode } from '@treadle/core';
+import { isStricter } from '@treadle/core/events';
+import type { PermissionSettings } from '@treadle/core/permissions';
 
 import { join } from 'node:path';
 

@@ -1,4 +1,6 @@
-import { parseJson, type FileUpdate, type JsonObject } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
+import type { FileUpdate } from '@treadle/core/permissions';
 
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';

@@ -1,13 +1,7 @@
-import {
-  checkRule,
-  errorText,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-  PERMISSION_MODES,
-  type PermissionMode,
-} from '@treadle/core';
+import { errorText, type JsonObject, type JsonValue, type PermissionMode } from '@treadle/core';
+import { PERMISSION_MODES } from '@treadle/core/events';
+import { isJsonObject, parseJson } from '@treadle/core/json';
+import { checkRule } from '@treadle/core/permissions';
 import { didYouMean } from '@treadle/core/names';
 
 import type { SandboxOptions } from '@treadle/tools';

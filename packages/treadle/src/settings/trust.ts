@@ -1,4 +1,5 @@
-import { errorText, parseJson } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

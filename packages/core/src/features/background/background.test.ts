@@ -1,7 +1,18 @@
 import { countingIds, golden, scriptedModel, type ScriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { initialState, reduce } from '../../entries/kernel.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Agent, type BackgroundOptions, type DurableEvent, type Journal, type Tool } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type BackgroundOptions,
+  type DurableEvent,
+  type Journal,
+  type Tool,
+} from '../../index.ts';
 import { decodeState, encodeState } from '../../kernel/snapshot/snapshot.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 

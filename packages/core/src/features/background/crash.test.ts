@@ -1,7 +1,16 @@
 import { crashMatrix, scriptedModel, type CrashCourse, type CrashLife, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Agent, type DurableEvent, type Tool } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Tool,
+} from '../../index.ts';
 
 /** What the tools have done to the world, whichever process had them do it. */
 type Effects = Map<string, string[]>;

@@ -8,7 +8,14 @@ import {
   type Turn,
 } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type BackgroundOptions } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type BackgroundOptions,
+} from '../../index.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 
 /** A tool whose call ends when the test says so. */

@@ -2,7 +2,20 @@ import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/t
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, memoryLedger, openSession, type Agent, type AgentDefinition, type BackgroundOptions, type DurableEvent, type Journal } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  memoryLedger,
+  openSession,
+  type Agent,
+  type AgentDefinition,
+  type BackgroundOptions,
+  type DurableEvent,
+  type Journal,
+} from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

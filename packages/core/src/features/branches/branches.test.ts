@@ -12,7 +12,18 @@ import {
   type WorkingCopies,
 } from '../../entries/branches.ts';
 import { linkSessions, parallelSiblings, sessionTree } from '../../entries/projections.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, promoteBranch, runBranches, type Agent, type JsonObject, type Tool } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  promoteBranch,
+  runBranches,
+  type Agent,
+  type JsonObject,
+  type Tool,
+} from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -2,7 +2,22 @@ import { crashMatrix, logOf, scriptedModel, type CrashCourse } from '@treadle/te
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chosenBy, firstBranch, llmJudge, pairwiseJudge, type BranchStrategy } from '../../entries/branches.ts';
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, memoryLedger, openSession, runBranches, type Agent, type AgentDefinition, type DurableEvent, type Journal, type Model, type TreadleEvent } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  memoryLedger,
+  openSession,
+  runBranches,
+  type Agent,
+  type AgentDefinition,
+  type DurableEvent,
+  type Journal,
+  type Model,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
 const CENT = 0.01;

@@ -2,7 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
 import { ledgerEntries } from '../../entries/ports.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, memoryLedger, openSession, type AgentDefinition, type DurableEvent, type Journal, type Ledger, type Model, type RunResult, type Usage } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  memoryLedger,
+  openSession,
+  type AgentDefinition,
+  type DurableEvent,
+  type Journal,
+  type Ledger,
+  type Model,
+  type RunResult,
+  type Usage,
+} from '../../index.ts';
 
 const work = defineTool({
   name: 'work',

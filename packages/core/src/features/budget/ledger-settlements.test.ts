@@ -1,6 +1,16 @@
 import { journalOf, logOf } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { createSession, defineAgent, memoryJournal, memoryLedger, openSession, summarising, type Agent, type Ledger, type Usage } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  memoryJournal,
+  memoryLedger,
+  openSession,
+  summarising,
+  type Agent,
+  type Ledger,
+  type Usage,
+} from '../../index.ts';
 import { explorer, look } from '../../test-support/long-run.ts';
 
 const cost = ({ input, output }: Usage): number => ((input ?? 0) + (output ?? 0)) / 10_000;

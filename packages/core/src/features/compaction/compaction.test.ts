@@ -1,6 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, pruneOldest, slidingWindow, summarising, type AgentDefinition, type ContextOptions, type DurableEvent, type Journal, type RunResult, type Session } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  pruneOldest,
+  slidingWindow,
+  summarising,
+  type AgentDefinition,
+  type ContextOptions,
+  type DurableEvent,
+  type Journal,
+  type RunResult,
+  type Session,
+} from '../../index.ts';
 import { asksForSummary, explorer, look } from '../../test-support/long-run.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;

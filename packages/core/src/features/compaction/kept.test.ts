@@ -2,7 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
 import type { CompactionNews } from '../../entries/features.ts';
 import { todoFold } from '../../entries/projections.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, pruneOldest, slidingWindow, summarising, type AgentDefinition, type Memory, type TreadleEvent } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  pruneOldest,
+  slidingWindow,
+  summarising,
+  type AgentDefinition,
+  type Memory,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const looks = defineTool({ name: 'look', description: 'Looks.', execute: () => 'x'.repeat(1000) });
 const todo = defineTool({

@@ -5,7 +5,19 @@ import { describe, expect, it } from 'vitest';
 import { journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { blockOverlays, threeTiers, type CompactionStrategy } from '../../entries/context.ts';
 import { initialState, reduce } from '../../entries/kernel.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, pruneOldest, slidingWindow, summarising, type Agent, type DurableEvent, type Message } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  pruneOldest,
+  slidingWindow,
+  summarising,
+  type Agent,
+  type DurableEvent,
+  type Message,
+} from '../../index.ts';
 import { viewProblem } from './units.ts';
 import { asksForSummary } from '../../test-support/long-run.ts';
 

@@ -6,7 +6,19 @@ import type { ProviderToolResultBlock } from '../../entries/messages.ts';
 import type { ModelFiles } from '../../entries/model.ts';
 import { readBlob } from '../../entries/ports.ts';
 import { generatedFiles } from '../../entries/projections.ts';
-import { createSession, defineAgent, memoryBlobs, memoryJournal, openSession, type Blobs, type DurableEvent, type Journal, type JsonObject, type JsonValue, type Model } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  memoryBlobs,
+  memoryJournal,
+  openSession,
+  type Blobs,
+  type DurableEvent,
+  type Journal,
+  type JsonObject,
+  type JsonValue,
+  type Model,
+} from '../../index.ts';
 import { fileIdsIn } from '../../messages/file-ids.ts';
 
 const resultWith = (...ids: string[]): ProviderToolResultBlock => ({

@@ -1,7 +1,16 @@
 import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import type { CompactionPhase } from '../../entries/context.ts';
-import { createSession, defineAgent, defineTool, handoffTool, memoryJournal, openSession, type AgentDefinition, type Message } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  handoffTool,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type Message,
+} from '../../index.ts';
 import { foldLog } from '../../test-support/corpus.ts';
 import { decodeState, encodeState } from '../../kernel/snapshot/snapshot.ts';
 

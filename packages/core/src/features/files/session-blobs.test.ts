@@ -1,7 +1,15 @@
 import type { Blobs, DurableEvent, ImageBlock, Journal, Tool, ToolResultContent } from '../../index.ts';
 import { recallTool } from '../../entries/context.ts';
 import { readBlob } from '../../entries/ports.ts';
-import { createSession, defineAgent, defineTool, isDurable, memoryBlobs, memoryJournal, openSession } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  memoryBlobs,
+  memoryJournal,
+  openSession,
+} from '../../index.ts';
 import { scriptedModel, type ScriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 

@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
 import type { FilterVerdict } from '../../entries/features.ts';
-import { createSession, defineAgent, defineTool, isDurable, memoryJournal, type AgentDefinition, type DurableEvent, type InputGuardrail, type PromptInput, type Session } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  isDurable,
+  memoryJournal,
+  type AgentDefinition,
+  type DurableEvent,
+  type InputGuardrail,
+  type PromptInput,
+  type Session,
+} from '../../index.ts';
 
 const pass: InputGuardrail = () => ({ verdict: 'pass' });
 const warn =

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testClock, type Turn } from '@treadle/testing';
 import type { AnswerContext } from '../../entries/features.ts';
-import { createSession, defineAgent, isDurable, memoryJournal, openSession, type AgentDefinition, type DurableEvent, type OutputGuardrail } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  isDurable,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type DurableEvent,
+  type OutputGuardrail,
+} from '../../index.ts';
 
 async function play(
   turns: readonly (Turn | string)[],

@@ -2,7 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { countingIds, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import type { HookAnswer } from '../../entries/features.ts';
 import type { ModelRequest } from '../../entries/model.ts';
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, type AgentDefinition, type Hook, type HookEvent, type Message, type Session, type TreadleEvent } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type Hook,
+  type HookEvent,
+  type Message,
+  type Session,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const ran: string[] = [];
 const bash = defineTool({

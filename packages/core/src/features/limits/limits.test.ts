@@ -2,7 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, testClock, transientMemory, type ScriptedModel, type Turn } from '@treadle/testing';
 import { initialState, reduce } from '../../entries/kernel.ts';
 import { UNKNOWN_USAGE, type ModelEvent } from '../../entries/model.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type AgentDefinition, type DurableEvent, type Limits, type Message, type Model, type RunResult } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type DurableEvent,
+  type Limits,
+  type Message,
+  type Model,
+  type RunResult,
+} from '../../index.ts';
 
 const textsOf = (messages: readonly Message[]): string[] =>
   messages.map((message) =>

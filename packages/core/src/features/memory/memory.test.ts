@@ -1,7 +1,18 @@
 import { logOf, journalOf, scriptedModel, testClock, transientMemory, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import { createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, type Memory, type MemoryOptions, type Message, type TreadleEvent } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Memory,
+  type MemoryOptions,
+  type Message,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const FRIDAY = 'Deployments happen on Fridays.';
 

@@ -1,6 +1,18 @@
 import { scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { asTool, agentsTool, createSession, defineAgent, defineHook, defineTool, type AgentDefinition, type HookEvent, type OfferedTool, type PermissionOptions, type Tool } from '../../index.ts';
+import {
+  asTool,
+  agentsTool,
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  type AgentDefinition,
+  type HookEvent,
+  type OfferedTool,
+  type PermissionOptions,
+  type Tool,
+} from '../../index.ts';
 
 /** Built-in tools by their names, as far as rules see them. */
 const tool = (name: string): Tool =>

@@ -1,7 +1,14 @@
 import { golden, type Golden, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import { createSession, defineAgent, defineTool, type AgentDefinition, type PermissionOptions, type RunResult } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  type AgentDefinition,
+  type PermissionOptions,
+  type RunResult,
+} from '../../index.ts';
 
 const remove = defineTool({
   name: 'remove',

@@ -1,7 +1,23 @@
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type Agent, type AgentDefinition, type CanUseTool, type JsonObject, type Journal, type PermissionOptions, type PermissionUpdate, type Run, type RunResult, type Session } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type AgentDefinition,
+  type CanUseTool,
+  type JsonObject,
+  type Journal,
+  type PermissionOptions,
+  type PermissionUpdate,
+  type Run,
+  type RunResult,
+  type Session,
+} from '../../index.ts';
 
 const ran: string[] = [];
 beforeEach(() => {

@@ -13,7 +13,19 @@ import type { ChooseModel, RoutingFacts } from '../../entries/features.ts';
 import { replaySession } from '../../entries/history.ts';
 import { initialState, plan, reduce } from '../../entries/kernel.ts';
 import { costTable } from '../../entries/projections.ts';
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, memoryLedger, openSession, type AgentDefinition, type JsonObject, type RoutingOptions, type TreadleEvent } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  memoryLedger,
+  openSession,
+  type AgentDefinition,
+  type JsonObject,
+  type RoutingOptions,
+  type TreadleEvent,
+} from '../../index.ts';
 
 type Script = Parameters<typeof scriptedModel>[0];
 

@@ -1,7 +1,15 @@
 import { logOf, scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 
-import { createSession, defineAgent, defineTool, memoryJournal, secretGuard, type Tool, type TreadleEvent } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  secretGuard,
+  type Tool,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const KEY = 'k3y.with.dots';
 const guard = secretGuard({ secrets: { DEPLOY_KEY: KEY, OTHER_KEY: 'another-secret' } });

@@ -1,7 +1,16 @@
 import { crashMatrix, logOf, scriptedModel, type CrashCourse, type CrashLife } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
-import { asTool, createSession, defineAgent, defineHook, defineTool, memoryJournal, openSession, type Agent } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+} from '../../index.ts';
 
 /** What was done, and what was asked, in all the lives of a course. */
 interface World {

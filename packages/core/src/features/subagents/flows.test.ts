@@ -2,7 +2,19 @@ import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/t
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
 import { sessionTree, type ChildRunRef } from '../../entries/projections.ts';
-import { agentsTool, asTool, createSession, defineAgent, defineHook, defineTool, handoffTool, memoryJournal, type Agent, type AgentDefinition, type Tool } from '../../index.ts';
+import {
+  agentsTool,
+  asTool,
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  handoffTool,
+  memoryJournal,
+  type Agent,
+  type AgentDefinition,
+  type Tool,
+} from '../../index.ts';
 
 const pay = defineTool({
   name: 'pay',

@@ -1,7 +1,19 @@
 import { logOf, scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, openSession, type Agent, type DurableEvent, type Journal, type RunResult, type Tool } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+  type RunResult,
+  type Tool,
+} from '../../index.ts';
 
 /** Asks for its tools first, and answers with their results. */
 const byResults = (calls: Turn['toolCalls']): ((request: ModelRequest) => Turn | string) => {

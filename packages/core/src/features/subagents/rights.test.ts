@@ -1,7 +1,18 @@
 import { scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asTool, createSession, defineAgent, defineHook, defineTool, memoryJournal, type Agent, type Hook, type PermissionOptions, type Tool } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  memoryJournal,
+  type Agent,
+  type Hook,
+  type PermissionOptions,
+  type Tool,
+} from '../../index.ts';
 import { evaluate, type CallSubject, type Verdict } from '../permissions/evaluate.ts';
 import { loadRule } from '../permissions/rules/load.ts';
 import { policyOf } from '../permissions/policy.ts';

@@ -2,7 +2,18 @@ import { logOf, scriptedModel, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
 import { linkSessions, rootRuns, sessionTree } from '../../entries/projections.ts';
-import { agentsTool, asTool, createSession, defineAgent, defineHook, memoryJournal, type Agent, type AgentDefinition, type DurableEvent, type TreadleEvent } from '../../index.ts';
+import {
+  agentsTool,
+  asTool,
+  createSession,
+  defineAgent,
+  defineHook,
+  memoryJournal,
+  type Agent,
+  type AgentDefinition,
+  type DurableEvent,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const asks = (name: string, args: Record<string, string>): Turn => ({ toolCalls: [{ name, arguments: args }] });
 

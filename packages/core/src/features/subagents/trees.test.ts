@@ -1,7 +1,17 @@
 import { logOf, scriptedModel } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asTool, createSession, defineAgent, memoryJournal, memoryLedger, type Agent, type DurableEvent, type Journal, type Tool } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  memoryJournal,
+  memoryLedger,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+  type Tool,
+} from '../../index.ts';
 
 /** A sub-agent that starts so many of each of its own. */
 interface Tree {

@@ -1,7 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logOf, scriptedModel, type ScriptedModel, type Turn } from '@treadle/testing';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type AgentDefinition, type DurableEvent, type Limits, type Message, type Session, type ToolExecution } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type AgentDefinition,
+  type DurableEvent,
+  type Limits,
+  type Message,
+  type Session,
+  type ToolExecution,
+} from '../../index.ts';
 import { SKIPPED } from './queues.ts';
 
 const textsOf = (messages: readonly Message[]): string[] =>

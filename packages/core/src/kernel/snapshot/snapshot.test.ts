@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { EVENT_VERSION } from '../../entries/events.ts';
 import type { Snapshots } from '../../entries/journal.ts';
 import { initialState, reduce } from '../../entries/kernel.ts';
-import { createSession, defineAgent, defineTool, memoryJournal, openSession, type DurableEvent, type Journal } from '../../index.ts';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type DurableEvent,
+  type Journal,
+} from '../../index.ts';
 import { createDigest } from '../../digest.ts';
 import { corpusLog, corpusNames, foldLog } from '../../test-support/corpus.ts';
 import { anyLog, logsOfAllKinds } from '../../test-support/logs.ts';

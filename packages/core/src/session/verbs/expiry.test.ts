@@ -1,7 +1,16 @@
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it, vi } from 'vitest';
 
-import { asTool, createSession, defineAgent, defineTool, memoryJournal, openSession, type Journal, type SessionOptions } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  defineTool,
+  memoryJournal,
+  openSession,
+  type Journal,
+  type SessionOptions,
+} from '../../index.ts';
 
 const MINUTE = 60_000;
 

@@ -1,18 +1,9 @@
-import { wakeUp } from './plan.ts';
-import {
-  CLOSED_INPUT,
-  driveHere,
-  foldNews,
-  goOnWith,
-  hasWork,
-  inTurn,
-  start,
-  type SessionParts,
-} from '../../session/runs.ts';
-import { childSpentBy } from '../../session/money.ts';
-import { createTaskDesk, type TaskDesk } from './desk.ts';
+import { wakeUp } from '../../features/background/plan.ts';
+import { CLOSED_INPUT, driveHere, foldNews, goOnWith, hasWork, inTurn, start, type SessionParts } from '../runs.ts';
+import { childSpentBy } from '../money.ts';
+import { createTaskDesk, type TaskDesk } from '../../features/background/desk.ts';
 import { hasEnded } from '../../tools/task-control.ts';
-import { openTasks, type TaskState } from './task.ts';
+import { openTasks, type TaskState } from '../../features/background/task.ts';
 
 /** The desk of a session; made when it is first needed, for most sessions need none. */
 export function tasksOf(parts: SessionParts): TaskDesk {

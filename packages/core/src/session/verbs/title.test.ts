@@ -4,7 +4,21 @@ import { describe, expect, it, vi } from 'vitest';
 import type { SessionInput } from '../../entries/events.ts';
 import { replaySession } from '../../entries/history.ts';
 import { costTable, sessionTitle, sessionTree, transcript } from '../../entries/projections.ts';
-import { asTool, createSession, defineAgent, memoryJournal, memoryLedger, openSession, runBranches, sessionsOf, type AgentDefinition, type CreateSessionOptions, type Journal, type Model, type TreadleEvent } from '../../index.ts';
+import {
+  asTool,
+  createSession,
+  defineAgent,
+  memoryJournal,
+  memoryLedger,
+  openSession,
+  runBranches,
+  sessionsOf,
+  type AgentDefinition,
+  type CreateSessionOptions,
+  type Journal,
+  type Model,
+  type TreadleEvent,
+} from '../../index.ts';
 
 const QUESTION = 'Why is the sky blue, and why is it red in the evening, of all times?';
 const FALLBACK = 'Why is the sky blue, and why is it red in the e...';

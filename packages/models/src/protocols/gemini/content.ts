@@ -1,4 +1,12 @@
-import type { AssistantContent, FileBlock, ImageBlock, JsonObject, ToolCallBlock, ToolResultMessage, UserContent } from '@treadle/core';
+import type {
+  AssistantContent,
+  FileBlock,
+  ImageBlock,
+  JsonObject,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserContent,
+} from '@treadle/core';
 import { base64Text } from '../shared/base64.ts';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
 import { elements, fileText, isBlank, shownBlocks, unshown, unshownFile } from '../shared/content.ts';

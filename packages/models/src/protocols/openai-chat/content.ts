@@ -1,4 +1,13 @@
-import type { AssistantMessage, FileBlock, ImageBlock, JsonObject, ThinkingBlock, ToolCallBlock, ToolResultMessage, UserContent } from '@treadle/core';
+import type {
+  AssistantMessage,
+  FileBlock,
+  ImageBlock,
+  JsonObject,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  UserContent,
+} from '@treadle/core';
 import { INTERRUPTED_RESULT, legalToolName } from '../shared/call-ids.ts';
 import { fileText, unshown } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';

@@ -1,4 +1,11 @@
-import type { AssistantContent, AssistantMessage, JsonObject, ModelMessage, ToolResultContent, UserContent } from '@treadle/core';
+import type {
+  AssistantContent,
+  AssistantMessage,
+  JsonObject,
+  ModelMessage,
+  ToolResultContent,
+  UserContent,
+} from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
 import { TreadleError } from '@treadle/core';
 import { validateOpenAIResponsesRequest } from '@treadle/testing';

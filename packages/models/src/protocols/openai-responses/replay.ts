@@ -1,4 +1,11 @@
-import type { AssistantContent, AssistantMessage, JsonObject, TextBlock, ThinkingBlock, ToolCallBlock } from '@treadle/core';
+import type {
+  AssistantContent,
+  AssistantMessage,
+  JsonObject,
+  TextBlock,
+  ThinkingBlock,
+  ToolCallBlock,
+} from '@treadle/core';
 import type { RedactedThinkingBlock } from '@treadle/core/messages';
 import { isJsonObject } from '@treadle/core/json';
 import { legalToolName } from '../shared/call-ids.ts';

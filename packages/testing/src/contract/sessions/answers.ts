@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { createSession, defineAgent, defineTool, openSession, type Agent, type DurableEvent, type Journal } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  openSession,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+} from '@treadle/core';
 import { testClock } from '../../clock.ts';
 import { logOf } from '../../log.ts';
 import { scriptedModel } from '../../scripted-model.ts';

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { createSession, defineAgent, defineTool, type Agent, type Journal, type Message, type Session } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineTool,
+  type Agent,
+  type Journal,
+  type Message,
+  type Session,
+} from '@treadle/core';
 import { scriptedModel } from '../../scripted-model.ts';
 import type { Turn } from '../../turns.ts';
 import type { Cases } from '../case.ts';

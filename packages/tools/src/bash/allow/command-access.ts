@@ -1,4 +1,5 @@
-import { errorText, type CommandAccess, type PathAccess, type PlainCommand } from '@treadle/core';
+import { errorText } from '@treadle/core';
+import type { CommandAccess, PathAccess, PlainCommand } from '@treadle/core/tools';
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { relativeToRoots } from '../../root/components.ts';

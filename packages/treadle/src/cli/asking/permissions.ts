@@ -1,4 +1,11 @@
-import { TreadleError, type CanUseTool, type JsonObject, type PermissionMode, type PermissionOptions, type RunResult } from '@treadle/core';
+import {
+  TreadleError,
+  type CanUseTool,
+  type JsonObject,
+  type PermissionMode,
+  type PermissionOptions,
+  type RunResult,
+} from '@treadle/core';
 import { checkRule, type PermissionSettings } from '@treadle/core/permissions';
 
 import type { CombinedSettings } from '../../settings/combine.ts';

@@ -1,4 +1,6 @@
-import { isJsonObject, parseJson, type Http, type HttpRequest, type JsonObject, type JsonValue } from '@treadle/core';
+import type { Http, JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
+import type { HttpRequest } from '@treadle/core/ports';
 import { DEPLOYMENTS, nodeHttp, resolveModel } from '@treadle/models';
 
 import { ask, inTime, question, type ProbeLimits } from './ask.ts';

@@ -5,12 +5,15 @@ import {
   TreadleError,
   type Agent,
   type AgentDefinition,
+  type Hook,
   type Journal,
   type Model,
+  type PermissionOptions,
   type Run,
   type Session,
   type Tool,
 } from '@treadle/core';
+import type { Validator } from '@treadle/core/ports';
 import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';
