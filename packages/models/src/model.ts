@@ -113,7 +113,14 @@ export function wireModel(options: WireModelOptions): Model {
   return {
     provider,
     id: modelId,
-    ...defined({ structuredOutput, contextWindow, outputLimit, files, cost }),
-    stream: (request, signal) => ({ [Symbol.asyncIterator]: () => createModelStream(setup, request, signal) }),
+    ...(structuredOutput === undefined ? {} : { structuredOutput }),
+    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
+    ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
+    ...(files === undefined ? {} : { files }),
+    ...(options.cost === undefined ? {} : { cost: options.cost }),
+    stream(request, signal) {
+      const events = createModelStream(setup, request, signal);
+      return { [Symbol.asyncIterator]: () => events };
+    },
   };
 }

@@ -35,6 +35,8 @@ export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.t
 export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';
 export { memoryContract } from './contract/memory.ts';
+export type { ModelUnderTest } from './contract/model.ts';
+export { modelContract } from './contract/model.ts';
 export { sessionContract } from './contract/sessions/sessions.ts';
 export type { CreateHttp, HttpCaseOptions } from './http/case.ts';
 export { httpContract } from './http/contract.ts';

@@ -99,7 +99,8 @@ export function scriptedModel(script: Script<ModelRequest>, options: ScriptedMod
       const index = calls++;
       // A run appends to the same array from call to call, so the record needs its own.
       if (record) requests.push({ ...request, messages: [...request.messages] });
-      return { [Symbol.asyncIterator]: () => streamEvents(() => open(request, index), clock, signal) };
+      const events = streamEvents(() => open(request, index), clock, signal);
+      return { [Symbol.asyncIterator]: () => events };
     },
   };
 }

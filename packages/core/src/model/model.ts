@@ -134,14 +134,18 @@ export interface ModelEventIterator extends AsyncIterator<ModelEvent> {
   ready?(): ModelEvent | undefined;
 }
 
-/** What a model streams: any `AsyncIterable` of its events, or one whose iterator has `ready` besides. */
+/**
+ * What a model streams: any `AsyncIterable` of its events, or one whose iterator has `ready` besides. A stream is one call
+ * of the model and is read once: a second iterator must not call the model again.
+ */
 export interface ModelStream {
   [Symbol.asyncIterator](): ModelEventIterator;
 }
 
 /**
  * The model port. `stream` never throws after its first event: failures are `error` events. The signal aborts the
- * request; the stream then ends with an `error` of kind `cancelled`, or simply ends.
+ * request; the stream then ends with an `error` of kind `cancelled`, or simply ends. `modelContract` of
+ * `@treadle/testing` checks an implementation.
  */
 export interface Model {
   /** Stable lowercase name of the provider, such as `anthropic`. Opaque blocks return only to the same one. */
