@@ -20,7 +20,7 @@ const WIRES: Readonly<Record<string, string>> = {
 };
 
 /** Entries that have a transport, and no wire. */
-const TRANSPORTS = ['fetch', 'undici'];
+const TRANSPORTS = ['fetch', 'undici', 'wire'];
 
 /** The files of this package that importing an entry loads, and whatever else isn't Node's or core's. */
 function loadedBy(entry: string): { readonly own: readonly string[]; readonly foreign: readonly string[] } {

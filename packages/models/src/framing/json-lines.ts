@@ -20,5 +20,5 @@ export function createJsonLinesScanner(
   });
 }
 
-/** Newline-delimited JSON, as {@link Framing}. The frames have no names. */
+/** Cuts a body of newline-delimited JSON: each line is a frame without a name. */
 export const jsonLinesFraming: Framing = (onFrame, onProblem) => createJsonLinesScanner(onFrame, onProblem);

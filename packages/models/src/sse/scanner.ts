@@ -65,5 +65,5 @@ export function createSseScanner(
   };
 }
 
-/** Server-sent events, as {@link Framing}. */
+/** Cuts a body of server-sent events: the name of a frame is its `event`, the text its `data`. */
 export const sseFraming: Framing = (onFrame, onProblem) => createSseScanner(onFrame, onProblem);
