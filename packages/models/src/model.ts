@@ -113,11 +113,7 @@ export function wireModel(options: WireModelOptions): Model {
   return {
     provider,
     id: modelId,
-    ...(structuredOutput === undefined ? {} : { structuredOutput }),
-    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow }),
-    ...(options.outputLimit === undefined ? {} : { outputLimit: options.outputLimit }),
-    ...(files === undefined ? {} : { files }),
-    ...(options.cost === undefined ? {} : { cost: options.cost }),
+    ...defined({ structuredOutput, contextWindow, outputLimit, files, cost }),
     stream(request, signal) {
       const events = createModelStream(setup, request, signal);
       return { [Symbol.asyncIterator]: () => events };

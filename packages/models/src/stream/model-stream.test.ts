@@ -14,7 +14,7 @@ import { gemini } from '../protocols/gemini/protocol.ts';
 import { ollamaChat } from '../protocols/ollama/protocol.ts';
 import { openaiChat } from '../protocols/openai-chat/protocol.ts';
 import type { Decoder, Protocol } from '../protocols/shared/protocol.ts';
-import type { ResponseFacts } from '../response.ts';
+import type { ResponseFacts } from './response.ts';
 import { user } from '../test-support/messages.ts';
 import { serveBytes } from '../test-support/servers.ts';
 import { REQUEST, contractProblems, readModel, sse, utf8 } from '../test-support/streams.ts';

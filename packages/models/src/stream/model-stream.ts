@@ -13,7 +13,7 @@ import {
   responseProblem,
   sniff,
   type WholeBody,
-} from '../response.ts';
+} from './response.ts';
 import { createUnknownTypes } from '../unknown-types.ts';
 import {
   type Body,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Model } from '@treadle/core';
 import type { ModelEvent, ModelEventIterator, ModelRequest } from '@treadle/core/model';
 import type { Turn } from '../turns.ts';
-import type { ContractCase } from './journal/case.ts';
+import type { ContractCase } from './case.ts';
 
 /** A model for one case of the contract. Call `n` of `stream` gets turn `n` as its reply. */
 export interface ModelUnderTest {

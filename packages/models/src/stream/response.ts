@@ -1,10 +1,10 @@
 import { TreadleError } from '@treadle/core';
 import type { JsonObject, ModelError } from '@treadle/core';
 import type { HttpResponse } from '@treadle/core/ports';
-import { excerptOf, reportedError } from './errors/classify.ts';
-import type { FailureFacts } from './errors/classify.ts';
-import { parseFrame, parseObject } from './protocols/shared/json-text.ts';
-import type { Protocol } from './protocols/shared/protocol.ts';
+import { excerptOf, reportedError } from '../errors/classify.ts';
+import type { FailureFacts } from '../errors/classify.ts';
+import { parseFrame, parseObject } from '../protocols/shared/json-text.ts';
+import type { Protocol } from '../protocols/shared/protocol.ts';
 
 /** A response without its body. */
 export type ResponseFacts = Omit<HttpResponse, 'body'>;

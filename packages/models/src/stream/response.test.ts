@@ -2,8 +2,8 @@ import type { Http, ModelError } from '@treadle/core';
 import type { ModelEvent } from '@treadle/core/model';
 import type { HttpResponse } from '@treadle/core/ports';
 import { describe, expect, it } from 'vitest';
-import { openaiChat } from './protocols/openai-chat/protocol.ts';
-import { readModel, sse, utf8 } from './test-support/streams.ts';
+import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import { readModel, sse, utf8 } from '../test-support/streams.ts';
 
 // What a transport of others may get wrong. Nothing here may be left for nobody to catch: the test run would fail of it.
 
