@@ -1,6 +1,6 @@
 // How a conversation is kept within the context window: strategies and transforms.
 export * from '../features/compaction/compact.ts';
-export type { ContextOptions, ContextPolicy, SummaryModelOptions } from '../features/compaction/options.ts';
+export type { SummaryModelOptions } from '../features/compaction/options.ts';
 export {
   CompactionError,
   type CompactionPhase,

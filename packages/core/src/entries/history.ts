@@ -4,5 +4,5 @@ export * from '../history/replay.ts';
 export * from '../history/rerun-input.ts';
 export * from '../history/rerun.ts';
 export type { SearchOptions, SessionHit } from '../history/search.ts';
-export { type ForkOptions, type LatestOptions, openLatest, type Sessions, sessionsOf } from '../history/sessions.ts';
+export type { ForkOptions, LatestOptions, Sessions } from '../history/sessions.ts';
 export * from '../history/tree.ts';

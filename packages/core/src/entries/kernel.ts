@@ -2,8 +2,6 @@
 export { plan } from '../kernel/plan.ts';
 export * from '../kernel/reduce.ts';
 export { DEFAULT_LIMITS } from '../kernel/services/limits.ts';
-export type { Budget } from '../kernel/services/money.ts';
 export { type OpenedState, openState } from '../kernel/snapshot/keeper.ts';
 export type { SessionState } from '../kernel/state.ts';
 export type { Step } from '../kernel/step.ts';
-export type { Observer } from '../kernel/watching/hub.ts';

@@ -1,7 +1,6 @@
 // Messages, their content, and the estimate of their tokens.
 export { checkMessages, type MessageFill } from '../messages/check.ts';
 export * from '../messages/content.ts';
-export type { TextLimits } from '../messages/cut.ts';
 export { estimateMessages } from '../messages/estimate-frame.ts';
 export { estimateMessage, estimateText } from '../messages/estimate.ts';
 export * from '../messages/message.ts';

@@ -5,7 +5,6 @@ export {
   blobErrors,
   blobIdOf,
   type BlobRef,
-  type Blobs,
   type BlobSweep,
   type BlobSweepReport,
   isBlobId,

@@ -3,7 +3,7 @@ export * from '../tools/access.ts';
 export { checkOffered } from '../tools/define/check-offered.ts';
 export * from '../tools/define/define-types.ts';
 export * from '../tools/define/define.ts';
-export type { StandardIssue, StandardResult, StandardSchema } from '../tools/define/standard-schema.ts';
+export type { StandardIssue, StandardResult } from '../tools/define/standard-schema.ts';
 export * from '../tools/offered-tool.ts';
 export { isStopToolName, type StopToolName } from '../tools/stop-tool-names.ts';
 export * from '../tools/task-control.ts';

@@ -7,7 +7,7 @@ import type { TaskRunner } from '../../ports/task-runner.ts';
 import { taskTools } from './tools.ts';
 
 /** The argument by which a model puts a call into the background. */
-export const RUN_IN_BACKGROUND = 'run_in_background';
+const RUN_IN_BACKGROUND = 'run_in_background';
 
 /** How an agent's calls may run in the background. */
 export interface BackgroundOptions {

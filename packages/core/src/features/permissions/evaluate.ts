@@ -126,7 +126,7 @@ const PROTECTED_FOLDERS: ReadonlySet<string> = new Set(['.git', '.treadle']);
 const PROTECTED_FILES: ReadonlySet<string> = new Set(['.mcp.json']);
 
 /** Whether a path is one of those that are never changed without asking: our settings, git's internals, MCP servers. */
-export function isProtected(...paths: readonly string[]): boolean {
+function isProtected(...paths: readonly string[]): boolean {
   return paths.some((path) => {
     const names = namesOf(path.toLowerCase());
     return names.some((name) => PROTECTED_FOLDERS.has(name)) || PROTECTED_FILES.has(names.at(-1) ?? '');

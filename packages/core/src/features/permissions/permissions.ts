@@ -73,7 +73,7 @@ export interface PermissionConfig extends Rights {
 }
 
 /** Milliseconds a callback has when the agent doesn't say. */
-export const DEFAULT_CALLBACK_TIMEOUT_MS = 60_000;
+const DEFAULT_CALLBACK_TIMEOUT_MS = 60_000;
 
 const SETTINGS: Readonly<Record<keyof PermissionSettings, true>> = { allow: true, ask: true, deny: true, source: true };
 
