@@ -1,6 +1,18 @@
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import process from 'node:process';
-import { createSession, memoryJournal, openSession, TreadleError, type Agent, type DurableEvent, type Journal, type Run, type RunResult, type Session, type TreadleEvent } from '@treadle/core';
+import {
+  createSession,
+  memoryJournal,
+  openSession,
+  TreadleError,
+  type Agent,
+  type DurableEvent,
+  type Journal,
+  type Run,
+  type RunResult,
+  type Session,
+  type TreadleEvent,
+} from '@treadle/core';
 import { initialState, reduce } from '@treadle/core/kernel';
 import type { ModelRequest } from '@treadle/core/model';
 import { logOf } from '@treadle/testing';

@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { createSession, defineAgent, defineHook, defineTool, type Agent, type AgentDefinition, type Memory, type ToolContext } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  defineHook,
+  defineTool,
+  type Agent,
+  type AgentDefinition,
+  type Memory,
+  type ToolContext,
+} from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { playChecked } from './checked-run.ts';
 import { fuzzed } from './fuzzed.ts';

@@ -1,16 +1,13 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { createServer as createTcpServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { HttpRequest } from '@treadle/core/ports';
 import { testClock } from '@treadle/testing';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { guardedHttp } from './guarded-http.ts';
-import type { GuardedHttp } from './guarded-http.ts';
+import { guardedHttp, type GuardedHttp } from './guarded-http.ts';
 import { HttpProblem } from './problem.ts';
 import { CERTIFICATE, KEY } from './test-support/certificate.ts';
 

@@ -1,6 +1,5 @@
-import type { Http, Model } from '@treadle/core';
+import { type Http, type Model, TreadleError } from '@treadle/core';
 import type { HttpRequest } from '@treadle/core/ports';
-import { TreadleError } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
 import type { ModelOptions } from './deployments/deployment.ts';
 import { anthropic } from './deployments/anthropic.ts';

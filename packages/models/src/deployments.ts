@@ -1,11 +1,9 @@
-import { TreadleError } from '@treadle/core';
-import type { Model } from '@treadle/core';
+import { TreadleError, type Model } from '@treadle/core';
 import { ANTHROPIC } from './deployments/anthropic.ts';
 import { AZURE } from './deployments/azure.ts';
 import { BEDROCK } from './deployments/bedrock.ts';
 import { CHAT_SERVERS } from './deployments/chat-servers.ts';
-import { deploymentModel } from './deployments/deployment.ts';
-import type { Deployment, ModelOptions } from './deployments/deployment.ts';
+import { deploymentModel, type Deployment, type ModelOptions } from './deployments/deployment.ts';
 import { GOOGLE } from './deployments/google.ts';
 import { OLLAMA } from './deployments/ollama.ts';
 import { OPENAI_COMPATIBLE } from './deployments/openai-compatible.ts';

@@ -1,12 +1,9 @@
-import { errorText, systemClock } from '@treadle/core';
-import type { Clock, Http, Model, Usage } from '@treadle/core';
+import { errorText, systemClock, type Clock, type Http, type Model, type Usage } from '@treadle/core';
 import type { ModelFiles, ModelRequest } from '@treadle/core/model';
 import type { HttpResponse } from '@treadle/core/ports';
-import { authorizedHttp } from './auth/credentials.ts';
-import type { CredentialProvider } from './auth/credentials.ts';
+import { authorizedHttp, type CredentialProvider } from './auth/credentials.ts';
 import { defined } from './defined.ts';
-import { createRedact } from './errors/redact.ts';
-import type { Redact } from './errors/redact.ts';
+import { createRedact, type Redact } from './errors/redact.ts';
 import { createModelStream } from './stream/model-stream.ts';
 import type { StreamSetup } from './stream/setup.ts';
 import type { Protocol } from './protocols/shared/protocol.ts';

@@ -1,6 +1,5 @@
-import { TreadleError } from '@treadle/core';
+import { TreadleError, type JsonObject, type JsonValue } from '@treadle/core';
 import { compileSchema } from '@treadle/core/json';
-import type { JsonObject, JsonValue } from '@treadle/core';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { expect, it } from 'vitest';

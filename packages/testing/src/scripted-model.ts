@@ -1,11 +1,8 @@
-import type { Clock, Model, ModelError, Usage } from '@treadle/core';
+import { type Clock, type Model, type ModelError, type Usage, errorText, systemClock } from '@treadle/core';
 import type { ModelEvent, ModelRequest } from '@treadle/core/model';
-import { errorText, systemClock } from '@treadle/core';
 import { nextEvent } from './pause.ts';
-import type { Script } from './script.ts';
-import { outOfTurns, takeTurn } from './script.ts';
-import type { Pause } from './turns.ts';
-import { DEFAULT_CHUNK_SIZE, playTurn } from './turns.ts';
+import { type Script, outOfTurns, takeTurn } from './script.ts';
+import { type Pause, DEFAULT_CHUNK_SIZE, playTurn } from './turns.ts';
 
 export interface ScriptedModelOptions {
   /** Default `scripted`. */

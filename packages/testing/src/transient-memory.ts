@@ -1,6 +1,5 @@
 import type { Memory } from '@treadle/core';
-import type { FinishedRun, MemoryScope } from '@treadle/core/features';
-import { tellingWords, wordsOf } from '@treadle/core/features';
+import { type FinishedRun, type MemoryScope, tellingWords, wordsOf } from '@treadle/core/features';
 
 export interface TransientMemoryOptions {
   /** Whose memory a run writes and reads. Default: the agent's id. */

@@ -13,8 +13,7 @@ import type {
   ProviderToolCallBlock,
   ProviderToolResultBlock,
 } from '@treadle/core/messages';
-import type { ModelBlock, ModelEvent } from '@treadle/core/model';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import { type ModelBlock, type ModelEvent, UNKNOWN_USAGE } from '@treadle/core/model';
 
 /** A tool call of a scripted turn. */
 export interface ScriptedToolCall {

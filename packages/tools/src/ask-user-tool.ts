@@ -1,8 +1,6 @@
-import { defineTool, userQuestions } from '@treadle/core';
-import { answersOutput, ASK_USER_TOOL, nobodyToAsk } from '@treadle/core/tools';
-import type { JsonObject, Tool, ToolContext } from '@treadle/core';
+import { defineTool, userQuestions, type JsonObject, type Tool, type ToolContext } from '@treadle/core';
+import { answersOutput, ASK_USER_TOOL, nobodyToAsk, type UserAnswer, type UserQuestion } from '@treadle/core/tools';
 import type { ArgumentsIssue } from '@treadle/core/ports';
-import type { UserAnswer, UserQuestion } from '@treadle/core/tools';
 
 /** Settings of {@link askUserTool}. */
 export interface AskUserToolOptions {

@@ -1,6 +1,5 @@
 // The tools under the permissions of an agent, as they are when nothing is set up.
-import { createSession, defineAgent } from '@treadle/core';
-import type { JsonObject, PermissionOptions } from '@treadle/core';
+import { createSession, defineAgent, type JsonObject, type PermissionOptions } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';

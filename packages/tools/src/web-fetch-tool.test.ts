@@ -1,15 +1,12 @@
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { createSession, defineAgent } from '@treadle/core';
-import type { Tool } from '@treadle/core';
+import { createSession, defineAgent, type Tool } from '@treadle/core';
 import type { PermissionSettings } from '@treadle/core/permissions';
 import { scriptedModel } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { webFetchTool } from './web-fetch-tool.ts';
-import type { WebFetchToolOptions } from './web-fetch-tool.ts';
+import { webFetchTool, type WebFetchToolOptions } from './web-fetch-tool.ts';
 
 const servers: Server[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { mustBeCount, mustBePositive, mustBeWhole } from '../check-numbers.ts';
 import type { Validator } from '../ports/validator.ts';
 import { AGENT_KEYS } from './agent-keys.ts';
-import type { AgentDefinition, QueueMode, ToolExecution } from './definition.ts';
+import type { AgentDefinition, QueueMode } from './definition.ts';
 import { checkContext, type ContextPolicy } from '../features/compaction/options.ts';
 import { recallTool } from '../features/compaction/recall.ts';
 import { DEFAULT_RESULT_TOKENS } from '../messages/result-limits.ts';
@@ -9,22 +9,13 @@ import type { ConfigSnapshot } from '../events/events.ts';
 import { checkMatchers } from '../features/hooks/check-matchers.ts';
 import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
 import { TreadleError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
 import type { Budget } from '../kernel/services/money.ts';
 import { checkBudget } from '../features/budget/options.ts';
 import { checkLoopDetection, type LoopDetection } from '../features/limits/loop-detection.ts';
 import { checkLimits, CLOSING_INSTRUCTION, limitsAsData } from '../features/limits/options.ts';
 import type { Limits } from '../events/limits.ts';
 import { memorySettings, type MemorySettings } from '../features/memory/settings.ts';
-import type {
-  CacheHints,
-  Model,
-  ModelErrorKind,
-  ProviderToolDefinition,
-  ResponseFormat,
-  ThinkingLevel,
-  ToolDefinition,
-} from '../model/model.ts';
+import type { Model, ModelErrorKind, ToolDefinition } from '../model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from '../model/retry.ts';
 import { checkRouting, type Routing } from '../features/routing/routing.ts';
 import { refuseUnknownKeys } from '../names/known-keys.ts';
@@ -46,62 +37,61 @@ export const DEFAULT_CONCURRENCY = 64;
 
 const DEFAULT_FALLBACK_ON: readonly ModelErrorKind[] = ['rate_limited', 'network', 'auth', 'api', 'other'];
 
-/** An immutable, checked definition. Sessions share it freely. */
-export interface Agent {
-  readonly id: string;
-  readonly model: Model;
+type Defaulted =
+  | 'id'
+  | 'model'
+  | 'instructions'
+  | 'fallbackOn'
+  | 'providerTools'
+  | 'maxContinuations'
+  | 'steeringMode'
+  | 'followUpMode'
+  | 'toolExecution'
+  | 'toolProgressMs'
+  | 'maxToolResultLength'
+  | 'maxToolResultTokens';
+type AsGiven =
+  | 'toolTimeoutMs'
+  | 'maxTokens'
+  | 'temperature'
+  | 'stopSequences'
+  | 'thinking'
+  | 'cache'
+  | 'responseFormat'
+  | 'providerOptions';
+
+/** An immutable, checked definition. Sessions share it freely. What an agent doesn't have is null. */
+export interface Agent
+  extends Required<Pick<AgentDefinition, Defaulted>>, Readonly<{ [Key in AsGiven]: AgentDefinition[Key] | undefined }> {
   /** `model`, then the fallbacks, then what else can be chosen for a turn. */
   readonly models: readonly Model[];
   /** Null when nobody chooses. */
   readonly routing: Routing | null;
-  readonly fallbackOn: readonly ModelErrorKind[];
   readonly retry: RetryPolicy;
-  readonly instructions: string;
-  /** Null for none. */
   readonly projectInstructions: string | null;
-  /** Null for none. */
   readonly memory: MemorySettings | null;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The same array for the agent's life, so that a wire can serialise it once. */
   readonly toolDefinitions: readonly ToolDefinition[];
-  readonly providerTools: readonly ProviderToolDefinition[];
   readonly limits: Limits;
   /** The limits that its definition names: the others are the defaults. */
   readonly namedLimits: Partial<Limits>;
   readonly budget: Budget;
-  /** What the closing call is told; null when there is none. */
+  /** The instruction of the closing call; null when there is none. */
   readonly wrapUp: string | null;
-  readonly maxContinuations: number;
   /** Null: off. */
   readonly loopDetection: LoopDetection | null;
-  readonly steeringMode: QueueMode;
-  readonly followUpMode: QueueMode;
-  readonly toolExecution: ToolExecution;
   /** Null: core's own. */
   readonly validator: Validator | null;
-  readonly toolTimeoutMs: number | undefined;
-  readonly toolProgressMs: number;
-  readonly maxToolResultLength: number;
-  readonly maxToolResultTokens: number;
-  readonly maxTokens: number | undefined;
-  readonly temperature: number | undefined;
-  readonly stopSequences: readonly string[] | undefined;
-  readonly thinking: ThinkingLevel | undefined;
-  readonly cache: CacheHints | undefined;
-  readonly responseFormat: ResponseFormat | undefined;
-  readonly providerOptions: JsonObject | undefined;
-  /** Null for none. */
   readonly hooks: HookRegistry | null;
-  /** What a model is told whose reply called no tool; null where that is an answer. */
+  /** The reminder for a reply that called no tool; null where such a reply is an answer. */
   readonly requireToolCall: string | null;
-  /** Null for none. */
   readonly context: ContextPolicy | null;
   readonly permissions: PermissionConfig;
   readonly outputGuardrails: readonly Required<NamedOutputGuardrail>[] | null;
   readonly output: StructuredOutput | null;
   readonly inputGuardrails: readonly Required<NamedInputGuardrail>[] | null;
   readonly turnContext: TurnContextOptions | null;
-  /** Null for none. */
   readonly background: BackgroundSettings | null;
   readonly subAgents: AgentSubAgents;
   /** Null: no model is asked for titles. */

@@ -1,6 +1,5 @@
 import type { DurableEvent, SessionInput } from '../events/events.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isJsonObject } from '../json.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 
 // Event version 1 had other names for some fields and values. Its fields are untyped here: no type describes them any more.
 

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isJsonObject } from '../json.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 import type { PatternMatcher } from '../ports/validator.ts';
 import { type Check, checkAt, fail, failuresOf, fits, isDecided, stop } from './run.ts';
 import { canonical, codePoints, describe, equals, has, kindOf, listOf } from './values.ts';

@@ -1,5 +1,4 @@
-import type { JsonSchema, JsonValue } from '../json.ts';
-import { isJsonObject, MAX_JSON_DEPTH } from '../json.ts';
+import { type JsonSchema, type JsonValue, isJsonObject, MAX_JSON_DEPTH } from '../json.ts';
 import type { ArgumentsIssue, PatternMatcher, ValueCheck } from '../ports/validator.ts';
 import { compileCombinations } from './combine.ts';
 import {

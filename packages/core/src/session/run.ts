@@ -1,6 +1,5 @@
 import { asError } from '../as-error.ts';
-import type { DurableEvent, RunStatus, TreadleEvent } from '../events/events.ts';
-import { isDurable } from '../events/events.ts';
+import { type DurableEvent, type RunStatus, type TreadleEvent, isDurable } from '../events/events.ts';
 import { runIdOf } from '../events/run-of.ts';
 import { TreadleError } from '../errors.ts';
 import type { Follower } from '../kernel/watching/hub.ts';

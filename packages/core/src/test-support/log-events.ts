@@ -1,7 +1,6 @@
 import type { DurableEventBody, SessionInput } from '../entries/events.ts';
-import type { SessionState, Step } from '../entries/kernel.ts';
+import { type SessionState, type Step, initialState, reduce } from '../entries/kernel.ts';
 import type { AssistantContent, JsonObject, JsonValue, RunStatus, StopReason, ToolCallBlock } from '../index.ts';
-import { initialState, reduce } from '../entries/kernel.ts';
 
 // Events of one session, `s`, and its first run, for tables of what follows from which log. Every event happens at 1,000.
 

@@ -1,6 +1,5 @@
 import type { FilesGeneratedEvent } from '@treadle/core/events';
-import type { RunResultFold } from '@treadle/core/projections';
-import { runResultFold } from '@treadle/core/projections';
+import { type RunResultFold, runResultFold } from '@treadle/core/projections';
 import type {
   AssistantMessage,
   DurableEvent,

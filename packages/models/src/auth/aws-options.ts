@@ -1,5 +1,4 @@
-import { TreadleError } from '@treadle/core';
-import type { Clock } from '@treadle/core';
+import { TreadleError, type Clock } from '@treadle/core';
 import type { Environment } from '../http/proxy.ts';
 
 /** Keys of an AWS identity. */

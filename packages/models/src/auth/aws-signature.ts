@@ -1,10 +1,8 @@
 import { systemClock, TreadleError } from '@treadle/core';
 import { defined } from '../defined.ts';
 import type { Environment } from '../http/proxy.ts';
-import { loadLibrary } from './aws-libraries.ts';
-import type { AwsLibraries } from './aws-libraries.ts';
-import { awsRegion, setIn } from './aws-options.ts';
-import type { AwsCredentials, AwsSignatureOptions } from './aws-options.ts';
+import { loadLibrary, type AwsLibraries } from './aws-libraries.ts';
+import { awsRegion, setIn, type AwsCredentials, type AwsSignatureOptions } from './aws-options.ts';
 import type { CredentialProvider, UnauthorizedRequest } from './credentials.ts';
 
 const INSTALL_SIGNER =

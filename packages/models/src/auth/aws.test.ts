@@ -1,12 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
-import { TreadleError } from '@treadle/core';
-import { bytesOfBody } from '@treadle/core/ports';
-import type { ModelError } from '@treadle/core';
-import type { HttpBody, HttpRequest } from '@treadle/core/ports';
+import { TreadleError, type ModelError } from '@treadle/core';
+import { bytesOfBody, type HttpBody, type HttpRequest } from '@treadle/core/ports';
 import { testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
-import { bedrock } from '../deployments/bedrock.ts';
-import type { BedrockOptions } from '../deployments/bedrock.ts';
+import { bedrock, type BedrockOptions } from '../deployments/bedrock.ts';
 import { resolveModel } from '../deployments.ts';
 import { REQUEST } from '../test-support/streams.ts';
 import { AWS_LIBRARIES } from './aws-libraries.ts';

@@ -1,7 +1,5 @@
-import { createSession, defineAgent } from '@treadle/core';
-import type { RunResult } from '@treadle/core';
-import { fakeProvider } from '@treadle/testing';
-import type { FakeProvider } from '@treadle/testing';
+import { createSession, defineAgent, type RunResult } from '@treadle/core';
+import { fakeProvider, type FakeProvider } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYMENTS, resolveModel } from '../deployments.ts';
 import { anthropic } from '../deployments/anthropic.ts';

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ModelError } from '@treadle/core';
-import { TreadleError } from '@treadle/core';
+import { type ModelError, TreadleError } from '@treadle/core';
 import { fakeProvider, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import type { ModelOptions } from '../deployments/deployment.ts';

@@ -1,5 +1,4 @@
-import { errorText, TreadleError } from '@treadle/core';
-import type { Clock, Http } from '@treadle/core';
+import { errorText, TreadleError, type Clock, type Http } from '@treadle/core';
 import type { HttpBody, HttpRequest, HttpResponse } from '@treadle/core/ports';
 
 /** A request that wants credentials, exactly as it will be sent. Header names are lowercase; `host` is in the URL. */

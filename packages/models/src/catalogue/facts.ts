@@ -1,10 +1,8 @@
-import { systemClock } from '@treadle/core';
-import type { Clock, Usage } from '@treadle/core';
+import { systemClock, type Clock, type Usage } from '@treadle/core';
 import { defined } from '../defined.ts';
 import { findRow } from './find.ts';
 import { priceOf } from './price.ts';
-import { checkRow } from './row.ts';
-import type { CatalogueRow } from './row.ts';
+import { checkRow, type CatalogueRow } from './row.ts';
 
 /** What a model says about itself by its row: nothing, when there is none. */
 export interface ModelFacts {

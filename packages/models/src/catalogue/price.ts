@@ -1,5 +1,4 @@
-import { systemClock } from '@treadle/core';
-import type { Usage } from '@treadle/core';
+import { systemClock, type Usage } from '@treadle/core';
 import type { CataloguePrice, CatalogueRow, TokenPrices } from './row.ts';
 
 /** US dollars, in all and by kind of token. */

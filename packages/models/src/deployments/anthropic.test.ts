@@ -1,11 +1,9 @@
 import { createSession, defineAgent, defineTool } from '@treadle/core';
-import { fakeProvider } from '@treadle/testing';
-import type { ProviderTurn } from '@treadle/testing';
+import { fakeProvider, type ProviderTurn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { resolveModel } from '../deployments.ts';
 import { sentBy } from '../test-support/sent.ts';
-import { anthropic } from './anthropic.ts';
-import type { AnthropicOptions } from './anthropic.ts';
+import { anthropic, type AnthropicOptions } from './anthropic.ts';
 
 const OAUTH_BETAS = 'oauth-2025-04-20,fine-grained-tool-streaming-2025-05-14';
 const headersOf = async (options: AnthropicOptions): Promise<Readonly<Record<string, string>>> =>

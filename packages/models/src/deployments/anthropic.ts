@@ -1,14 +1,11 @@
-import { errorText, TreadleError } from '@treadle/core';
-import type { Model } from '@treadle/core';
-import { bearerToken, checkedToken } from '../auth/bearer.ts';
-import type { TokenSource } from '../auth/bearer.ts';
+import { errorText, TreadleError, type Model } from '@treadle/core';
+import { bearerToken, checkedToken, type TokenSource } from '../auth/bearer.ts';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
 import { anthropicMessages } from '../protocols/anthropic/protocol.ts';
 import type { AnthropicQuirks } from '../protocols/anthropic/quirks.ts';
 import { anthropicFiles } from './anthropic-files.ts';
-import { deploymentModel, firstSet } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, firstSet, type Deployment, type ModelOptions } from './deployment.ts';
 
 /** What the API wants named beside an OAuth token. */
 const OAUTH_BETAS = ['oauth-2025-04-20', 'fine-grained-tool-streaming-2025-05-14'];

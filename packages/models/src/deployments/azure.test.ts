@@ -1,14 +1,12 @@
-import type { Http } from '@treadle/core';
+import { type Http, TreadleError } from '@treadle/core';
 import type { HttpRequest } from '@treadle/core/ports';
-import { TreadleError } from '@treadle/core';
 import { fakeProvider } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { resolveModel } from '../deployments.ts';
 import type { Environment } from '../http/proxy.ts';
 import { bodyText } from '../test-support/body.ts';
 import { answering, REQUEST, utf8 } from '../test-support/streams.ts';
-import { azure } from './azure.ts';
-import type { AzureOptions } from './azure.ts';
+import { azure, type AzureOptions } from './azure.ts';
 
 const KEY = { AZURE_OPENAI_API_KEY: 'azure-key-1' };
 

@@ -1,8 +1,6 @@
-import { TreadleError } from '@treadle/core';
-import type { Model } from '@treadle/core';
+import { TreadleError, type Model } from '@treadle/core';
 import { openaiResponses } from '../protocols/openai-responses/protocol.ts';
-import { deploymentModel } from './deployment.ts';
-import type { Deployment } from './deployment.ts';
+import { deploymentModel, type Deployment } from './deployment.ts';
 import { openaiContainerFiles } from './openai-files.ts';
 import type { OpenAIResponsesOptions } from './openai-responses.ts';
 

@@ -1,7 +1,6 @@
 import { createSession, defineAgent, defineTool, memoryJournal, openSession } from '@treadle/core';
 import type { JsonObject, Model, RunResult } from '@treadle/core';
-import { fakeProvider } from '@treadle/testing';
-import type { FakeProvider, ProviderTurn } from '@treadle/testing';
+import { fakeProvider, type FakeProvider, type ProviderTurn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { nodeHttp } from '../http/node-http.ts';
 import { bedrock } from './bedrock.ts';

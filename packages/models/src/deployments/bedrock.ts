@@ -1,14 +1,11 @@
-import { TreadleError } from '@treadle/core';
-import type { Model } from '@treadle/core';
-import { awsRegion } from '../auth/aws-options.ts';
-import type { AwsCredentialSource } from '../auth/aws-options.ts';
+import { TreadleError, type Model } from '@treadle/core';
+import { awsRegion, type AwsCredentialSource } from '../auth/aws-options.ts';
 import { awsSignature } from '../auth/aws.ts';
 import { defined } from '../defined.ts';
 import type { Environment } from '../http/proxy.ts';
 import { bedrockConverse } from '../protocols/bedrock/protocol.ts';
 import type { BedrockQuirks } from '../protocols/bedrock/quirks.ts';
-import { deploymentModel } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, type Deployment, type ModelOptions } from './deployment.ts';
 
 /** Options of a model of Amazon Bedrock. */
 export interface BedrockOptions extends ModelOptions {

@@ -6,8 +6,7 @@ import { XAI_ROWS } from '../catalogue/rows/xai.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';
 import { openaiChat } from '../protocols/openai-chat/protocol.ts';
 import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
-import { NO_CREDENTIALS } from './deployment.ts';
-import type { Deployment } from './deployment.ts';
+import { NO_CREDENTIALS, type Deployment } from './deployment.ts';
 
 /** What tells one server of Chat Completions from another. */
 interface ChatServer {

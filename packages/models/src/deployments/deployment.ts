@@ -1,5 +1,4 @@
-import { TreadleError } from '@treadle/core';
-import type { Clock, Http, Model } from '@treadle/core';
+import { TreadleError, type Clock, type Http, type Model } from '@treadle/core';
 import type { ModelFiles } from '@treadle/core/model';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { modelFacts } from '../catalogue/facts.ts';
@@ -7,8 +6,7 @@ import type { CatalogueRow } from '../catalogue/row.ts';
 import { defined } from '../defined.ts';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
-import { wireModel } from '../model.ts';
-import type { FilesWire } from '../model.ts';
+import { wireModel, type FilesWire } from '../model.ts';
 import type { Protocol } from '../protocols/shared/protocol.ts';
 
 /** A place where a wire protocol is spoken. A row of data: everything a provider needs besides its protocol's code. */

@@ -2,8 +2,7 @@ import type { Model } from '@treadle/core';
 import { GOOGLE_ROWS } from '../catalogue/rows/google.ts';
 import { gemini } from '../protocols/gemini/protocol.ts';
 import type { GeminiQuirks } from '../protocols/gemini/quirks.ts';
-import { deploymentModel } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, type Deployment, type ModelOptions } from './deployment.ts';
 
 /** Options of a model of the Gemini API. */
 export interface GoogleOptions extends ModelOptions {

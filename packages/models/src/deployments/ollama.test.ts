@@ -1,5 +1,4 @@
-import { createSession, defineAgent, defineTool } from '@treadle/core';
-import type { Http, JsonObject, Model } from '@treadle/core';
+import { createSession, defineAgent, defineTool, type Http, type JsonObject, type Model } from '@treadle/core';
 import { fakeProvider } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { nodeHttp } from '../http/node-http.ts';

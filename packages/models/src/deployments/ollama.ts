@@ -1,8 +1,7 @@
 import type { Model } from '@treadle/core';
 import { ollamaChat } from '../protocols/ollama/protocol.ts';
 import type { OllamaQuirks } from '../protocols/ollama/quirks.ts';
-import { deploymentModel, NO_CREDENTIALS } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, NO_CREDENTIALS, type Deployment, type ModelOptions } from './deployment.ts';
 
 /** Options of a model of Ollama. */
 export interface OllamaOptions extends ModelOptions {

@@ -1,9 +1,7 @@
-import { TreadleError } from '@treadle/core';
-import type { Model } from '@treadle/core';
+import { TreadleError, type Model } from '@treadle/core';
 import { openaiChat } from '../protocols/openai-chat/protocol.ts';
 import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
-import { deploymentModel, NO_CREDENTIALS } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, NO_CREDENTIALS, type Deployment, type ModelOptions } from './deployment.ts';
 
 /** Options of a model of any server that speaks Chat Completions. */
 export interface OpenAICompatibleOptions extends ModelOptions {

@@ -2,9 +2,8 @@ import type { Model } from '@treadle/core';
 import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
 import { openaiResponses } from '../protocols/openai-responses/protocol.ts';
 import type { OpenAIResponsesQuirks } from '../protocols/openai-responses/quirks.ts';
-import { deploymentModel } from './deployment.ts';
+import { deploymentModel, type Deployment, type ModelOptions } from './deployment.ts';
 import { openaiContainerFiles } from './openai-files.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
 
 /** OpenAI's own API, by the Responses API. */
 export const OPENAI_RESPONSES: Deployment = {

@@ -2,8 +2,7 @@ import type { Model } from '@treadle/core';
 import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
 import { openaiChat } from '../protocols/openai-chat/protocol.ts';
 import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
-import { deploymentModel } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, type Deployment, type ModelOptions } from './deployment.ts';
 
 const deploymentOf = (quirks: OpenAIChatQuirks | undefined): Deployment => ({
   name: 'openai',

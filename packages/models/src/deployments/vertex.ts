@@ -1,12 +1,10 @@
-import { TreadleError } from '@treadle/core';
-import type { Model } from '@treadle/core';
+import { TreadleError, type Model } from '@treadle/core';
 import { googleToken } from '../auth/google.ts';
 import type { GoogleServiceAccount, GoogleTokenOptions } from '../auth/google-options.ts';
 import type { Environment } from '../http/proxy.ts';
 import { gemini } from '../protocols/gemini/protocol.ts';
 import type { GeminiQuirks } from '../protocols/gemini/quirks.ts';
-import { deploymentModel } from './deployment.ts';
-import type { Deployment, ModelOptions } from './deployment.ts';
+import { deploymentModel, type Deployment, type ModelOptions } from './deployment.ts';
 
 /** Options of a model of Vertex AI. `apiKey` is an access token. */
 export interface VertexOptions extends ModelOptions {

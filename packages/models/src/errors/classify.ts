@@ -1,5 +1,4 @@
-import { errorText } from '@treadle/core';
-import type { ModelError, ModelErrorKind } from '@treadle/core';
+import { errorText, type ModelError, type ModelErrorKind } from '@treadle/core';
 import { CredentialsError } from '../auth/credentials.ts';
 import { defined } from '../defined.ts';
 import type { WireError } from '../protocols/shared/protocol.ts';

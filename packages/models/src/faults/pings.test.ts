@@ -6,8 +6,7 @@ import type { ModelOptions } from '../deployments/deployment.ts';
 import { nodeHttp } from '../http/node-http.ts';
 import { bytesOf, isSse, until } from '../test-support/faults.ts';
 import { beginStream, serve } from '../test-support/servers.ts';
-import { TEST_KEY, TEST_WIRES } from '../test-support/wires.ts';
-import type { TestWire } from '../test-support/wires.ts';
+import { TEST_KEY, TEST_WIRES, type TestWire } from '../test-support/wires.ts';
 import { resolveModel } from '../deployments.ts';
 
 // Servers that say that they are there, and nothing else. The sockets are real, and the time is the test's.

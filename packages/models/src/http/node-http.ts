@@ -1,13 +1,10 @@
 import type * as NodeHttp from 'node:http';
 import type { Socket } from 'node:net';
-import { systemClock } from '@treadle/core';
-import type { Http } from '@treadle/core';
+import { systemClock, type Http } from '@treadle/core';
 import type { HttpRequest } from '@treadle/core/ports';
 import { decoded } from './content-encoding.ts';
-import { knowsProxies, proxiesOf, proxyUnsupported } from './proxy.ts';
-import type { Environment, ProxyOf } from './proxy.ts';
-import { headersOf, joinedHeaders, timedHttp } from './timed-http.ts';
-import type { Answer, Sending, Transport } from './timed-http.ts';
+import { knowsProxies, proxiesOf, proxyUnsupported, type Environment, type ProxyOf } from './proxy.ts';
+import { headersOf, joinedHeaders, timedHttp, type Answer, type Sending, type Transport } from './timed-http.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_KEEP_ALIVE_TIMEOUT_MS, transportError } from './timeouts.ts';
 import type { ConnectionTimeouts } from './timeouts.ts';
 import { trustOf } from './trust.ts';

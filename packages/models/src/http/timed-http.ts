@@ -1,5 +1,4 @@
-import { systemClock } from '@treadle/core';
-import type { Http } from '@treadle/core';
+import { systemClock, type Http } from '@treadle/core';
 import type { HttpRequest, HttpResponse } from '@treadle/core/ports';
 import { DEFAULT_FIRST_BYTE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS, transportError } from './timeouts.ts';
 import type { HttpTimeouts } from './timeouts.ts';

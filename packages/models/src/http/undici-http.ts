@@ -2,12 +2,9 @@ import type { Http } from '@treadle/core';
 import type { Dispatcher } from 'undici';
 import { loadLibrary } from '../auth/optional-library.ts';
 import { decoded } from './content-encoding.ts';
-import { proxiesOf } from './proxy.ts';
-import type { Environment } from './proxy.ts';
-import { checkedHeadersOf, joinedHeaders, timedHttp } from './timed-http.ts';
-import type { Transport } from './timed-http.ts';
-import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_KEEP_ALIVE_TIMEOUT_MS } from './timeouts.ts';
-import type { ConnectionTimeouts } from './timeouts.ts';
+import { proxiesOf, type Environment } from './proxy.ts';
+import { checkedHeadersOf, joinedHeaders, timedHttp, type Transport } from './timed-http.ts';
+import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_KEEP_ALIVE_TIMEOUT_MS, type ConnectionTimeouts } from './timeouts.ts';
 import { trustOf } from './trust.ts';
 
 /** Options of {@link undiciHttp}. */

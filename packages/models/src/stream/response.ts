@@ -1,8 +1,6 @@
-import { TreadleError } from '@treadle/core';
-import type { JsonObject, ModelError } from '@treadle/core';
+import { TreadleError, type JsonObject, type ModelError } from '@treadle/core';
 import type { HttpResponse } from '@treadle/core/ports';
-import { excerptOf, reportedError } from '../errors/classify.ts';
-import type { FailureFacts } from '../errors/classify.ts';
+import { excerptOf, reportedError, type FailureFacts } from '../errors/classify.ts';
 import { parseFrame, parseObject } from '../protocols/shared/json-text.ts';
 import type { Protocol } from '../protocols/shared/protocol.ts';
 

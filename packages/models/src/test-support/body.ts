@@ -1,5 +1,4 @@
-import { bytesOfBody } from '@treadle/core/ports';
-import type { HttpBody } from '@treadle/core/ports';
+import { bytesOfBody, type HttpBody } from '@treadle/core/ports';
 
 /** A request's body as text. Throws where it is not UTF-8. */
 export function bodyText(body: HttpBody | undefined): string {

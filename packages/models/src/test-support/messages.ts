@@ -1,4 +1,4 @@
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import { UNKNOWN_USAGE, type ModelRequest } from '@treadle/core/model';
 import type {
   AssistantContent,
   AssistantMessage,
@@ -9,7 +9,6 @@ import type {
   UserContent,
   UserMessage,
 } from '@treadle/core';
-import type { ModelRequest } from '@treadle/core/model';
 import type { Protocol } from '../protocols/shared/protocol.ts';
 import { bodyText } from './body.ts';
 

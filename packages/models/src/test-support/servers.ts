@@ -1,8 +1,6 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { connect, createServer as createSocketServer } from 'node:net';
+import { type AddressInfo, type Server, type Socket, connect, createServer as createSocketServer } from 'node:net';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
 /** A server on this machine for one test. */

@@ -5,8 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import type { AddressInfo } from 'node:net';
 import type { JsonObject, JsonValue, Tool, ToolContext, ToolResult } from '@treadle/core';
 
-import { openApiTools } from '../openapi-tools.ts';
-import type { OpenApiOptions } from '../openapi-tools.ts';
+import { openApiTools, type OpenApiOptions } from '../openapi-tools.ts';
 
 export interface Asked {
   readonly method: string;

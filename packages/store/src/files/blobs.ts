@@ -1,6 +1,5 @@
-import type { Blobs, Clock } from '@treadle/core';
+import { type Blobs, type Clock, errorText, systemClock, TreadleError } from '@treadle/core';
 import type { BlobContent, BlobRef, BlobSweep, BlobSweepReport } from '@treadle/core/ports';
-import { errorText, systemClock, TreadleError } from '@treadle/core';
 import { blobErrors, blobIdOf, isBlobId } from '@treadle/core/ports';
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';

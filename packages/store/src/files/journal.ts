@@ -1,5 +1,4 @@
-import type { Clock, DurableEvent, Journal } from '@treadle/core';
-import { errorText, systemClock, TreadleError } from '@treadle/core';
+import { type Clock, type DurableEvent, type Journal, errorText, systemClock, TreadleError } from '@treadle/core';
 import { journalErrors } from '@treadle/core/journal';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';

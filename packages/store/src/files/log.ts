@@ -1,6 +1,5 @@
-import type { DurableEvent } from '@treadle/core';
+import { type DurableEvent, TreadleError } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
-import { TreadleError } from '@treadle/core';
 import { agentIdOf, factsAfter, firstPromptOf, upToDate } from '@treadle/core/journal';
 import { dirname } from 'node:path';
 import type { JournalFile, JournalFileSystem } from './file-system.ts';

@@ -1,7 +1,6 @@
 import type { DurableEventBody, SessionInput } from '@treadle/core/events';
-import type { AppendOutcome, Owner, PostOutcome } from '@treadle/core/journal';
+import { type AppendOutcome, type Owner, type PostOutcome, journalErrors } from '@treadle/core/journal';
 import { TreadleError } from '@treadle/core';
-import { journalErrors } from '@treadle/core/journal';
 import { refuseHeld } from '../checks.ts';
 import { fstatSync } from 'node:fs';
 import type { ProcessTable } from '../processes.ts';

@@ -1,8 +1,7 @@
 // @module-tag slow
 
-import type { Clock, Journal } from '@treadle/core';
+import { type Clock, type Journal, systemClock } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
-import { systemClock } from '@treadle/core';
 import { logOf } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { DurableEvent, Journal } from '@treadle/core';
 import { journalContract, testClock } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ProcessIdentity, ProcessTable, SqliteJournalOptions } from '../index.ts';
-import { sqliteJournal } from '../index.ts';
+import { type ProcessIdentity, type ProcessTable, type SqliteJournalOptions, sqliteJournal } from '../index.ts';
 import { loadSqlite } from './load.ts';
 
 const { DatabaseSync } = loadSqlite();

@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Ledger } from '@treadle/core';
-import type { LedgerBalance } from '@treadle/core/ports';
-import { ledgerBalance, ledgerDollars, ledgerUnits, ledgerWouldFall } from '@treadle/core/ports';
+import { type LedgerBalance, ledgerBalance, ledgerDollars, ledgerUnits, ledgerWouldFall } from '@treadle/core/ports';
 import { transaction } from './database.ts';
 import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ModuleHost } from './load.ts';
-import { loadSqlite } from './load.ts';
+import { type ModuleHost, loadSqlite } from './load.ts';
 
 /** A Node that warns while it loads. */
 function host(load: (emit: (...args: unknown[]) => void) => object | undefined) {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { FinishedRun, MemoryQuery } from '@treadle/core/features';
 import { memoryContract, testClock } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SqliteMemory, SqliteMemoryOptions } from '../index.ts';
-import { sqliteJournal, sqliteMemory } from '../index.ts';
+import { type SqliteMemory, type SqliteMemoryOptions, sqliteJournal, sqliteMemory } from '../index.ts';
 import { loadSqlite } from './load.ts';
 
 const { DatabaseSync } = loadSqlite();

@@ -1,8 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Memory } from '@treadle/core';
-import type { FinishedRun, MemoryScope } from '@treadle/core/features';
-import { TreadleError } from '@treadle/core';
-import { tellingWords, wordsOf } from '@treadle/core/features';
+import { type Memory, TreadleError } from '@treadle/core';
+import { type FinishedRun, type MemoryScope, tellingWords, wordsOf } from '@treadle/core/features';
 import { journalErrors } from '@treadle/core/journal';
 import { transaction } from './database.ts';
 import { sqliteFile, type SqliteFileOptions } from './open-file.ts';

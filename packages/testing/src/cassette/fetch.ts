@@ -1,8 +1,6 @@
 import type { Cassette } from './format.ts';
-import { createRecorder, recordedBody } from './record.ts';
-import type { Recording, RecordingOptions, RequestFacts } from './record.ts';
-import { createPlayer } from './replay.ts';
-import type { ReplayOptions } from './replay.ts';
+import { createRecorder, recordedBody, type Recording, type RecordingOptions, type RequestFacts } from './record.ts';
+import { createPlayer, type ReplayOptions } from './replay.ts';
 
 /** The platform's `fetch`. */
 export type Fetch = typeof globalThis.fetch;

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { JsonValue } from '@treadle/core';
-import { errorText, TreadleError } from '@treadle/core';
+import { type JsonValue, errorText, TreadleError } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 
 /** A body as text, or in base64 where it isn't UTF-8. */

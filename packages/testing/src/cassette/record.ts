@@ -1,13 +1,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock, Http } from '@treadle/core';
-import type { HttpBody, HttpResponse } from '@treadle/core/ports';
-import { errorText, systemClock, TreadleError } from '@treadle/core';
-import { bytesOfBody } from '@treadle/core/ports';
-import { lineOf, packBody } from './format.ts';
-import type { RecordedExchange } from './format.ts';
-import { createCleaner } from './secrets.ts';
-import type { Redaction } from './secrets.ts';
+import { type Clock, type Http, errorText, systemClock, TreadleError } from '@treadle/core';
+import { type HttpBody, type HttpResponse, bytesOfBody } from '@treadle/core/ports';
+import { lineOf, packBody, type RecordedExchange } from './format.ts';
+import { createCleaner, type Redaction } from './secrets.ts';
 
 /** Where a recording goes, and what must not be in it. */
 export type RecordingOptions = {

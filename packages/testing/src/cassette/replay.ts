@@ -1,15 +1,12 @@
-import type { Clock, Http, Model } from '@treadle/core';
-import type { HttpResponse } from '@treadle/core/ports';
-import { systemClock, TreadleError } from '@treadle/core';
-import { bytesOfBody } from '@treadle/core/ports';
+import { type Clock, type Http, type Model, systemClock, TreadleError } from '@treadle/core';
+import { type HttpResponse, bytesOfBody } from '@treadle/core/ports';
 import { chanceOf } from '../chance.ts';
 import { pauseFor } from '../pause.ts';
 import { bodyDifference } from './difference.ts';
 import { packBody, readCassette, unpackBody } from './format.ts';
 import type { Cassette, RecordedBody, RecordedExchange } from './format.ts';
 import type { RequestFacts } from './record.ts';
-import { createCleaner } from './secrets.ts';
-import type { Redaction } from './secrets.ts';
+import { createCleaner, type Redaction } from './secrets.ts';
 
 /** How replayed bytes are cut: as recorded, in one piece, so many bytes each, or at random, the same for the same seed. */
 export type ReplayChunking = 'recorded' | 'whole' | number | { readonly seed: number };

@@ -1,5 +1,4 @@
-import type { Blobs } from '@treadle/core';
-import { memoryBlobs } from '@treadle/core';
+import { type Blobs, memoryBlobs } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
 import { blobsContract, testClock } from '../index.ts';
 

@@ -1,5 +1,4 @@
-import type { Ledger } from '@treadle/core';
-import { memoryLedger } from '@treadle/core';
+import { type Ledger, memoryLedger } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
 import { ledgerContract } from '../index.ts';
 

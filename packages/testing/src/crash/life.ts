@@ -1,7 +1,6 @@
-import type { Clock, DurableEvent, Journal } from '@treadle/core';
+import { type Clock, type DurableEvent, type Journal, TreadleError } from '@treadle/core';
 import type { Claim } from '@treadle/core/journal';
 import type { Ids } from '@treadle/core/ports';
-import { TreadleError } from '@treadle/core';
 import { testClock } from '../clock.ts';
 import { countingIds } from '../ids.ts';
 

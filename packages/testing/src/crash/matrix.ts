@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DurableEvent, Journal } from '@treadle/core';
-import { errorText } from '@treadle/core';
+import { type DurableEvent, type Journal, errorText } from '@treadle/core';
 import { logOf } from '../log.ts';
 import { chanceOf } from '../chance.ts';
 import { checkLog } from './check-log.ts';

@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { DurableEvent, Journal } from '@treadle/core';
-import { errorText } from '@treadle/core';
+import { type DurableEvent, type Journal, errorText } from '@treadle/core';
 import { askWorld, ownOf, watchedJournal, type CrashLife, type CrashWorld } from './life.ts';
 
 /** A program in whose processes lives are lived that end by SIGKILL. It calls `crashProcess`. */

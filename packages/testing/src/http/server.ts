@@ -1,7 +1,5 @@
-import { createServer } from 'node:http';
-import type { RequestListener, ServerResponse } from 'node:http';
-import { createServer as createSocketServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSocketServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /** A server on this machine for one case. */
 export interface CaseServer extends AsyncDisposable {

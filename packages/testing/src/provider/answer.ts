@@ -1,15 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock, JsonObject } from '@treadle/core';
-import { systemClock } from '@treadle/core';
+import { type Clock, type JsonObject, systemClock } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import { nextEvent } from '../pause.ts';
-import type { ScriptedError, Turn } from '../turns.ts';
-import { DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
-import type { Chunking } from './sink.ts';
-import { cutConnection, sink } from './sink.ts';
+import { type ScriptedError, type Turn, DEFAULT_CHUNK_SIZE, playTurn } from '../turns.ts';
+import { type Chunking, cutConnection, sink } from './sink.ts';
 import type { FakeProviderOptions, Logged, ProviderTurn, WireFaults } from './turn.ts';
-import type { ReplyContext, Wire } from './wire.ts';
-import { statusOfError } from './wire.ts';
+import { type ReplyContext, type Wire, statusOfError } from './wire.ts';
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 

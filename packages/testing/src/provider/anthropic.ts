@@ -3,8 +3,7 @@ import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { isJsonObject } from '@treadle/core/json';
 import { usageOf } from '../turns.ts';
 import { validateAnthropicRequest } from './validate/anthropic.ts';
-import { bearerOf, eventsOf, inputOf, stopWord } from './wire.ts';
-import type { ReplyContext, StopWords, Wire } from './wire.ts';
+import { bearerOf, eventsOf, inputOf, stopWord, type ReplyContext, type StopWords, type Wire } from './wire.ts';
 
 const STOP: StopWords = {
   stop: 'end_turn',

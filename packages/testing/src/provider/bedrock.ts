@@ -3,8 +3,7 @@ import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { usageOf } from '../turns.ts';
 import { eventStreamMessage } from './event-stream.ts';
 import { validateBedrockRequest } from './validate/bedrock.ts';
-import { eventsOf, inputOf, only, stopWord } from './wire.ts';
-import type { ReplyContext, StopWords, Wire } from './wire.ts';
+import { eventsOf, inputOf, only, stopWord, type ReplyContext, type StopWords, type Wire } from './wire.ts';
 
 const STOP: StopWords = {
   stop: 'end_turn',

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
-import { inWords, isText, objectsAt, within } from './requests.ts';
-import type { Problems } from './requests.ts';
+import { inWords, isText, objectsAt, within, type Problems } from './requests.ts';
 
 /** Looks at a value, and adds what is wrong with it. */
 export type Check = (found: Problems, value: unknown, path: string) => void;

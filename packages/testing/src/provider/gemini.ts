@@ -1,11 +1,9 @@
 import type { JsonObject, Usage } from '@treadle/core';
 import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { isJsonObject } from '@treadle/core/json';
-import type { Turn } from '../turns.ts';
-import { blocksOf, usageOf } from '../turns.ts';
+import { type Turn, blocksOf, usageOf } from '../turns.ts';
 import { validateGeminiRequest } from './validate/gemini.ts';
-import { bearerOf, eventsOf, inputOf, stopWord } from './wire.ts';
-import type { ReplyContext, StopWords, Wire } from './wire.ts';
+import { bearerOf, eventsOf, inputOf, stopWord, type ReplyContext, type StopWords, type Wire } from './wire.ts';
 
 const FINISH: StopWords = {
   stop: 'STOP',

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
-import { fakeProvider, validateOllamaRequest } from '../index.ts';
-import type { FakeProvider } from '../index.ts';
+import { fakeProvider, validateOllamaRequest, type FakeProvider } from '../index.ts';
 
 const BODY = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
 

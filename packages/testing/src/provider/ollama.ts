@@ -1,10 +1,8 @@
 import type { JsonObject, Usage } from '@treadle/core';
 import type { ModelEvent, ModelToolCall } from '@treadle/core/model';
-import type { Turn } from '../turns.ts';
-import { usageOf } from '../turns.ts';
+import { type Turn, usageOf } from '../turns.ts';
 import { validateOllamaRequest } from './validate/ollama.ts';
-import { eventsOf, inputOf, only, stopWord } from './wire.ts';
-import type { ReplyContext, StopWords, Wire } from './wire.ts';
+import { eventsOf, inputOf, only, stopWord, type ReplyContext, type StopWords, type Wire } from './wire.ts';
 
 /** This wire has two words of its own, and calls of tools are no reason. */
 const STOP: StopWords = {

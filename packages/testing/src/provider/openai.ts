@@ -2,8 +2,7 @@ import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelEvent } from '@treadle/core/model';
 import { stopReasonOf, usageOf } from '../turns.ts';
 import { validateOpenAIChatRequest } from './validate/openai.ts';
-import { eventsOf, only, stopWord } from './wire.ts';
-import type { ReplyContext, StopWords, Wire } from './wire.ts';
+import { eventsOf, only, stopWord, type ReplyContext, type StopWords, type Wire } from './wire.ts';
 
 const STOP: StopWords = {
   stop: 'stop',

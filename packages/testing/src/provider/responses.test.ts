@@ -1,7 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FakeProvider } from './server.ts';
-import { fakeProvider } from './server.ts';
+import { type FakeProvider, fakeProvider } from './server.ts';
 import type { ProviderTurn } from './turn.ts';
 
 const open: FakeProvider[] = [];

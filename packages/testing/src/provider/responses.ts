@@ -3,8 +3,7 @@ import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { stopReasonOf, usageOf } from '../turns.ts';
 import { errorObject, typeOfStatus } from './openai.ts';
 import { validateOpenAIResponsesRequest } from './validate/responses.ts';
-import { bearerOf, eventsOf } from './wire.ts';
-import type { ReplyContext, Wire } from './wire.ts';
+import { bearerOf, eventsOf, type ReplyContext, type Wire } from './wire.ts';
 
 /** Why a response is not complete, by what stopped the turn. The others complete. */
 const INCOMPLETE: Readonly<Partial<Record<StopReason, string>>> = {

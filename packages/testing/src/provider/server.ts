@@ -1,12 +1,9 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { JsonValue } from '@treadle/core';
-import { errorText } from '@treadle/core';
+import { type JsonValue, errorText } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
-import type { Script } from '../script.ts';
-import { outOfTurns, takeTurn } from '../script.ts';
+import { type Script, outOfTurns, takeTurn } from '../script.ts';
 import { sendJson, stream } from './answer.ts';
 import { anthropicWire } from './anthropic.ts';
 import { bedrockWire } from './bedrock.ts';
@@ -15,8 +12,7 @@ import { ollamaWire } from './ollama.ts';
 import { openAIChatWire } from './openai.ts';
 import { openAIResponsesWire } from './responses.ts';
 import type { FakeProviderOptions, Logged, ProviderRequest, ProviderTurn } from './turn.ts';
-import { bearerOf } from './wire.ts';
-import type { Wire } from './wire.ts';
+import { bearerOf, type Wire } from './wire.ts';
 
 /** A running fake provider. */
 export interface FakeProvider {

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import type { ModelEvent, ModelToolCall } from '@treadle/core/model';
-import type { ScriptedBlock, ScriptedError, Turn } from '../turns.ts';
-import { blocksOf, playTurn, stopReasonOf } from '../turns.ts';
+import { type ScriptedBlock, type ScriptedError, type Turn, blocksOf, playTurn, stopReasonOf } from '../turns.ts';
 
 /** What an encoder knows of the reply it writes. */
 export interface ReplyContext {

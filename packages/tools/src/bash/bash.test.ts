@@ -3,8 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { bashTool } from '../bash-tool.ts';
-import type { BashToolOptions } from '../bash-tool.ts';
+import { bashTool, type BashToolOptions } from '../bash-tool.ts';
 import { readFileTool } from '../file-tools.ts';
 import { call, workspace } from '../test-support/workspace.ts';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { capture } from './capture.ts';
-import type { Spill } from './capture.ts';
+import { capture, type Spill } from './capture.ts';
 
 function memorySpill(): { spill: Spill; written: () => Buffer } {
   const parts: Uint8Array[] = [];

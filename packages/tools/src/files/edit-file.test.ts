@@ -3,8 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { editFileTool } from '../file-tools.ts';
-import { call, workspace } from '../test-support/workspace.ts';
-import type { Answer } from '../test-support/workspace.ts';
+import { call, workspace, type Answer } from '../test-support/workspace.ts';
 import { replaceOnce } from './replace-text.ts';
 
 async function edit(

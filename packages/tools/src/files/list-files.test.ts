@@ -1,5 +1,4 @@
-import type { Clock } from '@treadle/core';
-import { systemClock } from '@treadle/core';
+import { type Clock, systemClock } from '@treadle/core';
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,10 +1,7 @@
-import type { Blobs, Clock, Journal } from '@treadle/core';
+import { type Blobs, type Clock, type Journal, errorText, sessionsOf, systemClock, TreadleError } from '@treadle/core';
 import type { DurableEventBody, RewoundFile } from '@treadle/core/events';
-import type { Ids } from '@treadle/core/ports';
-import type { RewindFold, RewindPoint } from '@treadle/core/projections';
-import { errorText, sessionsOf, systemClock, TreadleError } from '@treadle/core';
-import { randomIds } from '@treadle/core/ports';
-import { rewindFold } from '@treadle/core/projections';
+import { type Ids, randomIds } from '@treadle/core/ports';
+import { type RewindFold, type RewindPoint, rewindFold } from '@treadle/core/projections';
 import { asRoot, type Root } from '../root/root.ts';
 import { inspect, keepNow, restore, type Restoration, type RewoundFileReport } from './restore.ts';
 

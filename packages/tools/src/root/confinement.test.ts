@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { editFileTool, listFilesTool, readFileTool, writeFileTool } from '../file-tools.ts';
 import { openRoot } from '../index.ts';
 import { searchTool } from '../search-tool.ts';
-import { call, workspace } from '../test-support/workspace.ts';
-import type { Answer, Workspace } from '../test-support/workspace.ts';
+import { call, workspace, type Answer, type Workspace } from '../test-support/workspace.ts';
 import type { Holding } from './directory.ts';
 
 const holdings: readonly Holding[] = process.platform === 'linux' ? ['descriptor', 'path'] : ['path'];

@@ -1,6 +1,5 @@
 // Runs commands in the real bubblewrap, which has to be installed, on a system that lets it work.
-import { systemClock } from '@treadle/core';
-import type { Tool } from '@treadle/core';
+import { systemClock, type Tool } from '@treadle/core';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -8,12 +7,10 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bashTool } from '../bash-tool.ts';
-import type { BashToolOptions } from '../bash-tool.ts';
+import { bashTool, type BashToolOptions } from '../bash-tool.ts';
 import { readFileTool, writeFileTool } from '../file-tools.ts';
 import { deletions } from '../test-support/deletions.ts';
-import { call, workspace } from '../test-support/workspace.ts';
-import type { Answer } from '../test-support/workspace.ts';
+import { call, workspace, type Answer } from '../test-support/workspace.ts';
 import { sandboxStatus } from './status.ts';
 
 test('bubblewrap makes sandboxes on this machine', async () => {

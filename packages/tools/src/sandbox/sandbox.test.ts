@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bashTool } from '../bash-tool.ts';
 import { call, workspace } from '../test-support/workspace.ts';
-import { sandboxArguments } from './arguments.ts';
-import type { SandboxPlan } from './arguments.ts';
+import { sandboxArguments, type SandboxPlan } from './arguments.ts';
 import type { HelperCommand, HelperEnd, SandboxParts } from './parts.ts';
 import { protectionsOf } from './protect.ts';
-import { openSandbox } from './sandbox.ts';
-import type { Sandbox } from './sandbox.ts';
-import { sandboxSettings } from './settings.ts';
-import type { SandboxOptions } from './settings.ts';
+import { openSandbox, type Sandbox } from './sandbox.ts';
+import { sandboxSettings, type SandboxOptions } from './settings.ts';
 
 interface Machine {
   readonly parts: SandboxParts;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hitParser, ripgrepArguments } from './ripgrep.ts';
-import type { Hit } from './ripgrep.ts';
+import { hitParser, ripgrepArguments, type Hit } from './ripgrep.ts';
 
 const query = { pattern: 'x', caseSensitive: false, limit: 5, glob: undefined, skip: new Set<string>() };
 

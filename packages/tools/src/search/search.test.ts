@@ -1,12 +1,9 @@
-import type { Clock } from '@treadle/core';
-import { systemClock } from '@treadle/core';
+import { type Clock, systemClock } from '@treadle/core';
 import { open, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { searchTool } from '../search-tool.ts';
-import type { SearchToolOptions } from '../search-tool.ts';
-import { call, workspace } from '../test-support/workspace.ts';
-import type { Workspace } from '../test-support/workspace.ts';
+import { searchTool, type SearchToolOptions } from '../search-tool.ts';
+import { call, workspace, type Workspace } from '../test-support/workspace.ts';
 
 const noRipgrep = { findRipgrep: () => Promise.resolve(undefined) };
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../ports/clock.ts';
-import { systemClock } from '../../ports/clock.ts';
+import { type Clock, systemClock } from '../../ports/clock.ts';
 import { blobErrors, blobIdOf, joined, type BlobContent, type Blobs } from '../../ports/blobs.ts';
 
 /**

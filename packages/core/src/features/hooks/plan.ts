@@ -9,8 +9,7 @@ import { rejectCall } from '../../kernel/plan/reject-call.ts';
 import { endRun } from '../../kernel/plan/run-events.ts';
 import type { CallState, RunState, SessionState, TurnState } from '../../kernel/state.ts';
 import { record, type Step } from '../../kernel/step.ts';
-import type { Start } from '../../kernel/plan/start.ts';
-import { refuseRun } from '../../kernel/plan/start.ts';
+import { type Start, refuseRun } from '../../kernel/plan/start.ts';
 
 /** What hooks want the model to know, as messages: before its next call. */
 export function deliverNotes({ notes }: SessionState, runId: string, at: number): readonly DurableEventBody[] {

@@ -1,12 +1,10 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelBlock } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
-import { finishEvent, startEvent, withCounts } from '../shared/events.ts';
-import type { Fields, Stop } from '../shared/events.ts';
+import { finishEvent, startEvent, withCounts, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parsedOrText, parseObject, without } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink, WireError } from '../shared/protocol.ts';
-import { createBlockText } from '../shared/text-run.ts';
-import type { TextRun } from '../shared/text-run.ts';
+import { createBlockText, type TextRun } from '../shared/text-run.ts';
 
 /** A block that is being received. `run` is its text: prose, reasoning, or the JSON of a tool's input. */
 interface OpenBlock {

@@ -1,8 +1,7 @@
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { JsonObject, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
 import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
-import { anthropicFormat, nativeFormat } from './format.ts';
-import type { AnthropicFormat } from './format.ts';
+import { anthropicFormat, nativeFormat, type AnthropicFormat } from './format.ts';
 import type { AnthropicQuirks } from './quirks.ts';
 import { anthropicThinking } from './thinking.ts';
 import { createAnthropicTranscripts, marked } from './transcript.ts';

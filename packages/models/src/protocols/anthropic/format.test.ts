@@ -1,13 +1,11 @@
-import type { JsonSchema, ResponseFormat } from '@treadle/core';
+import { type JsonSchema, type ResponseFormat, TreadleError } from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
-import { TreadleError } from '@treadle/core';
 import { validateAnthropicRequest } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { wireModel } from '../../model.ts';
 import { bodyText } from '../../test-support/body.ts';
 import { request, user } from '../../test-support/messages.ts';
-import { answering, contractProblems, sse, utf8 } from '../../test-support/streams.ts';
-import type { Reading } from '../../test-support/streams.ts';
+import { answering, contractProblems, sse, utf8, type Reading } from '../../test-support/streams.ts';
 import { anthropicMessages } from './protocol.ts';
 import type { AnthropicQuirks } from './quirks.ts';
 import { anthropicSchema } from './schema.ts';

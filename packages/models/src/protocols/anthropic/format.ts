@@ -1,5 +1,4 @@
-import { TreadleError } from '@treadle/core';
-import type { ResponseFormat } from '@treadle/core';
+import { TreadleError, type ResponseFormat } from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
 import { isAtLeast } from './model.ts';
 import type { AnthropicQuirks } from './quirks.ts';

@@ -4,8 +4,7 @@ import { createAnthropicDecoder, readAnthropicError } from './decode.ts';
 import { createAnthropicEncoder } from './encode.ts';
 import { keepsSchemas } from './format.ts';
 import { jsonReplySink } from './json-reply.ts';
-import { ANTHROPIC_DEFAULTS } from './quirks.ts';
-import type { AnthropicQuirks } from './quirks.ts';
+import { ANTHROPIC_DEFAULTS, type AnthropicQuirks } from './quirks.ts';
 import type { DecoderSink, Protocol } from '../shared/protocol.ts';
 
 /**

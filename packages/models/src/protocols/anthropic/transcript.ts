@@ -8,11 +8,9 @@ import {
   withoutTrailingSpace,
 } from './content.ts';
 import { hasSignedThinking, keyOf } from '../shared/call-ids.ts';
-import { createConversations } from '../shared/conversation.ts';
-import type { ConversationWriter } from '../shared/conversation.ts';
+import { createConversations, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments } from '../shared/fragments.ts';
-import { createTurns } from '../shared/turns.ts';
-import type { CacheMarks } from '../shared/turns.ts';
+import { createTurns, type CacheMarks } from '../shared/turns.ts';
 
 const CALL_ID_RULES = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 

@@ -1,10 +1,8 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
-import { finishedBlock, kindOfDelta } from './blocks.ts';
-import type { BlockKind, OpenBlock } from './blocks.ts';
+import { finishedBlock, kindOfDelta, type BlockKind, type OpenBlock } from './blocks.ts';
 import { bedrockError, readBedrockError } from './error.ts';
 import { CORRUPT_FRAME, EXCEPTION_FRAME } from './framing.ts';
-import { finishEvent } from '../shared/events.ts';
-import type { Fields, Stop } from '../shared/events.ts';
+import { finishEvent, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
 import { createBlockText } from '../shared/text-run.ts';

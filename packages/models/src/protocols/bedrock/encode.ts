@@ -4,14 +4,12 @@ import { bedrockInstructions, bedrockOutputConfig } from './format.ts';
 import { bedrockModel } from './models.ts';
 import type { BedrockQuirks } from './quirks.ts';
 import { bedrockReasoning } from './reasoning.ts';
-import { createBedrockTranscripts, withCachePoint } from './transcript.ts';
-import type { BedrockTranscript } from './transcript.ts';
+import { createBedrockTranscripts, withCachePoint, type BedrockTranscript } from './transcript.ts';
 import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
 import { createLatest, createOnce } from '../shared/fragments.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
-import { cacheMarks } from '../shared/turns.ts';
-import type { CacheMarks } from '../shared/turns.ts';
+import { cacheMarks, type CacheMarks } from '../shared/turns.ts';
 
 /** The wire can't forbid tools that it was told of, and wants to be told of tools that were called. So this asks. */
 const NO_TOOLS = '{"text":"(Answer without calling a tool.)"}';

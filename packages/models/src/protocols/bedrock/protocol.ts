@@ -2,8 +2,7 @@ import { createBedrockDecoder } from './decode.ts';
 import { createBedrockEncoder } from './encode.ts';
 import { readBedrockError } from './error.ts';
 import { bedrockFraming, startsBedrockStream } from './framing.ts';
-import { BEDROCK_DEFAULTS } from './quirks.ts';
-import type { BedrockQuirks } from './quirks.ts';
+import { BEDROCK_DEFAULTS, type BedrockQuirks } from './quirks.ts';
 import type { Protocol } from '../shared/protocol.ts';
 
 /**

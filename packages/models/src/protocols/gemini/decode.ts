@@ -1,17 +1,14 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelBlock } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
-import { createPartialArguments } from './arguments.ts';
-import type { PartialArguments } from './arguments.ts';
+import { createPartialArguments, type PartialArguments } from './arguments.ts';
 import { DESCRIPTION_KIND } from './content.ts';
 import { readGeminiError } from './error.ts';
 import { geminiBlock, ProviderCallIds } from './parts.ts';
-import { finishEvent, startEvent, withCounts } from '../shared/events.ts';
-import type { Fields, Stop } from '../shared/events.ts';
+import { finishEvent, startEvent, withCounts, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createBlockText } from '../shared/text-run.ts';
-import type { TextRun } from '../shared/text-run.ts';
+import { createBlockText, type TextRun } from '../shared/text-run.ts';
 
 /** Text or reasoning that is being received. One with a signature is a part of its own and takes no more. */
 interface OpenText {

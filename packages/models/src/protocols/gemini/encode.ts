@@ -10,12 +10,10 @@ import {
   geminiUserParts,
 } from './content.ts';
 import type { GeminiCall } from './content.ts';
-import { geminiGeneration } from './quirks.ts';
-import type { GeminiQuirks } from './quirks.ts';
+import { geminiGeneration, type GeminiQuirks } from './quirks.ts';
 import { geminiSchema, hasNoParameters } from './schema.ts';
 import { geminiThinking } from './thinking.ts';
-import { createConversations } from '../shared/conversation.ts';
-import type { ConversationWriter } from '../shared/conversation.ts';
+import { createConversations, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';

@@ -2,8 +2,7 @@ import { sseFraming } from '../../sse/scanner.ts';
 import { createGeminiDecoder } from './decode.ts';
 import { createGeminiEncoder } from './encode.ts';
 import { readGeminiError } from './error.ts';
-import { GEMINI_DEFAULTS } from './quirks.ts';
-import type { GeminiQuirks } from './quirks.ts';
+import { GEMINI_DEFAULTS, type GeminiQuirks } from './quirks.ts';
 import type { Protocol } from '../shared/protocol.ts';
 
 /** The Gemini wire: `streamGenerateContent`, as the Gemini API and Vertex AI speak it. */

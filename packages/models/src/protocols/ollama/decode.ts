@@ -1,12 +1,10 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core/model';
-import { finishEvent, startEvent } from '../shared/events.ts';
-import type { Fields, Stop } from '../shared/events.ts';
+import { finishEvent, startEvent, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import { readOllamaError } from './error.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createBlockText } from '../shared/text-run.ts';
-import type { TextRun } from '../shared/text-run.ts';
+import { createBlockText, type TextRun } from '../shared/text-run.ts';
 
 interface OpenRun {
   readonly index: number;

@@ -2,8 +2,7 @@ import type { JsonObject, ResponseFormat, UserContent } from '@treadle/core';
 import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson } from '../shared/body.ts';
 import { keyOf } from '../shared/call-ids.ts';
-import { createConversations, createElements } from '../shared/conversation.ts';
-import type { ConversationWriter } from '../shared/conversation.ts';
+import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
 import {

@@ -2,8 +2,7 @@ import { jsonLinesFraming } from '../../framing/json-lines.ts';
 import { createOllamaDecoder } from './decode.ts';
 import { createOllamaEncoder } from './encode.ts';
 import { readOllamaError } from './error.ts';
-import { OLLAMA_DEFAULTS } from './quirks.ts';
-import type { OllamaQuirks } from './quirks.ts';
+import { OLLAMA_DEFAULTS, type OllamaQuirks } from './quirks.ts';
 import type { Protocol } from '../shared/protocol.ts';
 
 /** Whether a body that doesn't say what it is begins like a line of JSON. */

@@ -2,8 +2,7 @@ import type { JsonValue } from '@treadle/core';
 import { defined } from '../../defined.ts';
 import { asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
-import { createBlockText } from '../shared/text-run.ts';
-import type { TextRun } from '../shared/text-run.ts';
+import { createBlockText, type TextRun } from '../shared/text-run.ts';
 
 interface OpenCall {
   readonly index: number;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contractProblems, joined, readBody, readJson, sse, utf8 } from '../../test-support/streams.ts';
-import type { Reading } from '../../test-support/streams.ts';
+import { contractProblems, joined, readBody, readJson, sse, utf8, type Reading } from '../../test-support/streams.ts';
 import { openaiChat } from './protocol.ts';
 
 const protocol = openaiChat();

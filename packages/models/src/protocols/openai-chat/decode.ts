@@ -1,16 +1,13 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelBlock } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
-import { finishEvent, startEvent } from '../shared/events.ts';
-import type { Fields, Stop } from '../shared/events.ts';
+import { finishEvent, startEvent, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
-import { addCallPart, endCalls } from './calls.ts';
-import type { Calls } from './calls.ts';
+import { addCallPart, endCalls, type Calls } from './calls.ts';
 import { readOpenAIError } from '../openai/error.ts';
 import { contentPartText, ReasoningDetails } from './reasoning.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
-import { createBlockText } from '../shared/text-run.ts';
-import type { TextRun } from '../shared/text-run.ts';
+import { createBlockText, type TextRun } from '../shared/text-run.ts';
 
 /** Text or reasoning that is being received. */
 interface OpenRun {

@@ -1,10 +1,8 @@
-import { TreadleError } from '@treadle/core';
-import type { ResponseFormat, UserContent } from '@treadle/core';
+import { TreadleError, type ResponseFormat, type UserContent } from '@treadle/core';
 import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
 import { keyOf } from '../shared/call-ids.ts';
-import { createConversations, createElements } from '../shared/conversation.ts';
-import type { ConversationWriter } from '../shared/conversation.ts';
+import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';

@@ -3,8 +3,7 @@ import { sseFraming } from '../../sse/scanner.ts';
 import { createOpenAIChatDecoder } from './decode.ts';
 import { createOpenAIChatEncoder } from './encode.ts';
 import { readOpenAIError } from '../openai/error.ts';
-import { OPENAI_CHAT_DEFAULTS } from './quirks.ts';
-import type { OpenAIChatQuirks } from './quirks.ts';
+import { OPENAI_CHAT_DEFAULTS, type OpenAIChatQuirks } from './quirks.ts';
 import { withoutAddedNulls } from '../openai/strict.ts';
 import type { DecoderSink, Protocol } from '../shared/protocol.ts';
 

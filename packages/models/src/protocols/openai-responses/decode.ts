@@ -1,13 +1,10 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
-import { finishEvent, startEvent } from '../shared/events.ts';
-import type { Fields, Stop } from '../shared/events.ts';
+import { finishEvent, startEvent, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import { readOpenAIResponsesError } from './error.ts';
-import { createItems } from './items.ts';
-import type { Items } from './items.ts';
-import { partKind } from './parts.ts';
-import type { PartKind } from './parts.ts';
+import { createItems, type Items } from './items.ts';
+import { partKind, type PartKind } from './parts.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
 

@@ -1,15 +1,12 @@
-import { TreadleError } from '@treadle/core';
-import type { AssistantMessage, ProviderToolDefinition, ResponseFormat } from '@treadle/core';
+import { TreadleError, type AssistantMessage, type ProviderToolDefinition, type ResponseFormat } from '@treadle/core';
 import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
 import { arrayOf, bodyOf, jsonOf } from '../shared/body.ts';
 import { keyOf, legalToolName } from '../shared/call-ids.ts';
-import { createConversations, createElements } from '../shared/conversation.ts';
-import type { ConversationWriter } from '../shared/conversation.ts';
+import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
-import { responsesInterruptedResult, responsesToolResult, responsesUserItem } from './content.ts';
-import type { AnsweredCall } from './content.ts';
+import { responsesInterruptedResult, responsesToolResult, responsesUserItem, type AnsweredCall } from './content.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './replay.ts';
 import { strictSchema } from '../openai/strict.ts';

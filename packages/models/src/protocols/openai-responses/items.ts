@@ -1,10 +1,8 @@
 import type { JsonObject, JsonSchema } from '@treadle/core';
 import type { Fields } from '../shared/events.ts';
 import { asObject, asText, without } from '../shared/json-text.ts';
-import { openCall } from './calls.ts';
-import type { OpenCall } from './calls.ts';
-import { completeParts, createParts } from './parts.ts';
-import type { PartKind, Parts } from './parts.ts';
+import { openCall, type OpenCall } from './calls.ts';
+import { completeParts, createParts, type PartKind, type Parts } from './parts.ts';
 import { providerBlock, waitsForClient } from './provider.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import type { DecoderSink } from '../shared/protocol.ts';

@@ -3,8 +3,7 @@ import type { ModelBlock } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
-import { createBlockText } from '../shared/text-run.ts';
-import type { TextRun } from '../shared/text-run.ts';
+import { createBlockText, type TextRun } from '../shared/text-run.ts';
 
 /** The readable parts of messages and of reasoning. */
 export type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';

@@ -1,11 +1,9 @@
 import type { AssistantMessage, JsonObject, Message, RunResult, Session } from '@treadle/core';
 import { createSession, defineAgent, defineTool, memoryJournal, openSession } from '@treadle/core';
-import { fakeProvider } from '@treadle/testing';
-import type { FakeProvider, ProviderTurn } from '@treadle/testing';
+import { fakeProvider, type FakeProvider, type ProviderTurn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { anthropic } from '../../deployments/anthropic.ts';
-import { openaiResponsesModel } from '../../deployments/openai-responses.ts';
-import type { OpenAIResponsesOptions } from '../../deployments/openai-responses.ts';
+import { openaiResponsesModel, type OpenAIResponsesOptions } from '../../deployments/openai-responses.ts';
 
 // Whole runs, over a real socket, with a server that refuses what the service refuses.
 

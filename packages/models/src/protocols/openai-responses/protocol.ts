@@ -2,8 +2,7 @@ import { sseFraming } from '../../sse/scanner.ts';
 import { createOpenAIResponsesDecoder } from './decode.ts';
 import { createOpenAIResponsesEncoder } from './encode.ts';
 import { readOpenAIResponsesError } from './error.ts';
-import { OPENAI_RESPONSES_DEFAULTS } from './quirks.ts';
-import type { OpenAIResponsesQuirks } from './quirks.ts';
+import { OPENAI_RESPONSES_DEFAULTS, type OpenAIResponsesQuirks } from './quirks.ts';
 import type { Protocol } from '../shared/protocol.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { AssistantMessage, ModelMessage, ToolResultMessage, UserMessage } from '@treadle/core';
-import { createCallIds } from './call-ids.ts';
-import type { CallIdRules, CallIds } from './call-ids.ts';
+import { createCallIds, type CallIdRules, type CallIds } from './call-ids.ts';
 
 /** Writes the messages of a conversation, one after another. */
 export interface ConversationWriter {

@@ -1,6 +1,5 @@
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import { UNKNOWN_USAGE, type ModelEvent } from '@treadle/core/model';
 import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import type { ModelEvent } from '@treadle/core/model';
 import { defined } from '../../defined.ts';
 import { asObject, asText } from './json-text.ts';
 

@@ -1,8 +1,6 @@
-import type { Journal } from '@treadle/core';
-import { memoryJournal } from '@treadle/core';
+import { type Journal, memoryJournal } from '@treadle/core';
 import { describe, expect, it } from 'vitest';
-import type { JournalUnderTest } from '../../index.ts';
-import { journalContract } from '../../index.ts';
+import { type JournalUnderTest, journalContract } from '../../index.ts';
 
 /** Names of the cases that a journal breaks. */
 async function broken(make: () => JournalUnderTest): Promise<string[]> {

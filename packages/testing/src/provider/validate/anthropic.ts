@@ -2,8 +2,7 @@ import type { JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
-import { isText, objectsAt, problemsOf, turnsAt } from '../requests.ts';
-import type { Place, Problems } from '../requests.ts';
+import { isText, objectsAt, problemsOf, turnsAt, type Place, type Problems } from '../requests.ts';
 
 const ELSEWHERE = {
   url: is.record({ url: is.textThat((url) => /^https?:/.test(url), 'must be a web address') }),

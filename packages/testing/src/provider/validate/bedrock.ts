@@ -2,8 +2,7 @@ import type { JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
-import { inWords, isText, objectsAt, problemsOf, turnsAt } from '../requests.ts';
-import type { Place, Problems } from '../requests.ts';
+import { inWords, isText, objectsAt, problemsOf, turnsAt, type Place, type Problems } from '../requests.ts';
 
 /** What one request may have only once. */
 interface Seen {

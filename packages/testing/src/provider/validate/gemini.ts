@@ -2,8 +2,7 @@ import type { JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
-import { inWords, isText, problemsOf, turnsAt } from '../requests.ts';
-import type { Problems } from '../requests.ts';
+import { inWords, isText, problemsOf, turnsAt, type Problems } from '../requests.ts';
 
 const BODY_FIELDS = [
   'model',

@@ -1,8 +1,7 @@
 import type { JsonObject } from '@treadle/core';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
-import { isText, objectsAt, problemsOf } from '../requests.ts';
-import type { Problems } from '../requests.ts';
+import { isText, objectsAt, problemsOf, type Problems } from '../requests.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 

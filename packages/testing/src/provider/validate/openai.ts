@@ -2,8 +2,7 @@ import type { JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
-import { isText, objectsAt, problemsOf } from '../requests.ts';
-import type { Problems } from '../requests.ts';
+import { isText, objectsAt, problemsOf, type Problems } from '../requests.ts';
 
 const IMAGE_URL = is.textThat(
   (url) => /^(https?:|data:image\/)/.test(url),

@@ -2,8 +2,7 @@ import type { JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import type { Check } from '../checks.ts';
 import * as is from '../checks.ts';
-import { inWords, isText, objectsAt, problemsOf } from '../requests.ts';
-import type { Problems } from '../requests.ts';
+import { inWords, isText, objectsAt, problemsOf, type Problems } from '../requests.ts';
 
 /** Every field of a request that the service knows. */
 const FIELDS = [

@@ -1,7 +1,6 @@
 import type { AssistantContent, JsonObject, Model, ModelMessage } from '@treadle/core';
-import type { ModelToolCall, ToolDefinition } from '@treadle/core/model';
+import { type ModelToolCall, type ToolDefinition, UNKNOWN_USAGE } from '@treadle/core/model';
 import { isJsonObject, parseJson } from '@treadle/core/json';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
 
 import { ask, question, userMessage, type ProbeLimits, type Reply } from './ask.ts';
 
