@@ -31,10 +31,8 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   treadle: {
     packages: [
       CORE,
-      HTTP,
       '@treadle/formats',
       '@treadle/models',
-      '@treadle/openapi',
       '@treadle/otel',
       '@treadle/tools',
       '@treadle/store',
