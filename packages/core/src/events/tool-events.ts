@@ -112,6 +112,10 @@ export type ToolEvent =
       readonly toolName: string;
       readonly arguments: JsonObject;
       readonly question: string;
+      /** Present when the call itself asks, after its start: which of its questions this is. See `ToolResult.ask`. */
+      readonly key?: string;
+      /** What the call needs to go on after that question. */
+      readonly state?: JsonValue;
       /** The rule that wants it to be asked for, if one does. */
       readonly rule?: string;
       /** Updates that would let calls like this one run from now on. */

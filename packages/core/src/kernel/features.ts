@@ -327,6 +327,7 @@ export { checkpointer, noteInput } from '../features/files/checkpoint.ts';
 export { lastRead };
 export { afterQuestions } from '../features/hooks/plan.ts';
 export { updateHooks } from '../features/hooks/update-hooks.ts';
+export { questionEvent } from '../features/approvals/ask.ts';
 export { isConfined } from '../features/permissions/plan.ts';
 export {
   CHILD_GRACE_MS,

@@ -6,7 +6,7 @@ import type { AssistantMessage, Message, ToolResultMessage } from '../messages/m
 import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import { hasFinalText } from '../messages/final-text.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
+import type { FileRead, ReplayPolicy, ToolAnswer } from '../tools/tool.ts';
 import type { RunSlices, SessionSlices } from './folds.ts';
 
 /** An input that nothing has consumed yet. */
@@ -41,6 +41,10 @@ export interface CallState {
   /** What the person said with it. */
   decisionMessage: string | null;
   answer: ApprovalExtras | null;
+  /** Present from the moment the call asked a person something until it runs again. */
+  asking?: Pick<ToolAnswer, 'key' | 'state'>;
+  /** What its questions were answered with, oldest first. */
+  answers?: readonly ToolAnswer[];
   result: ToolResultMessage | null;
   /** Present once it has read or written files. They count with its result, when the turn ends. */
   reads?: readonly FileRead[];

@@ -113,7 +113,7 @@ const failure = (text: string, maxLength: number): NormalOutput => ({
 });
 
 /** A stopped call is an error, and what it could still say is worth reading. */
-function stopped(why: string, said: NormalOutput): NormalOutput {
+function stopped(why: string, { ask: _, ...said }: NormalOutput): NormalOutput {
   return { ...said, isError: true, content: [{ type: 'text', text: why }, ...said.content] };
 }
 

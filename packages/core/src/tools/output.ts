@@ -1,7 +1,7 @@
 import type { FileBlock, TextBlock, ToolResultContent } from '../messages/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { plainData, type PlainData } from './plain-data.ts';
-import type { FileRead } from './tool.ts';
+import type { FileRead, ToolQuestion } from './tool.ts';
 
 /** A tool's output in one shape, safe to store and to send. */
 export interface NormalOutput {
@@ -10,6 +10,7 @@ export interface NormalOutput {
   readonly details?: JsonValue;
   readonly files?: readonly FileBlock[];
   readonly reads?: readonly FileRead[];
+  readonly ask?: ToolQuestion;
 }
 
 /** Text as one error result. */
@@ -52,6 +53,22 @@ function resultOf(value: JsonObject, data: PlainData, maxLength: number): Normal
     ...(details === undefined ? {} : { details: isLarge ? TOO_LARGE : details }),
     ...(kept.length === 0 ? {} : { files: kept }),
     ...readsOf(value),
+    ...askOf(value),
+  };
+}
+
+/** A question without a key or words is none. */
+function askOf({ ask }: JsonObject): Pick<NormalOutput, 'ask'> {
+  if (!isJsonObject(ask)) return {};
+  const { key, question, arguments: about, state } = ask;
+  if (typeof key !== 'string' || typeof question !== 'string') return {};
+  return {
+    ask: {
+      key,
+      question,
+      ...(about !== undefined && isJsonObject(about) ? { arguments: about } : {}),
+      ...(state === undefined ? {} : { state }),
+    },
   };
 }
 

@@ -37,6 +37,35 @@ export interface ToolResult {
   readonly files?: readonly FileBlock[];
   /** What the call read or wrote. See `ToolContext.lastRead`. */
   readonly reads?: readonly FileRead[];
+  /**
+   * The call isn't over: a person has to answer this first. The run pauses, and once the question is answered, `execute` is
+   * called again with the answer in `context.answers`, in whatever process. `content` is the result where nobody can be
+   * asked: in the background.
+   */
+  readonly ask?: ToolQuestion;
+}
+
+/** A question that a call puts to a person before it can go on. It is answered like a question of permission. */
+export interface ToolQuestion {
+  /** Tells the questions of a call apart. The same question has the same key in every attempt. */
+  readonly key: string;
+  /** In words, for the person. */
+  readonly question: string;
+  /** What it is about, as data: the arguments of the pending call. Default: those of the call. */
+  readonly arguments?: JsonObject;
+  /** What the next attempt needs to go on. Kept in the log with the question. */
+  readonly state?: JsonValue;
+}
+
+/** What a person said to a question of a call. */
+export interface ToolAnswer {
+  readonly key: string;
+  readonly decision: 'approve' | 'deny';
+  readonly message?: string;
+  /** The `updatedInput` of the answer: what the person filled in. */
+  readonly input?: JsonObject;
+  /** The state that came with the question. */
+  readonly state?: JsonValue;
 }
 
 /** The content of a file that a call read or wrote. Kept in the log, so that a later call can tell whether it is still so. */
@@ -71,6 +100,8 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** True when the call may run only in the sandbox that its `access` promised: see `ToolAccess.confined`. */
   readonly confined?: boolean;
+  /** The answers to what this call has asked so far, oldest first; absent before the first. See `ToolResult.ask`. */
+  readonly answers?: readonly ToolAnswer[];
   /** Aborted by cancellation, by the tool's timeout and by the run's time limit. */
   readonly signal: AbortSignal;
   /**

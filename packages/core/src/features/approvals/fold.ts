@@ -18,6 +18,9 @@ function approvalRequested(state: SessionState, event: EventOf<'approval_request
   call.expiresAt = event.expiresAt ?? null;
   call.decision = null;
   call.answer = null;
+  if (event.key !== undefined) {
+    call.asking = { key: event.key, ...(event.state === undefined ? {} : { state: event.state }) };
+  }
 }
 
 /** They have answered. */
@@ -33,4 +36,9 @@ function approvalAnswered(state: SessionState, event: EventOf<'approval_answered
     ...(updatedPermissions === undefined ? {} : { updatedPermissions }),
     ...(interrupt === undefined ? {} : { interrupt }),
   };
+  if (call.asking === undefined || !state.run) return;
+  const { decision, message } = event;
+  const said = { ...(message === undefined ? {} : { message }), ...(updatedInput && { input: updatedInput }) };
+  call.answers = [...(call.answers ?? []), { ...call.asking, decision, ...said }];
+  if (decision === 'deny' && interrupt === true) state.run.stop = { reason: message ?? 'The user ended the run.' };
 }

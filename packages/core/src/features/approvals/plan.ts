@@ -105,6 +105,7 @@ function expiredWords(call: CallState): string {
   if (isPending(call)) {
     return `No result came in time: whoever was to run ${name} gave none. Whether it took effect is unknown.`;
   }
+  if (call.asking) return `Nobody answered in time what ${name} asked, so it was not continued. Its effect is unknown.`;
   if (call.status === 'started') {
     return `Whether ${name} took effect is unknown: its process died. Nobody answered in time whether to run it again, so it was not.`;
   }

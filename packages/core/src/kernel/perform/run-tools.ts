@@ -7,6 +7,7 @@ import {
   childFacts,
   childOf,
   pausedEvent,
+  questionEvent,
   updateHooks,
   wantsBackground,
   lastRead,
@@ -264,6 +265,10 @@ async function runJob(
     await log.record([pausedEvent(place, { ...place, childSessionId }, outcome, clock.now())]);
     return;
   }
+  if (output.ask && !child) {
+    await log.record([questionEvent(place, call, output.ask, clock.now(), agent.permissions.answerTimeoutMs)]);
+    return;
+  }
   const ended = endedEvent(place, output, startedAt, clock.now());
   await log.record([child ? { ...ended, ...childFacts(outcome) } : ended]);
   if (agent.hooks) await tellAfter(context, callId);
@@ -287,6 +292,7 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
     maxResultTokens: resultTokens(agent.maxToolResultTokens, windowOf(agent.context, modelAsked(context))),
   };
   if (isConfined(state, call.callId)) facts.confined = true;
+  if (call.answers) facts.answers = call.answers;
   if (tasks !== null) facts.tasks = tasks.control;
   if (blobs) facts.blobs = blobs.store;
   const checkpoint = blobs && checkpointer(context, { ...place, callId: call.callId });

@@ -68,7 +68,7 @@ export function waitsForOthers(turn: TurnState | null | undefined): boolean {
 }
 
 const inDoubt = (state: SessionState, call: CallState): boolean =>
-  call.status === 'started' && call.runs === 'server' && call.epoch < state.epoch;
+  call.status === 'started' && call.runs === 'server' && call.epoch < state.epoch && !call.asking;
 
 /** Calls that can't or mustn't run get their results here, without a start. */
 function rejections(
@@ -107,6 +107,9 @@ function rejection(state: SessionState, turn: TurnState, agent: Agent, call: Cal
     if (call.problem) return { reason: call.problem, words: problemWords(turn, call) };
     return tool ? null : { reason: 'unknown_tool', words: unknownTool(call.name, agent) };
   }
+  if (call.status === 'started' && call.asking && call.decision !== null && !tool) {
+    return { reason: 'unknown_tool', words: unknownTool(call.name, agent) };
+  }
   if (!inDoubt(state, call)) return null;
   if (tool && call.replay !== 'never' && call.decision !== 'reject') return null;
   return { reason: 'in_doubt', words: inDoubtWords(call) };
@@ -134,6 +137,7 @@ function problemWords(turn: TurnState, call: CallState): string {
 function mayRun(state: SessionState, agent: Agent, call: CallState, now: number): boolean {
   // A client's call starts here too: its arguments are checked before the client sees them.
   if (call.status === 'requested') return agent.tools.has(call.name) && !isAsked(call);
+  if (call.status === 'started' && call.asking) return call.decision !== null;
   if (call.paused && (call.paused.woken || isOverdue(call.paused, now))) return agent.tools.has(call.name);
   return inDoubt(state, call) && (call.replay === 'safe' || call.decision === 'approve');
 }
@@ -205,7 +209,7 @@ export function endOpenCalls(
       if (inDoubt(state, call)) return rejectCall(run, turn, call, now, 'in_doubt', IN_DOUBT);
       return (
         decidedAgainst(state, run, turn, call, now) ??
-        rejectCall(run, turn, call, now, 'cancelled', `Not executed: ${why}`)
+        rejectCall(run, turn, call, now, 'cancelled', `${call.asking ? 'Stopped' : 'Not executed'}: ${why}`)
       );
     });
 }

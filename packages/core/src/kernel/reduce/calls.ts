@@ -22,6 +22,7 @@ export function toolStarted(state: SessionState, event: EventOf<'tool_started'>)
   call.decision = null;
   call.approvalId = null;
   call.answer = null;
+  delete call.asking;
 }
 
 /** The call has a result, whatever brought it. */
