@@ -22,6 +22,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   http: { packages: [CORE], node: true },
   tools: { packages: [CORE, HTTP], node: true },
   openapi: { packages: [CORE, HTTP], node: true },
+  mcp: { packages: [CORE], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
   formats: { packages: [CORE, '@treadle/server'], node: false },
@@ -31,7 +32,8 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   treadle: {
     packages: [
       CORE,
-      '@treadle/formats',
+      HTTP,
+      '@treadle/mcp',
       '@treadle/models',
       '@treadle/otel',
       '@treadle/tools',
@@ -46,6 +48,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
 const TESTING = '@treadle/testing';
 const TESTED_WITH: Readonly<Record<string, readonly string[]>> = {
   client: ['@treadle/server', '@treadle/store'],
+  mcp: ['@treadle/models', '@treadle/store'],
   server: ['@treadle/store'],
 };
 

@@ -1,0 +1,21 @@
+export { mcpServers } from './client/servers.ts';
+export type { McpServers, McpServersOptions, McpServerStatus } from './client/servers.ts';
+export type {
+  HttpServerConfig,
+  InProcessServer,
+  InProcessServerConfig,
+  McpServerConfig,
+  McpServerConfigs,
+  StdioServerConfig,
+} from './client/config.ts';
+export type { McpEvent } from './client/connection.ts';
+export type { McpPrompt } from './client/prompts.ts';
+export { McpProblem } from './client/problem.ts';
+export type { McpProblemCode } from './client/problem.ts';
+export type { SamplingOptions } from './client/sampling.ts';
+export { fileCache } from './client/cache.ts';
+export type { McpCache } from './client/cache.ts';
+export { browserLogin, savedLogin } from './login/login.ts';
+export type { LoginOptions, McpLogin, OAuthOptions } from './login/login.ts';
+export { fileCredentials } from './login/store.ts';
+export type { Credentials, CredentialStore } from './login/store.ts';
