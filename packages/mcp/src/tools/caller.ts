@@ -54,12 +54,13 @@ export class Caller {
   }
 
   /**
-   * A server of the older protocol asks within a request, and doesn't say in which: most likely the one that began last and
-   * waits for no answer yet. Where no call is open nobody is asked.
+   * A server of the older protocol asks within a request, and doesn't say in which: most likely the first that has not asked
+   * yet. The answer reaches the right one in any case. Where no call is open nobody is asked.
    */
   elicit(params: Elicitation, signal: AbortSignal): Promise<ElicitResult> {
     const calls = [...this.#open];
-    const call = calls.findLast(({ questions }) => questions.length === 0) ?? calls.at(-1);
+    const call =
+      calls.find(({ hasAsked }) => !hasAsked) ?? calls.find(({ questions }) => questions.length === 0) ?? calls.at(-1);
     return call ? call.ask(params, signal) : Promise.resolve({ action: 'cancel' });
   }
 

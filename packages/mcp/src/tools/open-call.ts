@@ -49,6 +49,10 @@ export class OpenCall {
     return this.#context;
   }
 
+  get hasAsked(): boolean {
+    return this.#asked > 0;
+  }
+
   /** Another attempt of the call waits for it from now on. */
   attend(context: CallContext): void {
     this.#context = context;
