@@ -49,7 +49,11 @@ const isLogin = (thrown: unknown): boolean =>
   isUnauthorized(thrown) || codeOf(thrown) === 'CLIENT_HTTP_AUTHENTICATION' || httpStatus(thrown) === 401;
 
 /** True when a legacy server has forgotten our session: it was restarted, and the request did not reach anything. */
-export const isForgotten = (thrown: unknown): boolean => httpStatus(thrown) === 404;
+export function isForgotten(thrown: unknown): boolean {
+  const status = httpStatus(thrown);
+  // Some servers say 400 where the protocol says 404.
+  return status === 404 || (status === 400 && /\bsession\b/i.test(errorText(thrown)));
+}
 
 /** Says why a server could not be connected to. */
 export function connectProblem(server: string, thrown: unknown): McpProblem {

@@ -53,6 +53,10 @@ export class Caller {
     this.#parts = parts;
   }
 
+  get clock(): Clock {
+    return this.#parts.clock;
+  }
+
   /**
    * A server of the older protocol asks within a request, and doesn't say in which: most likely the first that has not asked
    * yet. The answer reaches the right one in any case. Where no call is open nobody is asked.

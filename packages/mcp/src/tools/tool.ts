@@ -6,6 +6,7 @@ import type { Connection } from '../client/connection.ts';
 import { McpProblem } from '../client/problem.ts';
 import type { Caller } from './caller.ts';
 import { failureOf, resultOf } from './result.ts';
+import { callAsTask } from './task.ts';
 
 /** Characters of a description that a model is shown. A server is a stranger; a longer text is rarely about the tool. */
 const MOST_DESCRIPTION = 8000;
@@ -39,14 +40,18 @@ export function toolOf(name: string, definition: McpTool, connection: Connection
     execute: (args, context) => {
       const current = connection.known?.tools.find((tool) => tool.name === definition.name);
       if (!current) return failureOf(connection.name, goneProblem(connection, definition.name));
+      const params = { name: current.name, arguments: args as JsonObject };
+      const asTask = current.execution?.taskSupport === 'required';
       return caller.perform(
         context,
-        (client, more, options) =>
-          client.callTool(
-            { name: current.name, arguments: args as JsonObject, ...more },
-            // Without the schema of its results, which is checked here: the SDK's check would hang on a hostile pattern.
-            { ...options, allowInputRequired: true, toolDefinition: withoutOutput(current) },
-          ),
+        (client, more, options): Promise<CallToolResult> =>
+          asTask && !connection.isModern
+            ? callAsTask(client, params, { clock: caller.clock, options })
+            : client.callTool(
+                { ...params, ...more },
+                // Without the schema of its results, which is checked here: the SDK's check would hang on a hostile pattern.
+                { ...options, allowInputRequired: true, toolDefinition: withoutOutput(current) },
+              ),
         (result: CallToolResult) => resultOf(connection.name, result, current.outputSchema),
       );
     },
