@@ -34,7 +34,13 @@ export async function play(
   options: Parameters<typeof createSession>[1] = {},
 ): Promise<Played> {
   const turns = calls.map(([name, args = {}]) => ({ toolCalls: [{ name, arguments: args }] }));
-  const agent = defineAgent({ model: scriptedModel([...turns, 'Done.']), tools, permissions: ALLOW });
+  const agent = defineAgent({
+    model: scriptedModel([...turns, 'Done.']),
+    tools,
+    permissions: ALLOW,
+    loopDetection: false,
+    limits: { maxTurns: calls.length + 1, maxToolCalls: calls.length + 1 },
+  });
   const session = await createSession(agent, options);
   const results: CallResult[] = [];
   session.subscribe((event) => {
