@@ -19,3 +19,6 @@ export { browserLogin, savedLogin } from './login/login.ts';
 export type { LoginOptions, McpLogin, OAuthOptions } from './login/login.ts';
 export { fileCredentials } from './login/store.ts';
 export type { Credentials, CredentialStore } from './login/store.ts';
+export { readMcpFile } from './files/read.ts';
+export type { FileServer } from './files/read.ts';
+export type { FileVariables } from './files/expand.ts';

@@ -16,7 +16,10 @@ async function sampled(sampling: SamplingOptions | undefined, calls = 1): Promis
     return { content: [{ type: 'text', text: JSON.stringify(reply.content) }] };
   });
   await using servers = await mcpServers({ poet: { server } }, sampling ? { sampling } : {});
-  const { results } = await play(servers.tools, Array(calls).fill(['mcp__poet__rhyme']));
+  const { results } = await play(
+    servers.tools,
+    Array.from({ length: calls }, () => ['mcp__poet__rhyme'] as const),
+  );
   return results.map(({ text, isError }) => `${isError ? 'error: ' : ''}${text}`);
 }
 

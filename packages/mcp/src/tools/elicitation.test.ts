@@ -37,6 +37,7 @@ function legacy() {
     made.registerTool('order', { description: 'Orders.' }, async ({ mcpReq }) => {
       calls.count += 1;
       mcpReq.signal.addEventListener('abort', () => (calls.cancelled += 1));
+      // oxlint-disable-next-line typescript/no-deprecated -- what servers of the older protocol do
       const answer = await made.server.elicitInput({
         message: 'What shall it be?',
         requestedSchema: {
@@ -165,6 +166,7 @@ it('shows a page as an address, which only the user opens', async () => {
   const server = new McpServer({ name: 'bank', version: '1.0.0' });
   server.registerTool('pay', { description: 'Pays.' }, async () => {
     const url = 'https://bank.example/confirm?id=7';
+    // oxlint-disable-next-line typescript/no-deprecated -- what servers of the older protocol do
     const { action } = await server.server.elicitInput({ mode: 'url', message: 'Confirm.', url, elicitationId: '7' });
     return words(action);
   });

@@ -36,7 +36,7 @@ export async function callAsTask(
   { clock, options }: TaskParts,
 ): Promise<CallToolResult> {
   const send = (method: string, more: JsonObject, how: RequestOptions = options): Promise<JsonObject> =>
-    client.request({ method, params: more }, ANY_OBJECT as never, how) as unknown as Promise<JsonObject>;
+    client.request({ method, params: more }, ANY_OBJECT, how) as Promise<JsonObject>;
   const created = await send('tools/call', { ...params, task: { ttl: TTL_MS } });
   const { task } = created;
   // A server may answer at once all the same.
@@ -46,10 +46,8 @@ export async function callAsTask(
   try {
     for (let now: JsonObject = task; OPEN.has(now['status']); now = await send('tasks/get', { taskId })) {
       const { status, statusMessage, pollInterval } = now;
-      options.onprogress?.({
-        progress: 0,
-        message: typeof statusMessage === 'string' ? statusMessage : String(status),
-      });
+      const message = typeof statusMessage === 'string' ? statusMessage : JSON.stringify(status);
+      options.onprogress?.({ progress: 0, message });
       // The server puts its questions into the answer to this request, which comes when the task has ended.
       if (status === 'input_required') break;
       await pause(clock, typeof pollInterval === 'number' ? pollInterval : DEFAULT_POLL_MS, options.signal);

@@ -40,6 +40,8 @@ export const RUN_OPTIONS = {
   ask: { value: 'LIST', repeatable: true, help: 'Ask for these, whatever allows them.' },
   deny: { value: 'LIST', repeatable: true, help: "Never these: a tool, or 'read_file(secrets/**)'." },
   'permission-mode': { value: 'MODE', help: 'default, acceptEdits, plan, dontAsk or bypass.' },
+  'mcp-config': { value: 'FILE', repeatable: true, help: 'Use the MCP servers of this file too.' },
+  'no-mcp': { help: 'Use no MCP servers.' },
   trust: { help: 'Trust this folder: let its .treadle/settings.json act, now and later.' },
   stdin: { help: 'Wait for standard input to its end, however long it takes to begin.' },
   'no-stdin': { help: 'Leave standard input alone.' },
@@ -200,14 +202,47 @@ export const SERVE_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-/** The commands there are. A bare prompt is `run`'s. */
-export const COMMANDS = ['run', 'serve', 'sessions', 'doctor', 'help'] as const;
+/** The flags of `treadle mcp`. */
+export const MCP_OPTIONS = {
+  project: { help: "add, remove: the folder's own .mcp.json, for everyone who works in it." },
+  env: { value: 'NAME=VALUE', repeatable: true, help: 'add: a variable for the server.' },
+  header: { value: 'NAME:VALUE', repeatable: true, help: 'add: a header of every request.' },
+  transport: { value: 'KIND', help: 'add: http (the default) or sse.' },
+  'mcp-config': { value: 'FILE', repeatable: true, help: 'Read this file of servers too.' },
+  cwd: { value: 'FOLDER', help: 'The folder whose servers they are (default: this one).' },
+  trust: { help: 'test: trust this folder, and approve its servers as they are now.' },
+  json: { help: 'list: one JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const MCP_COMMANDS: readonly string[] = ['add', 'list', 'remove', 'test', 'login'];
+
+export const COMMANDS: readonly string[] = ['run', 'serve', 'sessions', 'mcp', 'doctor', 'help'];
+export const SESSIONS_COMMANDS: readonly string[] = [
+  'list',
+  'show',
+  'cost',
+  'tasks',
+  'search',
+  'tree',
+  'fork',
+  'rerun',
+  'replay',
+  'export',
+  'rename',
+  'tag',
+  'delete',
+  'rewind',
+];
 
 /** How the arguments are to be read. */
-export interface Command {
-  readonly name: (typeof COMMANDS)[number];
-  readonly args: readonly string[];
-}
+export type Command =
+  | { readonly name: 'run'; readonly args: readonly string[] }
+  | { readonly name: 'serve'; readonly args: readonly string[] }
+  | { readonly name: 'sessions'; readonly args: readonly string[] }
+  | { readonly name: 'mcp'; readonly args: readonly string[] }
+  | { readonly name: 'doctor'; readonly args: readonly string[] }
+  | { readonly name: 'help'; readonly args: readonly string[] };
 
 /** A command word is one lowercase word; everything else is a prompt. */
 const COMMAND_WORD = /^[a-z][a-z-]*$/;
@@ -219,8 +254,16 @@ const COMMAND_WORD = /^[a-z][a-z-]*$/;
  */
 export function findCommand(argv: readonly string[]): Command | { readonly name: 'unknown'; readonly word: string } {
   const [first, ...rest] = argv;
-  const name = COMMANDS.find((known) => known === first);
-  if (name !== undefined) return { name, args: rest };
+  switch (first) {
+    case 'run':
+    case 'serve':
+    case 'sessions':
+    case 'mcp':
+    case 'doctor':
+    case 'help':
+      return { name: first, args: rest };
+    default:
+  }
   if (first !== undefined && COMMAND_WORD.test(first)) return { name: 'unknown', word: first };
   return { name: 'run', args: argv };
 }

@@ -1,35 +1,29 @@
-import { DOCTOR_OPTIONS, RUN_OPTIONS, SERVE_OPTIONS, SESSIONS_COMMANDS, type SessionsCommand } from './commands.ts';
-import type { OptionTable, ParsedOptions } from './options.ts';
-import { version } from './version.ts';
-
-/** What `--help` or `--version` asks for; null without either. */
-export function infoText(command: string, options: Pick<ParsedOptions<'help' | 'version'>, 'flag'>): string | null {
-  if (options.flag('help')) return helpText(command);
-  return options.flag('version') ? `${version()}\n` : null;
-}
+import {
+  COST_OPTIONS,
+  DELETE_OPTIONS,
+  DOCTOR_OPTIONS,
+  EXPORT_OPTIONS,
+  FORK_OPTIONS,
+  LIST_OPTIONS,
+  MCP_OPTIONS,
+  REDO_OPTIONS,
+  REWIND_OPTIONS,
+  RUN_OPTIONS,
+  SEARCH_OPTIONS,
+  SERVE_OPTIONS,
+  SHOW_OPTIONS,
+  TAG_OPTIONS,
+  TASKS_OPTIONS,
+} from './commands.ts';
+import type { OptionTable } from './options.ts';
 
 /** The help of a command; of all of it when the word is no command. */
 export function helpText(command: string | undefined): string {
-  switch (command) {
-    case 'sessions':
-      return sessionsHelp(Object.entries(SESSIONS_COMMANDS));
-    case 'doctor':
-      return DOCTOR_HELP;
-    case 'serve':
-      return SERVE_HELP;
-    default:
-      return RUN_HELP;
-  }
-}
-
-/** Commands with the same options share a list of them. */
-function sessionsHelp(commands: readonly (readonly [string, SessionsCommand])[]): string {
-  const usage = commands.map(([, { usage, about }]) => `${`  treadle sessions ${usage}`.padEnd(43)}${about}`);
-  const lists = [...Map.groupBy(commands, ([, { options }]) => options)].map(([options, group]) => {
-    const names = new Intl.ListFormat('en-GB').format(group.map(([name]) => name));
-    return `Options of ${names}${group[0]?.[1].note ?? ''}:\n${optionLines(options)}\n`;
-  });
-  return ['treadle sessions: the sessions that were kept', '', 'Usage:', ...usage, '', lists.join('\n')].join('\n');
+  if (command === 'sessions') return SESSIONS_HELP;
+  if (command === 'doctor') return DOCTOR_HELP;
+  if (command === 'serve') return SERVE_HELP;
+  if (command === 'mcp') return MCP_HELP;
+  return RUN_HELP;
 }
 
 function optionLines(table: OptionTable): string {
@@ -63,6 +57,7 @@ Usage:
   treadle sessions show ID                 what happened in one
   treadle sessions cost ID                 what one has used and cost
   treadle sessions rewind ID               its files and conversation, as they were before a message
+  treadle mcp list                         the MCP servers whose tools the agent has
   treadle doctor                           what there is here, and which providers answer
 
 Options of run:
@@ -98,6 +93,28 @@ ${optionLines(SERVE_OPTIONS)}
 
 Environment:
   TREADLE_TOKEN                           the token clients are to send, instead of a new one
+`;
+
+const MCP_HELP = `treadle mcp: servers that bring tools
+
+Usage:
+  treadle mcp add NAME -- COMMAND ARGS...  a server that is started here
+  treadle mcp add NAME URL                 a server at an address
+  treadle mcp list                         the servers that there are, and which may be used
+  treadle mcp test [NAME...]               connects, and says what is wrong
+  treadle mcp login NAME                   logs in to a server at an address, by a browser
+  treadle mcp remove NAME                  forgets a server
+
+Options of mcp:
+${optionLines(MCP_OPTIONS)}
+
+  The user's own servers are in ~/.config/treadle/mcp.json. Those of a folder's .mcp.json are used
+  once the folder is trusted and each of them approved; one that has changed is asked about again.
+
+Exit codes:
+  0    done
+  1    a server can't be used, or nobody logged in
+  2    usage: an argument or a file that can't be used
 `;
 
 const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer

@@ -21,6 +21,8 @@ export interface ParsedOptions<Name extends string> {
   flag(name: Name): boolean;
   /** The parts of a list: the flag may be repeated, and each value may have commas. Undefined when not given. */
   list(name: Name): readonly string[] | undefined;
+  /** Every value of a flag, as it was given. */
+  raw(name: Name): readonly string[];
   /** As `list`, but a comma inside parentheses belongs to its part. */
   rules(name: Name): readonly string[] | undefined;
   /** @throws UsageError unless it is a whole number of at least 1. */
@@ -68,6 +70,7 @@ export function parseOptions<Table extends OptionTable>(
   return {
     text,
     flag: (name) => given.has(name),
+    raw: (name) => given.get(name)?.map((value = '') => value) ?? [],
     list: (name) => parts(name, (value) => value.split(',')),
     rules: (name) => parts(name, splitRules),
     count(name) {

@@ -27,6 +27,7 @@ import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from
 import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from '../context.ts';
+import { mcpFor } from './mcp.ts';
 import type { CliIo } from '../io.ts';
 import { openBlobs, unsavedJournal } from '../parts.ts';
 import { folderSettings } from '../asking/folder-trust.ts';
@@ -54,14 +55,22 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   const texts = await interruptions.unless(promptTexts(io, request, note));
 
   const journal = guard.journal(await (request.save ? parts.journal(io) : unsavedJournal()));
+  let closeMcp = async (): Promise<void> => {};
   try {
     const place = await findPlace(journal, io, request);
     const terminals = terminalsOf(context, request);
     const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
     const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
-    const { permissions, hooks, knownTools, validator } = rights;
+    const { permissions, hooks, knownTools } = rights;
+    const mcp = await interruptions.unless(
+      mcpFor({ io: { ...io, env }, note, request, folder: place.folder }, rights, asks),
+    );
+    closeMcp = async () => mcp?.close();
+    const mcpTools = (mcp?.tools ?? []).map(guard.tool);
     const agentParts = { io, model, loadModel, note };
-    const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(rights, agentParts, request, place, root);
+    const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...mcpTools] };
+    const toolsIn = (root: string): Promise<readonly Tool[]> =>
+      withAgents(withServers, agentParts, request, place, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
     const tools = await toolsIn(place.folder);
     const definition: AgentDefinition = {
@@ -108,6 +117,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       stopTracing?.();
     }
   } finally {
+    await closeMcp();
     await journal.close();
   }
 }
@@ -164,12 +174,13 @@ export async function rightsFor(
   readonly knownTools: readonly string[];
   /** Whether the folder as a whole is trusted. */
   readonly isTrusted: boolean;
+  readonly trust: () => Promise<void>;
   /** What is to be said beside a question about a command; null for nothing. */
   readonly aboutCommands: () => Promise<string | null>;
 }> {
   const { askUserTool, builtInTools, hooksFromSettings, planTool, re2Validator, todoTool, webFetchTool } =
     await import('@treadle/tools');
-  const { combineSettings } = await import('../../settings/combine.ts');
+  const { combineSettings, trustFolder } = await import('../../settings/combine.ts');
   const { settingsSaver } = await import('../../settings/save.ts');
   const web = webFetchTool();
   const plan = planTool();
@@ -213,7 +224,8 @@ export async function rightsFor(
   const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
-  return { toolsIn, permissions, hooks, knownTools, validator: re2Validator(), isTrusted, aboutCommands };
+  const trust = async (): Promise<void> => void (await trustFolder(found));
+  return { toolsIn, permissions, hooks, knownTools, isTrusted, trust, aboutCommands };
 }
 
 /** Tools that there are in some runs: agents of files, long conversations, background tasks. */

@@ -1,5 +1,6 @@
 import { errorText, type Journal, type Run, type RunResult, type Session } from '@treadle/core';
 
+import { askForm } from '../asking/ask-form.ts';
 import { askPermission, type ApprovalQuestion } from '../asking/ask-permission.ts';
 import { answersFor, type Asking } from '../asking/ask-user.ts';
 import type { CommandContext } from '../context.ts';
@@ -85,13 +86,12 @@ async function answered(
   }
   const { approvalId } = call;
   if (!permissions.terminal.isThere) return null;
-  const typed = await askPermission(
-    call,
-    await questionOf(journal, call.sessionId ?? session.id, approvalId),
-    permissions,
-    call.toolName === 'bash' ? await aboutCommands() : null,
-  );
-  return typed && (() => session[typed.decision](approvalId, typed.said));
+  const question = await questionOf(journal, call.sessionId ?? session.id, approvalId);
+  const typed =
+    question?.key === undefined
+      ? await askPermission(call, question, permissions, call.toolName === 'bash' ? await aboutCommands() : null)
+      : await askForm(call, question, permissions);
+  return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
 }
 
 /** The question as it was asked, perhaps by another process. */

@@ -1,0 +1,29 @@
+import type { McpServers } from '@treadle/mcp';
+
+import type { Terminal } from '../asking/terminal.ts';
+import type { CliIo } from '../io.ts';
+import type { RunRequest } from './request.ts';
+
+/** The MCP servers of a run, connected; null when there are none. Whoever names the tools gets no others. */
+export async function mcpFor(
+  run: {
+    readonly io: CliIo;
+    readonly note: (text: string) => void;
+    readonly request: Pick<RunRequest, 'mcpConfig' | 'tools' | 'trust'>;
+    readonly folder: string;
+  },
+  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void> },
+  terminal: Terminal,
+): Promise<McpServers | null> {
+  const { io, note, request, folder } = run;
+  if (request.mcpConfig === null || request.tools !== undefined) return null;
+  const { chosenServers, namedServers } = await import('../mcp/servers.ts');
+  const all = await namedServers(folder, io, request.mcpConfig);
+  if (all.length === 0) return null;
+  const stopped = new Promise<never>(() => {});
+  const { trust: trustsAll } = request;
+  const chosen = await chosenServers(all, { folder, io, ...rights, trustsAll, terminal, stopped, note });
+  if (Object.keys(chosen).length === 0) return null;
+  const { connect } = await import('../mcp/connect.ts');
+  return connect(chosen, { io, folder, note });
+}
