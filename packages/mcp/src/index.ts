@@ -22,3 +22,7 @@ export type { Credentials, CredentialStore } from './login/store.ts';
 export { readMcpFile } from './files/read.ts';
 export type { FileServer } from './files/read.ts';
 export type { FileVariables } from './files/expand.ts';
+export { mcpServer } from './server/agent-server.ts';
+export type { AgentPrompt, McpAgentServer, McpServerOptions } from './server/agent-server.ts';
+export { serveMcp } from './server/http.ts';
+export type { ServeMcpOptions, ServingMcp } from './server/http.ts';

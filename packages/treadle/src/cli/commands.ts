@@ -215,7 +215,17 @@ export const MCP_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-export const MCP_COMMANDS: readonly string[] = ['add', 'list', 'remove', 'test', 'login'];
+/** The flags of `treadle mcp serve`. */
+export const MCP_SERVE_OPTIONS = {
+  http: { help: 'Over Streamable HTTP, instead of standard input and output. Prints the address, and a token once.' },
+  host: { value: 'ADDRESS', help: 'With --http (default 127.0.0.1). Another one needs TREADLE_TOKEN.' },
+  port: { value: 'N', help: 'With --http (default: a free one).' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
+  cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const MCP_COMMANDS: readonly string[] = ['add', 'list', 'remove', 'test', 'login', 'serve'];
 
 export const COMMANDS: readonly string[] = ['run', 'serve', 'sessions', 'mcp', 'doctor', 'help'];
 export const SESSIONS_COMMANDS: readonly string[] = [

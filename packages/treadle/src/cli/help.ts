@@ -6,6 +6,7 @@ import {
   FORK_OPTIONS,
   LIST_OPTIONS,
   MCP_OPTIONS,
+  MCP_SERVE_OPTIONS,
   REDO_OPTIONS,
   REWIND_OPTIONS,
   RUN_OPTIONS,
@@ -95,7 +96,7 @@ Environment:
   TREADLE_TOKEN                           the token clients are to send, instead of a new one
 `;
 
-const MCP_HELP = `treadle mcp: servers that bring tools
+const MCP_HELP = `treadle mcp: servers that bring tools, and the agent as such a server
 
 Usage:
   treadle mcp add NAME -- COMMAND ARGS...  a server that is started here
@@ -104,9 +105,13 @@ Usage:
   treadle mcp test [NAME...]               connects, and says what is wrong
   treadle mcp login NAME                   logs in to a server at an address, by a browser
   treadle mcp remove NAME                  forgets a server
+  treadle mcp serve                        the agent of this folder as a server
 
 Options of mcp:
 ${optionLines(MCP_OPTIONS)}
+
+Options of mcp serve:
+${optionLines(MCP_SERVE_OPTIONS)}
 
   The user's own servers are in ~/.config/treadle/mcp.json. Those of a folder's .mcp.json are used
   once the folder is trusted and each of them approved; one that has changed is asked about again.

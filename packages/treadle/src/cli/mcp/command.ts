@@ -33,6 +33,10 @@ const COMMANDS: Readonly<Record<string, (given: Given) => Promise<number>>> = { 
 /** `treadle mcp`: the MCP servers that there are for this folder. Returns the exit code. */
 export async function mcpCommand(context: CommandContext, args: readonly string[]): Promise<number> {
   const { out } = context;
+  if (args[0] === 'serve') {
+    const { mcpServeCommand } = await import('./serve.ts');
+    return mcpServeCommand(context, args.slice(1));
+  }
   const options = parseOptions(args, MCP_OPTIONS);
   const [word, ...words] = options.positionals;
   if (options.flag('version')) out.print(`${version()}\n`);

@@ -39,7 +39,10 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const guard = await keyGuard(env);
   const note = (text: string): void => context.note(guard.text(text));
   const { TREADLE_TOKEN: own } = env;
-  const agent = await agentOf({ ...context, note, guard }, folder, options.text('model'), env, options.flag('title'));
+  const agent = await agentOf(
+    { ...context, note, guard },
+    { id: `serve:${folder}`, folder, model: options.text('model'), env, title: options.flag('title') },
+  );
   const journal = guard.journal(await parts.journal(io));
   try {
     const serving = await serve({
@@ -74,12 +77,22 @@ export async function serveCommand(context: CommandContext, args: readonly strin
 }
 
 /** The agent of a folder. What it may not do by itself, it asks the clients of the server. */
-async function agentOf(
+export async function agentOf(
   context: CommandContext & { readonly guard: KeyGuard },
-  folder: string,
-  modelName: string | undefined,
-  env: Parameters<typeof chooseModel>[1],
-  title: boolean,
+  {
+    id,
+    folder,
+    model: modelName,
+    env,
+    title,
+  }: {
+    /** Its own sessions, and none of those that the command line runs in this folder. */
+    readonly id: string;
+    readonly folder: string;
+    readonly model: string | undefined;
+    readonly env: Parameters<typeof chooseModel>[1];
+    readonly title: boolean;
+  },
 ): Promise<ReturnType<typeof defineAgent>> {
   const { io, parts, out, note, guard } = context;
   const choice = chooseModel(modelName, env);
@@ -89,8 +102,7 @@ async function agentOf(
   const { canUseTool: _, ...permissions } = rights.permissions;
   if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
   return defineAgent({
-    // Its own sessions, and none of those that the command line runs in this folder.
-    id: `serve:${folder}`,
+    id,
     model,
     instructions: defaultInstructions(folder),
     projectInstructions: await projectInstructionsOf(folder, note),

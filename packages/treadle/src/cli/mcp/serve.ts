@@ -1,0 +1,70 @@
+import { mcpServer, serveMcp } from '@treadle/mcp';
+
+import { openBlobs } from '../parts.ts';
+import { MCP_SERVE_OPTIONS } from '../commands.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
+import { helpText } from '../help.ts';
+import { keyGuard } from '../asking/keys.ts';
+import { parseOptions } from '../options.ts';
+import { agentOf } from '../serve/command.ts';
+import { realFolder } from '../sessions/folder-sessions.ts';
+import { UsageError } from '../usage-error.ts';
+import { version } from '../version.ts';
+import { withUserVariables } from '../../settings/combine.ts';
+
+/** `treadle mcp serve`: the agent of a folder for MCP clients, until they leave or a signal comes. Returns the exit code. */
+export async function mcpServeCommand(context: CommandContext, args: readonly string[]): Promise<number> {
+  const { io, parts, out, interruptions } = context;
+  const options = parseOptions(args, MCP_SERVE_OPTIONS);
+  if (options.flag('help') || options.flag('version')) {
+    out.print(options.flag('help') ? helpText('mcp') : `${version()}\n`);
+    return EXIT.done;
+  }
+  const [extra] = options.positionals;
+  if (extra !== undefined) throw new UsageError(`'${extra}' is too much: treadle mcp serve takes no prompt.`);
+  const isHttp = options.flag('http');
+  for (const flag of ['host', 'port'] as const) {
+    if (!isHttp && options.text(flag) !== undefined) throw new UsageError(`--${flag} goes with --http.`);
+  }
+  const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');
+  const env = await withUserVariables(io);
+  await io.hideEnvironment?.();
+  const guard = await keyGuard(env);
+  // Standard output is the protocol's.
+  const note = (text: string): void => context.note(guard.text(text));
+  const id = `mcp:${folder}`;
+  const agent = await agentOf(
+    { ...context, note, guard },
+    { id, folder, model: options.text('model'), env, title: false },
+  );
+  const journal = guard.journal(await parts.journal(io));
+  try {
+    const description = `Works in the folder ${folder}: reads and changes files, runs commands, answers questions about it.`;
+    const server = mcpServer(agent, {
+      journal,
+      blobs: await openBlobs(io),
+      name: 'treadle',
+      version: version(),
+      description,
+    });
+    if (!isHttp) {
+      const signal = await Promise.race([server.serveStdio(), interruptions.first]);
+      await server.close();
+      return signal === undefined ? EXIT.done : SIGNAL_EXIT[signal];
+    }
+    const { TREADLE_TOKEN: own } = env;
+    const host = options.text('host');
+    const port = options.count('port');
+    await using serving = await serveMcp(server, {
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port }),
+      ...(own ? { token: own } : {}),
+    });
+    out.print(`${serving.url}\n`);
+    if (!own) out.print(`Token, shown only now: ${serving.token}\n`);
+    return SIGNAL_EXIT[await interruptions.first];
+  } finally {
+    await journal.close();
+  }
+}
