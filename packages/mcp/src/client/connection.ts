@@ -13,6 +13,7 @@ import type { Clock } from '@treadle/core';
 import type { McpServerConfig } from './config.ts';
 import { connectProblem, httpStatus, isUnauthorized, McpProblem } from './problem.ts';
 import type { Sample } from './sampling-types.ts';
+import { hide, secretsOf } from './secrets.ts';
 import { openTransport } from './transport.ts';
 import type { HttpParts, Opened } from './transport.ts';
 
@@ -98,6 +99,13 @@ export class Connection {
     return this.#client ? null : this.#problem;
   }
 
+  /** What was sent to it that nobody else is to see. */
+  get secrets(): readonly string[] {
+    const { config } = this;
+    const headers = 'url' in config ? Object.values(config.headers ?? {}) : [];
+    return secretsOf([...headers, ...(this.#parts.auth?.secrets ?? [])]);
+  }
+
   get isModern(): boolean {
     return this.#client?.getProtocolEra() === 'modern';
   }
@@ -178,7 +186,8 @@ export class Connection {
       onEvent({ server: this.name, type: 'connected' });
       return client;
     } catch (error) {
-      this.#problem = connectProblem(this.name, error);
+      const problem = connectProblem(this.name, error);
+      this.#problem = new McpProblem(problem.code, hide(problem.message, this.secrets));
       this.#failures += 1;
       this.#notBefore = clock.now() + Math.min(LONGEST_PAUSE_MS, 500 * 2 ** this.#failures);
       if (!this.#closed) onEvent({ server: this.name, type: 'failed', message: this.#problem.message + this.#said() });

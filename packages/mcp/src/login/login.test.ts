@@ -21,10 +21,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** A server that takes one token, and the authorization server that gives it out and refreshes it. */
 async function guarded() {
   const asked: string[] = [];
-  let valid = 'token-1';
+  let valid = 'access-token-1';
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'guarded', version: '1.0.0' });
     server.registerTool('secret', { description: 'x' }, () => ({ content: [{ type: 'text', text: 'treasure' }] }));
+    server.registerTool('mirror', { description: 'x' }, ({ http }) => {
+      const authorization = http?.req?.headers.get('authorization') ?? '';
+      return { content: [{ type: 'text', text: authorization }], structuredContent: { authorization } };
+    });
     return server;
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -58,7 +62,7 @@ async function guarded() {
     if (pathname === '/token') {
       const grant = new URLSearchParams(body).get('grant_type') ?? '';
       asked.push(grant);
-      if (grant === 'refresh_token') valid = 'token-2';
+      if (grant === 'refresh_token') valid = 'access-token-2';
       return json(200, { access_token: valid, token_type: 'Bearer', refresh_token: 'refresh-1', expires_in: 3600 });
     }
     if (request.headers.authorization !== `Bearer ${valid}`) {
@@ -114,6 +118,10 @@ describe('a server that wants a login', () => {
       await using servers = await mcpServers(config, { auth, onEvent: (event) => events.push(event) });
       expect((await callOnce(servers.tools, 'mcp__vault__secret')).text).toBe('treasure');
       expect(server.asked).toEqual(['authorization_code']);
+      expect(await callOnce(servers.tools, 'mcp__vault__mirror')).toMatchObject({
+        text: 'Bearer [hidden]',
+        details: { structuredContent: { authorization: 'Bearer [hidden]' } },
+      });
       server.expire();
       expect((await callOnce(servers.tools, 'mcp__vault__secret')).text).toBe('treasure');
       expect(server.asked).toEqual(['authorization_code', 'refresh_token']);
@@ -122,7 +130,7 @@ describe('a server that wants a login', () => {
     const path = join(folder, 'tokens', file);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await stat(join(folder, 'tokens'))).mode & 0o777).toBe(0o700);
-    expect(await readFile(path, 'utf8')).toContain('token-2');
+    expect(await readFile(path, 'utf8')).toContain('access-token-2');
     expect(JSON.stringify(events)).not.toMatch(/token-|refresh-/);
   });
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from '@treadle/core';
 import { McpProblem } from '../client/problem.ts';
 import { listenForCallback } from './callback.ts';
 import type { CallbackServer } from './callback.ts';
-import type { CredentialStore } from './store.ts';
+import type { Credentials, CredentialStore } from './store.ts';
 
 /** What a server's configuration may say of the client that logs in. All of it is optional. */
 export interface OAuthOptions {
@@ -23,6 +23,8 @@ export interface McpLogin {
   readonly provider: OAuthClientProvider;
   /** Waits for the browser; null where nobody can log in. */
   readonly callback: (() => Promise<URLSearchParams>) | null;
+  /** The tokens that were used so far, so that nobody is shown them. */
+  readonly secrets: ReadonlySet<string>;
 }
 
 /** What a program that shows its user a login has. */
@@ -38,10 +40,11 @@ const TIMEOUT_MS = 300_000;
 /** Uses the tokens there are, and refreshes them. A server that wants a login is a problem `needs_login`. */
 export function savedLogin(server: string, url: string, store: CredentialStore, options: OAuthOptions = {}): McpLogin {
   // A provider without a redirect would be taken for one that logs in without a user.
-  const provider = providerOf(url, store, options, 'http://127.0.0.1/callback', null, () => {
+  const secrets = new Set<string>();
+  const provider = providerOf(url, noting(store, secrets), options, 'http://127.0.0.1/callback', null, () => {
     throw new McpProblem('needs_login', `The MCP server ${server} wants a login. Run: treadle mcp login ${server}`);
   });
-  return { provider, callback: null };
+  return { provider, callback: null, secrets };
 }
 
 /** A login by the user's browser, which comes back to a port of this machine. Dispose of it when it is done. */
@@ -53,11 +56,36 @@ export async function browserLogin(
 ): Promise<McpLogin & AsyncDisposable> {
   const listening: CallbackServer = await listenForCallback();
   const state = { current: '' };
-  const provider = providerOf(url, store, options, listening.redirectUrl, state, (page) => open(page.href));
+  const secrets = new Set<string>();
+  const provider = providerOf(url, noting(store, secrets), options, listening.redirectUrl, state, (page) =>
+    open(page.href),
+  );
   return {
     provider,
+    secrets,
     callback: () => listening.wait(state.current, AbortSignal.timeout(timeoutMs)),
     [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),
+  };
+}
+
+/** The store, which notes the secrets that come out of it and go into it. */
+function noting(store: CredentialStore, secrets: Set<string>): CredentialStore {
+  const note = ({ client, tokens }: Credentials): void => {
+    for (const value of [client?.['client_secret'], tokens?.['access_token'], tokens?.['refresh_token']]) {
+      if (typeof value === 'string') secrets.add(value);
+    }
+  };
+  return {
+    ...store,
+    async read(url, issuer) {
+      const found = await store.read(url, issuer);
+      note(found);
+      return found;
+    },
+    async write(url, issuer, change) {
+      note(change);
+      await store.write(url, issuer, change);
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { Clock, JsonValue, ToolResult } from '@treadle/core';
 import { MOST_LOGINS } from '../client/connection.ts';
 import type { Answering, Connection } from '../client/connection.ts';
 import { isForgotten, McpProblem, requestProblem } from '../client/problem.ts';
+import { hideInResult } from '../client/secrets.ts';
 import { askUser, elicitResult, questionKey } from './elicitation.ts';
 import type { Elicitation } from './elicitation.ts';
 import { OpenCall } from './open-call.ts';
@@ -115,6 +116,7 @@ export class Caller {
     this.#open.add(call);
     call.done = this.#run(call, send, shape)
       .catch((thrown: unknown) => failureOf(name, call.stopped ?? requestProblem(name, thrown)))
+      .then((result) => hideInResult(result, this.#connection.secrets))
       .finally(() => this.#open.delete(call));
     return call;
   }
