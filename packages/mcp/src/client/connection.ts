@@ -78,6 +78,7 @@ export class Connection {
   #failures = 0;
   #notBefore = 0;
   #closed = false;
+  readonly #closing = new AbortController();
   #lastWords = '';
 
   constructor(name: string, config: McpServerConfig, known: KeptServer | null, parts: ConnectionParts) {
@@ -167,9 +168,11 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const client = this.#client ?? (await this.#connecting?.catch(() => null));
+    this.#closing.abort();
+    const client = this.#client;
     this.#client = null;
     await client?.close().catch(() => {});
+    await this.#connecting?.catch(() => {});
   }
 
   async #connect(): Promise<Client> {
@@ -181,6 +184,7 @@ export class Connection {
         throw new McpProblem('unreachable', `The MCP server ${this.name} was closed.`);
       }
       this.#client = client;
+      void this.#keepListening(client);
       this.#problem = null;
       this.#failures = 0;
       onEvent({ server: this.name, type: 'connected' });
@@ -237,8 +241,15 @@ export class Connection {
 
   async #openOn({ transport, lastWords }: Opened): Promise<Client> {
     const client = await this.#newClient();
+    const stop = (): void => void transport.close().catch(() => {});
     try {
-      await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS, ...this.#prior() });
+      // The signal alone doesn't end the search for the server's era.
+      this.#closing.signal.addEventListener('abort', stop);
+      await client.connect(transport, {
+        timeout: CONNECT_TIMEOUT_MS,
+        signal: this.#closing.signal,
+        ...this.#prior(),
+      });
       // oxlint-disable-next-line unicorn/prefer-add-event-listener -- clients of the SDK have no listeners
       client.onclose = () => {
         if (this.#client !== client) return;
@@ -255,6 +266,34 @@ export class Connection {
       await client.close().catch(() => {});
       this.#lastWords = lastWords();
       throw error;
+    } finally {
+      this.#closing.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** A stream of changes that broke is opened again, and the list read, for nobody knows what was missed. */
+  async #keepListening(client: Client): Promise<void> {
+    const { clock } = this.#parts;
+    let subscription = client.autoOpenedSubscription;
+    for (let failures = 0; subscription && failures < MOST_STARTS;) {
+      const { honoredFilter: filter } = subscription;
+      const why = await subscription.closed;
+      if (why === 'local' || this.#client !== client) return;
+      while (failures < MOST_STARTS) {
+        const ms = 500 * 2 ** failures;
+        await new Promise<void>((resolve) => void clock.after(ms, resolve, { background: true }));
+        if (this.#client !== client) return;
+        try {
+          subscription = await client.listen(filter);
+          const { tools } = await client.listTools(undefined, { cacheMode: 'refresh' });
+          await this.#learn(client, tools, this.known?.hasResources === true);
+          this.#parts.onEvent({ server: this.name, type: 'tools_changed' });
+          failures = 0;
+          break;
+        } catch {
+          failures += 1;
+        }
+      }
     }
   }
 

@@ -1,7 +1,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { McpServer } from '@modelcontextprotocol/server';
+import { Readable } from 'node:stream';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createSession, defineAgent, memoryBlobs } from '@treadle/core';
 import { promptedTools } from '@treadle/models';
 import { scriptedModel } from '@treadle/testing';
@@ -206,6 +209,45 @@ describe('a list of tools', () => {
     await expect.poll(() => servers.tools.map(({ name }) => name)).toContain('mcp__s__grown');
     expect((await callOnce(servers.tools, 'mcp__s__grown')).text).toBe('I am new.');
   });
+});
+
+it('of a server at an address goes on to be followed when the stream of its changes broke', async () => {
+  const names = ['one'];
+  const handler = createMcpHandler(() => {
+    const server = newServer();
+    for (const name of names) server.registerTool(name, { description: 'x' }, () => words(name));
+    return server;
+  });
+  const http = createServer((request, response) => {
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    const init = { method: request.method ?? 'GET', headers: request.headers as Record<string, string> };
+    const body = request.method === 'POST' ? { body: Readable.toWeb(request), duplex: 'half' as const } : {};
+    void handler
+      .fetch(new Request(`http://127.0.0.1${request.url}`, { ...init, ...body, signal: left.signal }))
+      .then(async (reply) => {
+        response.writeHead(reply.status, Object.fromEntries(reply.headers));
+        for await (const chunk of reply.body ?? []) response.write(chunk);
+        response.end();
+      })
+      .catch(() => response.destroy());
+  });
+  await new Promise<void>((done) => http.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  {
+    await using servers = await mcpServers({ s: { type: 'http', url } });
+    const known = () => servers.tools.map(({ name }) => name);
+    expect(known()).toEqual(['mcp__s__one']);
+    http.closeAllConnections();
+    names.push('two');
+    await expect.poll(known, { timeout: 10_000 }).toEqual(['mcp__s__one', 'mcp__s__two']);
+    names.push('three');
+    handler.notify.toolsChanged();
+    await expect.poll(known, { timeout: 10_000 }).toContain('mcp__s__three');
+  }
+  await handler.close();
+  http.closeAllConnections();
+  await new Promise((done) => http.close(done));
 });
 
 describe('a server that is a process', () => {

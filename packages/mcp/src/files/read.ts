@@ -122,10 +122,12 @@ function configOf(entry: JsonObject, variables: FileVariables): McpServerConfig 
       Object.entries(value).map(([key, each]) => [key, text(typeof each === 'number' ? String(each) : each) ?? '']),
     );
   };
-  const { args, timeout, tools } = entry;
+  const { args, tools, startupTimeoutMs } = entry;
+  const timeout = entry['timeoutMs'] ?? entry['timeout'];
   const common = {
     ...(Array.isArray(tools) ? { tools: (tools as unknown[]).filter((tool) => typeof tool === 'string') } : {}),
     ...(typeof timeout === 'number' && timeout > 0 ? { timeoutMs: timeout } : {}),
+    ...(typeof startupTimeoutMs === 'number' ? { startupTimeoutMs } : {}),
   };
   const url = text(entry['url'] ?? entry['serverUrl']);
   if (url !== undefined) {

@@ -16,6 +16,12 @@ if (process.env['FAIL'] !== undefined) {
   process.exit(3);
 }
 
+if (process.env['SILENT'] !== undefined) {
+  // Reads and never answers.
+  process.stdin.resume();
+  await new Promise<void>((resolve) => process.stdin.once('end', resolve));
+}
+
 note('start');
 serveStdio(() => {
   const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });

@@ -197,6 +197,8 @@ export const SERVE_OPTIONS = {
   model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
   title: { help: 'Have the model name each session once it has answered: one more short call.' },
+  'mcp-config': { value: 'FILE', repeatable: true, help: 'Use the MCP servers of this file too.' },
+  'no-mcp': { help: 'Use no MCP servers.' },
   log: { help: 'Write what happens to standard error, a JSON object a line.' },
   telemetry: { help: 'Trace sessions with what you have set up with @opentelemetry/api.' },
   ...COMMON,

@@ -45,6 +45,8 @@ export interface CliCall {
   closeOutput(): void;
   /** Codes with which the process was to end at once. */
   readonly exits: readonly number[];
+  /** What standard output has so far. */
+  stdout(): string;
   /** Resolves once standard output has this text. */
   printed(text: string): Promise<void>;
 }
@@ -91,6 +93,7 @@ export function startCli(argv: readonly string[], options: CliOptions = {}): Cli
     },
     closeOutput: stdout.close,
     exits,
+    stdout: stdout.text,
     printed: stdout.printed,
   };
 }

@@ -81,6 +81,15 @@ describe('a server of the user', () => {
     expect(await w.cli(['mcp', 'test', 's'])).toMatchObject({ code: 1, stdout: 's: failed, 0 tools\n' });
   });
 
+  it('that has not started in time is said too', async () => {
+    await using w = await world();
+    const silent = { ...noting('x'), env: { SILENT: '1' }, startupTimeoutMs: 50 };
+    await w.put('home/.config/treadle/mcp.json', { mcpServers: { s: silent } });
+    const { code, stderr } = await w.run([], ['Done.']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('The MCP server s has not started in time: this run has none of its tools.');
+  });
+
   it('is asked for like any other tool that may do anything', async () => {
     await using w = await world();
     await w.put('home/.config/treadle/mcp.json', { mcpServers: { s: noting('x') } });

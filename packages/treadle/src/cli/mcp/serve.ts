@@ -34,9 +34,10 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
   // Standard output is the protocol's.
   const note = (text: string): void => context.note(guard.text(text));
   const id = `mcp:${folder}`;
-  const agent = await agentOf(
+  const { agent } = await agentOf(
     { ...context, note, guard },
-    { id, folder, model: options.text('model'), env, title: false },
+    // No servers: one of them may be this very command.
+    { id, folder, model: options.text('model'), env, title: false, mcpConfig: null },
   );
   const journal = guard.journal(await parts.journal(io));
   try {

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { scriptedModel } from '@treadle/testing';
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
-import { runCli } from '../../test-support/harness.ts';
+import { runCli, startCli } from '../../test-support/harness.ts';
 import { startProcess } from '../../test-support/process.ts';
 
 it('treadle serve prints a URL that works, and a token once; a signal ends it in peace', async () => {
@@ -71,4 +73,37 @@ it('treadle serve --log writes what happens as JSON to standard error, with leve
     expect.objectContaining({ level: 'info', event: 'run_ended', sessionId: 's1', status: 'completed' }),
   );
   expect(stderr).not.toMatch(/heron|a-token-of-my-own/);
+}, 60_000);
+
+it('treadle serve gives its agent the tools of MCP servers, whose questions its clients answer', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const server = join(import.meta.dirname, '../../../../mcp/src/test-support/server-process.ts');
+  const file = join(folder, 'servers.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: { s: { command: process.execPath, args: [server] } } }));
+  const token = 'a-token-of-my-own';
+  const env = { HOME: folder, TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: token };
+  const model = scriptedModel([{ toolCalls: [{ name: 'mcp__s__order' }] }, 'Ordered.']);
+  const running = startCli(['serve', '--mcp-config', file], { cwd: folder, env, model, stdin: '' });
+  await running.printed('\n');
+  const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
+  const post = async (path: string, body: object): Promise<string> => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+    };
+    return (await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text();
+  };
+  const approvalIn = (events: string): string => [...events.matchAll(/"approvalId":"(\w+)"/g)].at(-1)?.[1] ?? '';
+  await post('/v1/sessions', { id: 's1' });
+  const asked = await post('/v1/sessions/s1/runs', { input: 'Order.' });
+  const allowed = await post(`/v1/sessions/s1/approvals/${approvalIn(asked)}`, { decision: 'approve' });
+  expect(allowed).toContain('The MCP server s asks: What shall it be?');
+  const answer = { decision: 'approve', updatedInput: { item: 'tea' } };
+  const done = await post(`/v1/sessions/s1/approvals/${approvalIn(allowed)}`, answer);
+  expect(done).toContain('"end":"completed"');
+  expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', isError: false });
+  running.signal('SIGTERM');
+  expect((await running.outcome).code).toBe(143);
 }, 60_000);

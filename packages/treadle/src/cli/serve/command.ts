@@ -1,4 +1,4 @@
-import { defineAgent } from '@treadle/core';
+import { defineAgent, type Agent } from '@treadle/core';
 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { keyGuard, type KeyGuard } from '../asking/keys.ts';
 import { homeFolder } from '../parts.ts';
 import { projectInstructionsOf } from '../run/project-instructions.ts';
 import { rightsFor } from '../run/command.ts';
+import { mcpFor } from '../run/mcp.ts';
 import { readRunRequest } from '../run/request.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
 import { telemetry } from './telemetry.ts';
@@ -39,9 +40,10 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const guard = await keyGuard(env);
   const note = (text: string): void => context.note(guard.text(text));
   const { TREADLE_TOKEN: own } = env;
-  const agent = await agentOf(
+  const mcpConfig = options.flag('no-mcp') ? null : (options.list('mcp-config') ?? []);
+  const { agent, close } = await agentOf(
     { ...context, note, guard },
-    { id: `serve:${folder}`, folder, model: options.text('model'), env, title: options.flag('title') },
+    { id: `serve:${folder}`, folder, model: options.text('model'), env, title: options.flag('title'), mcpConfig },
   );
   const journal = guard.journal(await parts.journal(io));
   try {
@@ -72,6 +74,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
     await serving.close();
     return SIGNAL_EXIT[signal];
   } finally {
+    await close();
     await journal.close();
   }
 }
@@ -85,6 +88,7 @@ export async function agentOf(
     model: modelName,
     env,
     title,
+    mcpConfig,
   }: {
     /** Its own sessions, and none of those that the command line runs in this folder. */
     readonly id: string;
@@ -92,8 +96,10 @@ export async function agentOf(
     readonly model: string | undefined;
     readonly env: Parameters<typeof chooseModel>[1];
     readonly title: boolean;
+    /** Files of MCP servers besides those of the user and the folder; null for no servers at all. */
+    readonly mcpConfig: readonly string[] | null;
   },
-): Promise<ReturnType<typeof defineAgent>> {
+): Promise<{ readonly agent: Agent; readonly close: () => Promise<void> }> {
   const { io, parts, out, note, guard } = context;
   const choice = chooseModel(modelName, env);
   const model = guard.model(await parts.model(choice.name, env));
@@ -101,12 +107,14 @@ export async function agentOf(
   const rights = await rightsFor(context, readRunRequest(['--prompt', 'none', '--no-stdin']), folder, nobody);
   const { canUseTool: _, ...permissions } = rights.permissions;
   if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
-  return defineAgent({
+  const request = { mcpConfig, tools: undefined, trust: false };
+  const servers = await mcpFor({ io: { ...io, env }, note, request, folder }, rights, nobody);
+  const agent = defineAgent({
     id,
     model,
     instructions: defaultInstructions(folder),
     projectInstructions: await projectInstructionsOf(folder, note),
-    tools: rights.toolsIn(folder),
+    tools: [...rights.toolsIn(folder), ...(servers?.tools ?? []).map(guard.tool)],
     permissions,
     hooks: rights.hooks,
     knownTools: rights.knownTools,
@@ -114,4 +122,5 @@ export async function agentOf(
     context: { recall: true },
     validator: rights.validator,
   });
+  return { agent, close: async () => servers?.close() };
 }
