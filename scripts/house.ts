@@ -109,6 +109,9 @@ interface Row {
   readonly where?: readonly string[];
 }
 
+/** Lines of code: those of the house, and what each feature since has added. A raise is a decision: say why in the commit. */
+const LINES = { house: 66_000, mcp: 3_100 };
+
 const rows: readonly Row[] = [
   { what: 'lines of the kernel', is: sum(kernel.map(([, text]) => linesOf(text))), most: 5000 },
   {
@@ -132,7 +135,7 @@ const rows: readonly Row[] = [
     where: [...reduce],
   },
   { what: 'names that @treadle/core exports', is: namesOf(`${CORE}index.ts`).size, most: 120 },
-  { what: 'lines of code in packages', is: sum([...files.values()].map(codeLinesOf)), most: 66_000 },
+  { what: 'lines of code in packages', is: sum([...files.values()].map(codeLinesOf)), most: sum(Object.values(LINES)) },
 ];
 
 const problems: string[] = [];

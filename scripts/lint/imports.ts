@@ -32,7 +32,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   treadle: {
     packages: [
       CORE,
-      HTTP,
+      '@treadle/formats',
       '@treadle/mcp',
       '@treadle/models',
       '@treadle/otel',

@@ -60,7 +60,7 @@ async function checkEverything(config: McpServerConfig): Promise<void> {
   const { session, results } = await play(servers.tools, callsOf('every', calls));
   for (const input of [FORM, { interpretation: 'technical' }]) {
     const [question] = session.pending;
-    await session.answerApproval(question?.approvalId ?? '', 'approve', { updatedInput: input }).result;
+    await session.approve(question?.approvalId ?? '', { updatedInput: input }).result;
   }
   const said = results.map(({ text }) => text);
   for (const [index, [name, , expected]] of EVERYTHING.entries()) expect(`${name}: ${said[index]}`).toMatch(expected);

@@ -5,7 +5,6 @@
 export * from '@treadle/core';
 export * from '@treadle/models';
 export * from '@treadle/mcp';
-export * from '@treadle/openapi';
 export * from '@treadle/store';
 export * from '@treadle/tools';
 export { demoModel } from './demo/index.ts';

@@ -60,7 +60,7 @@ export interface ToolQuestion {
 /** What a person said to a question of a call. */
 export interface ToolAnswer {
   readonly key: string;
-  readonly decision: 'approve' | 'deny';
+  readonly decision: 'approve' | 'reject';
   readonly message?: string;
   /** The `updatedInput` of the answer: what the person filled in. */
   readonly input?: JsonObject;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isJsonObject, parseJson } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 
 import type { McpServerConfig } from './config.ts';
 import type { KeptServer } from './connection.ts';

@@ -1,5 +1,6 @@
 import type { PromptMessage } from '@modelcontextprotocol/client';
-import type { MessageInput, UserContent } from '@treadle/core';
+import type { UserContent } from '@treadle/core';
+import type { MessageInput } from '@treadle/core/session';
 
 import { blockOf } from '../tools/result.ts';
 

@@ -1,5 +1,7 @@
-import { TreadleError, UNKNOWN_USAGE } from '@treadle/core';
-import type { Clock, Model, ModelMessage, ModelRequest, UserContent } from '@treadle/core';
+import { TreadleError } from '@treadle/core';
+import { UNKNOWN_USAGE } from '@treadle/core/model';
+import type { Clock, Model, ModelMessage, UserContent } from '@treadle/core';
+import type { ModelRequest } from '@treadle/core/model';
 
 import { McpProblem } from './problem.ts';
 import type { Sample, SamplingRequest } from './sampling-types.ts';

@@ -1,4 +1,4 @@
-import { parseJson } from '@treadle/core';
+import { parseJson } from '@treadle/core/json';
 import type { JsonValue, ToolResult } from '@treadle/core';
 
 /** Shorter values are words, and hiding them would hide what a server says. */

@@ -90,7 +90,7 @@ describe('tools', () => {
     for (const mode of ['default', 'plan', 'acceptEdits', 'dontAsk'] as const) {
       const model = scriptedModel([{ toolCalls: [{ name: 'mcp__s__look' }] }, 'Done.']);
       const session = await createSession(defineAgent({ model, tools: servers.tools, permissions: { mode } }));
-      const { end, messages } = await session.prompt('Look.').result;
+      const { status: end, messages } = await session.prompt('Look.').result;
       expect([mode, JSON.stringify(messages).includes('seen'), end]).toEqual([
         mode,
         false,
@@ -296,7 +296,7 @@ describe('a server that is a process', () => {
     const run = session.prompt('Hang.');
     await expect.poll(noted).toContain('hang');
     await session.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     await expect.poll(noted).toContain('cancelled');
   });
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { errorText, isJsonObject, parseJson, TreadleError } from '@treadle/core';
+import { errorText, TreadleError } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { JsonObject, JsonValue } from '@treadle/core';
 
 import { checkServer } from '../client/config.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isJsonObject, parseJson } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { JsonObject } from '@treadle/core';
 
 /** What one authorization server gave us for one MCP server. Kept as the SDK wrote it. */

@@ -20,7 +20,7 @@ export interface RunState {
   readonly pending: readonly JsonObject[];
 }
 
-const stateOf = (session: Session, { end, text, pending }: RunResult): RunState => ({
+const stateOf = (session: Session, { status: end, text, pending }: RunResult): RunState => ({
   session: session.id,
   status: end,
   text,
@@ -136,11 +136,11 @@ export function answered(session: Session, question: PendingCall, answer: unknow
   const { action, content } = Object(answer) as { readonly action?: unknown; readonly content?: JsonObject };
   const id = question.approvalId ?? '';
   const isForm = question.arguments['requestedSchema'] !== undefined;
-  if (action !== 'accept') return session.answerApproval(id, 'deny', 'The user declined.');
-  if (isForm) return session.answerApproval(id, 'approve', { updatedInput: content ?? {} });
+  if (action !== 'accept') return session.reject(id, 'The user declined.');
+  if (isForm) return session.approve(id, { updatedInput: content ?? {} });
   const { approve, message } = content ?? {};
-  if (approve === true) return session.answerApproval(id, 'approve');
-  return session.answerApproval(id, 'deny', typeof message === 'string' ? message : 'The user said no.');
+  if (approve === true) return session.approve(id);
+  return session.reject(id, typeof message === 'string' ? message : 'The user said no.');
 }
 
 /** What a client is told of a call that went wrong here. */

@@ -62,18 +62,18 @@ describe('an agent as a server', () => {
       requestedSchema: { required: ['approve'] },
     });
     const id = session.pending[0]?.approvalId ?? '';
-    await session.answerApproval(id, 'approve', { updatedInput: { approve: true } }).result;
+    await session.approve(id, { updatedInput: { approve: true } }).result;
     expect(results).toMatchObject([{ text: 'It is paid.', isError: false }]);
   });
 
   it.each([
     ['a no in the form', 'approve', { updatedInput: { approve: false, message: 'Too much.' } }, 'Too much.'],
-    ['a decline', 'deny', {}, 'The user declined.'],
+    ['a decline', 'reject', {}, 'The user declined.'],
   ] as const)('takes %s for a no', async (_what, decision, said, told) => {
     const journal = memoryJournal();
     await using world = await served(clerk(PAY, 'Not paid.'), { journal });
     const { session, results } = await play(world.tools, [['mcp__clerk__run', { prompt: 'Pay.' }]]);
-    await session.answerApproval(session.pending[0]?.approvalId ?? '', decision, said).result;
+    await session[decision](session.pending[0]?.approvalId ?? '', said).result;
     expect(results[0]?.text).toBe('Not paid.');
     const [own] = (await journal.list({ agentId: 'clerk' })).sessions;
     const log: string[] = [];

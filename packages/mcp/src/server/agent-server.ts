@@ -1,5 +1,6 @@
 import type { McpHttpHandler, McpServer, McpServerFactory, ServerContext } from '@modelcontextprotocol/server';
-import { memoryJournal, transcript, transcriptMarkdown, TreadleError } from '@treadle/core';
+import { memoryJournal, TreadleError } from '@treadle/core';
+import { transcript, transcriptMarkdown } from '@treadle/core/projections';
 import type { Agent, Blobs, DurableEvent, JsonObject, Journal, JsonValue } from '@treadle/core';
 
 import { answered, AgentRuns, formOf, problemText } from './agent-runs.ts';
@@ -235,7 +236,7 @@ async function call(
     return shown({ session: session.id, status: 'running', text: '', pending: [] });
   }
   const result = await runs.follow(session, run, context);
-  return (result.end === 'paused' ? asked() : null) ?? shown(runs.result(session, result));
+  return (result.status === 'paused' ? asked() : null) ?? shown(runs.result(session, result));
 }
 
 /** The session whose question a request brings the answer to; null for a first request. */

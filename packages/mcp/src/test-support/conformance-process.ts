@@ -3,7 +3,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSession, defineAgent, isJsonObject } from '@treadle/core';
+import { createSession, defineAgent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { JsonObject, JsonValue } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 
@@ -72,8 +73,8 @@ if (status?.state !== 'ready') {
     }
   });
   let result = await session.prompt('Call everything.').result;
-  for (let asked = 0; asked < 20 && result.end === 'paused'; asked += 1) {
+  for (let asked = 0; asked < 20 && result.status === 'paused'; asked += 1) {
     const [question] = session.pending;
-    result = await session.answerApproval(question?.approvalId ?? '', 'approve').result;
+    result = await session.approve(question?.approvalId ?? '').result;
   }
 }

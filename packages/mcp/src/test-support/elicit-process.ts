@@ -33,7 +33,6 @@ if (isAsk) {
 } else {
   const session = await openSession(agent, 's', { journal });
   const updatedInput = isOwn ? { item: 'tea' } : { name: 'Ada' };
-  const { messages } = await session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve', { updatedInput })
-    .result;
+  const { messages } = await session.approve(session.pending[0]?.approvalId ?? '', { updatedInput }).result;
   process.stdout.write(`${JSON.stringify(messages.filter(({ role }) => role === 'tool'))}\n`);
 }

@@ -1,5 +1,5 @@
 import type { Client, ElicitResult, InputRequests, InputResponses, RequestOptions } from '@modelcontextprotocol/client';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { Clock, JsonValue, ToolResult } from '@treadle/core';
 
 import { MOST_LOGINS } from '../client/connection.ts';

@@ -55,8 +55,8 @@ function legacy() {
 
 const toolText = (session: Session): string => JSON.stringify(session.messages.filter(({ role }) => role === 'tool'));
 
-const answer = (session: Session, decision: 'approve' | 'deny', updatedInput?: { readonly item: string | number }) =>
-  session.answerApproval(session.pending[0]?.approvalId ?? '', decision, updatedInput ? { updatedInput } : {}).result;
+const answer = (session: Session, decision: 'approve' | 'reject', updatedInput?: { readonly item: string | number }) =>
+  session[decision](session.pending[0]?.approvalId ?? '', updatedInput ? { updatedInput } : {}).result;
 
 function elsewhere(tools: readonly Tool[], journal: Journal): Promise<Session> {
   const permissions = { settings: [{ source: 'agent' as const, allow: ['mcp__*'] }] };
@@ -95,7 +95,7 @@ describe.each(['legacy', 'modern'] as const)('a question of a server (%s)', (era
   it('gets a no', async () => {
     await using servers = await mcpServers({ shop: configOf() });
     const { session, results } = await play(servers.tools, [['mcp__shop__order']]);
-    await answer(session, 'deny');
+    await answer(session, 'reject');
     expect(results[0]?.text).toMatch(era === 'legacy' ? /^decline/ : /Nothing ordered/);
   });
 
@@ -212,7 +212,7 @@ it('asks about two calls at the same time, each once', async () => {
   await session.prompt('Order.').result;
   expect(session.pending).toHaveLength(2);
   const [one, two] = session.pending;
-  await session.answerApproval(one?.approvalId ?? '', 'approve', { updatedInput: { item: 'tea' } }).result;
-  await session.answerApproval(two?.approvalId ?? '', 'approve', { updatedInput: { item: 'milk' } }).result;
+  await session.approve(one?.approvalId ?? '', { updatedInput: { item: 'tea' } }).result;
+  await session.approve(two?.approvalId ?? '', { updatedInput: { item: 'milk' } }).result;
   expect(toolText(session)).toMatch(/tea.*milk|milk.*tea/);
 });

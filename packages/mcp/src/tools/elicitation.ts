@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
-import { compileSchema, isJsonObject } from '@treadle/core';
-import type { JsonObject, JsonSchema, JsonValue, ToolAnswer, ToolQuestion, ToolResult } from '@treadle/core';
+import { compileSchema, isJsonObject } from '@treadle/core/json';
+import type { JsonObject, JsonSchema, JsonValue, ToolResult } from '@treadle/core';
+import type { ToolAnswer, ToolQuestion } from '@treadle/core/tools';
 
 /** What a server wants to know of the user, as its question reached us. */
 export type Elicitation = ElicitRequestParams;
@@ -18,7 +19,7 @@ export function elicitResult(
   params: Elicitation,
   { decision, input = {} }: Pick<ToolAnswer, 'decision' | 'input'>,
 ): { readonly result: ElicitResult } | { readonly problem: string } {
-  if (decision === 'deny') return { result: { action: 'decline' } };
+  if (decision === 'reject') return { result: { action: 'decline' } };
   if (params.mode === 'url') return { result: { action: 'accept' } };
   const schema = params.requestedSchema as unknown as JsonSchema;
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};

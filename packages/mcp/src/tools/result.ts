@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock, ResourceContents } from '@modelcontextprotocol/client';
-import { compileSchema } from '@treadle/core';
+import { compileSchema } from '@treadle/core/json';
 import type { JsonSchema, JsonValue, ToolResult, ToolResultContent } from '@treadle/core';
 
 import { McpProblem } from '../client/problem.ts';

@@ -1,5 +1,5 @@
 import type { CallToolResult, Client, RequestOptions } from '@modelcontextprotocol/client';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { Clock, JsonObject } from '@treadle/core';
 
 import { McpProblem } from '../client/problem.ts';

@@ -1,6 +1,8 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
-import { compileSchema, isJsonObject, jsonCheck } from '@treadle/core';
-import type { ArgumentsCheck, JsonObject, JsonSchema, Tool } from '@treadle/core';
+import { compileSchema, isJsonObject } from '@treadle/core/json';
+import { jsonCheck } from '@treadle/core/tools';
+import type { JsonObject, JsonSchema, Tool } from '@treadle/core';
+import type { ArgumentsCheck } from '@treadle/core/tools';
 
 import type { Connection } from '../client/connection.ts';
 import { McpProblem } from '../client/problem.ts';
@@ -33,7 +35,7 @@ export function toolOf(name: string, definition: McpTool, connection: Connection
     replay: 'never',
     readOnly: false,
     execution: 'parallel',
-    terminal: false,
+    endsRun: false,
     // The server checks arguments too, and may know keywords that we don't.
     check: (args) => (check ??= checkOf(schema))(args),
     ...(access && { access }),
@@ -75,14 +77,14 @@ function schemaOf(given: unknown): JsonSchema {
 function checkOf(schema: JsonSchema): ArgumentsCheck {
   const compiled = compileSchema(schema);
   if (compiled.problems.length > 0) return (args) => ({ ok: true, value: args });
-  const check = jsonCheck(compiled);
+  const check = jsonCheck(schema);
   const required = new Set(Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : []);
-  return (args) => {
-    const outcome = check(args);
+  return (args, validator) => {
+    const outcome = check(args, validator);
     if (outcome.ok) return outcome;
     // Models write null for what they leave out.
     const lean = Object.entries(args).filter(([name, value]) => value !== null || required.has(name));
-    const leaner = check(Object.fromEntries(lean));
+    const leaner = check(Object.fromEntries(lean), validator);
     return leaner.ok ? leaner : outcome;
   };
 }

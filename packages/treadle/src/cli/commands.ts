@@ -227,34 +227,16 @@ export const MCP_SERVE_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
-export const MCP_COMMANDS: readonly string[] = ['add', 'list', 'remove', 'test', 'login', 'serve'];
+export const MCP_COMMANDS = ['add', 'list', 'remove', 'test', 'login', 'serve'] as const;
 
-export const COMMANDS: readonly string[] = ['run', 'serve', 'sessions', 'mcp', 'doctor', 'help'];
-export const SESSIONS_COMMANDS: readonly string[] = [
-  'list',
-  'show',
-  'cost',
-  'tasks',
-  'search',
-  'tree',
-  'fork',
-  'rerun',
-  'replay',
-  'export',
-  'rename',
-  'tag',
-  'delete',
-  'rewind',
-];
+/** The commands there are. A bare prompt is `run`'s. */
+export const COMMANDS = ['run', 'serve', 'sessions', 'mcp', 'doctor', 'help'] as const;
 
 /** How the arguments are to be read. */
-export type Command =
-  | { readonly name: 'run'; readonly args: readonly string[] }
-  | { readonly name: 'serve'; readonly args: readonly string[] }
-  | { readonly name: 'sessions'; readonly args: readonly string[] }
-  | { readonly name: 'mcp'; readonly args: readonly string[] }
-  | { readonly name: 'doctor'; readonly args: readonly string[] }
-  | { readonly name: 'help'; readonly args: readonly string[] };
+export interface Command {
+  readonly name: (typeof COMMANDS)[number];
+  readonly args: readonly string[];
+}
 
 /** A command word is one lowercase word; everything else is a prompt. */
 const COMMAND_WORD = /^[a-z][a-z-]*$/;
@@ -266,16 +248,8 @@ const COMMAND_WORD = /^[a-z][a-z-]*$/;
  */
 export function findCommand(argv: readonly string[]): Command | { readonly name: 'unknown'; readonly word: string } {
   const [first, ...rest] = argv;
-  switch (first) {
-    case 'run':
-    case 'serve':
-    case 'sessions':
-    case 'mcp':
-    case 'doctor':
-    case 'help':
-      return { name: first, args: rest };
-    default:
-  }
+  const name = COMMANDS.find((known) => known === first);
+  if (name !== undefined) return { name, args: rest };
   if (first !== undefined && COMMAND_WORD.test(first)) return { name: 'unknown', word: first };
   return { name: 'run', args: argv };
 }

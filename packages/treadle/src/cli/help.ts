@@ -1,30 +1,45 @@
 import {
-  COST_OPTIONS,
-  DELETE_OPTIONS,
   DOCTOR_OPTIONS,
-  EXPORT_OPTIONS,
-  FORK_OPTIONS,
-  LIST_OPTIONS,
   MCP_OPTIONS,
   MCP_SERVE_OPTIONS,
-  REDO_OPTIONS,
-  REWIND_OPTIONS,
   RUN_OPTIONS,
-  SEARCH_OPTIONS,
   SERVE_OPTIONS,
-  SHOW_OPTIONS,
-  TAG_OPTIONS,
-  TASKS_OPTIONS,
+  SESSIONS_COMMANDS,
+  type SessionsCommand,
 } from './commands.ts';
-import type { OptionTable } from './options.ts';
+import type { OptionTable, ParsedOptions } from './options.ts';
+import { version } from './version.ts';
+
+/** What `--help` or `--version` asks for; null without either. */
+export function infoText(command: string, options: Pick<ParsedOptions<'help' | 'version'>, 'flag'>): string | null {
+  if (options.flag('help')) return helpText(command);
+  return options.flag('version') ? `${version()}\n` : null;
+}
 
 /** The help of a command; of all of it when the word is no command. */
 export function helpText(command: string | undefined): string {
-  if (command === 'sessions') return SESSIONS_HELP;
-  if (command === 'doctor') return DOCTOR_HELP;
-  if (command === 'serve') return SERVE_HELP;
-  if (command === 'mcp') return MCP_HELP;
-  return RUN_HELP;
+  switch (command) {
+    case 'sessions':
+      return sessionsHelp(Object.entries(SESSIONS_COMMANDS));
+    case 'doctor':
+      return DOCTOR_HELP;
+    case 'serve':
+      return SERVE_HELP;
+    case 'mcp':
+      return MCP_HELP;
+    default:
+      return RUN_HELP;
+  }
+}
+
+/** Commands with the same options share a list of them. */
+function sessionsHelp(commands: readonly (readonly [string, SessionsCommand])[]): string {
+  const usage = commands.map(([, { usage, about }]) => `${`  treadle sessions ${usage}`.padEnd(43)}${about}`);
+  const lists = [...Map.groupBy(commands, ([, { options }]) => options)].map(([options, group]) => {
+    const names = new Intl.ListFormat('en-GB').format(group.map(([name]) => name));
+    return `Options of ${names}${group[0]?.[1].note ?? ''}:\n${optionLines(options)}\n`;
+  });
+  return ['treadle sessions: the sessions that were kept', '', 'Usage:', ...usage, '', lists.join('\n')].join('\n');
 }
 
 function optionLines(table: OptionTable): string {

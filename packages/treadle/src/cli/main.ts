@@ -67,24 +67,16 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
           `If it is a prompt, write: treadle run "${[command.word, ...argv.slice(1)].join(' ')}"`,
       );
     case 'help':
-      context.out.print(helpText(command.args[0]));
-      return EXIT.done;
-    case 'sessions': {
-      const { sessionsCommand } = await import('./sessions/command.ts');
-      return sessionsCommand(context, command.args);
-    }
-    case 'serve': {
-      const { serveCommand } = await import('./serve/command.ts');
-      return serveCommand(context, command.args);
-    }
-    case 'mcp': {
-      const { mcpCommand } = await import('./mcp/command.ts');
-      return mcpCommand(context, command.args);
-    }
-    case 'doctor': {
-      const { doctorCommand } = await import('./doctor/command.ts');
-      return doctorCommand(context, command.args);
-    }
+      return printed(context.out, helpText(command.args[0]));
+    // Loaded on use: asking for the version is quick.
+    case 'sessions':
+      return (await import('./sessions/command.ts')).sessionsCommand(context, command.args);
+    case 'serve':
+      return (await import('./serve/command.ts')).serveCommand(context, command.args);
+    case 'mcp':
+      return (await import('./mcp/command.ts')).mcpCommand(context, command.args);
+    case 'doctor':
+      return (await import('./doctor/command.ts')).doctorCommand(context, command.args);
     case 'run': {
       const request = readRunRequest(command.args);
       if (request.help) return printed(context.out, helpText('run'));

@@ -48,7 +48,7 @@ async function asked(questions = [PLACE], more: object = {}) {
 describe('a call that asks', () => {
   it('pauses the run with its question, which stands in the log', async () => {
     const { session, result, journal } = await asked();
-    expect(result.end).toBe('paused');
+    expect(result.status).toBe('paused');
     expect(session.pending).toEqual(
       [
         { callId: expect.any(String) as string, toolName: 'book', arguments: { rows: 30 }, approvalId: 'question_1' },
@@ -61,7 +61,7 @@ describe('a call that asks', () => {
   it('runs again with the answer, in the process that has it', async () => {
     const { session, attempts } = await asked();
     const id = session.pending[0]?.approvalId ?? '';
-    const { text } = await session.answerApproval(id, 'approve', { updatedInput: { seat: '4A' } }).result;
+    const { text } = await session.approve(id, { updatedInput: { seat: '4A' } }).result;
     expect(text).toBe('Done.');
     const answer = { key: 'seat', decision: 'approve', input: { seat: '4A' }, state: { held: 'ticket-7' } };
     expect(attempts).toEqual([[], [answer]]);
@@ -71,7 +71,7 @@ describe('a call that asks', () => {
     const { journal, clock, agent, attempts } = await asked();
     const elsewhere = await openSession(agent, 's', { journal, clock });
     const id = elsewhere.pending[0]?.approvalId ?? '';
-    const result = await elsewhere.answerApproval(id, 'deny').result;
+    const result = await elsewhere.reject(id).result;
     expect(result.messages.find(({ role }) => role === 'tool')).toMatchObject({
       content: [{ text: 'deny null' }],
       isError: false,
@@ -81,19 +81,19 @@ describe('a call that asks', () => {
 
   it('may ask again, and keeps the answers it has', async () => {
     const { session, attempts } = await asked([PLACE, { ...PLACE, key: 'meal' }]);
-    await session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve').result;
+    await session.approve(session.pending[0]?.approvalId ?? '').result;
     expect(session.pending).toHaveLength(1);
-    await session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve').result;
+    await session.approve(session.pending[0]?.approvalId ?? '').result;
     expect(attempts.map((answers) => answers.map(({ key }) => key))).toEqual([[], ['seat'], ['seat', 'meal']]);
   });
 
   it('ends with its run when the answer says so', async () => {
     const { session, attempts } = await asked();
-    const result = await session.answerApproval(session.pending[0]?.approvalId ?? '', 'deny', {
+    const result = await session.reject(session.pending[0]?.approvalId ?? '', {
       interrupt: true,
       message: 'Stop.',
     }).result;
-    expect(result.end).not.toBe('completed');
+    expect(result.status).not.toBe('completed');
     expect(attempts).toHaveLength(1);
     expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
   });
@@ -101,7 +101,7 @@ describe('a call that asks', () => {
   it('has a result when nobody answers in time', async () => {
     const { session, clock, attempts } = await asked([PLACE], { permissions: { answerTimeoutMs: 1000 } });
     await clock.advance(1000);
-    await expect.poll(() => session.hasOpenRun).toBe(false);
+    await expect.poll(() => session.status !== 'idle').toBe(false);
     expect(JSON.stringify(session.messages)).toContain('Nobody answered in time what book asked');
     expect(attempts).toHaveLength(1);
   });
@@ -110,7 +110,7 @@ describe('a call that asks', () => {
     const { journal, clock } = await asked();
     const without = defineAgent({ model: scriptedModel(['Gone.']) });
     const elsewhere = await openSession(without, 's', { journal, clock });
-    const { text, messages } = await elsewhere.answerApproval(elsewhere.pending[0]?.approvalId ?? '', 'approve').result;
+    const { text, messages } = await elsewhere.approve(elsewhere.pending[0]?.approvalId ?? '').result;
     expect(text).toBe('Gone.');
     expect(JSON.stringify(messages)).toContain('There is no tool named');
   });
@@ -123,7 +123,7 @@ describe('a call that asks', () => {
     const ids = { create: (kind: string) => (kind === 'drive' ? 'drive' : `${kind}_${++created}`) };
     const dying = { ...tool, execute: () => new Promise<string>(() => {}) };
     const first = await openSession(defineAgent({ model, tools: [dying] }), 's', { journal, clock, ids });
-    const run = first.answerApproval(first.pending[0]?.approvalId ?? '', 'approve');
+    const run = first.approve(first.pending[0]?.approvalId ?? '');
     run.result.catch(() => {});
     for await (const event of run) if (event.type === 'tool_started') break;
     const second = await openSession(defineAgent({ model, tools: [tool] }), 's', { journal, clock, ids });

@@ -40,5 +40,5 @@ function approvalAnswered(state: SessionState, event: EventOf<'approval_answered
   const { decision, message } = event;
   const said = { ...(message === undefined ? {} : { message }), ...(updatedInput && { input: updatedInput }) };
   call.answers = [...(call.answers ?? []), { ...call.asking, decision, ...said }];
-  if (decision === 'deny' && interrupt === true) state.run.stop = { reason: message ?? 'The user ended the run.' };
+  if (decision === 'reject' && interrupt === true) state.run.stop = { reason: message ?? 'The user ended the run.' };
 }

@@ -70,7 +70,10 @@ function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): s
 /** The calls that may be looked at now: those after a sequential call that waits for a person wait with it. */
 export function notHeldBack(calls: readonly CallState[], agent: Agent): readonly CallState[] {
   const waiting = calls.findIndex(
-    (call) => (call.status === 'requested' || call.asking) && isAsked(call) && agent.tools.get(call.name)?.execution === 'sequential',
+    (call) =>
+      (call.status === 'requested' || call.asking) &&
+      isAsked(call) &&
+      agent.tools.get(call.name)?.execution === 'sequential',
   );
   return waiting === -1 ? calls : calls.slice(0, waiting);
 }

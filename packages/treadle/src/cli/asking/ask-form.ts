@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, type PendingCall } from '@treadle/core';
+import type { JsonObject, JsonValue, PendingCall } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 
 import type { ApprovalQuestion, TypedAnswer } from './ask-permission.ts';
 import type { Asking } from './ask-user.ts';
@@ -16,12 +17,12 @@ export async function askForm(
   out.endLine();
   out.print(`\n${exactLine(question.question)}\n`);
   const ask = async (text: string): Promise<string | null> => (await terminal.ask(text, stopped))?.trim() ?? null;
-  const ended = (): TypedAnswer | null => (isStopped() ? null : { decision: 'deny', said: {} });
+  const ended = (): TypedAnswer | null => (isStopped() ? null : { decision: 'reject', said: {} });
   const { requestedSchema: schema } = call.arguments;
   if (schema === undefined || !isJsonObject(schema)) {
     const answer = await ask('[y/n] ');
     if (answer === null) return ended();
-    return { decision: /^y(es)?$/i.test(answer) ? 'approve' : 'deny', said: {} };
+    return { decision: /^y(es)?$/i.test(answer) ? 'approve' : 'reject', said: {} };
   }
   out.print('Fill it in, line by line. An empty line takes what stands in brackets; n at the end sends nothing.\n');
   const filled: Record<string, JsonValue> = {};
@@ -32,7 +33,7 @@ export async function askForm(
   }
   const sure = await ask('Send it? [y/n] ');
   if (sure === null) return ended();
-  if (!/^y(es)?$/i.test(sure)) return { decision: 'deny', said: {} };
+  if (!/^y(es)?$/i.test(sure)) return { decision: 'reject', said: {} };
   return { decision: 'approve', said: { updatedInput: filled } };
 }
 

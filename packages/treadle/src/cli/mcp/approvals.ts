@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 
 import { join } from 'node:path';
 

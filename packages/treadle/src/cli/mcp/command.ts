@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson, type JsonObject } from '@treadle/core';
+import type { JsonObject } from '@treadle/core';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 
 import { join } from 'node:path';
 

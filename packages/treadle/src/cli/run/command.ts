@@ -61,7 +61,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const terminals = terminalsOf(context, request);
     const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
     const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
-    const { permissions, hooks, knownTools } = rights;
+    const { permissions, hooks, knownTools, validator } = rights;
     const mcp = await interruptions.unless(
       mcpFor({ io: { ...io, env }, note, request, folder: place.folder }, rights, asks),
     );
@@ -225,7 +225,7 @@ export async function rightsFor(
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
   const trust = async (): Promise<void> => void (await trustFolder(found));
-  return { toolsIn, permissions, hooks, knownTools, isTrusted, trust, aboutCommands };
+  return { toolsIn, permissions, hooks, knownTools, validator: re2Validator(), isTrusted, trust, aboutCommands };
 }
 
 /** Tools that there are in some runs: agents of files, long conversations, background tasks. */

@@ -91,7 +91,7 @@ async function answered(
     question?.key === undefined
       ? await askPermission(call, question, permissions, call.toolName === 'bash' ? await aboutCommands() : null)
       : await askForm(call, question, permissions);
-  return typed && (() => session.answerApproval(approvalId, typed.decision, typed.said));
+  return typed && (() => session[typed.decision](approvalId, typed.said));
 }
 
 /** The question as it was asked, perhaps by another process. */

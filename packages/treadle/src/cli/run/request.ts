@@ -20,40 +20,7 @@ export type OutputFormat = (typeof FORMATS)[number];
 export type KeptIn = Pick<AgainOptions, 'journal' | 'blobs'>;
 
 /** What `treadle run` was asked for. */
-export interface RunRequest {
-  readonly prompt: string | null;
-  readonly model: string | undefined;
-  readonly cwd: string | undefined;
-  readonly format: OutputFormat;
-  /** The limits that were given. */
-  readonly limits: Partial<Limits>;
-  readonly session: { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
-  /** Null for one run. */
-  readonly branches: BranchesRequest | null;
-  readonly tools: readonly string[] | undefined;
-  /** Whether `web_fetch` is among the tools, whatever the settings say. */
-  readonly web: boolean;
-  /** The files of MCP servers that were named; null for no servers at all. */
-  readonly mcpConfig: readonly string[] | null;
-  /** Whether calls may run in the background. */
-  readonly background: boolean;
-  /** Whether the model names the session. */
-  readonly title: boolean;
-  /** Whether the run is traced. */
-  readonly telemetry: boolean;
-  readonly system: string | undefined;
-  /** Whether the project's instruction files are read. */
-  readonly instructions: boolean;
-  readonly allow: readonly string[];
-  readonly ask: readonly string[];
-  readonly deny: readonly string[];
-  readonly permissionMode: PermissionMode | undefined;
-  readonly trust: boolean;
-  readonly save: boolean;
-  /** Whether standard input is read: `auto` when it isn't a terminal. */
-  readonly stdin: 'auto' | 'always' | 'never';
-  readonly help: boolean;
-  readonly version: boolean;
+export interface RunRequest extends ReturnType<typeof readRunRequest> {
   /** Begins the run in another way, in another session. */
   readonly begin?: (agent: Agent, kept: KeptIn, sessionId: string, texts: readonly string[]) => Promise<RunAgain>;
   /** Does something else with the agent; what it returns is the exit code. */
