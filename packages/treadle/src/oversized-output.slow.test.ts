@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from './test-support/harness.ts';
 
 interface Outcome {
-  readonly end: string;
+  readonly status: string;
   readonly grownMb: number;
   readonly shown: number;
   readonly notice: string;
@@ -31,8 +31,8 @@ async function outcomeOf(kind: string): Promise<Outcome> {
 const MOST_MB = 40;
 
 it('T4: a tool that streams 100 MB has its middle cut out, all of it kept, and little memory taken', async () => {
-  const { end, grownMb, shown, notice, whole, recalled } = await outcomeOf('any');
-  expect({ end, whole }).toEqual({ status: 'completed', whole: HUNDRED_MB });
+  const { status, grownMb, shown, notice, whole, recalled } = await outcomeOf('any');
+  expect({ status, whole }).toEqual({ status: 'completed', whole: HUNDRED_MB });
   expect(shown).toBeLessThan(2_001_000);
   expect(notice).toMatch(/^\[… \d+ characters cut out; all 104857600 are kept: read them with recall, handle sha256-/);
   expect(recalled).toMatch(/^\[Characters 52428800 to 52428808 of 104857600\. Go on with offset 52428808\.\]\n.{8}$/s);
@@ -40,8 +40,8 @@ it('T4: a tool that streams 100 MB has its middle cut out, all of it kept, and l
 }, 120_000);
 
 it('T4: bash that prints 100 MB has its middle cut out, all of it kept, and little memory taken', async () => {
-  const { end, grownMb, shown, notice, whole, recalled } = await outcomeOf('bash');
-  expect({ end, whole }).toEqual({ status: 'completed', whole: HUNDRED_MB });
+  const { status, grownMb, shown, notice, whole, recalled } = await outcomeOf('bash');
+  expect({ status, whole }).toEqual({ status: 'completed', whole: HUNDRED_MB });
   expect(shown).toBeLessThan(270_000);
   expect(notice).toContain('the whole output is in .treadle/output/bash-');
   expect(recalled).toContain('[Characters 52428800 to 52428808 of ');

@@ -73,7 +73,7 @@ describe('a call that asks', () => {
     const id = elsewhere.pending[0]?.approvalId ?? '';
     const result = await elsewhere.reject(id).result;
     expect(result.messages.find(({ role }) => role === 'tool')).toMatchObject({
-      content: [{ text: 'deny null' }],
+      content: [{ text: 'reject null' }],
       isError: false,
     });
     expect(attempts).toHaveLength(2);

@@ -1,6 +1,7 @@
 import { readMcpFile } from '@treadle/mcp';
 import type { FileServer, McpServerConfig } from '@treadle/mcp';
 
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { configFolder, readSettingsFile } from '../../settings/settings.ts';
@@ -51,7 +52,10 @@ export async function namedServers(folder: string, io: Where, files: readonly st
   );
   const own = userFile(io);
   const user = own === null ? [] : await serversOf(own, 'user', io, folder);
-  const project = await serversOf(join(folder, PROJECT_FILE), 'project', io, folder);
+  const shared = join(folder, PROJECT_FILE);
+  // The sandbox of a command holds the place of a file that isn't there by an empty folder.
+  const isFolder = (await stat(shared).catch(() => null))?.isDirectory() === true;
+  const project = isFolder ? [] : await serversOf(shared, 'project', io, folder);
   return [...given.flat(), ...user, ...project];
 }
 

@@ -102,7 +102,7 @@ it('treadle serve gives its agent the tools of MCP servers, whose questions its 
   expect(allowed).toContain('The MCP server s asks: What shall it be?');
   const answer = { decision: 'approve', updatedInput: { item: 'tea' } };
   const done = await post(`/v1/sessions/s1/approvals/${approvalIn(allowed)}`, answer);
-  expect(done).toContain('"end":"completed"');
+  expect(done).toContain('"status":"completed"');
   expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', isError: false });
   running.signal('SIGTERM');
   expect((await running.outcome).code).toBe(143);
