@@ -92,6 +92,7 @@ export interface InputMessage {
   readonly pinned?: true;
 }
 
+/** The result of a client tool, for a call of `session.pending`. Content without `isError` is a success. */
 export interface ClientToolResult {
   readonly callId: string;
   readonly content: string | readonly ToolResultContent[];

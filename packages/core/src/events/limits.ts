@@ -30,6 +30,7 @@ export type UseLimit = 'turns' | 'tool_turns' | 'tool_calls' | 'tokens' | 'time'
 /** A limit of the size of one reply, by what it measures. */
 export type SizeLimit = 'reply' | 'thinking' | 'arguments';
 
+/** A limit that a run can reach. */
 export type LimitName = UseLimit | SizeLimit;
 
 /** Limits of one run as they stand in the log: null is off. */

@@ -103,8 +103,11 @@ export interface ProviderBlock {
   readonly raw: JsonObject;
 }
 
+/** A block of a user message. */
 export type UserContent = TextBlock | ImageBlock | FileBlock;
+/** A block of a tool result. */
 export type ToolResultContent = TextBlock | ImageBlock | FileBlock;
+/** A block of an assistant message. */
 export type AssistantContent =
   | TextBlock
   | FileBlock

@@ -28,6 +28,7 @@ export interface RemovedMessages {
   readonly summary: boolean;
 }
 
+/** A message to the model: a prompt, or a text of the runtime. `origin` tells which. */
 export interface UserMessage {
   readonly role: 'user';
   readonly id: string;
@@ -41,6 +42,7 @@ export interface UserMessage {
   readonly removed?: RemovedMessages;
 }
 
+/** A reply of the model, with the tokens that it used and its cost in US dollars. */
 export interface AssistantMessage {
   readonly role: 'assistant';
   readonly id: string;
@@ -67,6 +69,7 @@ export interface AssistantMessage {
   readonly unknownTypes?: Readonly<Record<string, number>>;
 }
 
+/** The result of one tool call. */
 export interface ToolResultMessage {
   readonly role: 'tool';
   readonly id: string;

@@ -36,6 +36,7 @@ export type ResponseFormat =
   | { readonly type: 'json_object' }
   | { readonly type: 'json_schema'; readonly name: string; readonly schema: JsonSchema; readonly description?: string };
 
+/** How much a model thinks before it replies. */
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high';
 
 /** One model call. Arrays are append-only between the calls of a run and must not be changed by a model. */

@@ -26,6 +26,7 @@ import type { QueuedMessage } from './verbs/queue.ts';
 import type { TaskControl } from '../tools/task-control.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 
+/** What `openSession` takes besides the agent and the id. `createSession` takes them too. */
 export interface SessionOptions {
   /** Where the log is kept. Default: this process's memory. */
   readonly journal?: Journal;
@@ -48,6 +49,7 @@ export interface SessionOptions {
   readonly onObserverError?: (error: unknown) => void;
 }
 
+/** What `createSession` takes besides the agent. */
 export interface CreateSessionOptions extends SessionOptions {
   /** Default: a new random id. */
   readonly id?: string;
@@ -60,6 +62,7 @@ export interface CreateSessionOptions extends SessionOptions {
   readonly previous?: PreviousSession;
 }
 
+/** What `prompt` and `continue` take for one run. */
 export interface RunOptions {
   /** Data of the caller's, kept in `run_started`. */
   readonly metadata?: JsonObject;

@@ -27,6 +27,7 @@ export type ToolReturn = ToolOutput | ToolStream | object | number | bigint | bo
  */
 export type ToolStream = AsyncIterable<string | Uint8Array>;
 
+/** What a call of a tool comes to, when a tool returns more than a value. */
 export interface ToolResult {
   readonly content: string | readonly ToolResultContent[];
   /** True when the call failed in a way the model should read and react to. */

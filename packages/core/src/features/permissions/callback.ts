@@ -25,6 +25,7 @@ export interface PermissionQuestion {
   readonly signal: AbortSignal;
 }
 
+/** What `canUseTool` answers. `updatedInput` replaces the arguments of the call. */
 export type PermissionResult =
   | {
       readonly behavior: 'allow';
