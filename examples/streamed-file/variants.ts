@@ -1,4 +1,13 @@
-import { createSession, defineAgent, errorText, type Agent, type Http, type Journal, type Model, type Session } from '@treadle/core';
+import {
+  createSession,
+  defineAgent,
+  errorText,
+  type Agent,
+  type Http,
+  type Journal,
+  type Model,
+  type Session,
+} from '@treadle/core';
 import { extractHtml, generateCodeFormat, variantCount, variantModels } from '@treadle/formats';
 import type { Encoder, Frame } from '@treadle/server';
 import { createFileTool, editFileTool, retrieveOptionTool, type FileState } from './file.ts';
