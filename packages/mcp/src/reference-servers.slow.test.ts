@@ -111,10 +111,12 @@ it('the filesystem server works in the roots that it is told', async () => {
   const files = join(folder, 'files');
   await using servers = await mcpServers({ files: overStdio('filesystem') }, { roots: [files] });
   const path = (name: string): string => join(files, name);
+  // It asks for the roots once it is connected, and does without them until they come.
+  const allowed = async () => (await play(servers.tools, [['mcp__files__list_allowed_directories']])).results[0]?.text;
+  await expect.poll(allowed, { timeout: 20_000 }).toContain(files);
   const { results } = await play(
     servers.tools,
     callsOf('files', [
-      ['list_allowed_directories'],
       ['read_text_file', { path: path('a.txt') }],
       ['read_file', { path: path('a.txt') }],
       ['read_multiple_files', { paths: [path('a.txt')] }],
