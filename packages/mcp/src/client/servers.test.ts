@@ -76,6 +76,15 @@ describe('tools', () => {
     await expect(mcpServers(configs)).rejects.toMatchObject({ code: 'invalid_definition' });
   });
 
+  it('with a schema that no model should read are left out', async () => {
+    const server = newServer();
+    const huge = z.object({ a: z.string().describe('x'.repeat(100_000)) });
+    server.registerTool('huge', { description: 'x', inputSchema: huge }, () => words('huge'));
+    server.registerTool('told', { description: 'x'.repeat(50_000) }, () => words('told'));
+    await using servers = await mcpServers({ s: { server } });
+    expect(servers.tools.map(({ name, description }) => [name, description.length])).toEqual([['mcp__s__told', 8000]]);
+  });
+
   it('can be chosen by the names that the server gives them', async () => {
     const server = newServer();
     for (const name of ['read', 'write']) server.registerTool(name, { description: 'x' }, () => words(name));

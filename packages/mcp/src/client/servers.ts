@@ -1,8 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
-import { systemClock, TreadleError } from '@treadle/core';
-import type { Clock, Tool } from '@treadle/core';
-import type { MessageInput } from '@treadle/core/session';
+import { isDeep, systemClock, TreadleError } from '@treadle/core';
+import type { Clock, MessageInput, Tool } from '@treadle/core';
 
 import type { McpLogin } from '../login/login.ts';
 import { Caller } from '../tools/caller.ts';
@@ -14,7 +13,7 @@ import { cacheKey } from './cache.ts';
 import { checkServer } from './config.ts';
 import type { HttpServerConfig, McpServerConfig, McpServerConfigs } from './config.ts';
 import { Connection } from './connection.ts';
-import type { Answering, ConnectionState, McpEvent } from './connection.ts';
+import type { Answering, ConnectionState, KeptServer, McpEvent } from './connection.ts';
 import { McpProblem, requestProblem } from './problem.ts';
 import { promptInput } from './prompts.ts';
 import type { McpPrompt } from './prompts.ts';
@@ -223,13 +222,19 @@ class ServerSet implements McpServers {
   }
 }
 
+/** Characters of a tool's schema. Each request to a model has all of them, and a server is a stranger. */
+const MOST_SCHEMA = 100_000;
+
+const fits = ({ inputSchema }: KeptServer['tools'][number]): boolean =>
+  !isDeep(inputSchema) && JSON.stringify(inputSchema).length <= MOST_SCHEMA;
+
 function toolsOf({ prefix, connection, caller }: Server): readonly Tool[] {
   const { known, config } = connection;
   if (!known) return [];
   const wanted = config.tools && new Set(config.tools);
   const tools = new Map<string, Tool>();
   for (const definition of known.tools) {
-    if (wanted && !wanted.has(definition.name)) continue;
+    if ((wanted && !wanted.has(definition.name)) || !fits(definition)) continue;
     const name = toolName(prefix, definition.name);
     // The first of two that have the same name stands, whatever the server means by it.
     if (!tools.has(name)) tools.set(name, toolOf(name, definition, connection, caller));

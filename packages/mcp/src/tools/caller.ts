@@ -34,6 +34,9 @@ const MOST_ROUNDS = 10;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_STARTUP_MS = 10_000;
 
+/** Problems of a request of which nothing is left at the server. */
+const GONE: ReadonlySet<unknown> = new Set(['disconnected', 'unreachable', 'timeout', 'cancelled']);
+
 export interface CallerParts {
   readonly clock: Clock;
   readonly answering: Pick<Answering, 'sample' | 'roots'>;
@@ -104,9 +107,12 @@ export class Caller {
       },
       { background: true },
     );
-    void call.done.finally(() => {
+    void call.done.then(({ details }) => {
+      // A server that gave up waiting has its result: the call must not be made again. One that died is called again.
+      const hasResult = details === undefined || !isJsonObject(details) || !GONE.has(details['problem']);
+      if (hasResult || this.#held.get(id) !== call) return;
       letGo();
-      if (this.#held.get(id) === call) this.#held.delete(id);
+      this.#held.delete(id);
     });
   }
 

@@ -154,6 +154,31 @@ it('keeps a request of the older protocol open while the user is asked, and not 
   expect(calls.count).toBe(3);
 });
 
+it('is not called again when the server gave up waiting, and said so', async () => {
+  let calls = 0;
+  let gaveUp = false;
+  const server = new McpServer({ name: 'hasty', version: '1.0.0' });
+  server.registerTool('order', { description: 'Orders.' }, async () => {
+    calls += 1;
+    const requestedSchema = { type: 'object' as const, properties: {} };
+    // oxlint-disable-next-line typescript/no-deprecated -- what servers of the older protocol do
+    const asked = server.server.elicitInput({ message: 'Sure?', requestedSchema }, { timeout: 20 });
+    return asked.then(
+      () => words('Ordered.'),
+      () => {
+        gaveUp = true;
+        return words('Nobody answered.');
+      },
+    );
+  });
+  await using servers = await mcpServers({ shop: { server } });
+  const { session, results } = await play(servers.tools, [['mcp__shop__order']]);
+  await expect.poll(() => gaveUp).toBe(true);
+  await answer(session, 'approve');
+  expect(results).toMatchObject([{ text: 'Nobody answered.' }]);
+  expect(calls).toBe(1);
+});
+
 it('goes on with a request of the newer protocol where the server had stopped', async () => {
   const { config, orders } = modern();
   await using servers = await mcpServers({ shop: config });

@@ -122,6 +122,17 @@ describe('a server of a folder', () => {
     expect(w.has('noted')).toBe(false);
   });
 
+  it('in a file that can not be read keeps no run from starting', async () => {
+    await using w = await world();
+    for (const broken of ['{', '[]', '{"mcpServers":3}']) {
+      await w.put(PROJECT, broken);
+      expect(await w.run(['--trust'], ['Done.'])).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('It is left alone.') as string,
+      });
+    }
+  });
+
   it('is approved once at a terminal, and again when its command changes', async () => {
     await using w = await world();
     await w.put(PROJECT, { mcpServers: { s: noting('first') } });

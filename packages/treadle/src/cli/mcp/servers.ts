@@ -1,3 +1,4 @@
+import { errorText } from '@treadle/core';
 import { readMcpFile } from '@treadle/mcp';
 import type { FileServer, McpServerConfig } from '@treadle/mcp';
 
@@ -39,7 +40,12 @@ export async function serversOf(path: string, source: ServerSource, io: Where, f
 }
 
 /** Every server that is named, the user's before the project's: a project can't put its own in the place of theirs. */
-export async function namedServers(folder: string, io: Where, files: readonly string[]): Promise<NamedServer[]> {
+export async function namedServers(
+  folder: string,
+  io: Where,
+  files: readonly string[],
+  note: (text: string) => void,
+): Promise<NamedServer[]> {
   const given = await Promise.all(
     files.map(async (file) => {
       const path = resolve(io.cwd, file);
@@ -52,10 +58,11 @@ export async function namedServers(folder: string, io: Where, files: readonly st
   );
   const own = userFile(io);
   const user = own === null ? [] : await serversOf(own, 'user', io, folder);
-  const shared = join(folder, PROJECT_FILE);
-  // The sandbox of a command holds the place of a file that isn't there by an empty folder.
-  const isFolder = (await stat(shared).catch(() => null))?.isDirectory() === true;
-  const project = isFolder ? [] : await serversOf(shared, 'project', io, folder);
+  // A folder of somebody else's must not keep a run from starting.
+  const project = await serversOf(join(folder, PROJECT_FILE), 'project', io, folder).catch((error: unknown) => {
+    note(`${errorText(error)} It is left alone.`);
+    return [];
+  });
   return [...given.flat(), ...user, ...project];
 }
 

@@ -18,7 +18,7 @@ export async function mcpFor(
   const { io, note, request, folder } = run;
   if (request.mcpConfig === null || request.tools !== undefined) return null;
   const { chosenServers, namedServers } = await import('../mcp/servers.ts');
-  const all = await namedServers(folder, io, request.mcpConfig);
+  const all = await namedServers(folder, io, request.mcpConfig, note);
   if (all.length === 0) return null;
   const stopped = new Promise<never>(() => {});
   const { trust: trustsAll } = request;
