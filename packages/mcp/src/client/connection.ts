@@ -12,6 +12,7 @@ import type { Clock } from '@treadle/core';
 
 import type { McpServerConfig } from './config.ts';
 import { connectProblem, httpStatus, isUnauthorized, McpProblem } from './problem.ts';
+import { letTasksThrough, TASKS_EXTENSION } from './task-results.ts';
 import type { Sample } from './sampling-types.ts';
 import { hide, secretsOf } from './secrets.ts';
 import { openTransport } from './transport.ts';
@@ -54,7 +55,8 @@ export interface ConnectionParts extends HttpParts {
 
 /** Milliseconds that a connection may take in all. Who waits for it may give up sooner. */
 const CONNECT_TIMEOUT_MS = 60_000;
-const PROBE_TIMEOUT_MS = 10_000;
+/** A process that says nothing for so long speaks the older protocol. An address that says nothing is down. */
+const SILENCE_MS = 10_000;
 /** A server is tried so often in the background; after that it is tried when it is called. */
 const MOST_STARTS = 5;
 /** Logins for one connection or one request. The last page that is shown is the third. */
@@ -240,6 +242,7 @@ export class Connection {
   }
 
   async #openOn({ transport, lastWords }: Opened): Promise<Client> {
+    letTasksThrough(transport);
     const client = await this.#newClient();
     const stop = (): void => void transport.close().catch(() => {});
     try {
@@ -326,6 +329,7 @@ export class Connection {
       ...(elicit ? { elicitation: { form: {}, url: {} } } : {}),
       ...(sample ? { sampling: {} } : {}),
       ...(roots.length > 0 ? { roots: {} } : {}),
+      extensions: { [TASKS_EXTENSION]: {} },
     };
     const changed = (type: 'prompts_changed' | 'resources_changed') => ({
       autoRefresh: false,
@@ -333,7 +337,10 @@ export class Connection {
     });
     const client = new sdk.Client(clientInfo, {
       capabilities,
-      versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT_MS } },
+      versionNegotiation: {
+        mode: 'auto',
+        probe: { timeoutMs: 'url' in this.config ? CONNECT_TIMEOUT_MS : SILENCE_MS },
+      },
       // Input is asked for where a call can wait for it durably: in `tools/call.ts`.
       inputRequired: { autoFulfill: false },
       listChanged: {

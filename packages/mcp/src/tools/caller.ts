@@ -6,11 +6,13 @@ import { MOST_LOGINS } from '../client/connection.ts';
 import type { Answering, Connection } from '../client/connection.ts';
 import { isForgotten, McpProblem, requestProblem } from '../client/problem.ts';
 import { hideInResult } from '../client/secrets.ts';
+import { taskIn } from '../client/task-results.ts';
 import { askUser, elicitResult, questionKey } from './elicitation.ts';
 import type { Elicitation } from './elicitation.ts';
 import { OpenCall } from './open-call.ts';
 import type { CallContext } from './open-call.ts';
 import { failureOf } from './result.ts';
+import { followTask } from './task.ts';
 
 /** What a request sends again once its server was given what it asked for. */
 export interface MoreParams {
@@ -26,6 +28,8 @@ interface Round {
   readonly number: number;
   readonly inputRequests: InputRequests;
   readonly requestState?: string;
+  /** The task that asks. Its answers go to it, and the request isn't sent again. */
+  readonly taskId?: string;
   /** True for addresses that have to be opened before the request is sent again as it was. */
   readonly isUrls?: boolean;
 }
@@ -134,7 +138,8 @@ export class Caller {
       const given = round ? await this.#answers(call, round) : {};
       if ('ask' in given) return given;
       const number = (round?.number ?? 0) + 1;
-      const result = await this.#send(call, send, given).catch((thrown: unknown) => urlsRequired(thrown, number));
+      const leg = this.#leg(send, round?.taskId ?? null);
+      const result = await this.#send(call, leg, given).catch((thrown: unknown) => urlsRequired(thrown, number));
       const next = 'isUrls' in Object(result) ? (result as Round) : inputRequired(result, number);
       if (!next) return shape(result as Result);
       if (next.number > MOST_ROUNDS) {
@@ -142,6 +147,19 @@ export class Caller {
       }
       round = next;
     }
+  }
+
+  /** The request, or the answers to the task that it began; and a task to its end, or its next questions. */
+  #leg<Result>(send: Send<Result>, begun: string | null): Send<unknown> {
+    const { clock } = this.#parts;
+    return async (client, more, options) => {
+      const result = begun === null ? await send(client, more, options) : null;
+      const taskId = begun ?? taskIn(result);
+      if (taskId === null) return result;
+      const told = begun === null ? {} : (more.inputResponses ?? {});
+      const outcome = await followTask(client, taskId, told, { clock, options });
+      return 'result' in outcome ? outcome.result : { resultType: 'input_required', ...outcome };
+    };
   }
 
   async #send<Result>(call: OpenCall, send: Send<Result>, more: MoreParams): Promise<Result> {
@@ -228,8 +246,13 @@ function urlsRequired(thrown: unknown, number: number): Round {
 }
 
 function inputRequired(result: unknown, number: number): Round | null {
-  const { resultType, inputRequests, requestState } = (result ?? {}) as Record<string, unknown>;
+  const { resultType, inputRequests, requestState, taskId } = (result ?? {}) as Record<string, unknown>;
   if (resultType !== 'input_required') return null;
   const requests = (inputRequests ?? {}) as InputRequests;
-  return { number, inputRequests: requests, ...(typeof requestState === 'string' ? { requestState } : {}) };
+  return {
+    number,
+    inputRequests: requests,
+    ...(typeof requestState === 'string' ? { requestState } : {}),
+    ...(typeof taskId === 'string' ? { taskId } : {}),
+  };
 }

@@ -1,5 +1,11 @@
-import type { CallToolResult, Client, RequestOptions } from '@modelcontextprotocol/client';
-import { isJsonObject } from '@treadle/core/json';
+import type {
+  CallToolResult,
+  Client,
+  InputRequests,
+  InputResponses,
+  RequestOptions,
+} from '@modelcontextprotocol/client';
+import { isJsonObject } from '@treadle/core';
 import type { Clock, JsonObject } from '@treadle/core';
 
 import { McpProblem } from '../client/problem.ts';
@@ -55,6 +61,49 @@ export async function callAsTask(
     return (await send('tasks/result', { taskId })) as unknown as CallToolResult;
   } catch (error) {
     if (options.signal?.aborted) void send('tasks/cancel', { taskId }, { timeout: 5000 }).catch(() => {});
+    throw error;
+  }
+}
+
+/** How a task of the newer protocol came out, or what it wants to know first. */
+export type TaskOutcome =
+  { readonly result: CallToolResult } | { readonly inputRequests: InputRequests; readonly taskId: string };
+
+/**
+ * Looks at a task of the newer protocol until it has ended, or asks for something that it wasn't told yet. It is cancelled when
+ * the call is.
+ *
+ * @param told the answers to give it first, by the ids of its questions
+ * @throws McpProblem when it fails.
+ */
+export async function followTask(
+  client: Client,
+  taskId: string,
+  told: InputResponses,
+  { clock, options }: TaskParts,
+): Promise<TaskOutcome> {
+  const send = (method: string, more: JsonObject = {}, how: RequestOptions = options): Promise<JsonObject> =>
+    client.request({ method, params: { taskId, ...more } }, ANY_OBJECT, how) as Promise<JsonObject>;
+  try {
+    if (Object.keys(told).length > 0) await send('tasks/update', { inputResponses: told as unknown as JsonObject });
+    for (;;) {
+      const { status, statusMessage, pollIntervalMs, result, error, inputRequests } = await send('tasks/get');
+      if (status === 'completed' && result !== undefined) return { result: result as unknown as CallToolResult };
+      if (status === 'input_required' && inputRequests !== undefined && isJsonObject(inputRequests)) {
+        // What was answered may be shown a while longer.
+        const open = Object.keys(inputRequests).some((id) => !Object.hasOwn(told, id));
+        if (open) return { inputRequests: inputRequests as unknown as InputRequests, taskId };
+      } else if (!OPEN.has(status)) {
+        const why = error !== undefined && isJsonObject(error) ? error['message'] : statusMessage;
+        const words = typeof why === 'string' ? why : 'it says no more';
+        throw new McpProblem('refused', `The server's task ended as ${JSON.stringify(status)}: ${words}`);
+      }
+      const message = typeof statusMessage === 'string' ? statusMessage : JSON.stringify(status);
+      options.onprogress?.({ progress: 0, message });
+      await pause(clock, typeof pollIntervalMs === 'number' ? pollIntervalMs : DEFAULT_POLL_MS, options.signal);
+    }
+  } catch (error) {
+    if (options.signal?.aborted) void send('tasks/cancel', {}, { timeout: 5000 }).catch(() => {});
     throw error;
   }
 }
