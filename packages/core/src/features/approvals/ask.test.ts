@@ -131,6 +131,38 @@ describe('a call that asks', () => {
     expect(JSON.stringify(messages)).toContain('Whether it took effect is unknown');
   });
 
+  it('asks nothing any more once it was cancelled', async () => {
+    const journal = memoryJournal();
+    const late = defineTool({
+      name: 'book',
+      description: 'Books.',
+      execute: (_, { signal }: ToolContext) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve({ content: 'Too late.', ask: PLACE }));
+        }),
+    });
+    const session = await createSession(defineAgent({ model: scriptedModel([CALL]), tools: [late] }), {
+      journal,
+      id: 's',
+    });
+    const run = session.prompt('Book.');
+    for await (const event of run) if (event.type === 'tool_started') void session.abort();
+    expect((await run.result).end).toBe('aborted');
+    expect((await eventsOf(journal)).some(({ type }) => type === 'approval_requested')).toBe(false);
+  });
+
+  it('holds those after it back when it is sequential', async () => {
+    const { tool } = booking();
+    const ran: string[] = [];
+    const note = defineTool({ name: 'note', description: 'Notes.', execute: () => void ran.push('note') });
+    const model = scriptedModel([{ toolCalls: [{ name: 'book' }, { name: 'note' }] }, 'Done.']);
+    const session = await createSession(defineAgent({ model, tools: [{ ...tool, execution: 'sequential' }, note] }));
+    await session.prompt('Book.').result;
+    expect(ran).toEqual([]);
+    await session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve').result;
+    expect(ran).toEqual(['note']);
+  });
+
   it('in the background fails with its own words, for nobody can be asked there', async () => {
     const { tool } = booking();
     const background = { toolCalls: [{ name: 'book', arguments: { run_in_background: true } }] };
