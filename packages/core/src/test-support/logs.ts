@@ -37,6 +37,14 @@ const TOOLS = [
   }),
   defineTool({ name: 'write', description: 'Writes.', execute: () => 'written', approval: 'always' }),
   defineTool({ name: 'pick', description: 'Runs at the client.', runs: 'client' }),
+  defineTool({
+    name: 'wonder',
+    description: 'Asks a person in the middle of its work.',
+    execute: (_, { answers = [] }) =>
+      answers.length > 0
+        ? `told ${answers.length}`
+        : { content: 'nobody', isError: true, ask: { key: 'why', question: 'Why?', state: { step: 1 } } },
+  }),
 ];
 
 const COUNTED = { input: 100, output: 10, cacheRead: 40, cacheWrite: 0, reasoning: null };
@@ -145,6 +153,14 @@ const PLAYS: Readonly<Record<string, Play>> = {
       await session.addToolOutputs(pending.map(({ callId }) => ({ callId, content: 'the red one' }))).result;
     },
   },
+  asked: {
+    turns: [calls('wonder', 'read'), 'Done.'],
+    act: async (session) => {
+      const { pending } = await session.prompt('Wonder.').result;
+      await session.answerApproval(pending[0]?.approvalId ?? '', 'approve', { updatedInput: { because: 'so' } }).result;
+    },
+  },
+  unanswered: { turns: [calls('wonder')], act: (session) => session.prompt('Wonder.').result },
   approved: {
     turns: [calls('write'), 'Written.'],
     act: async (session) => {
@@ -255,7 +271,7 @@ const anyTurn: fc.Arbitrary<Turn> = fc.record(
     text: fc.constantFrom('', 'Well.', '```'),
     thinking: fc.constantFrom('Hm.', ''),
     toolCalls: fc.array(
-      fc.constantFrom('read', 'fail', 'write', 'pick', 'nothing').map((name) => ({ name })),
+      fc.constantFrom('read', 'fail', 'write', 'pick', 'wonder', 'nothing').map((name) => ({ name })),
       {
         maxLength: 3,
       },

@@ -130,7 +130,7 @@ describe('a run of the tree', () => {
       status: 'completed',
       endStatus: 'completed',
       rejection: null,
-      config: { provider: 'scripted', tools: ['read', 'fail', 'write', 'pick'] },
+      config: { provider: 'scripted', tools: ['read', 'fail', 'write', 'pick', 'wonder'] },
       usage: { input: 200, output: 20 },
       cost: 0.2,
     });
