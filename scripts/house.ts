@@ -110,7 +110,7 @@ interface Row {
 }
 
 /** Lines of code: those of the house, and what each feature since has added. A raise is a decision: say why in the commit. */
-const LINES = { house: 66_000, mcp: 3_100 };
+const LINES = { house: 66_000, mcp: 3_300 };
 
 const rows: readonly Row[] = [
   { what: 'lines of the kernel', is: sum(kernel.map(([, text]) => linesOf(text))), most: 5000 },

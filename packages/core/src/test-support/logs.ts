@@ -157,7 +157,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
     turns: [calls('wonder', 'read'), 'Done.'],
     act: async (session) => {
       const { pending } = await session.prompt('Wonder.').result;
-      await session.answerApproval(pending[0]?.approvalId ?? '', 'approve', { updatedInput: { because: 'so' } }).result;
+      await session.approve(pending[0]?.approvalId ?? '', { updatedInput: { because: 'so' } }).result;
     },
   },
   unanswered: { turns: [calls('wonder')], act: (session) => session.prompt('Wonder.').result },

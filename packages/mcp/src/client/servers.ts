@@ -1,7 +1,9 @@
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
-import { isDeep, systemClock, TreadleError } from '@treadle/core';
-import type { Clock, MessageInput, Tool } from '@treadle/core';
+import { systemClock, TreadleError } from '@treadle/core';
+import { isDeep } from '@treadle/core/json';
+import type { Clock, Tool } from '@treadle/core';
+import type { MessageInput } from '@treadle/core/session';
 
 import type { McpLogin } from '../login/login.ts';
 import { Caller } from '../tools/caller.ts';

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { JsonObject } from '@treadle/core';
 
 /** The extension by which servers of the newer protocol answer with a task. */

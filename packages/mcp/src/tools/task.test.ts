@@ -40,7 +40,7 @@ describe('a tool that its server runs as a task', () => {
     const { session, results } = await play(servers.tools, [['mcp__s__asking']]);
     const id = session.pending[0]?.approvalId ?? '';
     expect(session.pending[0]?.arguments).toMatchObject({ message: 'Which word?' });
-    await session.answerApproval(id, 'approve', { updatedInput: { word: 'loom' } }).result;
+    await session.approve(id, { updatedInput: { word: 'loom' } }).result;
     expect(results[0]?.text).toContain('"word":"loom"');
     expect((await noted()).match(/^call/gm)).toHaveLength(1);
   });
@@ -53,7 +53,7 @@ describe('a tool that its server runs as a task', () => {
     await play(tools, [['mcp__s__asking']], { journal, id: 's' });
     const session = await openSession(defineAgent({ model: scriptedModel(['Done.']), tools }), 's', { journal });
     const id = session.pending[0]?.approvalId ?? '';
-    await session.answerApproval(id, 'approve', { updatedInput: { word: 'loom' } }).result;
+    await session.approve(id, { updatedInput: { word: 'loom' } }).result;
     expect(JSON.stringify(session.messages)).toContain('asking is done');
     expect((await noted()).match(/^call/gm)).toHaveLength(1);
   });

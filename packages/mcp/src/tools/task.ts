@@ -5,7 +5,7 @@ import type {
   InputResponses,
   RequestOptions,
 } from '@modelcontextprotocol/client';
-import { isJsonObject } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { Clock, JsonObject } from '@treadle/core';
 
 import { McpProblem } from '../client/problem.ts';

@@ -147,7 +147,7 @@ describe('a call that asks', () => {
     });
     const run = session.prompt('Book.');
     for await (const event of run) if (event.type === 'tool_started') void session.abort();
-    expect((await run.result).end).toBe('aborted');
+    expect((await run.result).status).toBe('aborted');
     expect((await eventsOf(journal)).some(({ type }) => type === 'approval_requested')).toBe(false);
   });
 
@@ -159,7 +159,7 @@ describe('a call that asks', () => {
     const session = await createSession(defineAgent({ model, tools: [{ ...tool, execution: 'sequential' }, note] }));
     await session.prompt('Book.').result;
     expect(ran).toEqual([]);
-    await session.answerApproval(session.pending[0]?.approvalId ?? '', 'approve').result;
+    await session.approve(session.pending[0]?.approvalId ?? '').result;
     expect(ran).toEqual(['note']);
   });
 

@@ -58,8 +58,11 @@ export async function namedServers(
   );
   const own = userFile(io);
   const user = own === null ? [] : await serversOf(own, 'user', io, folder);
+  const shared = join(folder, PROJECT_FILE);
+  // The sandbox of a command holds the place of a file that isn't there by an empty folder.
+  if ((await stat(shared).catch(() => null))?.isDirectory()) return [...given.flat(), ...user];
   // A folder of somebody else's must not keep a run from starting.
-  const project = await serversOf(join(folder, PROJECT_FILE), 'project', io, folder).catch((error: unknown) => {
+  const project = await serversOf(shared, 'project', io, folder).catch((error: unknown) => {
     note(`${errorText(error)} It is left alone.`);
     return [];
   });
