@@ -54,7 +54,7 @@ export class Caller {
   readonly #parts: CallerParts;
   readonly #open = new Set<OpenCall>();
   /** Requests that wait for an answer, by their call. */
-  readonly #held = new Map<string, OpenCall>();
+  readonly #held = new Map<string, { readonly call: OpenCall; readonly cancel: () => void }>();
 
   constructor(connection: Connection, parts: CallerParts) {
     this.#connection = connection;
@@ -92,31 +92,29 @@ export class Caller {
   }
 
   #resumed(id: string, context: CallContext): OpenCall | null {
-    const call = this.#held.get(id);
-    if (!call) return null;
+    const held = this.#held.get(id);
+    if (!held) return null;
+    this.#letGo(id);
+    held.call.attend(context);
+    return held.call;
+  }
+
+  #letGo(id: string): void {
+    this.#held.get(id)?.cancel();
     this.#held.delete(id);
-    call.attend(context);
-    return call;
   }
 
   #hold(id: string, call: OpenCall): void {
-    this.#held.set(id, call);
-    const { name } = this.#connection;
-    const letGo = this.#parts.clock.after(
-      this.#parts.holdMs,
-      () => {
-        if (this.#held.get(id) !== call) return;
-        this.#held.delete(id);
-        call.stop(new McpProblem('timeout', `Nobody answered ${name} in time.`));
-      },
-      { background: true },
-    );
+    const { clock, holdMs } = this.#parts;
+    const late = (): void => {
+      this.#letGo(id);
+      call.stop(new McpProblem('timeout', `Nobody answered ${this.#connection.name} in time.`));
+    };
+    this.#held.set(id, { call, cancel: clock.after(holdMs, late, { background: true }) });
     void call.done.then(({ details }) => {
       // A server that gave up waiting has its result: the call must not be made again. One that died is called again.
       const hasResult = details === undefined || !isJsonObject(details) || !GONE.has(details['problem']);
-      if (hasResult || this.#held.get(id) !== call) return;
-      letGo();
-      this.#held.delete(id);
+      if (!hasResult && this.#held.get(id)?.call === call) this.#letGo(id);
     });
   }
 
