@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { readMcpFile } from './read.ts';
 
-const VARIABLES = { env: { TOKEN: 'abc', EMPTY: '' }, folder: '/work', home: '/home/ada' };
+const VARIABLES = { env: { TOKEN: 'abc', EMPTY: '' }, folder: '/project', home: '/home/ada' };
 const read = (file: object | string) =>
-  readMcpFile('/work/.mcp.json', typeof file === 'string' ? file : JSON.stringify(file), VARIABLES);
+  readMcpFile('/project/.mcp.json', typeof file === 'string' ? file : JSON.stringify(file), VARIABLES);
 
 describe('a file of servers', () => {
   it('of Claude Code is read', () => {
@@ -16,7 +16,7 @@ describe('a file of servers', () => {
       },
     });
     expect(servers.map(({ config }) => config)).toEqual([
-      { command: 'npx', args: ['-y', 'server', '/work/a'], env: { KEY: 'abc' }, cwd: '/work' },
+      { command: 'npx', args: ['-y', 'server', '/project/a'], env: { KEY: 'abc' }, cwd: '/project' },
       { type: 'http', url: 'https://a.example/mcp', headers: { Authorization: 'Bearer abc' } },
       { type: 'sse', url: 'https://a.example/sse' },
     ]);
@@ -37,7 +37,7 @@ describe('a file of servers', () => {
       },
     }`);
     expect(servers.map(({ config }) => config)).toEqual([
-      { command: 'a', args: ['// no comment', 'b,]'], cwd: '/work' },
+      { command: 'a', args: ['// no comment', 'b,]'], cwd: '/project' },
       { type: 'http', url: 'https://b.example/' },
     ]);
   });
