@@ -11,7 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const run = promisify(execFile);
 
 /** Bytes of the packed file at most. A raise is a decision: say why in the commit. */
-const LIMITS: Readonly<Record<string, number>> = { '@treadle/core': 330_000 };
+const LIMITS: Readonly<Record<string, number>> = { '@treadle/core': 345_000 };
 
 interface Packed {
   readonly name: string;
