@@ -26,6 +26,15 @@ async function entriesOf(folder: string): Promise<Record<string, string>> {
   return entries;
 }
 
+/**
+ * A process reads one file for all that entries share, and not dozens. What `defineTool` needs is a file of its own, so that a
+ * bundler can leave the rest of core out.
+ */
+const GROUPS = [
+  { name: 'define', test: /src\/tools\/define\/define\.ts$/, priority: 2 },
+  { name: 'shared', minShareCount: 2, priority: 1 },
+];
+
 async function bundle(folder: string): Promise<void> {
   const dist = join(folder, 'dist');
   for await (const file of glob('**/*.js', { cwd: dist })) await rm(join(dist, file));
@@ -37,7 +46,13 @@ async function bundle(folder: string): Promise<void> {
     treeshake: { moduleSideEffects: false },
   });
   // Comments are for readers of the sources; what users see of them is in the types.
-  await build.write({ dir: dist, format: 'esm', chunkFileNames: 'shared-[hash].js', comments: false });
+  await build.write({
+    dir: dist,
+    format: 'esm',
+    chunkFileNames: '[name]-[hash].js',
+    comments: false,
+    codeSplitting: { groups: GROUPS },
+  });
   await build.close();
 }
 
