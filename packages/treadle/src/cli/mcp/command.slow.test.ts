@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { scriptedModel, type Turn } from '@treadle/testing';
 
 import { existsSync } from 'node:fs';

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +47,7 @@ function withTool(name: string, options: Parameters<McpServer['registerTool']>[1
 }
 
 describe('tools', () => {
-  it('are named mcp__server__tool, and take the arguments that the server describes', async () => {
+  it('are named mcp__server__tool, and take the arguments that the server describes', { tags: ['share'] }, async () => {
     const server = newServer();
     const inputSchema = z.object({ a: z.number(), b: z.number() });
     server.registerTool('add', { description: 'Adds.', inputSchema }, ({ a, b }) => words(String(a + b)));
