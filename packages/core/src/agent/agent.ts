@@ -60,7 +60,7 @@ type AsGiven =
   | 'responseFormat'
   | 'providerOptions';
 
-/** An immutable, checked definition. Sessions share it freely. What an agent doesn't have is null. */
+/** An immutable, checked definition. Sessions share it freely. Null stands for what an agent doesn't have. */
 export interface Agent
   extends Required<Pick<AgentDefinition, Defaulted>>, Readonly<{ [Key in AsGiven]: AgentDefinition[Key] | undefined }> {
   /** `model`, then the fallbacks, then what else can be chosen for a turn. */
