@@ -162,3 +162,13 @@ export function checkMetadata(of: 'run' | 'session', metadata: unknown): JsonObj
   if (json !== undefined && isJsonObject(json)) return json;
   throw new TreadleError('invalid_definition', `The metadata of a ${of} must be a JSON object, not ${TOO_DEEP}.`);
 }
+
+/** An object without its fields that are undefined, for options that may be left out and can't be undefined. */
+export function defined<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name] } & {
+  [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;
+} {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as ReturnType<typeof defined<Fields>>;
+}

@@ -2,7 +2,7 @@ import { errorText, systemClock, type Clock, type Http, type Model, type Usage }
 import type { ModelFiles, ModelRequest } from '@treadle/core/model';
 import type { HttpResponse } from '@treadle/core/ports';
 import { authorizedHttp, type CredentialProvider } from './auth/credentials.ts';
-import { defined } from './defined.ts';
+import { defined } from '@treadle/core/json';
 import { createRedact, type Redact } from './errors/redact.ts';
 import { createModelStream } from './stream/model-stream.ts';
 import type { StreamSetup } from './stream/setup.ts';

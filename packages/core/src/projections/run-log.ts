@@ -1,5 +1,5 @@
 import type { DurableEvent } from '../events/events.ts';
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { isJsonObject, type JsonObject, defined } from '../json.ts';
 import { viewSizeFold } from './view-size.ts';
 
 /** What an entry of a run log is about. */
@@ -236,7 +236,3 @@ function sayOfDecision({ kind, key, decision }: Extract<DurableEvent, { type: 'd
     data: defined({ found: Array.isArray(content) ? content.length : 0, problem }),
   };
 }
-
-/** Without what isn't there. */
-const defined = (facts: Readonly<Record<string, unknown>>): object =>
-  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));

@@ -1,5 +1,5 @@
 import { systemClock, TreadleError } from '@treadle/core';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import type { Environment } from '../http/proxy.ts';
 import { loadLibrary, type AwsLibraries } from './aws-libraries.ts';
 import { awsRegion, setIn, type AwsCredentials, type AwsSignatureOptions } from './aws-options.ts';

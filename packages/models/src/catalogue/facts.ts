@@ -1,5 +1,5 @@
 import { systemClock, type Clock, type Usage } from '@treadle/core';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import { findRow } from './find.ts';
 import { priceOf } from './price.ts';
 import { checkRow, type CatalogueRow } from './row.ts';

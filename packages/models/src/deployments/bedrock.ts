@@ -1,7 +1,7 @@
 import { TreadleError, type Model } from '@treadle/core';
 import { awsRegion, type AwsCredentialSource } from '../auth/aws-options.ts';
 import { awsSignature } from '../auth/aws.ts';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import type { Environment } from '../http/proxy.ts';
 import { bedrockConverse } from '../protocols/bedrock/protocol.ts';
 import type { BedrockQuirks } from '../protocols/bedrock/quirks.ts';

@@ -3,7 +3,7 @@ import type { ModelFiles } from '@treadle/core/model';
 import type { CredentialProvider } from '../auth/credentials.ts';
 import { modelFacts } from '../catalogue/facts.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel, type FilesWire } from '../model.ts';

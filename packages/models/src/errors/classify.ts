@@ -1,6 +1,6 @@
 import { errorText, type ModelError, type ModelErrorKind } from '@treadle/core';
 import { CredentialsError } from '../auth/credentials.ts';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import type { WireError } from '../protocols/shared/protocol.ts';
 import type { Redact } from './redact.ts';
 

@@ -1,6 +1,6 @@
 import { TreadleError, type Model, type ModelMessage, type UserMessage } from '@treadle/core';
 import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import type { CallForm } from './element.ts';
 import { toolNameOf } from './names.ts';
 import { toolPrompt, type PromptSections } from './prompt.ts';

@@ -1,7 +1,7 @@
 import type { ModelError } from '@treadle/core';
 import { checkUsage, type ModelEvent, type ModelEventIterator, type ModelRequest } from '@treadle/core/model';
 import type { HttpResponse } from '@treadle/core/ports';
-import { defined } from '../defined.ts';
+import { defined } from '@treadle/core/json';
 import { CANCELLED, connectionError, excerptOf, type FailureFacts, reportedError } from '../errors/classify.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from '../http/timeouts.ts';
 import type { Decoder, DecoderSink, FrameScanner, WireError } from '../protocols/shared/protocol.ts';

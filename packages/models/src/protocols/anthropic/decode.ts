@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelBlock } from '@treadle/core/model';
-import { defined } from '../../defined.ts';
+import { defined } from '@treadle/core/json';
 import { finishEvent, startEvent, withCounts, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parsedOrText, parseObject, without } from '../shared/json-text.ts';
 import type { Decoder, DecoderSink, WireError } from '../shared/protocol.ts';

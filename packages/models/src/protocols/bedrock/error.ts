@@ -1,5 +1,5 @@
 import type { JsonObject } from '@treadle/core';
-import { defined } from '../../defined.ts';
+import { defined } from '@treadle/core/json';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { WireError } from '../shared/protocol.ts';
 

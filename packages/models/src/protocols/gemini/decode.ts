@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
 import type { ModelBlock } from '@treadle/core/model';
-import { defined } from '../../defined.ts';
+import { defined } from '@treadle/core/json';
 import { createPartialArguments, type PartialArguments } from './arguments.ts';
 import { DESCRIPTION_KIND } from './content.ts';
 import { readGeminiError } from './error.ts';

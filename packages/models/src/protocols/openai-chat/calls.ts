@@ -1,5 +1,5 @@
 import type { JsonValue } from '@treadle/core';
-import { defined } from '../../defined.ts';
+import { defined } from '@treadle/core/json';
 import { asObject, asText, parseObject } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
 import { createBlockText, type TextRun } from '../shared/text-run.ts';

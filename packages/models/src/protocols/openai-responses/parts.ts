@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
 import type { ModelBlock } from '@treadle/core/model';
-import { defined } from '../../defined.ts';
+import { defined } from '@treadle/core/json';
 import { asObject, asText } from '../shared/json-text.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
 import { createBlockText, type TextRun } from '../shared/text-run.ts';

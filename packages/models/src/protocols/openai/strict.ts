@@ -1,6 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from '@treadle/core';
-import { isJsonObject, parseJson } from '@treadle/core/json';
-import { defined } from '../../defined.ts';
+import { isJsonObject, parseJson, defined } from '@treadle/core/json';
 
 /** Keywords that strict mode takes over as they are. Source: the guide on structured outputs. */
 const KEPT: ReadonlySet<string> = new Set([

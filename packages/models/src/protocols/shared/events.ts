@@ -1,6 +1,6 @@
 import { UNKNOWN_USAGE, type ModelEvent } from '@treadle/core/model';
 import type { JsonObject, StopReason, Usage } from '@treadle/core';
-import { defined } from '../../defined.ts';
+import { defined } from '@treadle/core/json';
 import { asObject, asText } from './json-text.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
