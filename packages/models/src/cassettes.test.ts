@@ -66,7 +66,7 @@ async function allEvents(model: Model): Promise<ModelEvent[][]> {
 const making =
   (name: string, baseUrl: string) =>
   (http: Http): Model =>
-    resolveModel(name, { apiKey: CANARY, baseUrl, http, env: {} });
+    resolveModel(name, { apiKey: CANARY, baseUrl, http, env: {}, contextWindow: 100_000 });
 
 async function recorded(name: string, url: (provider: FakeProvider) => string, path: string): Promise<ModelEvent[][]> {
   await using provider = await fakeProvider([...TURNS], { chunking: 11 });

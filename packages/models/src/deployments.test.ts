@@ -94,7 +94,8 @@ describe('the base URL', () => {
 
   it('is the provider’s by default', async () => {
     expect(await urlOf('anthropic/m', {})).toBe('https://api.anthropic.com/v1/messages');
-    expect(await urlOf('openai/m', {})).toBe('https://api.openai.com/v1/chat/completions');
+    expect(await urlOf('openai/m', {})).toBe('https://api.openai.com/v1/responses');
+    expect(await urlOf('openai-chat/m', {})).toBe('https://api.openai.com/v1/chat/completions');
   });
 
   it.each([
@@ -144,17 +145,19 @@ describe('options', () => {
 });
 
 describe('the documentation', () => {
-  it('has every provider, with its wire and its variables', async () => {
+  it('names every provider, and its variables where they are not called after it', async () => {
     const page = await readFile(new URL('../../../docs/models.md', import.meta.url), 'utf8');
-    const written = page
-      .split('\n')
-      .filter((line) => /^\| `[a-z-]+` +\| [a-z-]+ +\| `[A-Z]/.test(line))
-      .map((line) => line.replaceAll(/ +/g, ' '));
-    const code = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
-    const rows = DEPLOYMENTS.map(({ name, protocol, keyVariables, credentialVariables = [], baseUrlVariable }) => {
-      const keys = code([...keyVariables, ...credentialVariables]);
-      return `| \`${name}\` | ${protocol.name} | ${keys} | ${code([baseUrlVariable].flat())} |`;
+    const missing = DEPLOYMENTS.flatMap(({ name, keyVariables, credentialVariables = [], baseUrlVariable }) => {
+      const own = name.toUpperCase().replaceAll('-', '_');
+      const isTold = (variables: readonly string[], ending: string): boolean =>
+        variables.some((variable) => variable === `${own}${ending}` || page.includes(`\`${variable}\``));
+      const told = [
+        page.includes(`\`${name}\``) || page.includes(`\`${name}/`),
+        isTold([...keyVariables, ...credentialVariables], '_API_KEY') || name === 'vertex',
+        isTold([baseUrlVariable].flat(), '_BASE_URL'),
+      ];
+      return told.includes(false) ? [`${name}: ${told.join()}`] : [];
     });
-    expect(written).toEqual(rows);
+    expect(missing).toEqual([]);
   });
 });

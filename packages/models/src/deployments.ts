@@ -1,14 +1,13 @@
 import { TreadleError, type Model } from '@treadle/core';
 import { ANTHROPIC } from './deployments/anthropic.ts';
-import { AZURE } from './deployments/azure.ts';
 import { BEDROCK } from './deployments/bedrock.ts';
 import { CHAT_SERVERS } from './deployments/chat-servers.ts';
 import { deploymentModel, type Deployment, type ModelOptions } from './deployments/deployment.ts';
 import { GOOGLE } from './deployments/google.ts';
 import { OLLAMA } from './deployments/ollama.ts';
-import { OPENAI_COMPATIBLE } from './deployments/openai-compatible.ts';
 import { OPENAI_RESPONSES } from './deployments/openai-responses.ts';
-import { OPENAI } from './deployments/openai.ts';
+import { AZURE_BOTH, AZURE_CHAT, COMPATIBLE_BOTH, OPENAI } from './deployments/openai-both.ts';
+import { OPENAI_CHAT } from './deployments/openai.ts';
 import { VERTEX } from './deployments/vertex.ts';
 import type { Environment } from './http/proxy.ts';
 
@@ -16,18 +15,20 @@ import type { Environment } from './http/proxy.ts';
 export const DEPLOYMENTS: readonly Deployment[] = [
   ANTHROPIC,
   OPENAI,
+  OPENAI_CHAT,
   OPENAI_RESPONSES,
-  AZURE,
+  AZURE_BOTH,
+  AZURE_CHAT,
   BEDROCK,
   GOOGLE,
   VERTEX,
   OLLAMA,
   ...CHAT_SERVERS,
-  OPENAI_COMPATIBLE,
+  COMPATIBLE_BOTH,
 ];
 
 /**
- * The model of a name such as `anthropic/claude-sonnet-4-5`: a provider, a slash, and the provider's name of the model,
+ * The model of a name such as `anthropic/claude-sonnet-5-5`: a provider, a slash, and the provider's name of the model,
  * which may have slashes of its own.
  *
  * @throws TreadleError `invalid_definition` for an unknown provider, a missing key or an unusable base URL.
@@ -35,7 +36,7 @@ export const DEPLOYMENTS: readonly Deployment[] = [
  * ```ts
  * import { resolveModel } from '@treadle/models';
  *
- * const model = resolveModel('openai/gpt-5-mini', { baseUrl: 'http://localhost:8000/v1' });
+ * const model = resolveModel('openai/gpt-6-luna', { baseUrl: 'http://localhost:8000/v1' });
  * ```
  */
 export function resolveModel(name: string, options: ModelOptions = {}): Model {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import type { Http } from '@treadle/core';
+import { defineAgent, type Http } from '@treadle/core';
 import type { ModelEvent } from '@treadle/core/model';
 import { describe, expect, it } from 'vitest';
 import { nodeHttp } from './http/node-http.ts';
@@ -229,6 +229,11 @@ describe.each(WIRES)('$name', ({ protocol, text, call, rest }) => {
     expect(reading.events).toHaveLength(1);
   });
 
+  it('a 404 without an error of the wire says what to check', async () => {
+    const reading = await reads(reply(404, '404 page not found', { 'content-type': 'text/plain' }));
+    expect(reading.error?.message).toBe('HTTP 404: 404 page not found. Check the base URL and the name of the model.');
+  });
+
   it('a status with a page for a body shows its beginning', async () => {
     const reading = await reads(reply(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' }));
     expect(reading.error).toMatchObject({
@@ -454,5 +459,26 @@ describe('a request', () => {
     const input = { ...REQUEST, providerOptions: circular as never };
     for await (const event of model.stream(input, new AbortController().signal)) events.push(event);
     expect(events).toMatchObject([{ type: 'error', error: { kind: 'other', retryable: false } }]);
+  });
+});
+
+describe('a model of a wire', () => {
+  it('says its protocol and its address for the log, without what may be a credential', () => {
+    const model = wireModel({
+      protocol: openaiChat(),
+      provider: 'own',
+      modelId: 'm',
+      baseUrl: 'https://user:secret@example.com/v1/?key=secret',
+      headers: {},
+      http: nodeHttp(),
+    });
+    expect(model).toMatchObject({ api: 'openai-chat', baseUrl: 'https://example.com/v1' });
+    const { snapshot } = defineAgent({ model });
+    expect(snapshot).toMatchObject({
+      api: 'openai-chat',
+      baseUrl: 'https://example.com/v1',
+      provider: 'own',
+      model: 'm',
+    });
   });
 });

@@ -14,6 +14,7 @@ export interface AwsCredentials {
 /** Where keys come from: the keys themselves, or a function that is asked before every request and may keep them. */
 export type AwsCredentialSource = AwsCredentials | (() => Promise<AwsCredentials>);
 
+/** Options of `awsSignature`. */
 export interface AwsSignatureOptions {
   /** The service's name in signatures. Default `bedrock`. */
   readonly service?: string;

@@ -1,7 +1,7 @@
 import { parseObject } from '../protocols/shared/json-text.ts';
 import type { CredentialProvider } from './credentials.ts';
 import type { GoogleTokenOptions } from './google-options.ts';
-import { loadLibrary } from './optional-library.ts';
+import { loadLibrary, passOn } from './optional-library.ts';
 
 const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
@@ -29,7 +29,7 @@ const textOf = (fields: Fields, name: string): string => {
 
 /** Whose credentials a file has. The library's own way to read any of them is deprecated. */
 async function fromFile(library: Library, keyFile: string, scopes: string[]): Promise<Authorizer> {
-  const { readFile } = await import('node:fs/promises');
+  const { readFile } = await import('node:fs/promises').catch(passOn);
   const fields = parseObject(await readFile(keyFile, 'utf8'));
   if (fields === undefined) throw new Error(`${keyFile} is not a JSON object.`);
   switch (fields['type']) {
@@ -53,7 +53,7 @@ async function fromFile(library: Library, keyFile: string, scopes: string[]): Pr
 }
 
 const fromLibrary: LoadGoogleAuth = async () => {
-  const library = await import('google-auth-library');
+  const library = await import('google-auth-library').catch(passOn);
   return ({ serviceAccount, keyFile, scopes: asked = [CLOUD_SCOPE] }) => {
     const scopes = [...asked];
     if (serviceAccount !== undefined) {

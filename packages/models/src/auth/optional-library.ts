@@ -19,3 +19,11 @@ export async function loadLibrary<Library>(load: () => Promise<Library>, advice:
     throw new TreadleError('invalid_definition', advice, { cause: error });
   }
 }
+
+/**
+ * Passes a failure on. Bundlers fail on an import of a library that isn't installed, unless its failure is handled where it is
+ * written: `import('undici').catch(passOn)`.
+ */
+export const passOn = (cause: unknown): never => {
+  throw cause;
+};

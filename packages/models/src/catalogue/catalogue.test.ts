@@ -89,7 +89,7 @@ describe('looking a model up', () => {
 
   it('prefers a row for the dated name itself', () => {
     expect(lookUp('openai', 'gpt-4o-2024-05-13')?.id).toBe('gpt-4o-2024-05-13');
-    expect(lookUp('openai', 'gpt-4o-2024-11-20')?.id).toBe('gpt-4o');
+    expect(lookUp('openai', 'gpt-4o-2024-12-24')?.id).toBe('gpt-4o');
   });
 
   it.each([
@@ -290,7 +290,7 @@ it('says of every limit in it who said so and when, and leaves the others out', 
     if (row.limits !== undefined) expect(row.limits.read).toMatch(/^2026-/);
   }
   // Not found anywhere, so not known.
-  expect(lookUp('openai', 'gpt-6.1-sol')?.contextWindow).toBeUndefined();
+  expect(lookUp('openai', 'gpt-6.2-astra')?.contextWindow).toBeUndefined();
 });
 
 describe('a row of your own', () => {

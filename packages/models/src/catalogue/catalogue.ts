@@ -8,6 +8,13 @@ import { GROQ_ROWS } from './rows/groq.ts';
 import { MISTRAL_ROWS } from './rows/mistral.ts';
 import { OPENAI_ROWS } from './rows/openai.ts';
 import { XAI_ROWS } from './rows/xai.ts';
+import { BEDROCK_SNAPSHOT } from './snapshot/bedrock.ts';
+import { FIREWORKS_SNAPSHOT } from './snapshot/fireworks.ts';
+import { MOONSHOT_SNAPSHOT } from './snapshot/moonshot.ts';
+import { OPENROUTER_SNAPSHOT } from './snapshot/openrouter.ts';
+import { TOGETHER_SNAPSHOT } from './snapshot/together.ts';
+import { SNAPSHOT } from './snapshot/row.ts';
+import { ZAI_SNAPSHOT } from './snapshot/zai.ts';
 
 /** All models that Treadle knows facts about. A model that isn't here works as well; its price is unknown. */
 export const CATALOGUE: readonly CatalogueRow[] = [
@@ -19,6 +26,12 @@ export const CATALOGUE: readonly CatalogueRow[] = [
   ...MISTRAL_ROWS,
   ...DEEPSEEK_ROWS,
   ...CEREBRAS_ROWS,
+  ...MOONSHOT_SNAPSHOT,
+  ...ZAI_SNAPSHOT,
+  ...TOGETHER_SNAPSHOT,
+  ...FIREWORKS_SNAPSHOT,
+  ...BEDROCK_SNAPSHOT,
+  ...OPENROUTER_SNAPSHOT,
 ];
 
 /**
@@ -41,3 +54,6 @@ export function lookUp(
 ): CatalogueRow | undefined {
   return findRow(provider, modelId, rows, CATALOGUE);
 }
+
+/** The day on which the newest facts of the catalogue were read. */
+export const CATALOGUE_DATE: string = SNAPSHOT.read;

@@ -1,7 +1,5 @@
+import { hostedModel, hostedRow } from './hosts.ts';
 import type { CatalogueRow } from './row.ts';
-
-/** Providers that are another wire to the same models at the same price. */
-const SAME_PROVIDER: ReadonlyMap<string, string> = new Map([['openai-responses', 'openai']]);
 
 /** What may follow a name without making it another model: a date or a build number. */
 const SAME_MODEL = /^(?:-\d{8}|-\d{4}-\d{2}-\d{2}|@\d{8}|-\d{3})$/;
@@ -18,15 +16,23 @@ const fit = (name: string, modelId: string): number => {
 
 /** The row among `rows` that fits a model best. */
 const bestRow = (provider: string, modelId: string, rows: readonly CatalogueRow[]): CatalogueRow | undefined => {
-  const also = SAME_PROVIDER.get(provider);
   let found: CatalogueRow | undefined;
   let best = 0;
   for (const row of rows) {
-    if (row.provider !== provider && row.provider !== also) continue;
+    if (row.provider !== provider) continue;
     const fits = Math.max(fit(row.id, modelId), ...(row.aliases ?? []).map((alias) => fit(alias, modelId)));
     if (fits > best) [found, best] = [row, fits];
   }
   return found;
+};
+
+/** The row of a model: its provider's own, else its maker's as the provider hosts it. */
+const rowFor = (provider: string, modelId: string, rows: readonly CatalogueRow[]): CatalogueRow | undefined => {
+  const own = bestRow(provider, modelId, rows);
+  const hosted = own === undefined ? hostedModel(provider, modelId) : undefined;
+  if (hosted === undefined) return own;
+  const makers = bestRow(hosted.provider, hosted.id, rows);
+  return makers && hostedRow(makers, provider, modelId, hosted.factor);
 };
 
 /**
@@ -39,7 +45,7 @@ export function findRow(
   own: readonly CatalogueRow[],
   known: readonly CatalogueRow[],
 ): CatalogueRow | undefined {
-  const ownRow = bestRow(provider, modelId, own);
-  const knownRow = bestRow(provider, modelId, known);
+  const ownRow = rowFor(provider, modelId, own);
+  const knownRow = rowFor(provider, modelId, known);
   return ownRow === undefined ? knownRow : { ...knownRow, ...ownRow };
 }

@@ -1,6 +1,10 @@
 export { cacheHitRate } from '@treadle/core/model';
-export { CATALOGUE, lookUp } from './catalogue.ts';
+export { CATALOGUE, CATALOGUE_DATE, lookUp } from './catalogue.ts';
+export { readCatalogue, writeCatalogue } from './file.ts';
+export type { CatalogueFile } from './file.ts';
 export { priceOf } from './price.ts';
+export { retiring } from './retiring.ts';
+export type { Retirement } from './retiring.ts';
 export type { Cost, PriceOptions } from './price.ts';
 export { checkRow } from './row.ts';
 export type { CataloguePrice, CatalogueRow, InputModality, PriceTier, TokenPrices } from './row.ts';

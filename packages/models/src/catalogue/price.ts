@@ -10,6 +10,7 @@ export interface Cost {
   readonly cacheWrite: number;
 }
 
+/** Options of {@link priceOf}. */
 export interface PriceOptions {
   /** When the tokens were spent, in milliseconds since 1970. Default: now. */
   readonly at?: number;
@@ -26,6 +27,10 @@ const applies = (price: CataloguePrice, at: Date): boolean => {
   const hour = at.getUTCHours();
   return weekday >= 1 && weekday <= 5 && price.weekdayHours.some(([from, to]) => hour >= from && hour < to);
 };
+
+/** The prices that hold at a time; undefined when none are known. */
+export const priceAt = ({ prices }: CatalogueRow, at: number): CataloguePrice | undefined =>
+  prices?.find((price) => applies(price, new Date(at)));
 
 /** The prices of a prompt of so many tokens. */
 const tierFor = (price: CataloguePrice, promptTokens: number): TokenPrices => {
@@ -59,16 +64,17 @@ const cachePart = (count: number | null, price: number | undefined, input: numbe
  * ```
  */
 export function priceOf(row: CatalogueRow, usage: Usage, options: PriceOptions = {}): Cost | null {
-  if (row.prices === undefined || usage.input === null) return null;
-  const at = new Date(options.at ?? systemClock.now());
-  const current = row.prices.find((price) => applies(price, at));
-  if (current === undefined) return null;
+  const current = priceAt(row, options.at ?? systemClock.now());
+  if (current === undefined || usage.input === null) return null;
   const prices = tierFor(current, usage.input + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0));
-  const writePrice = options.cacheLifetime === '1h' ? prices.cacheWrite1h : prices.cacheWrite;
+  const hour = options.cacheLifetime === '1h' ? usage.cacheWrite : (usage.cacheWrite1h ?? 0);
+  const minutes = usage.cacheWrite === null ? null : usage.cacheWrite - (hour ?? 0);
   const input = part(usage.input, prices.input);
   const output = part(usage.output, prices.output);
   const cacheRead = cachePart(usage.cacheRead, prices.cacheRead, prices.input);
-  const cacheWrite = cachePart(usage.cacheWrite, writePrice, prices.input);
-  if (input === null || output === null || cacheRead === null || cacheWrite === null) return null;
+  const kept5m = cachePart(minutes, prices.cacheWrite, prices.input);
+  const kept1h = cachePart(hour, prices.cacheWrite1h, prices.input);
+  if (input === null || output === null || cacheRead === null || kept5m === null || kept1h === null) return null;
+  const cacheWrite = kept5m + kept1h;
   return { total: input + output + cacheRead + cacheWrite, input, output, cacheRead, cacheWrite };
 }

@@ -35,6 +35,7 @@ export interface CataloguePrice extends TokenPrices {
   readonly weekdayHours?: readonly (readonly [from: number, to: number])[];
 }
 
+/** A kind of content that a model takes. */
 export type InputModality = 'text' | 'image' | 'audio' | 'video' | 'pdf';
 
 /** What is known about a model. Whatever is absent is unknown. */
@@ -47,6 +48,8 @@ export interface CatalogueRow {
   readonly aliases?: readonly string[];
   /** Tokens of prompt and reply together. */
   readonly contextWindow?: number;
+  /** Tokens of a prompt at most, where that is less than the window. */
+  readonly maxInput?: number;
   /** Tokens of a reply, reasoning included. */
   readonly outputLimit?: number;
   /** Who said what the two are, and the latest day on which a copy of it was read. */
@@ -56,6 +59,8 @@ export interface CatalogueRow {
   readonly thinking?: boolean;
   /** The first that applies at a time holds. */
   readonly prices?: readonly CataloguePrice[];
+  /** The day on which its maker shuts it down, such as `2026-12-11`, or did. */
+  readonly retires?: string;
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -111,12 +116,14 @@ function* priceProblems(price: CataloguePrice): Generator<string> {
 export function checkRow(row: CatalogueRow): void {
   const problems: string[] = [];
   if (row.provider === '' || row.id === '') problems.push('`provider` and `id` must not be empty');
-  for (const name of ['contextWindow', 'outputLimit'] as const) {
+  for (const name of ['contextWindow', 'maxInput', 'outputLimit'] as const) {
     const tokens = row[name];
     if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens > 0))
       problems.push(`\`${name}\` is ${tokens}; it is a number of tokens`);
   }
   if (row.limits !== undefined) problems.push(...sourceProblems(row.limits, '`limits`: '));
+  if (row.retires !== undefined && !isDate(row.retires))
+    problems.push(`\`retires\` is '${row.retires}'; write a day such as '2026-12-11'`);
   for (const price of row.prices ?? []) problems.push(...priceProblems(price));
   if (problems.length === 0) return;
   throw new TreadleError('invalid_definition', `Row ${row.provider}/${row.id}: ${problems.join('; ')}.`);

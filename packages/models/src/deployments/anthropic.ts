@@ -74,7 +74,7 @@ export interface AnthropicOptions extends ModelOptions {
  * ```ts
  * import { anthropic } from '@treadle/models/anthropic';
  *
- * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', betas: ['context-1m-2025-08-07'] });
+ * const model = anthropic('claude-sonnet-5-5', { apiKey: 'your-key', betas: ['context-management-2025-06-27'] });
  * ```
  */
 export function anthropic(modelId: string, options: AnthropicOptions = {}): Model {

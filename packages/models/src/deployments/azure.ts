@@ -1,4 +1,5 @@
 import { TreadleError, type Model } from '@treadle/core';
+import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
 import { openaiResponses } from '../protocols/openai-responses/protocol.ts';
 import { deploymentModel, type Deployment } from './deployment.ts';
 import { openaiContainerFiles } from './openai-files.ts';
@@ -44,10 +45,11 @@ const deploymentOf = ({ quirks, apiVersion }: AzureOptions): Deployment => ({
   keyVariables: ['AZURE_OPENAI_API_KEY'],
   baseUrlVariable: ['AZURE_OPENAI_BASE_URL', 'AZURE_OPENAI_ENDPOINT'],
   auth: { header: 'api-key', prefix: '' },
+  catalogue: OPENAI_ROWS,
   files: openaiContainerFiles,
 });
 
-/** Options of a model of Azure OpenAI. */
+/** Options of a model of Azure OpenAI. What a deployment's name doesn't say of its model, `quirks.family` says. */
 export interface AzureOptions extends OpenAIResponsesOptions {
   /** Default: `AZURE_OPENAI_API_VERSION`, else what the path of the base URL needs. */
   readonly apiVersion?: string;

@@ -1,4 +1,8 @@
 import { TreadleError, type Model } from '@treadle/core';
+import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
+import { OPENAI_ROWS } from '../catalogue/rows/openai.ts';
+import { XAI_ROWS } from '../catalogue/rows/xai.ts';
+import { BEDROCK_SNAPSHOT } from '../catalogue/snapshot/bedrock.ts';
 import { awsRegion, type AwsCredentialSource } from '../auth/aws-options.ts';
 import { awsSignature } from '../auth/aws.ts';
 import { defined } from '@treadle/core/json';
@@ -38,6 +42,7 @@ const deploymentOf = (options: BedrockOptions): Deployment => ({
   keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
   baseUrlVariable: ['BEDROCK_BASE_URL', 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME'],
   auth: { header: 'authorization', prefix: 'Bearer ' },
+  catalogue: [...BEDROCK_SNAPSHOT, ...ANTHROPIC_ROWS, ...OPENAI_ROWS, ...XAI_ROWS],
   credentials: (env) => signatureFor(options, env),
   credentialVariables: [
     'AWS_ACCESS_KEY_ID',

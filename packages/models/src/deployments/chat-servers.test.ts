@@ -5,7 +5,7 @@ import { DEPLOYMENTS, resolveModel } from '../deployments.ts';
 import { sentBy } from '../test-support/sent.ts';
 import { CHAT_SERVERS } from './chat-servers.ts';
 import { OPENAI_COMPATIBLE, openaiCompatible } from './openai-compatible.ts';
-import { OPENAI } from './openai.ts';
+import { OPENAI_CHAT as OPENAI } from './openai.ts';
 
 const ROWS = [OPENAI, ...CHAT_SERVERS, OPENAI_COMPATIBLE];
 /** Rows of servers that call nobody's tools. */
@@ -73,7 +73,7 @@ describe('the deployments', () => {
         for (const variable of [row[kind]].flat()) {
           expect(variable).toMatch(/^[A-Z][A-Z0-9_]*$/);
           // One service, by two wires.
-          const owner = row.name === 'openai-responses' ? 'openai' : row.name;
+          const owner = row.name.replace(/-(?:chat|responses)$/, '');
           expect(owners.get(variable) ?? owner, `${variable} of ${row.name}`).toBe(owner);
           owners.set(variable, owner);
         }
@@ -138,12 +138,12 @@ describe('what the servers do in their own way', () => {
     ['xai', { max_tokens: 100, reasoning_effort: 'low', stream_options: { include_usage: true } }],
     ['groq', { max_completion_tokens: 100, reasoning_effort: 'low' }],
     ['cerebras', { max_completion_tokens: 100 }],
-    ['mistral', { max_tokens: 100, stream_options: null, reasoning_effort: null }],
+    ['mistral', { max_tokens: 100, stream_options: null, reasoning_effort: 'low' }],
     ['deepseek', { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
     ['openrouter', { reasoning: { effort: 'low' }, reasoning_effort: null }],
-    ['moonshot', { max_completion_tokens: 100, thinking: { type: 'enabled' }, reasoning_effort: null }],
+    ['moonshot', { max_completion_tokens: 100, thinking: null, reasoning_effort: 'low' }],
     ['alibaba', { enable_thinking: true, reasoning_effort: null }],
-    ['zai', { thinking: { type: 'enabled' }, tool_stream: true, stream_options: null }],
+    ['zai', { thinking: null, reasoning_effort: 'low', tool_stream: true, stream_options: null }],
   ])('%s: %j', async (name, expected) => {
     const [first] = await conversation(name);
     for (const [field, value] of Object.entries(expected)) {

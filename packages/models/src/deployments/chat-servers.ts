@@ -3,9 +3,26 @@ import { DEEPSEEK_ROWS } from '../catalogue/rows/deepseek.ts';
 import { GROQ_ROWS } from '../catalogue/rows/groq.ts';
 import { MISTRAL_ROWS } from '../catalogue/rows/mistral.ts';
 import { XAI_ROWS } from '../catalogue/rows/xai.ts';
+import { CATALOGUE } from '../catalogue/catalogue.ts';
+import { FIREWORKS_SNAPSHOT } from '../catalogue/snapshot/fireworks.ts';
+import { MOONSHOT_SNAPSHOT } from '../catalogue/snapshot/moonshot.ts';
+import { TOGETHER_SNAPSHOT } from '../catalogue/snapshot/together.ts';
+import { ZAI_SNAPSHOT } from '../catalogue/snapshot/zai.ts';
 import type { CatalogueRow } from '../catalogue/row.ts';
 import { openaiChat } from '../protocols/openai-chat/protocol.ts';
+import { openaiResponses } from '../protocols/openai-responses/protocol.ts';
 import type { OpenAIChatQuirks } from '../protocols/openai-chat/quirks.ts';
+import {
+  ALIBABA_FAMILIES,
+  DEEPSEEK_FAMILIES,
+  GATEWAY_FAMILIES,
+  MISTRAL_FAMILIES,
+  MOONSHOT_FAMILIES,
+  UNKNOWN_FAMILIES,
+  XAI_FAMILIES,
+  ZAI_FAMILIES,
+} from '../rules/servers.ts';
+import { listedWindow, slotWindow } from '../windows/detect.ts';
 import { NO_CREDENTIALS, type Deployment } from './deployment.ts';
 
 /** What tells one server of Chat Completions from another. */
@@ -18,23 +35,30 @@ interface ChatServer {
   readonly keyVariables?: readonly string[];
   /** Default: `NAME_BASE_URL`. */
   readonly baseUrlVariable?: string;
+  /** It speaks the Responses API besides. */
+  readonly responses?: true;
   /** It runs on a machine of one's own, and wants a key only when told to. */
   readonly local?: true;
+  readonly windowQuestions?: NonNullable<Deployment['windowQuestions']>;
   readonly quirks: OpenAIChatQuirks;
   readonly catalogue?: readonly CatalogueRow[];
 }
+
+const LISTED = { path: 'models', read: listedWindow };
 
 // Facts are those of each provider's documentation as of November 2026, and of recorded responses. Where neither says
 // whether a server takes a field, it isn't sent.
 const SERVERS: readonly ChatServer[] = [
   {
     name: 'xai',
+    responses: true,
     baseUrl: 'https://api.x.ai/v1',
-    quirks: { media: ['image'] },
+    quirks: { families: XAI_FAMILIES, media: ['image'] },
     catalogue: XAI_ROWS,
   },
   {
     name: 'groq',
+    responses: true,
     baseUrl: 'https://api.groq.com/openai/v1',
     quirks: { maxTokensField: 'max_completion_tokens', media: ['image'] },
     catalogue: GROQ_ROWS,
@@ -51,7 +75,7 @@ const SERVERS: readonly ChatServer[] = [
     quirks: {
       // It refuses fields it doesn't know, and counts tokens unasked.
       streamUsage: false,
-      reasoningEffort: false,
+      families: MISTRAL_FAMILIES,
       requiredToolChoice: 'any',
       toolCallIdPattern: /^[a-zA-Z0-9]{9}$/,
       media: ['image'],
@@ -63,6 +87,7 @@ const SERVERS: readonly ChatServer[] = [
     baseUrl: 'https://api.deepseek.com',
     version: '',
     quirks: {
+      families: DEEPSEEK_FAMILIES,
       thinkingSwitch: 'thinking',
       reasoningField: 'reasoning_content',
       reasoningRequired: true,
@@ -73,25 +98,39 @@ const SERVERS: readonly ChatServer[] = [
   },
   {
     name: 'openrouter',
+    responses: true,
     baseUrl: 'https://openrouter.ai/api/v1',
-    quirks: { thinkingSwitch: 'reasoning', minimalEffort: 'minimal' },
+    catalogue: CATALOGUE,
+    // Of Claude and Qwen only what is marked is cached.
+    quirks: {
+      families: GATEWAY_FAMILIES,
+      thinkingSwitch: 'reasoning',
+      cacheControl: [
+        { match: /^~?anthropic\//, by: 'request' },
+        { match: /^~?(?:alibaba|qwen)\//, by: 'parts' },
+      ],
+    },
   },
   {
     name: 'together',
     baseUrl: 'https://api.together.xyz/v1',
+    catalogue: TOGETHER_SNAPSHOT,
     quirks: { media: ['image'] },
   },
   {
     name: 'fireworks',
+    responses: true,
     baseUrl: 'https://api.fireworks.ai/inference/v1',
+    catalogue: FIREWORKS_SNAPSHOT,
     quirks: { media: ['image'] },
   },
   {
     name: 'moonshot',
     baseUrl: 'https://api.moonshot.ai/v1',
+    catalogue: MOONSHOT_SNAPSHOT,
     quirks: {
       maxTokensField: 'max_completion_tokens',
-      reasoningEffort: false,
+      families: MOONSHOT_FAMILIES,
       thinkingSwitch: 'thinking',
       reasoningField: 'reasoning_content',
       reasoningRequired: true,
@@ -106,7 +145,7 @@ const SERVERS: readonly ChatServer[] = [
     keyVariables: ['DASHSCOPE_API_KEY', 'ALIBABA_API_KEY'],
     baseUrlVariable: 'DASHSCOPE_BASE_URL',
     quirks: {
-      reasoningEffort: false,
+      families: ALIBABA_FAMILIES,
       thinkingSwitch: 'enable_thinking',
       toolChoices: ['none', 'named'],
       responseFormat: 'json_object',
@@ -116,10 +155,11 @@ const SERVERS: readonly ChatServer[] = [
   {
     name: 'zai',
     baseUrl: 'https://api.z.ai/api/paas/v4',
+    catalogue: ZAI_SNAPSHOT,
     version: '',
     quirks: {
       streamUsage: false,
-      reasoningEffort: false,
+      families: ZAI_FAMILIES,
       thinkingSwitch: 'thinking',
       reasoningField: 'reasoning_content',
       toolChoices: [],
@@ -138,6 +178,7 @@ const SERVERS: readonly ChatServer[] = [
   },
   {
     name: 'huggingface',
+    responses: true,
     baseUrl: 'https://router.huggingface.co/v1',
     keyVariables: ['HF_TOKEN'],
     quirks: { media: ['image'] },
@@ -152,32 +193,41 @@ const SERVERS: readonly ChatServer[] = [
   },
   {
     name: 'lmstudio',
+    responses: true,
     baseUrl: 'http://localhost:1234/v1',
     keyVariables: ['LM_API_TOKEN'],
     local: true,
+    windowQuestions: () => [{ path: '/api/v0/models', read: listedWindow }, LISTED],
     quirks: { responseFormat: 'json_schema_only', media: ['image'] },
   },
   {
     name: 'llamacpp',
+    responses: true,
     baseUrl: 'http://localhost:8080/v1',
     keyVariables: ['LLAMA_API_KEY'],
     local: true,
+    windowQuestions: () => [{ path: '/props', read: slotWindow }, LISTED],
     quirks: { media: ['image', 'audio'] },
   },
   {
     name: 'vllm',
+    responses: true,
     baseUrl: 'http://localhost:8000/v1',
     local: true,
+    windowQuestions: () => [LISTED],
     quirks: { media: ['image', 'audio'] },
   },
 ];
 
-const deploymentOf = ({ version = 'v1', local, quirks, ...server }: ChatServer): Deployment => ({
+const deploymentOf = ({ version = 'v1', local, responses, quirks, ...server }: ChatServer): Deployment => ({
   keyVariables: [`${server.name.toUpperCase()}_API_KEY`],
   baseUrlVariable: `${server.name.toUpperCase()}_BASE_URL`,
   ...server,
   version,
   protocol: openaiChat(quirks),
+  ...(responses === true && {
+    wires: { chat: openaiChat(quirks), responses: openaiResponses({ family: UNKNOWN_FAMILIES[0] }) },
+  }),
   auth: { header: 'authorization', prefix: 'Bearer ' },
   ...(local === true && { credentials: () => NO_CREDENTIALS }),
 });

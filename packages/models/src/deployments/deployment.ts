@@ -7,6 +7,7 @@ import { defined } from '@treadle/core/json';
 import { defaultHttp } from '../http/default-http.ts';
 import type { Environment } from '../http/proxy.ts';
 import { wireModel, type FilesWire } from '../model.ts';
+import type { WindowQuestion } from '../windows/detect.ts';
 import type { Protocol } from '../protocols/shared/protocol.ts';
 
 /** A place where a wire protocol is spoken. A row of data: everything a provider needs besides its protocol's code. */
@@ -15,6 +16,10 @@ export interface Deployment {
   readonly name: string;
   /** The protocol, with this deployment's quirks. */
   readonly protocol: Protocol;
+  /** The wires that a model can choose by `wire`, where there is more than one. */
+  readonly wires?: Readonly<Record<WireName, Protocol>>;
+  /** The wire of a model that chooses none. Default: that of `protocol`. */
+  wireFor?(modelId: string, baseUrl: URL): Protocol;
   /** A function where the address depends on the environment; it also completes an address that was given. */
   readonly baseUrl: string | ((env: Environment, given: string | undefined) => string);
   /** The version segment that a base URL may or may not end with; `''` when the wire has none. */
@@ -33,14 +38,21 @@ export interface Deployment {
   readonly secretVariables?: readonly string[];
   /** Reads the files that it keeps, where it has an API for them. */
   readonly files?: (wire: FilesWire) => ModelFiles;
+  /** What its server is asked about a model's window, where nobody knows it. */
+  readonly windowQuestions?: (modelId: string) => readonly WindowQuestion[];
   /** What is known about its models. */
   readonly catalogue?: readonly CatalogueRow[];
   /** What its models have for the option of this name when it isn't given. */
   readonly pingsResetIdleTimeout?: boolean;
 }
 
+/** A wire of OpenAI's: Chat Completions, or the Responses API. */
+export type WireName = 'chat' | 'responses';
+
 /** Options of every model. */
 export interface ModelOptions {
+  /** The wire, for providers that speak both of OpenAI's. Default: the one that suits the model. */
+  readonly wire?: WireName;
   /** Default: the provider's environment variable. */
   readonly apiKey?: string;
   /** Credentials that expire or that sign requests, in place of a key. */
@@ -157,6 +169,14 @@ const readCredentials = (
 const lowercased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
+const protocolFor = (deployment: Deployment, modelId: string, url: URL, asked: WireName | undefined): Protocol => {
+  const { name, protocol, wires } = deployment;
+  if (asked === undefined) return deployment.wireFor?.(modelId, url) ?? protocol;
+  if (wires !== undefined) return wires[asked];
+  if (protocol.name === `openai-${asked}`) return protocol;
+  throw invalid(`\`${name}\` has one wire, ${protocol.name}. Leave out \`wire\`.`);
+};
+
 /**
  * A model of a deployment.
  *
@@ -174,7 +194,7 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
   const key = needed && credentials === undefined ? readKey(deployment, options, env, url) : undefined;
   if (key !== undefined && query !== undefined) url.searchParams.set(query, key);
   return wireModel({
-    protocol: deployment.protocol,
+    protocol: protocolFor(deployment, modelId, url, options.wire),
     provider: deployment.name,
     modelId,
     baseUrl: url.href,
@@ -182,6 +202,7 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
     http: options.http ?? defaultHttp(env),
     ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),
     ...defined({ credentials, files: deployment.files, contextWindow: options.contextWindow, clock: options.clock }),
+    ...defined({ windowQuestions: deployment.windowQuestions?.(modelId) }),
     pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? deployment.pingsResetIdleTimeout ?? false,
   });
 }

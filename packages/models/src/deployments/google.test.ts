@@ -235,3 +235,26 @@ describe.each([
     expect(back).not.toContain('call_1_1');
   });
 });
+
+describe('Claude on Vertex AI', () => {
+  it('is reached by its own wire, with the model in the path and the version in the body', async () => {
+    await using provider = await fakeProvider([{ toolCalls: [{ name: 'look', arguments: { at: 'a' } }] }, 'Done.']);
+    const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
+    const model = vertex('claude-opus-4-8', {
+      baseUrl: provider.googleBaseUrl,
+      project: 'p',
+      apiKey: 'k',
+      env: {},
+      http,
+    });
+    const session = await createSession(defineAgent({ model, tools: [look] }));
+    expect(await session.prompt('Look!').result).toMatchObject({ status: 'completed', text: 'Done.' });
+    const [first] = provider.requests;
+    expect(first?.path).toBe(
+      '/v1/projects/p/locations/global/publishers/anthropic/models/claude-opus-4-8:streamRawPredict',
+    );
+    expect(first?.body).toMatchObject({ anthropic_version: 'vertex-2023-10-16', stream: true });
+    expect(first?.body).not.toHaveProperty('model');
+    expect(provider.requests.flatMap(({ problems }) => problems)).toEqual([]);
+  });
+});

@@ -1,4 +1,5 @@
 import type { Model } from '@treadle/core';
+import { ollamaWindow } from '../windows/detect.ts';
 import { ollamaChat } from '../protocols/ollama/protocol.ts';
 import type { OllamaQuirks } from '../protocols/ollama/quirks.ts';
 import { deploymentModel, NO_CREDENTIALS, type Deployment, type ModelOptions } from './deployment.ts';
@@ -36,6 +37,7 @@ const deploymentOf = (options: OllamaOptions): Deployment => ({
   keyVariables: ['OLLAMA_API_KEY'],
   baseUrlVariable: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'],
   auth: { header: 'authorization', prefix: 'Bearer ' },
+  windowQuestions: (model) => [{ path: '/api/show', body: { model }, read: ollamaWindow }],
   // A server of one's own wants no key, wherever it is.
   credentials: () => NO_CREDENTIALS,
 });
@@ -45,8 +47,9 @@ export const OLLAMA: Deployment = deploymentOf({});
 
 /**
  * A model that an Ollama server runs, on this machine unless `OLLAMA_HOST`, `OLLAMA_BASE_URL` or `baseUrl` says
- * otherwise. It needs no key; one in `OLLAMA_API_KEY` is sent. Ollama's own options, such as the length of the context,
- * go into a request's `providerOptions`: `{ options: { num_ctx: 32768 } }`.
+ * otherwise. It needs no key; one in `OLLAMA_API_KEY` is sent. Each request asks for the context that `contextWindow`
+ * says, else for what the server says of the model, 32,768 tokens at most: its memory grows with it. Ollama's own options
+ * go into a request's `providerOptions`: `{ options: { top_k: 40 } }`.
  *
  * @throws TreadleError `invalid_definition` for an unusable base URL.
  * @example

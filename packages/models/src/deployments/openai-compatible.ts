@@ -25,8 +25,7 @@ const completed = (given: string): string => {
 
 const deploymentOf = ({ provider = 'openai-compatible', quirks }: OpenAICompatibleOptions): Deployment => ({
   name: provider,
-  // Of a server nobody knows, a stream is whole when it says why it ended.
-  protocol: openaiChat({ doneIsOptional: true, ...quirks }),
+  protocol: openaiChat(quirks),
   baseUrl(_env, given) {
     if (given === undefined) {
       throw new TreadleError(

@@ -8,7 +8,7 @@ import { openaiContainerFiles } from './openai-files.ts';
 /** OpenAI's own API, by the Responses API. */
 export const OPENAI_RESPONSES: Deployment = {
   name: 'openai-responses',
-  protocol: openaiResponses(),
+  protocol: /* @__PURE__ */ openaiResponses(),
   baseUrl: 'https://api.openai.com/v1',
   version: 'v1',
   keyVariables: ['OPENAI_API_KEY'],
@@ -32,7 +32,7 @@ export interface OpenAIResponsesOptions extends ModelOptions {
  * ```ts
  * import { openaiResponsesModel } from '@treadle/models/openai-responses';
  *
- * const model = openaiResponsesModel('gpt-5', { apiKey: 'your-key', quirks: { reasoningSummary: 'auto' } });
+ * const model = openaiResponsesModel('gpt-6.1-sol', { apiKey: 'your-key', quirks: { reasoningSummary: 'auto' } });
  * ```
  */
 export function openaiResponsesModel(modelId: string, options: OpenAIResponsesOptions = {}): Model {

@@ -1,7 +1,10 @@
 import { TreadleError, type Model } from '@treadle/core';
+import { ANTHROPIC_ROWS } from '../catalogue/rows/anthropic.ts';
+import { GOOGLE_ROWS } from '../catalogue/rows/google.ts';
 import { googleToken } from '../auth/google.ts';
 import type { GoogleServiceAccount, GoogleTokenOptions } from '../auth/google-options.ts';
 import type { Environment } from '../http/proxy.ts';
+import { anthropicMessages } from '../protocols/anthropic/protocol.ts';
 import { gemini } from '../protocols/gemini/protocol.ts';
 import type { GeminiQuirks } from '../protocols/gemini/quirks.ts';
 import { deploymentModel, type Deployment, type ModelOptions } from './deployment.ts';
@@ -69,19 +72,31 @@ const tokenOptions = ({ serviceAccount, keyFile }: VertexOptions, env: Environme
   return file === undefined ? {} : { keyFile: file };
 };
 
+/** Claude, whose own wire Vertex AI passes on. */
+const CLAUDE = anthropicMessages({
+  path: (modelId) => `/publishers/anthropic/models/${encodeURIComponent(modelId)}:streamRawPredict`,
+  version: 'vertex-2023-10-16',
+  versionIn: 'body',
+  blockBinding: false,
+});
+
 const deploymentOf = (options: VertexOptions): Deployment => ({
   name: 'vertex',
+  wireFor(modelId) {
+    return modelId.startsWith('claude-') ? CLAUDE : this.protocol;
+  },
   protocol: gemini({ modelsPath: '/publishers/google/models', callIdPrefix: 'vertex', ...options.quirks }),
   baseUrl: (env, given) => addressOf(options, env, given),
   version: 'v1',
   keyVariables: ['GOOGLE_VERTEX_ACCESS_TOKEN', 'CLOUDSDK_AUTH_ACCESS_TOKEN'],
   baseUrlVariable: 'GOOGLE_VERTEX_BASE_URL',
   auth: { header: 'authorization', prefix: 'Bearer ' },
+  catalogue: [...GOOGLE_ROWS, ...ANTHROPIC_ROWS],
   credentials: (env) => googleToken(tokenOptions(options, env)),
   credentialVariables: ['GOOGLE_APPLICATION_CREDENTIALS'],
 });
 
-/** Gemini models on Google Cloud's Vertex AI. */
+/** Gemini and Claude on Google Cloud's Vertex AI. */
 export const VERTEX: Deployment = deploymentOf({});
 
 /**

@@ -8,10 +8,11 @@ const bench = faultBench();
 const STORY = 'Once upon a time there was a loop that never gave up on anybody.';
 
 describe.each(TEST_WIRES)('on $name', (wire) => {
-  it('P1: a reset in the middle of text keeps the text, marks it, and is not tried again', async () => {
+  it('P1: without `afterText` a reset in the middle of text keeps the text and is not tried again', async () => {
     const seen = Promise.withResolvers<void>();
     const { result, requests, events } = await bench.play({
       wire,
+      agent: { retry: { afterText: false } },
       turns: [
         { text: STORY, error: { kind: 'network', afterDeltas: 2 }, waitAfter: { deltas: 2, until: seen.promise } },
       ],
@@ -31,6 +32,13 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
     );
     // The second message is the follow-up's.
     expect(streamed.join('')).toBe(`${STORY.slice(0, 32)}After all.`);
+  });
+
+  it('P1: a reset in the middle of text is tried again, and what was said is marked as discarded', async () => {
+    const broken = { text: STORY, error: { kind: 'network', afterDeltas: 2 } } as const;
+    const { result, events } = await bench.play({ wire, turns: [broken, STORY] });
+    expect(result).toMatchObject({ status: 'completed', text: STORY });
+    expect(events.filter(({ type }) => type === 'message_discarded')).toHaveLength(1);
   });
 
   it('P1: a reset before anything was said is tried again, and the text comes once', async () => {
@@ -70,7 +78,8 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   });
 
   it("P3: a clean end without the wire's terminal event is an error, not a success", async () => {
-    const { result, requests } = await bench.play({ wire, turns: [{ text: STORY, unfinished: true }] });
+    const agent = { retry: { afterText: false } };
+    const { result, requests } = await bench.play({ wire, agent, turns: [{ text: STORY, unfinished: true }] });
     expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network', retryable: true } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text: STORY }] });
     expect(requests).toHaveLength(1);

@@ -94,7 +94,7 @@ describe('P40: an answer that is no success does not end as one', () => {
   it('on anthropic: a pause goes on where it was', async () => {
     const turns = [{ text: 'Searching.', stopReason: 'pause' as const }, 'Found.'];
     const { result, requests } = await bench.play({ wire: wireOf('anthropic'), turns });
-    expect(result).toMatchObject({ status: 'completed', text: 'Found.', turns: 2 });
+    expect(result).toMatchObject({ status: 'completed', text: 'Searching.Found.', turns: 2 });
     expect(requests[1]?.rawBody).toContain('Searching.');
   });
 });

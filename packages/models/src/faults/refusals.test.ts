@@ -44,7 +44,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P13: an error event after content ends the run, and what came is kept', async () => {
     const text = 'The first half of a sentence, and';
     const turn = { text, error: { status: 529, message: 'Overloaded', afterDeltas: Infinity } };
-    const { result, requests } = await bench.play({ wire, turns: [turn] });
+    const { result, requests } = await bench.play({ wire, turns: [turn], agent: { retry: { afterText: false } } });
     expect(result).toMatchObject({ status: 'model_error', error: { message: 'Overloaded' } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text }] });
     expect(requests).toHaveLength(1);

@@ -41,6 +41,7 @@ describe.each(TEST_WIRES)('on $name', (wire) => {
   it('P19: silence in the middle of text ends the run, with what came before', async () => {
     const { result, requests } = await bench.play({
       wire,
+      agent: { retry: { afterText: false } },
       turns: [{ text: TEXT, chunkSize: 7, waitAfter: { deltas: 2, until: never() } }],
       during: async ({ deltas, clock }) => {
         await deltas(2);

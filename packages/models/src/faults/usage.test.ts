@@ -77,6 +77,20 @@ describe('a server that reports', () => {
   });
 });
 
+it('a reply that breaks off after its usage was reported costs what was reported', async () => {
+  const usage = { input_tokens: 100_000, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const begun = sse({ type: 'message_start', message: { id: 'm1', model: 'm', usage } });
+  await using server = await serve((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(begun);
+  });
+  const model = resolveModel('anthropic/claude-sonnet-5', { baseUrl: server.url, apiKey: 'k', env: {} });
+  const session = await createSession(defineAgent({ model, retry: { maxRetries: 0 } }));
+  const result = await session.prompt('Go.').result;
+  expect(result).toMatchObject({ status: 'model_error', usage: { input: 100_000 } });
+  expect(result.cost).toBeCloseTo(0.2);
+});
+
 it.each([null, { input: -5, output: 2 }])(
   'a reply that fails once it began, with usage %j, is settled at what was set aside',
   async (given) => {

@@ -1,9 +1,9 @@
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crc32 } from './crc32.ts';
+import { crc32, portableCrc32 } from './crc32.ts';
 
-describe('CRC-32', () => {
+describe.each([crc32, portableCrc32])('CRC-32', (crc32) => {
   it('of the check value of its definition is right', () => {
     expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);
     expect(crc32(new Uint8Array(0))).toBe(0);

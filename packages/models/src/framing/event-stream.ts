@@ -22,6 +22,7 @@ const CHECKSUM_BYTES = 4;
 const SMALLEST_MESSAGE = PRELUDE_BYTES + CHECKSUM_BYTES;
 
 const UTF8 = new TextDecoder();
+const LATIN1 = new TextDecoder('latin1');
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -31,15 +32,22 @@ const FIXED_SIZES: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefine
 /** The type of a text. */
 const TEXT = 7;
 
+const NOT_ASCII = /[\u0080-\uffff]/;
+
 /** The headers in `bytes` that are text, or undefined when they aren't headers. */
 const readHeaders = (bytes: Uint8Array): Map<string, string> | undefined => {
   const headers = new Map<string, string>();
+  // Headers are nearly always ASCII, and one call decodes them all.
+  const all = LATIN1.decode(bytes);
+  const isAscii = !NOT_ASCII.test(all);
+  const textOf = (start: number, end: number): string =>
+    isAscii ? all.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
   let at = 0;
   while (at < bytes.length) {
     const nameEnd = at + 1 + (bytes[at] ?? 0);
     const type = bytes[nameEnd];
     if (type === undefined || nameEnd === at + 1 || type >= FIXED_SIZES.length) return undefined;
-    const name = UTF8.decode(bytes.subarray(at + 1, nameEnd));
+    const name = textOf(at + 1, nameEnd);
     let start = nameEnd + 1;
     let size = FIXED_SIZES[type];
     if (size === undefined) {
@@ -48,7 +56,7 @@ const readHeaders = (bytes: Uint8Array): Map<string, string> | undefined => {
     }
     at = start + size;
     if (at > bytes.length) return undefined;
-    if (type === TEXT) headers.set(name, UTF8.decode(bytes.subarray(start, at)));
+    if (type === TEXT) headers.set(name, textOf(start, at));
   }
   return headers;
 };
@@ -67,6 +75,7 @@ export function createEventStreamScanner(
   limit: number = DEFAULT_MESSAGE_LIMIT,
 ): FrameScanner {
   let waiting = new Uint8Array(1024);
+  let view = viewOf(waiting);
   let length = 0;
   /** Bytes that must have come before there is something to read: a prelude, or the message it announced. */
   let needed = PRELUDE_BYTES;
@@ -83,45 +92,45 @@ export function createEventStreamScanner(
       const larger = new Uint8Array(2 * (length + chunk.length));
       larger.set(waiting.subarray(0, length));
       waiting = larger;
+      view = viewOf(waiting);
     }
     waiting.set(chunk, length);
     length += chunk.length;
   };
 
-  /** The length of the message that begins here, whose prelude is there. Stops when it can't be one. */
-  const readPrelude = (bytes: Uint8Array): number => {
-    const view = viewOf(bytes);
-    const size = view.getUint32(0);
-    if (crc32(bytes.subarray(0, 8)) !== view.getUint32(8))
+  /** The length of the message that begins at `at`, whose prelude is there. Stops when it can't be one. */
+  const readPrelude = (at: number): number => {
+    const size = view.getUint32(at);
+    if (crc32(waiting.subarray(at, at + 8)) !== view.getUint32(at + 8))
       stop('The stream is damaged: the checksum of a message’s lengths is wrong.');
-    else if (size < SMALLEST_MESSAGE || view.getUint32(4) > size - SMALLEST_MESSAGE)
+    else if (size < SMALLEST_MESSAGE || view.getUint32(at + 4) > size - SMALLEST_MESSAGE)
       stop('The stream is damaged: a message has impossible lengths.');
     else if (size > limit)
       stop(`The stream has a message of ${size} bytes; more than ${limit} are not read.`, 'tooLong');
     return size;
   };
 
-  /** A message whose prelude was right. */
-  const deliver = (message: Uint8Array): void => {
-    const view = viewOf(message);
-    const end = message.length - CHECKSUM_BYTES;
-    if (crc32(message.subarray(0, end)) !== view.getUint32(end)) {
+  /** A message from `start` to `end` whose prelude was right. */
+  const deliver = (start: number, end: number): void => {
+    const payloadEnd = end - CHECKSUM_BYTES;
+    if (crc32(waiting.subarray(start, payloadEnd)) !== view.getUint32(payloadEnd)) {
       return stop('The stream is damaged: the checksum of a message is wrong.');
     }
-    const payloadStart = PRELUDE_BYTES + view.getUint32(4);
-    const headers = readHeaders(message.subarray(PRELUDE_BYTES, payloadStart));
+    const headersStart = start + PRELUDE_BYTES;
+    const payloadStart = headersStart + view.getUint32(start + 4);
+    const headers = readHeaders(waiting.subarray(headersStart, payloadStart));
     if (headers === undefined) return stop('The stream is damaged: a message has headers that can’t be read.');
-    handler.message(headers, message.subarray(payloadStart, end));
+    handler.message(headers, waiting.subarray(payloadStart, payloadEnd));
   };
 
   /** Reads the messages that are there. Returns where the first that isn't whole begins. */
   const readMessages = (): number => {
     let at = 0;
     while (length - at >= needed) {
-      const size = readPrelude(waiting.subarray(at, at + PRELUDE_BYTES));
+      const size = readPrelude(at);
       needed = size;
       if (stopped || length - at < size) return at;
-      deliver(waiting.subarray(at, at + size));
+      deliver(at, at + size);
       needed = PRELUDE_BYTES;
       at += size;
       if (stopped) return at;

@@ -12,7 +12,7 @@ export function createJsonLinesScanner(
   onProblem: (message: string) => void,
   limit: number = DEFAULT_LINE_LIMIT,
 ): FrameScanner {
-  return createLineScanner('\n', limit, {
+  return createLineScanner((text) => text.split('\n'), limit, {
     line(text, whole) {
       if (text.trim() !== '') onLine('', text, whole);
     },

@@ -16,10 +16,14 @@ export interface LineHandler {
  * Cuts a body into lines. An unfinished line waits as text to which each chunk adds, so the cost is linear however the
  * bytes are chunked. A byte order mark at the beginning is skipped. Invalid UTF-8 becomes U+FFFD.
  *
- * @param ends What ends a line.
+ * @param split Splits a text at the ends of its lines.
  * @param limit Characters a line may have; the scanner stops at the first with more.
  */
-export function createLineScanner(ends: string | RegExp, limit: number, handler: LineHandler): FrameScanner {
+export function createLineScanner(
+  split: (text: string) => string[],
+  limit: number,
+  handler: LineHandler,
+): FrameScanner {
   const decoder = new TextDecoder();
   let waiting = '';
   let stopped = false;
@@ -34,7 +38,7 @@ export function createLineScanner(ends: string | RegExp, limit: number, handler:
   return {
     push(chunk) {
       if (stopped) return;
-      const lines = decoder.decode(chunk, { stream: true }).split(ends);
+      const lines = split(decoder.decode(chunk, { stream: true }));
       lines[0] = waiting + (lines[0] ?? '');
       waiting = lines.pop() ?? '';
       for (const line of lines) deliver(line, true);

@@ -50,7 +50,7 @@ async function* chunksOf(body: FetchBody): AsyncGenerator<Uint8Array> {
  * import { anthropic } from '@treadle/models/anthropic';
  * import { fetchHttp } from '@treadle/models/fetch';
  *
- * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', http: fetchHttp() });
+ * const model = anthropic('claude-sonnet-5-5', { apiKey: 'your-key', http: fetchHttp() });
  * ```
  */
 export function fetchHttp(

@@ -1,7 +1,7 @@
 import type * as NodeHttp from 'node:http';
 import type { Socket } from 'node:net';
 import { systemClock, type Http } from '@treadle/core';
-import type { HttpRequest } from '@treadle/core/ports';
+import { bytesOfBody } from '@treadle/core/ports';
 import { decoded } from './content-encoding.ts';
 import { knowsProxies, proxiesOf, proxyUnsupported, type Environment, type ProxyOf } from './proxy.ts';
 import { headersOf, joinedHeaders, timedHttp, type Answer, type Sending, type Transport } from './timed-http.ts';
@@ -70,7 +70,10 @@ function nodeTransport(options: NodeHttpOptions): Transport {
     return agent;
   };
 
+  let latest: (Target & { readonly address: string; readonly agents: Agents }) | undefined;
+  /** Where a request goes: nearly always where the one before it went. */
   const targetOf = (address: string): Target => {
+    if (latest?.address === address && latest.agents === agents) return latest;
     const url = new URL(address);
     const isSecure = url.protocol === 'https:';
     const proxy = proxyFor(url, proxyOf);
@@ -82,7 +85,8 @@ function nodeTransport(options: NodeHttpOptions): Transport {
       ...(proxy === undefined ? {} : { timeout: connectTimeoutMs }),
     };
     const readyEvent = isSecure ? 'secureConnect' : 'connect';
-    return { module: moduleFor(url.protocol), options, readyEvent };
+    latest = { module: moduleFor(url.protocol), options, readyEvent, address, agents };
+    return latest;
   };
 
   /** Later requests take new agents, for a socket that was destroyed stays in its agent's list for another moment. */
@@ -110,7 +114,10 @@ function nodeTransport(options: NodeHttpOptions): Transport {
       signal.throwIfAborted();
       const target = targetOf(input.url);
       const { module, options } = target;
-      const request = module.request({ ...options, method: input.method, headers: sentHeaders(input) });
+      // Node goes through a text three times: to count its bytes, to join it to the headers, and to write it.
+      const body = input.body === undefined ? undefined : bytesOfBody(input.body);
+      const headers = { ...headersOf(input), ...(body && { 'content-length': body.length }) };
+      const request = module.request({ ...options, method: input.method, headers });
       let failure: NodeJS.ErrnoException | undefined;
       const fail = (error: NodeJS.ErrnoException): void => {
         if (failure !== undefined) return;
@@ -131,7 +138,7 @@ function nodeTransport(options: NodeHttpOptions): Transport {
           fail(error as Error);
         }
       });
-      request.end(input.body);
+      request.end(body);
     });
 
   return {
@@ -162,11 +169,6 @@ function proxyFor(url: URL, proxyOf: ProxyOf): string | undefined {
   if (proxy !== undefined && !knowsProxies(process.version)) throw proxyUnsupported(process.version);
   return proxy;
 }
-
-const sentHeaders = (request: HttpRequest): Record<string, string | number> => ({
-  ...headersOf(request),
-  ...(request.body !== undefined && { 'content-length': Buffer.byteLength(request.body) }),
-});
 
 /** The chunks of a response. What failed is known best by `failure`: a stream says only that it was cut off. */
 function bodyOf(response: NodeHttp.IncomingMessage, failure: () => Error | undefined): AsyncIterator<Uint8Array> {

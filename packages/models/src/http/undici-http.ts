@@ -1,6 +1,6 @@
 import type { Http } from '@treadle/core';
 import type { Dispatcher } from 'undici';
-import { loadLibrary } from '../auth/optional-library.ts';
+import { loadLibrary, passOn } from '../auth/optional-library.ts';
 import { decoded } from './content-encoding.ts';
 import { proxiesOf, type Environment } from './proxy.ts';
 import { checkedHeadersOf, joinedHeaders, timedHttp, type Transport } from './timed-http.ts';
@@ -93,14 +93,14 @@ function undiciTransport(undici: Undici, options: UndiciHttpOptions): Transport 
  * import { anthropic } from '@treadle/models/anthropic';
  * import { undiciHttp } from '@treadle/models/undici';
  *
- * const model = anthropic('claude-sonnet-4-5', { apiKey: 'your-key', http: undiciHttp() });
+ * const model = anthropic('claude-sonnet-5-5', { apiKey: 'your-key', http: undiciHttp() });
  * ```
  */
 export function undiciHttp(options: UndiciHttpOptions = {}): Http {
   let loading: Promise<Transport> | undefined;
   let transport: Transport | undefined;
   const load = async (): Promise<Transport> =>
-    (transport = undiciTransport(await loadLibrary(() => import('undici'), ADVICE), options));
+    (transport = undiciTransport(await loadLibrary(() => import('undici').catch(passOn), ADVICE), options));
   return timedHttp(
     {
       send: async (sending) => (await (loading ??= load())).send(sending),

@@ -1,6 +1,17 @@
 import { createLineScanner, DEFAULT_LINE_LIMIT } from '../framing/lines.ts';
 import type { FrameHandler, FrameScanner, Framing } from '../protocols/shared/protocol.ts';
 
+const splitLines = (text: string): string[] => text.split(text.includes('\r') ? /\r\n|\r|\n/ : '\n');
+
+/** The value of a field that a line sets, or undefined when the line isn't about it. */
+const valueOf = (field: string, line: string): string | undefined => {
+  if (!line.startsWith(field)) return undefined;
+  const colon = field.length;
+  if (line.length === colon) return '';
+  if (line[colon] !== ':') return undefined;
+  return line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+};
+
 /**
  * Cuts a body of server-sent events into events, by the rules of the HTML standard, with one difference: an event
  * that the end of the body cut short is delivered too, marked as not whole. `id` and `retry` belong to reconnecting,
@@ -26,23 +37,20 @@ export function createSseScanner(
   };
 
   const dispatch = (whole: boolean): void => {
-    const event = { name, data };
+    const [eventName, eventData] = [name, data];
     name = '';
     data = undefined;
-    if (event.data !== undefined) onEvent(event.name, event.data, whole);
+    if (eventData !== undefined) onEvent(eventName, eventData, whole);
   };
 
   const readField = (line: string): void => {
-    const colon = line.indexOf(':');
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    if (field === 'event') name = value;
-    if (field !== 'data') return;
-    if (data !== undefined && data.length + value.length > limit) return stop();
-    data = data === undefined ? value : `${data}\n${value}`;
+    const value = valueOf('data', line);
+    if (value === undefined) name = valueOf('event', line) ?? name;
+    else if (data !== undefined && data.length + value.length > limit) stop();
+    else data = data === undefined ? value : `${data}\n${value}`;
   };
 
-  const lines = createLineScanner(/\r\n|\r|\n/, limit, {
+  const lines = createLineScanner(splitLines, limit, {
     line(text, whole) {
       if (stopped) return;
       if (text === '') dispatch(true);

@@ -1,6 +1,6 @@
 import type { ModelError } from '@treadle/core';
 import { checkUsage, type ModelEvent, type ModelEventIterator, type ModelRequest } from '@treadle/core/model';
-import type { HttpResponse } from '@treadle/core/ports';
+import type { HttpBody, HttpResponse } from '@treadle/core/ports';
 import { defined } from '@treadle/core/json';
 import { CANCELLED, connectionError, excerptOf, type FailureFacts, reportedError } from '../errors/classify.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, transportError } from '../http/timeouts.ts';
@@ -53,9 +53,13 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   #isComplete = false;
   #waiter: ((result: Result) => void) | undefined;
   #body: Body | undefined;
+  /** The body of the request. */
+  #sent: HttpBody | undefined;
   #response: ResponseFacts | undefined;
+  /** What the request lost because its model doesn't take it. */
+  #lost: ReturnType<StreamSetup['prepare']>['warnings'] | undefined;
   #decoder: Decoder | undefined;
-  /** Undefined as long as it isn't known whether the body is a stream. */
+  /** Undefined until it is known that the body is a stream. */
   #scanner: FrameScanner | undefined;
   /** A body that is no stream. */
   #whole: WholeBody | undefined;
@@ -134,13 +138,17 @@ class StreamReader implements ModelEventIterator, DecoderSink {
   async #send(): Promise<void> {
     let prepared: ReturnType<StreamSetup['prepare']>;
     try {
+      await this.#setup.ready?.(this.#control.signal);
       prepared = this.#setup.prepare(this.#request);
+      this.#lost = prepared.warnings;
+      this.#sent = prepared.body;
     } catch (error) {
       this.#fail({ ...connectionError(error, this.#setup.redact), kind: 'other', retryable: false });
       return this.#wake();
     }
     try {
-      this.#open(await this.#setup.http({ method: 'POST', ...prepared, signal: this.#control.signal }));
+      const { url, headers, body } = prepared;
+      this.#open(await this.#setup.http({ method: 'POST', url, headers, body, signal: this.#control.signal }));
     } catch (error) {
       return this.#failed(error);
     }
@@ -310,7 +318,8 @@ class StreamReader implements ModelEventIterator, DecoderSink {
 
   #endWith(error: ModelError): void {
     this.#close();
-    this.#queue.push({ type: 'error', error });
+    const usage = this.#decoder?.usage?.();
+    this.#queue.push({ type: 'error', error, ...(usage && { usage: checkUsage(usage).usage }) });
     this.#leave();
   }
 
@@ -365,8 +374,11 @@ class StreamReader implements ModelEventIterator, DecoderSink {
 
   #finish(event: FinishEvent): void {
     const { usage, warning } = checkUsage(event.usage);
-    const finish: FinishEvent = warning === null ? event : { ...event, warnings: [warning] };
-    this.#queue.push({ ...finish, usage, ...defined({ unknownTypes: this.#unknownTypes.counts() }) });
+    const missed = this.#sent === undefined ? null : this.#setup.finished(this.#request, this.#sent, usage);
+    this.#sent = undefined;
+    const found = [...(this.#lost?.() ?? []), ...(event.warnings ?? []), warning, missed].filter((one) => one !== null);
+    const warnings = found.length > 0 ? found : undefined;
+    this.#queue.push({ ...event, usage, ...defined({ unknownTypes: this.#unknownTypes.counts(), warnings }) });
     this.#isComplete = true;
     this.#close();
   }

@@ -94,7 +94,9 @@ export function responseProblem(
   if (status < 200 || status >= 300) {
     const plain = text.trim();
     const shown = excerptOf(plain, facts.redact, PAGE_EXCERPT_LENGTH);
-    const message = shown === '' ? `HTTP ${status}` : `HTTP ${status}: ${shown}`;
+    const said = shown === '' ? `HTTP ${status}` : `HTTP ${status}: ${shown}`;
+    const message =
+      status === 404 ? `${said.replace(/[.…]*$/, '.')} Check the base URL and the name of the model.` : said;
     return { error: reportedError(wireError ?? { message }, status, { ...facts, body: plain }) };
   }
   if (wireError !== undefined) return { error: reportedError(wireError, wireError.status, { ...facts, body: text }) };

@@ -1,5 +1,5 @@
-import type { Clock, Http } from '@treadle/core';
-import type { ModelEvent, ModelRequest } from '@treadle/core/model';
+import type { Clock, Http, Usage } from '@treadle/core';
+import type { ModelEvent, ModelRequest, ModelWarning } from '@treadle/core/model';
 import type { HttpBody } from '@treadle/core/ports';
 import type { Redact } from '../errors/redact.ts';
 import type { Encoder, Protocol } from '../protocols/shared/protocol.ts';
@@ -14,10 +14,16 @@ export interface StreamSetup {
   readonly recovers: Encoder['recovers'];
   /** Whether what only keeps the connection alive counts as an answer that goes on. */
   readonly pingsResetIdleTimeout: boolean;
+  /** Finds out what has to be known of the server before a request is written. Undefined when nothing is left to ask. */
+  readonly ready?: (signal: AbortSignal) => Promise<void> | undefined;
+  /** A reply came to its end: what doesn't look right about what its prompt cost. */
+  finished(request: ModelRequest, body: HttpBody, usage: Usage): ModelWarning | null;
   prepare(request: ModelRequest): {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: HttpBody;
+    /** Tells what the request lost, once it was answered; nothing that was told before. */
+    readonly warnings: () => readonly ModelWarning[];
   };
 }
 

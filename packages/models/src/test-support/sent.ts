@@ -18,7 +18,8 @@ export async function sentBy(
   };
   const stream = create({ env: {}, http, ...options }).stream(request, new AbortController().signal);
   for await (const event of stream) if (event.type !== 'error') throw new Error(`an empty answer gave ${event.type}`);
-  const [sent] = requests;
+  // A server may be asked about its model first.
+  const sent = requests.at(-1);
   if (sent === undefined) throw new Error('nothing was sent');
   return { ...sent, body: bodyText(sent.body) };
 }

@@ -34,5 +34,6 @@ export const TEST_WIRES: readonly TestWire[] = [
   wire('openai-responses', ({ openaiBaseUrl }) => openaiBaseUrl),
   wire('google', ({ googleBaseUrl }) => googleBaseUrl),
   wire('bedrock', ({ bedrockBaseUrl }) => bedrockBaseUrl),
-  wire('ollama', ({ ollamaBaseUrl }) => ollamaBaseUrl),
+  // A window that is known is not asked for.
+  wire('ollama', ({ ollamaBaseUrl }) => ollamaBaseUrl, { contextWindow: 131_072 }),
 ];

@@ -27,6 +27,7 @@ const LARGE = limited(1_000_000, 128_000);
 
 /** Models of Anthropic's own API. Bedrock and Vertex have prices of their own. */
 export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
+  { ...LARGE, id: 'claude-fable-5-2', aliases: ['claude-mythos-5-2'], prices: [price(8, 10, 16, 0.2, 40)] },
   { ...LARGE, id: 'claude-fable-5-1', prices: [price(10, 12.5, 20, 0.25, 50)] },
   // Its limits have not been read.
   { ...MODEL, id: 'claude-mythos-5-1', prices: [price(10, 12.5, 20, 0.25, 50)] },
@@ -38,11 +39,16 @@ export const ANTHROPIC_ROWS: readonly CatalogueRow[] = [
   { ...LARGE, id: 'claude-opus-4-7', prices: [price(5, 6.25, 10, 0.5, 25)] },
   { ...LARGE, id: 'claude-opus-4-6', prices: [price(5, 6.25, 10, 0.5, 25)] },
   { ...limited(200_000, 64_000), id: 'claude-opus-4-5', prices: [price(5, 6.25, 10, 0.5, 25)] },
-  { ...limited(200_000, 32_000), id: 'claude-opus-4-1', prices: [price(15, 18.75, 30, 1.5, 75)] },
+  {
+    ...limited(200_000, 32_000),
+    id: 'claude-opus-4-1',
+    retires: '2026-08-05',
+    prices: [price(15, 18.75, 30, 1.5, 75)],
+  },
   { ...LARGE, id: 'claude-sonnet-5-5', prices: [price(2, 2.5, 4, 0.1, 10)] },
   { ...LARGE, id: 'claude-sonnet-5', prices: [price(2, 2.5, 4, 0.2, 10)] },
-  { ...limited(1_000_000, 64_000), id: 'claude-sonnet-4-6', prices: [price(3, 3.75, 6, 0.3, 15)] },
-  { ...limited(200_000, 64_000), id: 'claude-sonnet-4-5', prices: [price(3, 3.75, 6, 0.3, 15)] },
+  { ...LARGE, id: 'claude-sonnet-4-6', prices: [price(3, 3.75, 6, 0.3, 15)] },
+  { ...limited(200_000, 64_000), id: 'claude-sonnet-4-5', retires: '2026-11-30', prices: [price(3, 3.75, 6, 0.3, 15)] },
   {
     ...LARGE,
     id: 'claude-haiku-5-5',

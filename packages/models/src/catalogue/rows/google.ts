@@ -1,4 +1,5 @@
 import type { CataloguePrice, CatalogueRow } from '../row.ts';
+import { GOOGLE_SNAPSHOT } from '../snapshot/google.ts';
 
 const SOURCE = 'Gemini API pricing page, https://ai.google.dev/gemini-api/docs/pricing';
 const READ = '2026-10-09';
@@ -36,14 +37,23 @@ const KNOWN = {
 
 /** Models of the Gemini API. Vertex has prices of its own. */
 export const GOOGLE_ROWS: readonly CatalogueRow[] = [
-  { ...KNOWN, id: 'gemini-3.8-flash', prices: FLASH_PRICES },
-  // The page names no price from 2027 on for these two, and their limits have not been read.
-  { ...MODEL, id: 'gemini-3.7-flash', prices: FLASH_PRICES.slice(0, 1) },
-  { ...MODEL, id: 'gemini-3.6-flash', prices: FLASH_PRICES.slice(0, 1) },
-  { ...KNOWN, id: 'gemini-3.5-flash', prices: [price(1.5, 0.15, 9)] },
-  // Two readings of the page disagree about its cache price, and its limits have not been read.
   {
-    ...MODEL,
+    ...KNOWN,
+    id: 'gemini-4-argon',
+    // The launch price and the one that was announced with it; see FLASH_PRICES.
+    prices: [
+      { ...price(2, 0.1, 10), until: '2026-11-30' },
+      { ...price(4, 0.2, 20), from: '2026-12-01' },
+    ],
+  },
+  { ...KNOWN, id: 'gemini-3.8-flash', prices: FLASH_PRICES },
+  // The page names no price from 2027 on for these two.
+  { ...KNOWN, id: 'gemini-3.7-flash', prices: FLASH_PRICES.slice(0, 1) },
+  { ...KNOWN, id: 'gemini-3.6-flash', prices: FLASH_PRICES.slice(0, 1) },
+  { ...KNOWN, id: 'gemini-3.5-flash', prices: [price(1.5, 0.15, 9)] },
+  // Two readings of the page disagree about its cache price.
+  {
+    ...KNOWN,
     id: 'gemini-3.5-flash-lite',
     prices: [{ input: 0.3, output: 2.5, cacheWrite: 0.3, read: READ, source: SOURCE }],
   },
@@ -75,5 +85,6 @@ export const GOOGLE_ROWS: readonly CatalogueRow[] = [
     id: 'gemini-2.5-flash',
     prices: [{ ...price(0.3, 0.03, 2.5), source: `${SOURCE}; cache price as models.dev has it` }],
   },
+  ...GOOGLE_SNAPSHOT,
   { ...KNOWN, id: 'gemini-2.5-flash-lite', prices: [price(0.1, 0.01, 0.4)] },
 ];

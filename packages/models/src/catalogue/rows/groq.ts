@@ -1,4 +1,5 @@
 import type { CataloguePrice, CatalogueRow } from '../row.ts';
+import { GROQ_SNAPSHOT } from '../snapshot/groq.ts';
 
 const SOURCE = 'Groq pricing page, https://groq.com/pricing';
 
@@ -24,6 +25,7 @@ const GPT_OSS = {
 } as const;
 
 export const GROQ_ROWS: readonly CatalogueRow[] = [
+  ...GROQ_SNAPSHOT,
   { ...GPT_OSS, id: 'openai/gpt-oss-120b', prices: [price('2026-05-27', 0.15, 0.6)] },
   { ...GPT_OSS, id: 'openai/gpt-oss-20b', prices: [price('2026-05-27', 0.075, 0.3)] },
   {

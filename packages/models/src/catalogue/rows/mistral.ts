@@ -1,4 +1,5 @@
 import type { CataloguePrice, CatalogueRow } from '../row.ts';
+import { MISTRAL_SNAPSHOT } from '../snapshot/mistral.ts';
 
 /**
  * Cached tokens cost a tenth, and what isn't cached is input:
@@ -24,8 +25,8 @@ const KNOWN = { ...MODEL, limits: LIMITS, contextWindow: 262_144, outputLimit: 2
 
 export const MISTRAL_ROWS: readonly CatalogueRow[] = [
   {
-    ...MODEL,
-    // Its limits have not been read.
+    ...KNOWN,
+    contextWindow: 1_048_576,
     id: 'mistral-large-4',
     aliases: ['mistral-large-4-0'],
     thinking: true,
@@ -40,4 +41,5 @@ export const MISTRAL_ROWS: readonly CatalogueRow[] = [
     prices: [price('2026-08-27', 'mistral-medium-3-5-26-04', [1.5, 0.15, 7.5])],
   },
   { ...KNOWN, id: 'mistral-large-2512', thinking: false },
+  ...MISTRAL_SNAPSHOT,
 ];

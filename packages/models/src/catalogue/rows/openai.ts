@@ -1,4 +1,5 @@
 import type { CataloguePrice, CatalogueRow, PriceTier } from '../row.ts';
+import { OPENAI_SNAPSHOT } from '../snapshot/openai.ts';
 
 const SOURCE = 'OpenAI pricing page, https://developers.openai.com/api/docs/pricing';
 const READ = '2026-10-09';
@@ -22,7 +23,8 @@ const LIMITS = {
   source: 'models.dev, and OpenAI model pages, https://developers.openai.com/api/docs/models',
 } as const;
 const KNOWN = { ...MODEL, limits: LIMITS } as const;
-const LARGE = { ...KNOWN, contextWindow: 1_050_000, outputLimit: 128_000 } as const;
+/** Prompt and reply together; the prompt ends before. */
+const LARGE = { ...KNOWN, contextWindow: 1_050_000, maxInput: 922_000, outputLimit: 128_000 } as const;
 const GPT_5 = { ...KNOWN, contextWindow: 400_000, outputLimit: 128_000 } as const;
 const GPT_4_1 = { ...KNOWN, thinking: false, contextWindow: 1_047_576, outputLimit: 32_768 } as const;
 const GPT_4O = { ...KNOWN, thinking: false, contextWindow: 128_000, outputLimit: 16_384 } as const;
@@ -41,8 +43,7 @@ const GPT_6_ROWS: readonly CatalogueRow[] = [
     ],
   },
   {
-    // Its limits have not been read.
-    ...MODEL,
+    ...LARGE,
     id: 'gpt-6.1-sol',
     prices: [
       {
@@ -54,9 +55,13 @@ const GPT_6_ROWS: readonly CatalogueRow[] = [
   {
     ...LARGE,
     id: 'gpt-6.1-terra',
-    // Long prompts cost more; how much has not been read.
     prices: [
-      { ...price(1, 0.05, 5, [{ above: LONG_PROMPT }]), cacheWrite: 1.25, from: '2026-10-26', read: '2026-10-27' },
+      {
+        ...price(1, 0.05, 5, [{ above: LONG_PROMPT, input: 2, output: 7.5, cacheRead: 0.1, cacheWrite: 2.5 }]),
+        cacheWrite: 1.25,
+        from: '2026-10-26',
+        read: '2026-10-27',
+      },
     ],
   },
   {
@@ -96,6 +101,7 @@ const GPT_6_ROWS: readonly CatalogueRow[] = [
 /** Models of OpenAI's own API, standard processing. Azure has prices of its own. */
 export const OPENAI_ROWS: readonly CatalogueRow[] = [
   ...GPT_6_ROWS,
+  ...OPENAI_SNAPSHOT,
   {
     ...LARGE,
     id: 'gpt-5.5',
@@ -109,22 +115,23 @@ export const OPENAI_ROWS: readonly CatalogueRow[] = [
   { ...GPT_5, id: 'gpt-5.4-mini', prices: [price(0.75, 0.075, 4.5)] },
   { ...GPT_5, id: 'gpt-5.4-nano', prices: [price(0.2, 0.02, 1.25)] },
   { ...GPT_5, id: 'gpt-5.2', prices: [price(1.75, 0.175, 14)] },
-  { ...GPT_5, id: 'gpt-5.1', prices: [price(1.25, 0.125, 10)] },
-  { ...GPT_5, id: 'gpt-5', prices: [price(1.25, 0.125, 10)] },
-  { ...GPT_5, id: 'gpt-5-mini', prices: [price(0.25, 0.025, 2)] },
-  { ...GPT_5, id: 'gpt-5-nano', prices: [price(0.05, 0.005, 0.4)] },
-  { ...GPT_4_1, id: 'gpt-4.1', prices: [price(2, 0.5, 8)] },
-  { ...GPT_4_1, id: 'gpt-4.1-mini', prices: [price(0.4, 0.1, 1.6)] },
-  { ...GPT_4_1, id: 'gpt-4.1-nano', prices: [price(0.1, 0.025, 0.4)] },
-  { ...GPT_4O, id: 'gpt-4o', prices: [price(2.5, 1.25, 10)] },
+  { ...GPT_5, id: 'gpt-5.1', retires: '2027-04-01', prices: [price(1.25, 0.125, 10)] },
+  { ...GPT_5, id: 'gpt-5', retires: '2026-12-11', prices: [price(1.25, 0.125, 10)] },
+  { ...GPT_5, id: 'gpt-5-mini', retires: '2026-12-11', prices: [price(0.25, 0.025, 2)] },
+  { ...GPT_5, id: 'gpt-5-nano', retires: '2026-12-11', prices: [price(0.05, 0.005, 0.4)] },
+  { ...GPT_4_1, id: 'gpt-4.1', retires: '2027-01-14', prices: [price(2, 0.5, 8)] },
+  { ...GPT_4_1, id: 'gpt-4.1-mini', retires: '2027-01-14', prices: [price(0.4, 0.1, 1.6)] },
+  { ...GPT_4_1, id: 'gpt-4.1-nano', retires: '2026-10-23', prices: [price(0.1, 0.025, 0.4)] },
+  { ...GPT_4O, id: 'gpt-4o', retires: '2027-01-14', prices: [price(2.5, 1.25, 10)] },
   // Older and dearer than what the name without its date means.
   {
     ...GPT_4O,
     id: 'gpt-4o-2024-05-13',
+    retires: '2026-10-23',
     outputLimit: 4096,
     prices: [{ input: 5, output: 15, read: READ, source: SOURCE }],
   },
-  { ...GPT_4O, id: 'gpt-4o-mini', prices: [price(0.15, 0.075, 0.6)] },
-  { ...O_SERIES, id: 'o3', prices: [price(2, 0.5, 8)] },
-  { ...O_SERIES, id: 'o4-mini', prices: [price(1.1, 0.275, 4.4)] },
+  { ...GPT_4O, id: 'gpt-4o-mini', retires: '2027-01-14', prices: [price(0.15, 0.075, 0.6)] },
+  { ...O_SERIES, id: 'o3', retires: '2026-12-11', prices: [price(2, 0.5, 8)] },
+  { ...O_SERIES, id: 'o4-mini', retires: '2026-10-23', prices: [price(1.1, 0.275, 4.4)] },
 ];

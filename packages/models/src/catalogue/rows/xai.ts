@@ -30,7 +30,7 @@ const limited = (contextWindow: number, outputLimit: number) => ({
 
 export const XAI_ROWS: readonly CatalogueRow[] = [
   { ...limited(500_000, 500_000), id: 'grok-4.7', prices: [price('2026-09-22', [2, 0.5, 6], [4, 1, 12])] },
-  { ...MODEL, id: 'grok-4.6', prices: [price('2026-10-09', [2, 0.5, 6], [4, 1, 12])] },
+  { ...limited(500_000, 500_000), id: 'grok-4.6', prices: [price('2026-10-09', [2, 0.5, 6], [4, 1, 12])] },
   {
     ...limited(500_000, 500_000),
     id: 'grok-4.5',

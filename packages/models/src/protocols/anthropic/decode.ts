@@ -55,6 +55,7 @@ export function readAnthropicError(body: JsonObject): WireError | undefined {
 }
 
 const readUsage = (raw: Fields): Usage => ({
+  ...defined({ cacheWrite1h: asCount(asObject(raw['cache_creation'])?.['ephemeral_1h_input_tokens']) || undefined }),
   input: asCount(raw['input_tokens']),
   output: asCount(raw['output_tokens']),
   cacheRead: asCount(raw['cache_read_input_tokens']),
@@ -294,6 +295,7 @@ export function createAnthropicDecoder(sink: DecoderSink): Decoder {
     end() {
       // Only `message_stop` ends this wire.
     },
+    usage: () => usage && readUsage(usage),
     whole(body) {
       if (body['type'] !== 'message' || !Array.isArray(body['content'])) return false;
       begin(body);

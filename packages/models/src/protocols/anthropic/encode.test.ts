@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { bodyText } from '../../test-support/body.ts';
 import { assistant, bodyOf, call, request, result, user } from '../../test-support/messages.ts';
 import { anthropicMessages } from './protocol.ts';
+import type { AnthropicQuirks } from './quirks.ts';
 
 interface Body {
   readonly messages: readonly { readonly role: string; readonly content: readonly Record<string, unknown>[] }[];
@@ -31,6 +32,17 @@ describe('a request', () => {
       messages: [{ role: 'user', content: [text('Hi')] }],
       max_tokens: 8192,
     });
+  });
+
+  it('asks for as much output as the model can give, where its limit is known', () => {
+    const asked = (own: AnthropicQuirks, outputLimit?: number): unknown => {
+      const target = { provider: 'own', modelId: 'model-1', ...(outputLimit === undefined ? {} : { outputLimit }) };
+      const wire = anthropicMessages(own).createEncoder(target)(request([user('Hi')]));
+      return (JSON.parse(bodyText(wire.body)) as Body)['max_tokens'];
+    };
+    expect(asked({}, 128_000)).toBe(128_000);
+    expect(asked({})).toBe(8192);
+    expect(asked({ maxTokens: 500 }, 128_000)).toBe(500);
   });
 
   it('leaves out what is empty', () => {
@@ -166,6 +178,8 @@ describe('thinking of newer models', () => {
     ['low', 'low'],
     ['medium', 'medium'],
     ['high', 'high'],
+    ['xhigh', 'xhigh'],
+    ['max', 'max'],
   ] as const)('%s is the effort %s, with which the model decides for itself', (thinking, effort) => {
     const body = written('claude-opus-4-7', { thinking, maxTokens: 100, temperature: 0 });
     expect(body).toMatchObject({
@@ -180,7 +194,7 @@ describe('thinking of newer models', () => {
     ['claude-3-7-sonnet-latest', 'enabled'],
     ['claude-opus-4-20250514', 'enabled'],
     ['claude-haiku-4-5-20251001', 'enabled'],
-    ['claude-sonnet-4-6', 'enabled'],
+    ['claude-sonnet-4-6', 'adaptive'],
     ['claude-opus-4-8', 'adaptive'],
     ['claude-sonnet-5', 'adaptive'],
     ['claude-fable-5-1', 'adaptive'],
@@ -189,10 +203,10 @@ describe('thinking of newer models', () => {
     ['qwen3', 'enabled'],
   ])('of %s is %s', (modelId, type) => {
     expect(written(modelId, { thinking: 'low' })['thinking']).toMatchObject({ type });
-    expect(written(modelId, { thinking: 'low' }, { thinking: 'budget' })['thinking']).toMatchObject({
+    expect(written(modelId, { thinking: 'low' }, { family: 'claude-opus-4-5' })['thinking']).toMatchObject({
       type: 'enabled',
     });
-    expect(written(modelId, { thinking: 'low' }, { thinking: 'adaptive' })['thinking']).toMatchObject({
+    expect(written(modelId, { thinking: 'low' }, { family: 'claude-opus-4-7' })['thinking']).toMatchObject({
       type: 'adaptive',
     });
   });
@@ -200,7 +214,7 @@ describe('thinking of newer models', () => {
   it('is left out when off, and when a tool is forced', () => {
     const tools = [{ name: 'search', description: '', inputSchema: { type: 'object' } }];
     for (const fields of [{ thinking: 'off' }, { thinking: 'high', tools, toolChoice: 'required' }] as const) {
-      const body = written('claude-opus-5', fields);
+      const body = written('claude-opus-4-8', fields);
       expect(body).not.toHaveProperty('thinking');
       expect(body).not.toHaveProperty('output_config');
     }

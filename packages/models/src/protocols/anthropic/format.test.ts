@@ -60,8 +60,11 @@ describe('the form of the reply', () => {
     ['qwen3', 'tool'],
   ])('for %s is %s', (modelId, how) => {
     expect('output_config' in body({ responseFormat: city }, modelId)).toBe(how === 'native');
-    expect('output_config' in body({ responseFormat: city }, modelId, { jsonOutput: 'native' })).toBe(true);
-    expect('output_config' in body({ responseFormat: city }, modelId, { jsonOutput: 'tool' })).toBe(false);
+    expect('output_config' in body({ responseFormat: city }, modelId, { family: 'claude-sonnet-5' })).toBe(true);
+    expect(
+      'output_config' in
+        body({ responseFormat: city }, modelId, { family: { keepsSchemas: false, forcedTool: 'always' } }),
+    ).toBe(false);
   });
 
   it.each<[string, ResponseFormat]>([
@@ -195,7 +198,7 @@ const messageOf = (blocks: readonly WireBlock[], stop: string): string =>
 
 async function read(stream: string, responseFormat?: ResponseFormat): Promise<Pick<Reading, 'events'>> {
   const model = wireModel({
-    protocol: anthropicMessages({ jsonOutput: 'tool' }),
+    protocol: anthropicMessages({ family: { keepsSchemas: false, forcedTool: 'always' } }),
     provider: 'own',
     modelId: MODEL,
     baseUrl: 'http://localhost',

@@ -1,18 +1,14 @@
 import { TreadleError, type ResponseFormat } from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
-import { isAtLeast } from './model.ts';
-import type { AnthropicQuirks } from './quirks.ts';
+import { formInWords, type ModelFamily } from '../../rules/rules.ts';
 import { anthropicSchema } from './schema.ts';
 import { toJson } from '../shared/json-text.ts';
 
-/** How a reply in JSON is asked for: by `output_config`, or by a tool whose arguments are the reply. */
+/** How a reply in JSON is asked for: by `output_config`, in the instructions, or by a tool whose arguments are the reply. */
 export type AnthropicFormat =
   | { readonly by: 'output_config'; readonly json: string }
+  | { readonly by: 'instructions'; readonly text: string }
   | { readonly by: 'tool'; readonly name: string; readonly json: string };
-
-/** Whether the model itself keeps a schema: structured outputs came with version 4.1. */
-export const keepsSchemas = (modelId: string, how: Required<AnthropicQuirks>['jsonOutput']): boolean =>
-  how === 'auto' ? isAtLeast(modelId, 4, 1) : how === 'native';
 
 const freeName = (request: ModelRequest): string => {
   const taken = new Set([...request.tools, ...(request.providerTools ?? [])].map(({ name }) => name));
@@ -36,27 +32,26 @@ const toolFormat = (request: ModelRequest, format: ResponseFormat): AnthropicFor
 };
 
 /** The `format` of `output_config` for this model; undefined where it doesn't know it, or can't guarantee it. */
-export function nativeFormat(
-  format: ResponseFormat,
-  modelId: string,
-  { jsonOutput }: Required<AnthropicQuirks>,
-): string | undefined {
-  if (format.type !== 'json_schema' || !keepsSchemas(modelId, jsonOutput)) return undefined;
+export function nativeFormat(format: ResponseFormat, { keepsSchemas }: ModelFamily): string | undefined {
+  if (format.type !== 'json_schema' || keepsSchemas !== true) return undefined;
   const schema = anthropicSchema(format.schema);
   return schema === undefined ? undefined : toJson({ type: 'json_schema', schema });
 }
 
 /**
- * The form of the reply to a request; undefined when it may have any. What isn't native is a tool.
+ * The form of the reply to a request; undefined when it may have any. What isn't native is a tool, or stands in the
+ * instructions of a model that can't be forced to call one.
  *
  * @throws TreadleError `invalid_definition` for a schema of something other than an object, where it has to be a tool.
  */
 export function anthropicFormat(
   request: ModelRequest,
+  { forcedTool }: ModelFamily,
   native: (format: ResponseFormat) => string | undefined,
 ): AnthropicFormat | undefined {
   const format = request.responseFormat;
   if (format === undefined) return undefined;
   const json = native(format);
-  return json === undefined ? toolFormat(request, format) : { by: 'output_config', json };
+  if (json !== undefined) return { by: 'output_config', json };
+  return forcedTool === 'never' ? { by: 'instructions', text: formInWords(format) } : toolFormat(request, format);
 }

@@ -1,8 +1,9 @@
 import type { ModelRequest } from '@treadle/core/model';
+import { ANTHROPIC_FAMILIES } from '../../rules/anthropic.ts';
+import { familyOf } from '../../rules/rules.ts';
 import { sseFraming } from '../../sse/scanner.ts';
 import { createAnthropicDecoder, readAnthropicError } from './decode.ts';
 import { createAnthropicEncoder } from './encode.ts';
-import { keepsSchemas } from './format.ts';
 import { jsonReplySink } from './json-reply.ts';
 import { ANTHROPIC_DEFAULTS, type AnthropicQuirks } from './quirks.ts';
 import type { DecoderSink, Protocol } from '../shared/protocol.ts';
@@ -21,8 +22,12 @@ export function anthropicMessages(quirks: AnthropicQuirks = {}): Protocol {
     framing: sseFraming,
     contentType: 'text/event-stream',
     // Otherwise the reply is a tool's arguments, which the loop asks for better itself.
-    structuredOutput: (modelId) => (keepsSchemas(modelId, all.jsonOutput) ? 'always' : undefined),
-    createEncoder: (target) => createAnthropicEncoder(target, all, replyTools),
+    structuredOutput: (modelId) =>
+      familyOf(ANTHROPIC_FAMILIES, modelId, all.family).keepsSchemas === true ? 'always' : undefined,
+    createEncoder(target) {
+      const maxTokens = quirks.maxTokens ?? target.outputLimit ?? all.maxTokens;
+      return createAnthropicEncoder(target, { ...all, maxTokens }, replyTools);
+    },
     createDecoder(sink, request) {
       if (request.responseFormat === undefined) return createAnthropicDecoder(sink);
       let chosen: DecoderSink | undefined;

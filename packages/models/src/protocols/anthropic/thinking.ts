@@ -1,42 +1,61 @@
 import type { ModelRequest } from '@treadle/core/model';
-import { isAtLeast } from './model.ts';
-import type { AnthropicQuirks } from './quirks.ts';
-
-/** Tokens of reasoning per level. The API wants 1,024 at least, so the two lowest levels are the same here. */
-const BUDGETS = { minimal: 128, low: 512, medium: 2048, high: 8192 };
-const SMALLEST_BUDGET = 1024;
+import { isThinking, planThinking, type ModelFamily, type Warn } from '../../rules/rules.ts';
 
 /** What a request says about reasoning. */
 export interface AnthropicThinking {
-  /** The `thinking` field. */
-  readonly json: string;
+  /** The `thinking` field; undefined where nothing is said. */
+  readonly json: string | undefined;
   /** The `effort` of `output_config`, where that is how much is asked for. */
-  readonly effort?: 'low' | 'medium' | 'high';
+  readonly effort?: string;
   /** Tokens that have to fit into `max_tokens` besides the answer. */
   readonly budget: number;
+  /** The model thinks. */
+  readonly on: boolean;
 }
 
-/**
- * How a request asks for reasoning; undefined when it doesn't, or where the wire wouldn't take it.
- *
- * @param forced Whether a tool must be called, which excludes reasoning.
- * @param callsWithoutThinking Whether the request is in the middle of calls whose reasoning this provider didn't make,
- * which excludes a budget.
- */
+const BINDING = '"block_binding":{"prefix_mismatch_behavior":"drop_block"}';
+
+/** Without it the newest models send their thinking without its text. */
+const DISPLAY = ',"display":"summarized"';
+
+/** The circumstances of a request that decide about its thinking. */
+export interface ThinkingFacts {
+  readonly modelId: string;
+  readonly family: ModelFamily;
+  /** A tool must be called, which excludes reasoning on most models. */
+  readonly forced: boolean;
+  /** The request is in the middle of calls whose reasoning this provider didn't make, which excludes a budget. */
+  readonly callsWithoutThinking: boolean;
+  /** The service is told what to do with blocks whose prefix has changed. */
+  readonly binds: boolean;
+}
+
+/** How a request asks for reasoning. */
 export function anthropicThinking(
   request: ModelRequest,
-  modelId: string,
-  how: Required<AnthropicQuirks>['thinking'],
-  { forced, callsWithoutThinking }: { readonly forced: boolean; readonly callsWithoutThinking: boolean },
-): AnthropicThinking | undefined {
-  const level = request.thinking ?? 'off';
-  if (level === 'off' || forced) return undefined;
-  // From 4.7 on the models refuse a budget. Without a display their reasoning comes without its text.
-  if (how === 'adaptive' || (how === 'auto' && isAtLeast(modelId, 4, 7))) {
-    const effort = level === 'minimal' ? 'low' : level;
-    return { json: '{"type":"adaptive","display":"summarized"}', effort, budget: 0 };
+  { modelId, family, forced, callsWithoutThinking, binds }: ThinkingFacts,
+  warn: Warn,
+): AnthropicThinking {
+  const excluded = forced && family.forcedTool === 'without_thinking';
+  const asked = request.thinking;
+  if (excluded && asked !== undefined && asked !== 'off')
+    warn('thinking_dropped', `${modelId} doesn't think in a reply that must call a tool.`);
+  const wanted = excluded && (asked !== undefined || family.thinksUnasked) ? 'off' : asked;
+  const plan = planThinking(family, wanted, modelId, warn);
+  const binding = binds ? `,${BINDING}` : '';
+  const on = isThinking(family, plan);
+  switch (plan.type) {
+    case 'unsaid': {
+      // A model that thinks unasked does so adaptively: saying it changes nothing, and carries the other fields.
+      const said = binds || (on && !forced && family.hidesThinking === true);
+      return { json: said ? `{"type":"adaptive"${DISPLAY}${binding}}` : undefined, budget: 0, on };
+    }
+    case 'off':
+      return { json: family.off === 'silence' ? undefined : `{"type":"${family.off}"}`, budget: 0, on };
+    case 'effort':
+      return { json: `{"type":"adaptive"${DISPLAY}${binding}}`, effort: plan.effort, budget: 0, on };
+    case 'budget':
+      if (callsWithoutThinking) return { json: undefined, budget: 0, on: false };
+      return { json: `{"type":"enabled","budget_tokens":${plan.tokens}}`, budget: plan.tokens, on };
   }
-  if (callsWithoutThinking) return undefined;
-  const budget = Math.max(SMALLEST_BUDGET, BUDGETS[level]);
-  return { json: `{"type":"enabled","budget_tokens":${budget}}`, budget };
 }

@@ -224,6 +224,23 @@ describe('the stop reason', () => {
 });
 
 describe('tools of the service', () => {
+  it('leave calls of type tool_use to the client, streamed and whole', async () => {
+    const call = { toolUseId: 't1', name: 'search', type: 'tool_use' };
+    const streamed = await read(
+      BEGIN,
+      start(0, { toolUse: call }),
+      input(0, '{"q":"x"}'),
+      stop(0),
+      end('tool_use'),
+      USAGE,
+    );
+    const toolUse = { ...call, input: { q: 'x' } };
+    const message = { role: 'assistant', content: [{ toolUse }] };
+    const whole = await readJson(protocol, { output: { message }, stopReason: 'tool_use', usage: {} });
+    for (const { blocks } of [streamed, whole])
+      expect(blocks).toEqual([{ type: 'tool_call', providerCallId: 't1', name: 'search', argumentsText: '{"q":"x"}' }]);
+  });
+
   it('are no calls of ours, and are kept as they were', async () => {
     const call = { toolUseId: 't1', name: 'nova_grounding', type: 'server_tool_use' };
     const reading = await read(

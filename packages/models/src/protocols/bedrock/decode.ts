@@ -105,8 +105,8 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
     if (tool !== undefined) {
       const providerCallId = asText(tool['toolUseId']) ?? '';
       const name = asText(tool['name']) ?? '';
-      // Only tools that the service runs itself have a type.
-      const kind = asText(tool['type']) === undefined ? 'tool' : 'server_call';
+      // The client's own calls may say `tool_use`, or nothing.
+      const kind = tool['type'] === 'server_tool_use' ? 'server_call' : 'tool';
       const { index } = openBlock(wireIndex, kind, tool);
       if (kind === 'tool') sink.event({ type: 'tool_call_start', index, providerCallId, name });
       else toolNames.set(providerCallId, name);
@@ -293,5 +293,6 @@ export function createBedrockDecoder(sink: DecoderSink): Decoder {
       if (!over && !cut && stopped) finish();
     },
     whole: readWhole,
+    usage: () => usage && readUsage(usage),
   };
 }

@@ -138,9 +138,9 @@ describe('reasoning', () => {
   it.each([
     [CLAUDE, budget],
     ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', budget],
-    ['arn:aws:bedrock:us-east-1:1:application-inference-profile/abc', budget],
+    ['arn:aws:bedrock:us-east-1:1:application-inference-profile/abc', adaptive],
     ['global.anthropic.claude-opus-4-20250514-v1:0', budget],
-    ['global.anthropic.claude-opus-4-6-v1', budget],
+    ['global.anthropic.claude-opus-4-6-v1', adaptive],
     ['global.anthropic.claude-opus-4-7', adaptive],
     ['anthropic.claude-opus-5', adaptive],
     ['arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-8', adaptive],
@@ -158,7 +158,7 @@ describe('reasoning', () => {
   });
 
   it('is asked for as the deployment says', () => {
-    expect(fieldsFor('any', { reasoning: 'anthropic' })).toEqual(budget);
+    expect(fieldsFor('any', { reasoning: 'anthropic', family: 'claude-opus-4-5' })).toEqual(budget);
     expect(fieldsFor(CLAUDE, { reasoning: 'none' })).toBeUndefined();
   });
 

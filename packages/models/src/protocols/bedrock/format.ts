@@ -1,5 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
+import { formInWords, withInstructions } from '../../rules/rules.ts';
 import type { BedrockQuirks } from './quirks.ts';
 import { legalToolName } from '../shared/call-ids.ts';
 import { toJson } from '../shared/json-text.ts';
@@ -11,11 +12,7 @@ type Way = Required<BedrockQuirks>['responseFormat'];
 /** The instructions of a request, with the form of the reply where the wire isn't told of it. */
 export function bedrockInstructions({ system, responseFormat }: ModelRequest, way: Way): string {
   if (responseFormat === undefined || (way === 'native' && responseFormat.type === 'json_schema')) return system;
-  const what =
-    responseFormat.type === 'json_object'
-      ? 'Reply with one JSON object and nothing else.'
-      : `Reply with JSON and nothing else. It must fit this JSON Schema:\n${toJson(responseFormat.schema)}`;
-  return system.trim() === '' ? what : `${system}\n\n${what}`;
+  return withInstructions(system, formInWords(responseFormat));
 }
 
 /** `outputConfig` for a request that wants a schema kept; undefined where the instructions say it. */

@@ -1,5 +1,10 @@
+import { CLAUDE_FAMILIES } from '../../rules/anthropic.ts';
+import { OPENAI_FAMILIES } from '../../rules/openai.ts';
+import { familyOf, type FamilyQuirk, type ModelFamilies, type ModelFamily } from '../../rules/rules.ts';
+import { UNKNOWN_FAMILIES } from '../../rules/servers.ts';
+
 /** How a model of Bedrock is asked to reason. See {@link BedrockQuirks}. */
-export type BedrockReasoning = 'anthropic' | 'anthropic-adaptive' | 'nova' | 'openai' | 'openai-effort' | 'none';
+export type BedrockReasoning = 'anthropic' | 'nova' | 'openai' | 'openai-effort' | 'none';
 
 /** Parts of a request that may have cache points. */
 export type BedrockCachePart = 'tools' | 'system' | 'messages';
@@ -25,13 +30,7 @@ const EVERYWHERE: readonly BedrockCachePart[] = ['tools', 'system', 'messages'];
 const BEDROCK_MODELS: readonly BedrockModelRow[] = [
   { pattern: /claude-(?:instant|v\d|3-(?:opus|sonnet|haiku)|3-5-sonnet)/, reasoning: 'none', cachePoints: [] },
   { pattern: /claude-3-5-haiku/, reasoning: 'none', cachePoints: EVERYWHERE },
-  // From 4.7 on the models refuse a budget of tokens.
-  {
-    pattern: /claude-(?:3-7|[a-z]+-4(?!-(?:[7-9]|\d\d)(?!\d)))/,
-    reasoning: 'anthropic',
-    cachePoints: EVERYWHERE,
-  },
-  { pattern: /claude-/, reasoning: 'anthropic-adaptive', cachePoints: EVERYWHERE },
+  { pattern: /claude-|mythos-/, reasoning: 'anthropic', cachePoints: EVERYWHERE },
   { pattern: /amazon\.nova-(?:micro|lite|pro|premier)-v1/, reasoning: 'none', cachePoints: ['system', 'messages'] },
   { pattern: /amazon\.nova-2-/, reasoning: 'nova', cachePoints: [] },
   { pattern: /openai\.gpt-oss/, reasoning: 'openai', cachePoints: [] },
@@ -49,3 +48,15 @@ export function bedrockModel(modelId: string): BedrockModelRow {
   if (known !== undefined) return known;
   return modelId.startsWith('arn:') && !modelId.includes('foundation-model') ? NAMELESS : UNKNOWN;
 }
+
+const FAMILIES: Readonly<Record<BedrockReasoning, ModelFamilies>> = {
+  anthropic: CLAUDE_FAMILIES,
+  nova: UNKNOWN_FAMILIES,
+  openai: OPENAI_FAMILIES,
+  'openai-effort': OPENAI_FAMILIES,
+  none: [{ ...UNKNOWN_FAMILIES[0], efforts: [] }],
+};
+
+/** The rules of the model of this id, which is asked to reason in this way. */
+export const bedrockFamily = (modelId: string, reasoning: BedrockReasoning, quirk: FamilyQuirk): ModelFamily =>
+  familyOf(FAMILIES[reasoning], modelId, quirk);

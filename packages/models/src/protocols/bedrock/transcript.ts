@@ -8,7 +8,7 @@ import {
   isDocument,
 } from './content.ts';
 import { createDocumentNames } from './names.ts';
-import { hasSignedThinking, keyOf } from '../shared/call-ids.ts';
+import { hasSignedThinking, isThinking, keyOf } from '../shared/call-ids.ts';
 import { createConversations, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createOnce } from '../shared/fragments.ts';
 import { createTurns, type CacheMarks } from '../shared/turns.ts';
@@ -20,8 +20,8 @@ const OPENING = '{"text":"(The conversation continues.)"}';
 const CLOSING = '{"text":"(Continue.)"}';
 
 /** JSON of blocks with a point behind them that asks the service to keep what comes before it; `''` stays empty. */
-export const withCachePoint = (json: string): string =>
-  json === '' ? '' : `${json},{"cachePoint":{"type":"default"}}`;
+export const withCachePoint = (json: string, ttl?: CacheMarks['ttl']): string =>
+  json === '' ? '' : `${json},{"cachePoint":{"type":"default"${ttl ? `,"ttl":"${ttl}"` : ''}}}`;
 
 /** The messages of one conversation as this wire writes them. */
 export interface BedrockTranscript extends ConversationWriter {
@@ -30,7 +30,7 @@ export interface BedrockTranscript extends ConversationWriter {
   /** Names of the tools that were called. */
   readonly called: ReadonlySet<string>;
   /** The messages with cache points in them and, where there is a note, that as the user's last text. */
-  json(marks: CacheMarks['messages'], note: string): string;
+  json(marks: CacheMarks, note: string): string;
 }
 
 type NamedMessage = UserMessage | ToolResultMessage;
@@ -51,8 +51,11 @@ const documentsIn = ({ role, content }: NamedMessage): Documents => {
   };
 };
 
-/** Writes the messages of conversations with models of `provider`. */
-export function createBedrockTranscripts(provider: string): (messages: readonly ModelMessage[]) => BedrockTranscript {
+/** Writes the messages of conversations with models of `provider`, without the thinking of those that it refused. */
+export function createBedrockTranscripts(
+  provider: string,
+  refused: WeakSet<ModelMessage>,
+): (messages: readonly ModelMessage[]) => BedrockTranscript {
   const fragment = createFragments();
   const documentsOf = createOnce(documentsIn);
   return createConversations(provider, CALL_ID_RULES, () => {
@@ -77,9 +80,10 @@ export function createBedrockTranscripts(provider: string): (messages: readonly 
       },
       assistant(message, own, wireIds) {
         for (const block of message.content) if (block.type === 'tool_call') called.add(bedrockToolName(block.name));
-        const json = fragment(message, keyOf(wireIds), () => bedrockAssistantContent(message.content, own, wireIds));
+        const said = refused.has(message) ? message.content.filter(({ type }) => !isThinking(type)) : message.content;
+        const json = fragment(message, keyOf(wireIds), () => bedrockAssistantContent(said, own, wireIds));
         turns.add('assistant', json);
-        callsWithoutThinking = wireIds.size > 0 && !(own && hasSignedThinking(message));
+        callsWithoutThinking = wireIds.size > 0 && !(own && !refused.has(message) && hasSignedThinking(message));
       },
       result: (message, id) => addNamed(message, id, (name) => bedrockToolResult(message, id, name)),
       close(unanswered) {
@@ -87,9 +91,9 @@ export function createBedrockTranscripts(provider: string): (messages: readonly 
       },
       called,
       endsWithoutThinking: () => callsWithoutThinking,
-      json(marks, note) {
+      json({ messages, ttl }, note) {
         const ending = note === '' && turns.role() === 'assistant' ? CLOSING : note;
-        return turns.json(marks, withCachePoint, ending);
+        return turns.json(messages, (json) => withCachePoint(json, ttl), ending);
       },
     };
   });

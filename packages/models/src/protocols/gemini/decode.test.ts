@@ -340,6 +340,7 @@ describe('the end', () => {
   it.each([
     ['STOP', 'stop'],
     ['MAX_TOKENS', 'length'],
+    ['CONTINUATION', 'length'],
     ['SAFETY', 'content_filter'],
     ['RECITATION', 'content_filter'],
     ['PROHIBITED_CONTENT', 'content_filter'],
@@ -366,6 +367,11 @@ describe('the end', () => {
     expect(blocks).toEqual([]);
     expect(finish).toMatchObject({ stopReason: 'content_filter', rawStopReason: 'PROHIBITED_CONTENT' });
     expect(finish?.usage).toEqual({ input: 7, output: null, cacheRead: null, cacheWrite: null, reasoning: null });
+    const blockReasonMessage = 'The prompt is about weapons.';
+    const told = await readJson(protocol, { promptFeedback: { blockReason: 'SAFETY', blockReasonMessage } });
+    expect(told.finish?.warnings).toEqual([
+      { code: 'prompt_blocked', message: `The provider blocked the prompt: ${blockReasonMessage}` },
+    ]);
     expect((await readJson(protocol, { promptFeedback: { blockReason: 'SAFETY' } })).finish?.stopReason).toBe(
       'content_filter',
     );

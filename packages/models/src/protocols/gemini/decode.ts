@@ -31,6 +31,7 @@ interface OpenCall {
 const STOP_REASONS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['STOP', 'stop'],
   ['MAX_TOKENS', 'length'],
+  ['CONTINUATION', 'length'],
   ['SAFETY', 'content_filter'],
   ['RECITATION', 'content_filter'],
   ['BLOCKLIST', 'content_filter'],
@@ -90,6 +91,7 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
   let usage: Fields | undefined;
   let rawStopReason: string | undefined;
   let blockReason: string | undefined;
+  let blockMessage: string | undefined;
   let sources: Record<string, JsonValue> | undefined;
 
   const endBlock = (index: number, block: ModelBlock): void => sink.event({ type: 'block_end', index, block });
@@ -194,7 +196,9 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
     if (!begun) sink.event(startEvent({ model: event['modelVersion'], responseId: event['responseId'] }));
     begun = true;
     usage = withCounts(usage, event['usageMetadata']);
-    blockReason = asText(asObject(event['promptFeedback'])?.['blockReason']) ?? blockReason;
+    const feedback = asObject(event['promptFeedback']);
+    blockReason = asText(feedback?.['blockReason']) ?? blockReason;
+    blockMessage = asText(feedback?.['blockReasonMessage']) ?? blockMessage;
     // Others are asked for by nobody, and would mix with the first.
     const candidate = fieldsOf(event['candidates']).find(({ index }) => index === undefined || index === 0);
     if (candidate === undefined) {
@@ -220,7 +224,12 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       closeText();
       endBlock(nextIndex++, { type: 'provider_block', kind: DESCRIPTION_KIND, raw: { ...sources } });
     } else closeText(citations);
-    sink.event(finishEvent(stopReason(), { rawStopReason: rawStopReason ?? blockReason }, usage, readUsage));
+    const event = finishEvent(stopReason(), { rawStopReason: rawStopReason ?? blockReason }, usage, readUsage);
+    const blocked = blockMessage && {
+      code: 'prompt_blocked',
+      message: `The provider blocked the prompt: ${blockMessage}`,
+    };
+    sink.event(blocked ? { ...event, warnings: [blocked] } : event);
   };
 
   return {
@@ -244,5 +253,6 @@ export function createGeminiDecoder(sink: DecoderSink, prefix: string): Decoder 
       if (!over) finish();
       return true;
     },
+    usage: () => usage && readUsage(usage),
   };
 }

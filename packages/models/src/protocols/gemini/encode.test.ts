@@ -155,7 +155,9 @@ describe('reasoning', () => {
     ['gemini-3-pro-preview', 'medium', { includeThoughts: true, thinkingLevel: 'high' }],
     ['gemini-3.1-pro-preview', 'medium', { includeThoughts: true, thinkingLevel: 'medium' }],
     ['gemini-2.0-flash', 'high', undefined],
-    ['my-tune', 'off', undefined],
+    ['gemini-3.8-flash', 'minimal', { includeThoughts: true, thinkingLevel: 'low' }],
+    ['gemini-4-hydrogen', 'max', { includeThoughts: true, thinkingLevel: 'xhigh' }],
+    ['my-tune', 'off', { thinkingLevel: 'low' }],
   ] as const)('of %s at %s', (modelId, level, expected) => {
     expect(thinking(level, modelId)?.['thinkingConfig']).toEqual(expected);
   });

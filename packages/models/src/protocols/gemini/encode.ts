@@ -10,9 +10,10 @@ import {
   geminiUserParts,
 } from './content.ts';
 import type { GeminiCall } from './content.ts';
-import { geminiGeneration, type GeminiQuirks } from './quirks.ts';
+import { geminiFamily, geminiGeneration, type GeminiQuirks } from './quirks.ts';
 import { geminiSchema, hasNoParameters } from './schema.ts';
 import { geminiThinking } from './thinking.ts';
+import { createWarnings, formInWords, withInstructions, type ModelFamily, type Warn } from '../../rules/rules.ts';
 import { createConversations, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
@@ -30,6 +31,7 @@ interface Facts {
   readonly modelId: string;
   readonly generation: number;
   readonly quirks: Required<GeminiQuirks>;
+  readonly family: ModelFamily;
 }
 
 const createWriters = ({ provider, generation, quirks }: Facts) => {
@@ -110,9 +112,15 @@ const toolConfig = (request: ModelRequest): string | undefined => {
   return toJson({ functionCallingConfig: config });
 };
 
-const formatFields = (request: ModelRequest, schemas: Required<GeminiQuirks>['schemas']): object => {
+/** The form of the reply stands in the instructions: the model takes none beside tools. */
+const isInWords = (
+  { responseFormat, tools, providerTools = [] }: ModelRequest,
+  { formatWithTools }: ModelFamily,
+): boolean => responseFormat !== undefined && !formatWithTools && tools.length + providerTools.length > 0;
+
+const formatFields = (request: ModelRequest, schemas: Required<GeminiQuirks>['schemas'], inWords: boolean): object => {
   const format = request.responseFormat;
-  if (format === undefined) return {};
+  if (format === undefined || inWords) return {};
   const responseMimeType = 'application/json';
   if (format.type === 'json_object') return { responseMimeType };
   return schemas === 'json-schema'
@@ -120,15 +128,20 @@ const formatFields = (request: ModelRequest, schemas: Required<GeminiQuirks>['sc
     : { responseMimeType, responseSchema: geminiSchema(format.schema) };
 };
 
-const generationConfig = (request: ModelRequest, { modelId, generation, quirks }: Facts): string | undefined => {
+const generationConfig = (
+  request: ModelRequest,
+  { modelId, family, quirks }: Facts,
+  warn: Warn,
+  inWords: boolean,
+): string | undefined => {
   const { maxTokens, temperature, stopSequences = [] } = request;
-  const { config, tokens } = geminiThinking(request, modelId, generation);
+  const { config, tokens } = geminiThinking(request, family, modelId, warn);
   return filledJson({
     temperature,
     // The wire's limit includes the reasoning.
     maxOutputTokens: maxTokens === undefined ? undefined : maxTokens + tokens,
     ...(stopSequences.length > 0 && { stopSequences }),
-    ...formatFields(request, quirks.schemas),
+    ...formatFields(request, quirks.schemas, inWords),
     thinkingConfig: config,
   });
 };
@@ -146,7 +159,9 @@ export function createGeminiEncoder(
   quirks: Required<GeminiQuirks>,
 ): (request: ModelRequest) => WireRequest {
   const { provider, modelId } = target;
-  const facts: Facts = { provider, modelId, quirks, generation: geminiGeneration(modelId, quirks.generation) };
+  const generation = geminiGeneration(modelId, quirks.generation);
+  const family = geminiFamily(modelId, quirks);
+  const facts: Facts = { provider, modelId, quirks, generation, family };
   const conversations = createWriters(facts);
   const writeTools = toolsWriter(quirks.schemas);
   const path = `${modelPath(modelId, quirks.modelsPath)}:streamGenerateContent?alt=sse`;
@@ -155,14 +170,17 @@ export function createGeminiEncoder(
   const systemJson = createLatest((system) => (system.trim() === '' ? '' : toJson({ parts: [{ text: system }] })));
 
   return (request) => {
+    const { warn, list: warnings } = createWarnings();
+    const inWords = isInWords(request, family);
+    const form = inWords && request.responseFormat ? formInWords(request.responseFormat) : undefined;
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const fields = {
-      systemInstruction: systemJson(request.system) || undefined,
+      systemInstruction: systemJson(withInstructions(request.system, form)) || undefined,
       tools: arrayOf([writeTools(request.tools), ...ownTools(request.providerTools, provider)]),
       contents: conversations(request.messages).json(),
       toolConfig: toolConfig(request),
-      generationConfig: generationConfig(request, facts),
+      generationConfig: generationConfig(request, facts, warn, inWords),
     };
-    return { path, headers, body: bodyOf(fields, request.providerOptions) };
+    return { path, headers, body: bodyOf(fields, request.providerOptions), warnings };
   };
 }

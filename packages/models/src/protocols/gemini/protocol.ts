@@ -2,7 +2,7 @@ import { sseFraming } from '../../sse/scanner.ts';
 import { createGeminiDecoder } from './decode.ts';
 import { createGeminiEncoder } from './encode.ts';
 import { readGeminiError } from './error.ts';
-import { GEMINI_DEFAULTS, type GeminiQuirks } from './quirks.ts';
+import { GEMINI_DEFAULTS, geminiFamily, type GeminiQuirks } from './quirks.ts';
 import type { Protocol } from '../shared/protocol.ts';
 
 /** The Gemini wire: `streamGenerateContent`, as the Gemini API and Vertex AI speak it. */
@@ -12,8 +12,7 @@ export function gemini(quirks: GeminiQuirks = {}): Protocol {
     name: 'gemini',
     framing: sseFraming,
     contentType: 'text/event-stream',
-    // Most models refuse a form beside tools.
-    structuredOutput: () => 'without_tools',
+    structuredOutput: (modelId) => (geminiFamily(modelId, all).formatWithTools ? 'always' : 'without_tools'),
     createEncoder: (target) => createGeminiEncoder(target, all),
     createDecoder: (sink) => createGeminiDecoder(sink, all.callIdPrefix),
     readError: readGeminiError,

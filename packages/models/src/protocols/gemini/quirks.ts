@@ -1,3 +1,6 @@
+import { GOOGLE_FAMILIES } from '../../rules/google.ts';
+import { familyOf, type FamilyQuirk, type ModelFamily } from '../../rules/rules.ts';
+
 /** What may differ between deployments of the Gemini wire, and between its models. */
 export interface GeminiQuirks {
   /** Path of the models below the base URL. */
@@ -11,6 +14,8 @@ export interface GeminiQuirks {
    * a tool's result may have images in it, and calls of the current turn must be signed.
    */
   readonly generation?: number | 'auto';
+  /** What the model takes, where its name doesn't say it: the name of a model that takes the same, or rules of your own. */
+  readonly family?: FamilyQuirk;
 }
 
 /** The Gemini API itself. */
@@ -19,11 +24,18 @@ export const GEMINI_DEFAULTS: Required<GeminiQuirks> = {
   callIdPrefix: 'google',
   schemas: 'openapi',
   generation: 'auto',
+  family: {},
 };
 
-/** The generation of a model by its name, such as 3 for `gemini-3.1-pro`; 2 when the name says nothing. */
+const NEWEST = 4;
+
+/** The generation of a model by its name, such as 3 for `gemini-3.1-pro`; the newest when the name says nothing. */
 export function geminiGeneration(modelId: string, quirk: number | 'auto'): number {
   if (quirk !== 'auto') return quirk;
   const found = /gemini-(\d+)/i.exec(modelId);
-  return found === null ? 2 : Number(found[1]);
+  return found === null ? NEWEST : Number(found[1]);
 }
+
+/** What a model takes. A generation that somebody named says it where the model's name doesn't. */
+export const geminiFamily = (modelId: string, { generation, family }: Required<GeminiQuirks>): ModelFamily =>
+  familyOf(GOOGLE_FAMILIES, generation === 'auto' ? modelId : `gemini-${generation} ${modelId}`, family);

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, Usage } from '@treadle/core';
-import { UNKNOWN_USAGE } from '@treadle/core/model';
+import { UNKNOWN_USAGE, type ModelWarning } from '@treadle/core/model';
 import { finishEvent, startEvent, type Fields, type Stop } from '../shared/events.ts';
 import { asCount, asObject, asText, parseObject } from '../shared/json-text.ts';
 import { readOllamaError } from './error.ts';
@@ -46,8 +46,17 @@ const readUsage = (raw: Fields): Usage => ({
   output: asCount(raw['eval_count']),
 });
 
-/** Reads one response of Ollama's chat API. */
-export function createOllamaDecoder(sink: DecoderSink): Decoder {
+const truncated = (window: number): ModelWarning => ({
+  code: 'prompt_truncated',
+  message: `The prompt looks longer than the context of ${window} tokens, and Ollama cuts the beginning off. Set \`contextWindow\`.`,
+});
+
+/**
+ * Reads one response of Ollama's chat API.
+ *
+ * @param windowExceeded The window, where the request looks longer than that.
+ */
+export function createOllamaDecoder(sink: DecoderSink, windowExceeded: () => number | undefined): Decoder {
   let open: OpenRun | undefined;
   let nextIndex = 0;
   let begun = false;
@@ -96,7 +105,10 @@ export function createOllamaDecoder(sink: DecoderSink): Decoder {
     // Older servers give no reason.
     const said = rawStopReason === undefined ? 'stop' : (STOP_REASONS.get(rawStopReason) ?? 'other');
     const stopReason = said === 'stop' && called ? 'tool_use' : said;
-    sink.event(finishEvent(stopReason, { rawStopReason }, rawUsage, readUsage));
+    const event = finishEvent(stopReason, { rawStopReason }, rawUsage, readUsage);
+    const window = windowExceeded();
+    const isCut = window !== undefined && event.usage.input !== null && event.usage.input <= window;
+    sink.event(isCut ? { ...event, warnings: [truncated(window)] } : event);
   };
 
   const handle = (line: Fields): void => {

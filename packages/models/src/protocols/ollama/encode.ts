@@ -5,6 +5,8 @@ import { keyOf } from '../shared/call-ids.ts';
 import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { asObject, toJson } from '../shared/json-text.ts';
+import { planThinking } from '../../rules/rules.ts';
+import { UNKNOWN_FAMILIES } from '../../rules/servers.ts';
 import {
   ollamaAssistantMessage,
   ollamaInterruptedResult,
@@ -68,19 +70,30 @@ const thinkOf = (request: ModelRequest, levels: boolean): string | undefined => 
   const level = request.thinking;
   if (level === undefined) return undefined;
   if (level === 'off') return 'false';
-  return levels ? `"${level === 'minimal' ? 'low' : level}"` : 'true';
+  if (!levels) return 'true';
+  const plan = planThinking(UNKNOWN_FAMILIES[0], level, '', () => {});
+  return plan.type === 'effort' ? `"${plan.effort}"` : 'true';
 };
 
-const optionsOf = (request: ModelRequest): JsonObject => ({
+const optionsOf = (request: ModelRequest, window: number | undefined): JsonObject => ({
+  num_ctx: window,
   num_predict: request.maxTokens,
   temperature: request.temperature,
   stop: request.stopSequences?.length ? [...request.stopSequences] : undefined,
 });
 
-/** Writes requests of Ollama's chat API for one model. */
+/** How far an estimate must be above the window to be believed. */
+const CERTAINLY = 1.25;
+
+/**
+ * Writes requests of Ollama's chat API for one model.
+ *
+ * @param tooLong Is told the window of requests that look longer than that.
+ */
 export function createOllamaEncoder(
   target: WireTarget,
   quirks: Required<OllamaQuirks>,
+  tooLong: WeakMap<ModelRequest, number>,
 ): (request: ModelRequest) => WireRequest {
   const conversations = createWriters(target.provider);
   const model = toJson(target.modelId);
@@ -94,7 +107,10 @@ export function createOllamaEncoder(
     const tools = request.toolChoice === 'none' ? '' : writeTools(request.tools);
     const { options: ownOptions, ...extra } = request.providerOptions ?? {};
     // The caller's options win one by one, so that one more doesn't cost the others.
-    const options = { ...optionsOf(request), ...(asObject(ownOptions) as JsonObject | undefined) };
+    const options = {
+      ...optionsOf(request, target.contextWindow?.()),
+      ...(asObject(ownOptions) as JsonObject | undefined),
+    };
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const fields = {
       model,
@@ -105,6 +121,11 @@ export function createOllamaEncoder(
       think: thinkOf(request, levels),
       options: filledJson(options),
     };
-    return { path: quirks.path, headers, body: bodyOf(fields, extra) };
+    const body = bodyOf(fields, extra);
+    const { num_ctx: length } = options;
+    // The server cuts off what doesn't fit, and says nothing. Four bytes are a token, more or less.
+    const isText = !body.includes('"images":[');
+    if (typeof length === 'number' && isText && body.length / 4 > length * CERTAINLY) tooLong.set(request, length);
+    return { path: quirks.path, headers, body };
   };
 }

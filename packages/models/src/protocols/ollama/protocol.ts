@@ -1,3 +1,4 @@
+import type { ModelRequest } from '@treadle/core/model';
 import { jsonLinesFraming } from '../../framing/json-lines.ts';
 import { createOllamaDecoder } from './decode.ts';
 import { createOllamaEncoder } from './encode.ts';
@@ -11,6 +12,8 @@ const startsLine = (first: Uint8Array): boolean => first[0] === 0x7b && (first.l
 /** Ollama's own chat wire: newline-delimited JSON, tool calls in one piece, thinking beside the text. */
 export function ollamaChat(quirks: OllamaQuirks = {}): Protocol {
   const all = { ...OLLAMA_DEFAULTS, ...quirks };
+  /** The windows of requests that look longer than them. */
+  const tooLong = new WeakMap<ModelRequest, number>();
   return {
     name: 'ollama-chat',
     framing: jsonLinesFraming,
@@ -18,8 +21,8 @@ export function ollamaChat(quirks: OllamaQuirks = {}): Protocol {
     startsStream: startsLine,
     // The form holds every word of a reply, and leaves no room for a call.
     structuredOutput: () => 'without_tools',
-    createEncoder: (target) => createOllamaEncoder(target, all),
-    createDecoder: createOllamaDecoder,
+    createEncoder: (target) => createOllamaEncoder(target, all, tooLong),
+    createDecoder: (sink, request) => createOllamaDecoder(sink, () => tooLong.get(request)),
     readError: readOllamaError,
   };
 }

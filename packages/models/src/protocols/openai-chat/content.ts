@@ -102,7 +102,9 @@ const callOf = (call: ToolCallBlock, own: boolean, wireId: string): object => {
   const name = legalToolName(call.name, TOOL_NAME_LENGTH);
   // `{}` for what was no JSON object: some servers parse this text, and its result says what was wrong with it.
   const fn = { name, arguments: toJson(call.arguments) };
-  return { ...(own ? call.opaque : undefined), id: wireId, type: 'function', function: fn };
+  // An item of the Responses API, which the same provider speaks too, is nothing here.
+  const opaque = own && call.opaque?.['item'] === undefined ? call.opaque : undefined;
+  return { ...opaque, id: wireId, type: 'function', function: fn };
 };
 
 /** What stands for reasoning that isn't there. Not nothing: servers that demand it take an empty one for none. */

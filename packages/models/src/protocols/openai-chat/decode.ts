@@ -243,12 +243,8 @@ const readWhole = (response: Response, body: Fields): boolean => {
   return true;
 };
 
-/**
- * Reads one response of Chat Completions.
- *
- * @param doneIsOptional Whether a body may end without `[DONE]` once it gave a finish reason.
- */
-export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boolean): Decoder {
+/** Reads one response of Chat Completions. A body that gave a finish reason may end without `[DONE]`. */
+export function createOpenAIChatDecoder(sink: DecoderSink): Decoder {
   const response: Response = {
     sink,
     nextIndex: 0,
@@ -264,9 +260,10 @@ export function createOpenAIChatDecoder(sink: DecoderSink, doneIsOptional: boole
   return {
     frame: (name, data, whole) => readEvent(response, name, data, whole),
     end() {
-      if (!response.over && doneIsOptional && response.rawStopReason !== undefined) finish(response);
+      if (!response.over && response.rawStopReason !== undefined) finish(response);
     },
     whole: (body) => readWhole(response, body),
+    usage: () => response.usage && readOpenAIChatUsage(response.usage),
   };
 }
 

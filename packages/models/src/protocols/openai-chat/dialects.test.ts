@@ -150,12 +150,16 @@ describe('the cache key', () => {
 describe('thinking', () => {
   it.each([
     [{}, 'minimal', { reasoning_effort: 'low' }],
-    [{ minimalEffort: 'minimal' }, 'minimal', { reasoning_effort: 'minimal' }],
+    [{ family: { efforts: ['minimal'] } }, 'minimal', { reasoning_effort: 'minimal' }],
     [{}, 'high', { reasoning_effort: 'high' }],
     [{}, 'off', {}],
     [{ thinkingSwitch: 'thinking' }, 'low', { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
     [{ thinkingSwitch: 'thinking' }, 'off', { thinking: { type: 'disabled' } }],
-    [{ thinkingSwitch: 'enable_thinking', reasoningEffort: false }, 'high', { enable_thinking: true }],
+    [
+      { thinkingSwitch: 'enable_thinking', family: { efforts: [], off: 'disabled' } },
+      'high',
+      { enable_thinking: true },
+    ],
     [{ thinkingSwitch: 'enable_thinking' }, 'off', { enable_thinking: false }],
     [{ thinkingSwitch: 'reasoning' }, 'medium', { reasoning: { effort: 'medium' } }],
     [{ thinkingSwitch: 'reasoning' }, 'off', { reasoning: { effort: 'none' } }],

@@ -80,7 +80,7 @@ describe('quirks', () => {
   });
 
   it('leave out what a server does not understand', () => {
-    const written = said({ streamUsage: false, reasoningEffort: false }, request([user('Hi')], { thinking: 'high' }));
+    const written = said({ streamUsage: false, family: { efforts: [] } }, request([user('Hi')], { thinking: 'high' }));
     expect(written).not.toHaveProperty('stream_options');
     expect(written).not.toHaveProperty('reasoning_effort');
   });

@@ -4,7 +4,9 @@ import { arrayOf, bodyOf, filledJson, jsonOf } from '../shared/body.ts';
 import { keyOf } from '../shared/call-ids.ts';
 import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
-import { toJson } from '../shared/json-text.ts';
+import { asObject, toJson } from '../shared/json-text.ts';
+import { cacheMarks } from '../shared/turns.ts';
+import { parseJson } from '@treadle/core/json';
 import { promptCacheKey } from '../openai/cache-key.ts';
 import {
   chatAssistantMessage,
@@ -15,6 +17,15 @@ import {
 } from './content.ts';
 import { chatResponseFormat, instructionsWithFormat } from './format.ts';
 import type { OpenAIChatQuirks } from './quirks.ts';
+import {
+  createWarnings,
+  familyOf,
+  isThinking,
+  planThinking,
+  takenTemperature,
+  type ModelFamily,
+  type ThinkingPlan,
+} from '../../rules/rules.ts';
 import { strictSchema } from '../openai/strict.ts';
 import type { WireRequest, WireTarget } from '../shared/protocol.ts';
 
@@ -63,19 +74,56 @@ const toolChoice = (request: ModelRequest, quirks: Required<OpenAIChatQuirks>): 
   return known.includes('named') ? toJson({ type: 'function', function: { name: choice.name } }) : undefined;
 };
 
+const EPHEMERAL = '{"type":"ephemeral"}';
+
+/** JSON of one or more objects whose last one asks the service to keep what comes before its end. */
+const marked = (json: string): string => (json === '' ? '' : `${json.slice(0, -1)},"cache_control":${EPHEMERAL}}`);
+
+/** A message whose last part asks the service to keep what comes before its end. Words of the model carry no mark. */
+const markedMessage = (json: string): string => {
+  const message = asObject(parseJson(json || 'null'));
+  if (message === undefined || message['role'] === 'assistant') return json;
+  const { content } = message;
+  const parts: unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
+  const rest = parts.slice(0, -1).map((part) => toJson(part));
+  const list = [...rest, marked(toJson(parts.at(-1)))].join(',');
+  const { content: _parts, ...fields } = message;
+  return `${toJson(fields).slice(0, -1)},"content":[${list}]}`;
+};
+
 /** What a request says about thinking, in the server's words. */
-const thinkingFields = (request: ModelRequest, quirks: Required<OpenAIChatQuirks>): Record<string, string> => {
-  const level = request.thinking;
-  if (level === undefined) return {};
-  const on = level !== 'off';
-  const effort = level === 'minimal' ? quirks.minimalEffort : level;
-  const { thinkingSwitch } = quirks;
-  if (thinkingSwitch === 'reasoning') return { reasoning: `{"effort":"${on ? effort : 'none'}"}` };
+const thinkingFields = (
+  { thinking }: ModelRequest,
+  plan: ThinkingPlan,
+  family: ModelFamily,
+  quirks: Required<OpenAIChatQuirks>,
+): Record<string, string> => {
+  if (thinking === undefined) return {};
+  const on = plan.type !== 'off' && thinking !== 'off';
+  const effort = plan.type === 'effort' ? plan.effort : undefined;
+  const thinkingSwitch = family.thinkingSwitch ?? quirks.thinkingSwitch;
+  if (thinkingSwitch === 'reasoning') {
+    if (typeof thinking === 'object') return { reasoning: `{"max_tokens":${thinking.budgetTokens}}` };
+    return { reasoning: `{"effort":"${effort ?? 'none'}"}` };
+  }
   return {
     ...(thinkingSwitch === 'thinking' && { thinking: `{"type":"${on ? 'enabled' : 'disabled'}"}` }),
     ...(thinkingSwitch === 'enable_thinking' && { enable_thinking: String(on) }),
-    ...(on && quirks.reasoningEffort && { reasoning_effort: `"${effort}"` }),
+    ...(effort !== undefined && { reasoning_effort: `"${effort}"` }),
+    ...(plan.type === 'off' && family.off === 'none' && { reasoning_effort: '"none"' }),
   };
+};
+
+/** Chat Completions refuses tools of some of OpenAI's models, or beside their reasoning. */
+const refuseTools = ({ chatTools }: ModelFamily, plan: ThinkingPlan, { provider, modelId }: WireTarget): void => {
+  if (chatTools === 'always' || (chatTools === 'unless_asked' && plan.type === 'unsaid')) return;
+  if (chatTools !== 'never' && plan.type === 'off') return;
+  const name = `${provider.replace(/-chat$/, '')}/${modelId}`;
+  const [when, or] = chatTools === 'never' ? ['', ''] : [' while it thinks', ", or set `thinking: 'off'`"];
+  throw new TreadleError(
+    'invalid_definition',
+    `Chat Completions takes no tools of ${modelId}${when}. Use \`${name}\`, which speaks the Responses API${or}.`,
+  );
 };
 
 /** Leaving the tools out would make an agent that can do nothing and says that it did. */
@@ -94,7 +142,10 @@ export function createOpenAIChatEncoder(
   quirks: Required<OpenAIChatQuirks>,
 ): (request: ModelRequest) => WireRequest {
   const conversations = createWriters(target.provider, quirks);
-  const model = toJson(target.modelId);
+  const { modelId } = target;
+  const family = familyOf(quirks.families, modelId, quirks.family);
+  const cacheBy = quirks.cacheControl.find(({ match }) => match.test(modelId))?.by;
+  const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const writeTools = createOnce((tools: readonly ToolDefinition[]) =>
     tools.map((tool) => toolJson(tool, quirks.strictTools)).join(','),
@@ -114,24 +165,32 @@ export function createOpenAIChatEncoder(
   };
 
   return (request) => {
+    const { warn, list: warnings } = createWarnings();
+    const plan = planThinking(family, request.thinking, modelId, warn);
     const tools = toolsOf(request);
+    if (tools !== '') refuseTools(family, plan, target);
     const system = systemJson(instructionsWithFormat(request, quirks.responseFormat));
+    const marks = cacheMarks(cacheBy === 'parts' ? request.cache : 'off');
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.
     const fields = {
       model,
       stream: 'true',
       prompt_cache_key: quirks.promptCacheKey ? jsonOf(promptCacheKey(request)) : undefined,
       stream_options: quirks.streamUsage ? '{"include_usage":true}' : undefined,
-      tools: arrayOf([tools]),
-      messages: conversations(request.messages).json(system),
+      tools: arrayOf([marks.tools ? marked(tools) : tools]),
+      messages: conversations(request.messages).json(
+        marks.system ? markedMessage(system) : system,
+        marks.messages === 'none' ? undefined : markedMessage,
+      ),
       [quirks.maxTokensField]: jsonOf(request.maxTokens),
       tool_choice: tools === '' ? undefined : toolChoice(request, quirks),
-      ...thinkingFields(request, quirks),
+      ...thinkingFields(request, plan, family, quirks),
       response_format: request.responseFormat && formatJson(request.responseFormat),
-      temperature: jsonOf(request.temperature),
+      temperature: jsonOf(takenTemperature(family, request, isThinking(family, plan), modelId, warn)),
       stop: filledJson(request.stopSequences),
+      cache_control: cacheBy === 'request' && request.cache !== 'off' ? EPHEMERAL : undefined,
     };
     const extra = { ...quirks.extraFields, ...request.providerOptions };
-    return { path: quirks.path, headers, body: bodyOf(fields, extra) };
+    return { path: quirks.path, headers, body: bodyOf(fields, extra), warnings };
   };
 }

@@ -2,6 +2,7 @@ import type { ResponseFormat } from '@treadle/core';
 import type { ModelRequest } from '@treadle/core/model';
 import { legalToolName } from '../shared/call-ids.ts';
 import { toJson } from '../shared/json-text.ts';
+import { formInWords, withInstructions } from '../../rules/rules.ts';
 import type { OpenAIChatQuirks } from './quirks.ts';
 import { strictSchema } from '../openai/strict.ts';
 
@@ -44,8 +45,5 @@ export function instructionsWithFormat(
   if (responseFormat === undefined || known === 'json_schema_only') return system;
   const isObject = responseFormat.type === 'json_object';
   if (isObject ? known !== 'none' && /json/i.test(system) : known === 'json_schema') return system;
-  const what = isObject
-    ? 'Reply with one JSON object and nothing else.'
-    : `Reply with JSON and nothing else. It must fit this JSON Schema:\n${toJson(responseFormat.schema)}`;
-  return system.trim() === '' ? what : `${system}\n\n${what}`;
+  return withInstructions(system, formInWords(responseFormat));
 }

@@ -31,8 +31,7 @@ export function openaiChat(quirks: OpenAIChatQuirks = {}): Protocol {
     contentType: 'text/event-stream',
     structuredOutput: () => (all.responseFormat.startsWith('json_schema') ? 'always' : undefined),
     createEncoder: (target) => createOpenAIChatEncoder(target, all),
-    createDecoder: (sink, request) =>
-      createOpenAIChatDecoder(all.strictTools ? unstrict(sink, request) : sink, all.doneIsOptional),
+    createDecoder: (sink, request) => createOpenAIChatDecoder(all.strictTools ? unstrict(sink, request) : sink),
     readError: readOpenAIError,
   };
 }

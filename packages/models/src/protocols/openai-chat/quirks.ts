@@ -1,4 +1,6 @@
 import type { JsonObject } from '@treadle/core';
+import type { FamilyQuirk, ModelFamilies } from '../../rules/rules.ts';
+import { UNKNOWN_FAMILIES } from '../../rules/servers.ts';
 
 /** What differs between the servers that speak Chat Completions. */
 export interface OpenAIChatQuirks {
@@ -10,10 +12,10 @@ export interface OpenAIChatQuirks {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options: {"include_usage": true}` is understood. */
   readonly streamUsage?: boolean;
-  /** Whether `reasoning_effort` is understood. */
-  readonly reasoningEffort?: boolean;
-  /** The effort for the level `minimal`, which not every server has. */
-  readonly minimalEffort?: 'minimal' | 'low';
+  /** What the server's models take, by their names. Default: what most models take. */
+  readonly families?: ModelFamilies;
+  /** What the model takes, where its name doesn't say it: the name of a model that takes the same, or rules of your own. */
+  readonly family?: FamilyQuirk;
   /**
    * How thinking is turned on and off where `reasoning_effort` doesn't do it: `thinking: {"type": "enabled"}`,
    * `enable_thinking: true`, or `reasoning: {"effort": …}`, which takes the place of `reasoning_effort`. Sent only when a
@@ -34,8 +36,6 @@ export interface OpenAIChatQuirks {
   readonly emptyContent?: null | '';
   /** What the server accepts as the id of a tool call. */
   readonly toolCallIdPattern?: RegExp;
-  /** Whether `[DONE]` may be missing at the end of a stream that gave its finish reason. */
-  readonly doneIsOptional?: boolean;
   /**
    * The most exact `response_format` the server knows; what it can't be told that way goes into the instructions. For
    * `json_schema_only` any object has a schema, too, because the server doesn't know `json_object`.
@@ -48,6 +48,11 @@ export interface OpenAIChatQuirks {
   readonly strictTools?: boolean;
   /** Whether `prompt_cache_key` is understood. */
   readonly promptCacheKey?: boolean;
+  /**
+   * The models that cache only where `cache_control` asks for it: in a field of the request, which lets the service place
+   * its marks, or at the instructions, the last tool and the last message.
+   */
+  readonly cacheControl?: readonly { readonly match: RegExp; readonly by: 'request' | 'parts' }[];
   /** What user messages may carry besides text. In place of anything else stands a note. */
   readonly media?: readonly ('image' | 'audio' | 'file')[];
   /** Fields of every request, which a request's own `providerOptions` overrides. */
@@ -60,8 +65,8 @@ export const OPENAI_CHAT_DEFAULTS: Required<OpenAIChatQuirks> = {
   systemRole: 'system',
   maxTokensField: 'max_tokens',
   streamUsage: true,
-  reasoningEffort: true,
-  minimalEffort: 'low',
+  families: UNKNOWN_FAMILIES,
+  family: {},
   thinkingSwitch: 'none',
   reasoningField: 'none',
   reasoningRequired: false,
@@ -70,10 +75,10 @@ export const OPENAI_CHAT_DEFAULTS: Required<OpenAIChatQuirks> = {
   requiredToolChoice: 'required',
   emptyContent: null,
   toolCallIdPattern: /^[\x21-\x7e]+$/,
-  doneIsOptional: false,
   responseFormat: 'json_schema',
   strictTools: false,
   promptCacheKey: false,
+  cacheControl: [],
   media: ['image', 'audio', 'file'],
   extraFields: {},
 };

@@ -4,6 +4,7 @@ import { finishEvent, startEvent, type Fields, type Stop } from '../shared/event
 import { asCount, asObject, asText, isJson, parseObject } from '../shared/json-text.ts';
 import { readOpenAIResponsesError } from './error.ts';
 import { createItems, type Items } from './items.ts';
+import { executor } from './provider.ts';
 import { partKind, type PartKind } from './parts.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import type { Decoder, DecoderSink } from '../shared/protocol.ts';
@@ -85,8 +86,11 @@ export function createOpenAIResponsesDecoder(
   let over = false;
   let touched = false;
   const newItems = (): Items =>
-    createItems(sink, quirks, (name) =>
-      quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.inputSchema : undefined,
+    createItems(
+      sink,
+      quirks,
+      (name) => (quirks.strictTools ? request.tools.find((tool) => tool.name === name)?.inputSchema : undefined),
+      (item) => executor(request, item),
     );
   let items = newItems();
 

@@ -22,7 +22,7 @@ interface Body {
 }
 
 const body = (input: ModelRequest, quirks?: OpenAIResponsesQuirks): Body =>
-  bodyOf(openaiResponses(quirks), input) as Body;
+  bodyOf(openaiResponses({ family: 'gpt-5', ...quirks }), input) as Body;
 const inputOf = (...messages: readonly ModelMessage[]): Body['input'] => {
   const written = body(request([...messages, user('And now?')]));
   expect(validateOpenAIResponsesRequest(written)).toEqual([]);
@@ -55,7 +55,7 @@ const provided = (raw: JsonObject): AssistantContent => ({ type: 'provider_block
 
 describe('a request', () => {
   it('has the wire’s path and fixed fields, and the instructions apart', () => {
-    const wire = openaiResponses().createEncoder({ provider: 'own', modelId: 'model-1' })(
+    const wire = openaiResponses({ family: 'gpt-4o' }).createEncoder({ provider: 'own', modelId: 'model-1' })(
       request([user('Hi')], { system: 'Be brief.' }),
     );
     expect(wire.path).toBe('/responses');
@@ -71,7 +71,7 @@ describe('a request', () => {
 
   it('carries limits, temperature, thinking, tools and the session', () => {
     const fields = { maxTokens: 100, temperature: 0, thinking: 'low', tools, sessionId: 's1' } as const;
-    const written = body(request([user('Hi')], fields));
+    const written = body(request([user('Hi')], fields), { family: { temperature: 'always' } });
     expect(written).toMatchObject({
       max_output_tokens: 100,
       temperature: 0,
@@ -200,9 +200,9 @@ describe('thinking', () => {
   });
 
   it('that is off is left out, or said where the model wants it said', () => {
-    expect(reasoning('off', { reasoningSummary: 'auto' })).toBeUndefined();
-    expect(reasoning('off', { thinkingOff: 'none' })).toEqual({ effort: 'none' });
-    expect(reasoning(undefined, { thinkingOff: 'none' })).toBeUndefined();
+    expect(reasoning('off', { family: 'gpt-4o' })).toBeUndefined();
+    expect(reasoning('off', { family: 'gpt-5.6-sol' })).toEqual({ effort: 'none' });
+    expect(reasoning(undefined, { family: 'gpt-5.6-sol' })).toBeUndefined();
   });
 
   const included = (modelId: string, fields: Partial<ModelRequest> = {}, quirks?: OpenAIResponsesQuirks): boolean => {
@@ -225,18 +225,19 @@ describe('thinking', () => {
     'gpt-oss-20b',
     'codex-mini',
     'computer-use-preview',
+    'prod-chat',
   ])('asks %s for its encrypted reasoning', (modelId) => {
     expect(included(modelId)).toBe(true);
     expect(included(modelId, {}, { store: true })).toBe(false);
     expect(included(modelId, {}, { encryptedReasoning: 'never' })).toBe(false);
   });
 
-  it.each(['gpt-4o', 'gpt-4.1-mini', 'gpt-35-turbo', 'gpt-5-chat-latest', 'grok-4', 'my-deployment'])(
-    'asks %s for it only when thinking is asked for: others refuse the question',
+  it.each(['gpt-4o', 'gpt-4.1-mini', 'gpt-35-turbo', 'gpt-5-chat-latest'])(
+    'asks %s for none: it does not reason, and refuses the question',
     (modelId) => {
       expect(included(modelId)).toBe(false);
       expect(included(modelId, { thinking: 'off' })).toBe(false);
-      expect(included(modelId, { thinking: 'low' })).toBe(true);
+      expect(included(modelId, { thinking: 'low' })).toBe(false);
       expect(included(modelId, {}, { encryptedReasoning: 'always' })).toBe(true);
     },
   );

@@ -5,16 +5,28 @@ import { keyOf, legalToolName } from '../shared/call-ids.ts';
 import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
 import { createFragments, createLatest, createOnce } from '../shared/fragments.ts';
 import { toJson } from '../shared/json-text.ts';
+import { createToolLists, providerToolsOf } from '../shared/tool-list.ts';
 import { promptCacheKey } from '../openai/cache-key.ts';
 import { responsesInterruptedResult, responsesToolResult, responsesUserItem, type AnsweredCall } from './content.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
-import { isCustomCall, itemIds, itemOf, responsesAssistantItems } from './replay.ts';
+import { SAFETY_CHECKS } from './provider.ts';
+import { callType, itemIds, itemOf, responsesAssistantItems } from './replay.ts';
+import { OPENAI_FAMILIES } from '../../rules/openai.ts';
+import {
+  createWarnings,
+  familyOf,
+  isThinking,
+  planThinking,
+  takenTemperature,
+  type ModelFamily,
+  type ThinkingPlan,
+} from '../../rules/rules.ts';
 import { strictSchema } from '../openai/strict.ts';
 import type { Encoder, WireRequest, WireTarget } from '../shared/protocol.ts';
 
 const CALL_ID_RULES = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
 
-const ORDINARY_CALL: AnsweredCall = { custom: false, caller: undefined };
+const ORDINARY_CALL: AnsweredCall = { type: 'function_call', caller: undefined, checks: undefined };
 
 /** Writes the elements of `input`; empty where nothing of a message can be sent. */
 const createWriters = (provider: string, store: boolean, refused: WeakSet<AssistantMessage>) => {
@@ -46,16 +58,17 @@ const createWriters = (provider: string, store: boolean, refused: WeakSet<Assist
         const own = mayReturn(message);
         for (const block of message.content) {
           if (block.type !== 'tool_call') continue;
-          const custom = isCustomCall(block, own);
+          const type = callType(block, own);
           const caller = own ? itemOf(block)?.['caller'] : undefined;
-          if (custom || caller !== undefined) calls.set(wireIds.get(block.callId) ?? '', { custom, caller });
+          const checks = type === 'computer_call' ? block.arguments[SAFETY_CHECKS] : undefined;
+          calls.set(wireIds.get(block.callId) ?? '', { type, caller, checks });
         }
         const key = `${own}${keyOf(wireIds)}`;
         elements.add(fragment(message, key, () => responsesAssistantItems(message, { own, store, wireIds })));
       },
       result(message, id) {
         const call = callOf(id);
-        const key = `${call.custom}${id}`;
+        const key = `${call.type}${id}`;
         elements.add(fragment(message, key, () => responsesToolResult(message, call, id, provider)));
       },
       close(unanswered) {
@@ -70,17 +83,6 @@ const functionTool = ({ name, description, inputSchema: parameters }: ToolDefini
   const strict = strictTools ? strictSchema(parameters) : undefined;
   // The API takes a tool that doesn't say for a strict one.
   return { type: 'function', name, description, parameters: strict ?? parameters, strict: strict !== undefined };
-};
-
-/** A custom tool takes the place of the function of its name, which is what executes it. */
-const toolsJson = (
-  tools: readonly ToolDefinition[],
-  own: readonly ProviderToolDefinition[],
-  strictTools: boolean,
-): string => {
-  const custom = new Set(own.filter((tool) => tool.definition['type'] === 'custom').map((tool) => tool.name));
-  const functions = tools.filter((tool) => !custom.has(tool.name)).map((tool) => functionTool(tool, strictTools));
-  return [...functions, ...own.map((tool) => tool.definition)].map((tool) => toJson(tool)).join(',');
 };
 
 const toolChoice = (request: ModelRequest, own: readonly ProviderToolDefinition[]): string | undefined => {
@@ -107,32 +109,31 @@ const textJson = createOnce((format: ResponseFormat): string => {
 /** The API gives JSON only where the input, not the instructions, has the word. It comes first, so that it stays. */
 const JSON_DEMAND = '{"role":"system","content":"Reply with one JSON object and nothing else."}';
 
-/** Names of OpenAI's models that reason. */
-const REASONING_MODEL = /(?:^|[/.:])(?:o[1-9](?:$|[-.])|gpt-(?:[5-9]|[12]\d)(?!\d|-chat)|gpt-oss|codex|computer-use)/;
-
-const reasoningJson = (request: ModelRequest, quirks: Required<OpenAIResponsesQuirks>): string | undefined => {
-  const level = request.thinking;
-  if (!quirks.reasoning || level === undefined) return undefined;
-  if (level === 'off') return quirks.thinkingOff === 'none' ? '{"effort":"none"}' : undefined;
-  const summary = quirks.reasoningSummary === 'none' ? {} : { summary: quirks.reasoningSummary };
-  return toJson({ effort: level, ...summary });
+const reasoningJson = (
+  plan: ThinkingPlan,
+  { off, thinksUnasked }: ModelFamily,
+  { reasoning, reasoningSummary }: Required<OpenAIResponsesQuirks>,
+): string | undefined => {
+  if (plan.type === 'off') return off === 'none' ? '{"effort":"none"}' : undefined;
+  const summary = reasoningSummary === 'none' ? undefined : reasoningSummary;
+  if (plan.type === 'effort') return toJson({ effort: plan.effort, summary });
+  return reasoning && thinksUnasked && summary !== undefined ? toJson({ summary }) : undefined;
 };
 
 const wantsEncrypted = (
-  request: ModelRequest,
-  modelId: string,
+  { efforts }: ModelFamily,
   { store, encryptedReasoning, reasoning }: Required<OpenAIResponsesQuirks>,
-): boolean => {
-  if (store || !reasoning || encryptedReasoning === 'never') return false;
-  if (encryptedReasoning === 'always') return true;
-  return (request.thinking ?? 'off') !== 'off' || REASONING_MODEL.test(modelId);
-};
+): boolean =>
+  !store && reasoning && encryptedReasoning !== 'never' && (encryptedReasoning === 'always' || efforts.length > 0);
 
 const hasReasoning = (message: AssistantMessage): boolean =>
   message.content.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
 
 /** The provider can't read reasoning that it encrypted: with another key, another account's, or too long ago. */
 const UNREADABLE_REASONING = 'invalid_encrypted_content';
+
+/** The model doesn't reason, whatever its name is. */
+const NOT_ENCRYPTED = /encrypted[ _]content (?:is|are) not supported/i;
 
 /** Writes requests of the Responses API for one model. */
 export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Required<OpenAIResponsesQuirks>): Encoder {
@@ -141,25 +142,19 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
   const refused = new WeakSet<AssistantMessage>();
   const newConversations = () => createWriters(provider, quirks.store, refused);
   let conversations = newConversations();
+  const family = familyOf(OPENAI_FAMILIES, modelId, quirks.family);
+  let encrypted = wantsEncrypted(family, quirks);
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
-  const kept = new WeakMap<readonly ToolDefinition[], { own: ModelRequest['providerTools']; json: string }>();
+  const tools = createToolLists(provider, (tool) => functionTool(tool, quirks.strictTools));
 
   const systemJson = createLatest((system) => (system === '' ? '' : toJson(system)));
 
-  const ownTools = (request: ModelRequest): readonly ProviderToolDefinition[] =>
-    (request.providerTools ?? []).filter((tool) => tool.provider === provider);
-
-  const tools = (request: ModelRequest): string => {
-    let entry = kept.get(request.tools);
-    if (entry === undefined || entry.own !== request.providerTools) {
-      entry = { own: request.providerTools, json: toolsJson(request.tools, ownTools(request), quirks.strictTools) };
-      kept.set(request.tools, entry);
+  const recovers: Encoder['recovers'] = ({ messages }, { code, message: said }) => {
+    if (encrypted && NOT_ENCRYPTED.test(said)) {
+      encrypted = false;
+      return true;
     }
-    return entry.json;
-  };
-
-  const recovers: Encoder['recovers'] = ({ messages }, { code }) => {
     if (code !== UNREADABLE_REASONING) return false;
     let found = false;
     for (const message of messages) {
@@ -179,6 +174,8 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
         'The Responses API has no stop sequences. Leave them out, or use a model of another wire such as Chat Completions.',
       );
     }
+    const { warn, list: warnings } = createWarnings();
+    const plan = planThinking(family, quirks.reasoning ? request.thinking : undefined, modelId, warn);
     const toolList = tools(request);
     const { maxTokens, responseFormat } = request;
     const demand = responseFormat?.type === 'json_object' ? JSON_DEMAND : '';
@@ -188,17 +185,17 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
       stream: 'true',
       store: String(quirks.store),
       prompt_cache_key: quirks.promptCacheKey ? jsonOf(promptCacheKey(request)) : undefined,
-      include: wantsEncrypted(request, modelId, quirks) ? '["reasoning.encrypted_content"]' : undefined,
+      include: encrypted ? '["reasoning.encrypted_content"]' : undefined,
       instructions: systemJson(request.system) || undefined,
       tools: arrayOf([toolList]),
       input: conversations(request.messages).json(demand),
       max_output_tokens: maxTokens === undefined ? undefined : String(Math.max(maxTokens, quirks.minOutputTokens)),
-      tool_choice: toolList === '' ? undefined : toolChoice(request, ownTools(request)),
-      reasoning: reasoningJson(request, quirks),
-      temperature: jsonOf(request.temperature),
+      tool_choice: toolList === '' ? undefined : toolChoice(request, providerToolsOf(request, provider)),
+      reasoning: reasoningJson(plan, family, quirks),
+      temperature: jsonOf(takenTemperature(family, request, isThinking(family, plan), modelId, warn)),
       text: responseFormat && textJson(responseFormat),
     };
-    return { path: quirks.path, headers, body: bodyOf(fields, request.providerOptions) };
+    return { path: quirks.path, headers, body: bodyOf(fields, request.providerOptions), warnings };
   };
   return Object.assign(encode, { recovers });
 }

@@ -46,11 +46,13 @@ const KEPT_ITEMS: ReadonlySet<string> = new Set(['mcp_list_tools', 'mcp_approval
  * that introduces its item.
  *
  * @param strict The parameters of a tool that was declared strict.
+ * @param executedBy The tool of ours that executes a call of the provider's own kind.
  */
 export function createItems(
   sink: DecoderSink,
   quirks: Required<OpenAIResponsesQuirks>,
   strict: (name: string) => JsonSchema | undefined,
+  executedBy: (item: JsonObject) => string | undefined,
 ) {
   const items: Item[] = [];
   const byId = new Map<string, Item>();
@@ -147,6 +149,18 @@ export function createItems(
     item.parts.end(without(fields, ['content']), undefined);
   };
 
+  const endOwnCall = (item: Item, name: string, fields: JsonObject): void => {
+    const args = without(fields, ['id', 'type', 'status', 'call_id']);
+    const index = item.takeIndex();
+    const providerCallId = asText(fields['call_id']) ?? asText(fields['id']) ?? '';
+    const argumentsText = JSON.stringify(args);
+    sink.event({ type: 'tool_call_start', index, providerCallId, name });
+    sink.event({ type: 'tool_arguments_delta', index, text: argumentsText });
+    const opaque = { item: without(fields, ['call_id', ...Object.keys(args)]) };
+    sink.event({ type: 'block_end', index, block: { type: 'tool_call', providerCallId, name, argumentsText, opaque } });
+    calls++;
+  };
+
   const finish = (item: Item, fields: Fields): void => {
     if (item.type === '') begin(item, fields);
     item.closed = true;
@@ -155,6 +169,8 @@ export function createItems(
     } else if (item.type === 'message') endMessage(item, fields);
     else if (item.type === 'reasoning') endReasoning(item, fields);
     else {
+      const tool = fields['status'] === 'incomplete' ? undefined : executedBy(fields as JsonObject);
+      if (tool !== undefined) return endOwnCall(item, tool, fields as JsonObject);
       waits ||= waitsForClient(fields as JsonObject);
       const block = providerBlock(fields as JsonObject);
       if (block.type === 'provider_block' && !KEPT_ITEMS.has(block.kind)) sink.unknown(block.kind);

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
-import type { ModelBlock } from '@treadle/core/model';
+import type { ModelBlock, ModelRequest } from '@treadle/core/model';
 import { INTERRUPTED_RESULT } from '../shared/call-ids.ts';
 import { asObject, asText, parsedOrText } from '../shared/json-text.ts';
 
@@ -58,6 +58,36 @@ export function waitsForClient(item: JsonObject): boolean {
     default:
       return false;
   }
+}
+
+/** What a call of a computer wants a person to look at before it is carried out. */
+export const SAFETY_CHECKS = 'pending_safety_checks';
+
+/** The calls of tools that the client executes, by the type of the tool. */
+const CLIENT_CALLS: Readonly<Record<string, string>> = {
+  local_shell: 'local_shell_call',
+  shell: 'shell_call',
+  apply_patch: 'apply_patch_call',
+  computer: 'computer_call',
+  computer_use: 'computer_call',
+  computer_use_preview: 'computer_call',
+};
+
+/** Whether a type of item is a call of a tool that the client executes. */
+export const isClientCall = (type: string): boolean => Object.values(CLIENT_CALLS).includes(type);
+
+/**
+ * The tool of ours that executes this item: the one with the name of the provider's tool. A call that has safety checks is
+ * executed only by a tool whose schema has them, and so its permissions and its code.
+ */
+export function executor({ tools, providerTools = [] }: ModelRequest, item: JsonObject): string | undefined {
+  if (!isClientCall(asText(item['type']) ?? '') || !waitsForClient(item)) return undefined;
+  const bound = providerTools.find(({ definition }) => CLIENT_CALLS[asText(definition['type']) ?? ''] === item['type']);
+  const tool = tools.find(({ name }) => name === bound?.name);
+  const checks = item[SAFETY_CHECKS];
+  const isChecked = Array.isArray(checks) && checks.length > 0;
+  const knowsChecks = asObject(tool?.inputSchema['properties'])?.[SAFETY_CHECKS] !== undefined;
+  return isChecked && !knowsChecks ? undefined : tool?.name;
 }
 
 /**

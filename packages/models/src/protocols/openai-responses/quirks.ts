@@ -1,3 +1,5 @@
+import type { FamilyQuirk } from '../../rules/rules.ts';
+
 /** What differs between the servers that speak the Responses API, and what a caller may choose about it. */
 export interface OpenAIResponsesQuirks {
   /** Path below the base URL. */
@@ -5,14 +7,14 @@ export interface OpenAIResponsesQuirks {
   /** Whether the provider keeps responses. Without it everything a next request needs travels in the request. */
   readonly store?: boolean;
   /**
-   * Whether encrypted reasoning is asked for, so that it can be sent back. `auto`: when the request wants thinking or the
-   * model's name is one of a family that reasons; other models refuse the question.
+   * Whether encrypted reasoning is asked for, so that it can be sent back. `auto`: where the model reasons. Other models
+   * refuse the question; then the request is sent once more without it.
    */
   readonly encryptedReasoning?: 'auto' | 'always' | 'never';
   /** Whether `reasoning` is understood. */
   readonly reasoning?: boolean;
-  /** How thinking is turned off: by saying nothing, or by the effort `none`, which newer models know. */
-  readonly thinkingOff?: 'omit' | 'none';
+  /** What the model takes, where its name doesn't say it: the name of a model that takes the same, or rules of your own. */
+  readonly family?: FamilyQuirk;
   /** The summary of its reasoning that a model is asked for. OpenAI gives it to verified organisations only. */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | 'none';
   /**
@@ -34,7 +36,7 @@ export const OPENAI_RESPONSES_DEFAULTS: Required<OpenAIResponsesQuirks> = {
   store: false,
   encryptedReasoning: 'auto',
   reasoning: true,
-  thinkingOff: 'omit',
+  family: {},
   reasoningSummary: 'none',
   strictTools: false,
   promptCacheKey: true,

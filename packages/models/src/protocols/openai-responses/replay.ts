@@ -10,7 +10,7 @@ import type { RedactedThinkingBlock } from '@treadle/core/messages';
 import { isJsonObject } from '@treadle/core/json';
 import { legalToolName } from '../shared/call-ids.ts';
 import { asText, toJson } from '../shared/json-text.ts';
-import { interruptedAnswer, replayedItem } from './provider.ts';
+import { interruptedAnswer, isClientCall, replayedItem } from './provider.ts';
 
 const TOOL_NAME_LENGTH = 64;
 
@@ -56,9 +56,12 @@ export function itemIds(message: AssistantMessage): ReadonlySet<string> {
   return ids;
 }
 
-/** Whether a call goes back as one of a custom tool. */
-export const isCustomCall = (call: ToolCallBlock, own: boolean): boolean =>
-  own && isType(itemOf(call), 'custom_tool_call');
+/** The type of item that a call goes back as: that which it came in, where its provider knows it. */
+export function callType(call: ToolCallBlock, own: boolean): string {
+  const type = (own ? asText(itemOf(call)?.['type']) : undefined) ?? 'function_call';
+  const isKept = type === 'custom_tool_call' || (isClientCall(type) && call.problem === undefined);
+  return isKept ? type : 'function_call';
+}
 
 /** Writes the items of one message, one block after another. */
 function createReplay({ own, store, wireIds }: Replay, answered: ReadonlySet<string>) {
@@ -136,8 +139,13 @@ function createReplay({ own, store, wireIds }: Replay, answered: ReadonlySet<str
     const item = own ? itemOf(block) : undefined;
     const call_id = wireIds.get(block.callId) ?? block.callId;
     const name = legalToolName(block.name, TOOL_NAME_LENGTH);
-    if (isCustomCall(block, own) && item !== undefined) {
+    const type = callType(block, own);
+    if (item !== undefined && type === 'custom_tool_call') {
       push('other', undefined, { ...fieldsOf(item), call_id, name, input: asText(block.arguments['input']) ?? '' });
+      return;
+    }
+    if (item !== undefined && type !== 'function_call') {
+      push('other', undefined, { ...fieldsOf(item), call_id, ...block.arguments });
       return;
     }
     const rest = isType(item, 'function_call') ? fieldsOf(item) : { type: 'function_call' };

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ToolCallBlock } from '@treadle/core';
+import type { AssistantMessage, ModelMessage, ToolCallBlock } from '@treadle/core';
 
 /** What a wire accepts as the id of a tool call. */
 export interface CallIdRules {
@@ -72,6 +72,28 @@ export function createCallIds(rules: CallIdRules) {
 
 /** What the JSON of a message depends on besides the message: the ids of its calls. */
 export const keyOf = (wireIds: ReadonlyMap<string, string>): string => [...wireIds.values()].join();
+
+/** Whether a block of this type is reasoning. */
+export const isThinking = (type: string): boolean => type === 'thinking' || type === 'redacted_thinking';
+
+/**
+ * Notes the messages whose reasoning a provider doesn't take back any more: all that a request has. False when there is
+ * none left. The provider wants all of it gone, not only the block that it names.
+ */
+export function refuseThinking(
+  refused: WeakSet<ModelMessage>,
+  messages: readonly ModelMessage[],
+  provider: string,
+): boolean {
+  let found = false;
+  for (const message of messages) {
+    if (message.role !== 'assistant' || message.provider !== provider || refused.has(message)) continue;
+    if (!message.content.some(({ type }) => isThinking(type))) continue;
+    refused.add(message);
+    found = true;
+  }
+  return found;
+}
 
 /** Whether a message has reasoning that can be sent back. */
 export const hasSignedThinking = ({ content }: AssistantMessage): boolean =>

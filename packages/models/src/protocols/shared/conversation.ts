@@ -60,12 +60,20 @@ export function createConversations<Writer extends ConversationWriter>(
 /** The elements of an array, one after another. */
 export function createElements() {
   let text = '';
+  let last = '';
   return {
     /** Adds elements, unless their JSON is empty. */
     add(...elements: readonly string[]): void {
-      for (const json of elements) if (json !== '') text += `,${json}`;
+      for (const json of elements) {
+        if (json === '') continue;
+        text += `,${json}`;
+        last = json;
+      }
     },
-    /** The array, which begins with `first` unless that is empty. */
-    json: (first: string): string => `[${first === '' ? text.slice(1) : first + text}]`,
+    /** The array, which begins with `first` unless that is empty, and whose last element is what `mark` makes of it. */
+    json(first: string, mark?: (last: string) => string): string {
+      const all = mark && last !== '' ? text.slice(0, -last.length) + mark(last) : text;
+      return `[${first === '' ? all.slice(1) : first + all}]`;
+    },
   };
 }

@@ -37,6 +37,7 @@ export const finishEvent = (
 export function withCounts(usage: Fields | undefined, report: unknown): Fields | undefined {
   const fields = asObject(report);
   if (fields === undefined) return usage;
-  const news = Object.entries(fields).filter(([key, count]) => count !== null || usage?.[key] === undefined);
-  return { ...usage, ...Object.fromEntries(news) };
+  const counts: Record<string, unknown> = { ...usage };
+  for (const key of Object.keys(fields)) counts[key] = fields[key] ?? counts[key] ?? null;
+  return counts;
 }

@@ -15,12 +15,12 @@ export function createFragments(): Fragments {
   };
 }
 
-/** JSON of a text that is the same in most requests, such as the system prompt, made again when it changes. */
+/** Text made from a text that rarely changes, such as the system prompt. It is made again when that changes. */
 export function createLatest(write: (text: string) => string): (text: string) => string {
-  let latest: { readonly text: string; readonly json: string } | undefined;
+  let latest: { readonly text: string; readonly written: string } | undefined;
   return (text) => {
-    if (latest?.text !== text) latest = { text, json: write(text) };
-    return latest.json;
+    if (latest?.text !== text) latest = { text, written: write(text) };
+    return latest.written;
   };
 }
 

@@ -1,11 +1,15 @@
-import type { JsonObject, Model, ModelError } from '@treadle/core';
-import type { ModelEvent, ModelRequest } from '@treadle/core/model';
+import type { JsonObject, Model, ModelError, Usage } from '@treadle/core';
+import type { ModelEvent, ModelRequest, ModelWarning } from '@treadle/core/model';
 import type { HttpBody } from '@treadle/core/ports';
 
 /** Whose model a request is for. `provider` decides which opaque blocks may return. */
 export interface WireTarget {
   readonly provider: string;
   readonly modelId: string;
+  /** Tokens of a reply at most, when known. */
+  readonly outputLimit?: number;
+  /** Tokens the model can take in all, as far as is known by now. */
+  readonly contextWindow?: () => number | undefined;
 }
 
 /** A request as this wire writes it, without the deployment's base URL and credentials. */
@@ -15,6 +19,8 @@ export interface WireRequest {
   /** Headers of the wire itself; the deployment adds its credentials. Names are lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: HttpBody;
+  /** What the request lost on its way, because its model doesn't take it. */
+  readonly warnings?: readonly ModelWarning[];
 }
 
 /** Writes requests. It keeps what it wrote, so a growing conversation costs what is new in it. */
@@ -65,6 +71,8 @@ export interface Decoder {
   end(): void;
   /** A response that was not streamed, as one JSON object. False when it isn't one of this wire. */
   whole(body: JsonObject): boolean;
+  /** What the response has reported of its use so far: it is billed even where the response breaks off. */
+  usage?(): Usage | undefined;
 }
 
 /** Called with each frame a body holds. */

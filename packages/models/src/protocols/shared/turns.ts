@@ -10,6 +10,7 @@ export interface CacheMarks {
    * score of blocks back on its own, and a turn may have more.
    */
   readonly messages: 'none' | 'latest' | 'second_to_last';
+  readonly ttl?: '1h';
 }
 
 const NO_MARKS: CacheMarks = { tools: false, system: false, messages: 'none' };
@@ -19,8 +20,11 @@ const ALL_MARKS: CacheMarks = { tools: true, system: true, messages: 'latest' };
 export function cacheMarks(hints: CacheHints = 'auto'): CacheMarks {
   if (hints === 'auto') return ALL_MARKS;
   if (hints === 'off') return NO_MARKS;
-  const { tools = false, system = false, messages = false } = hints;
-  return { tools, system, messages: messages ? 'second_to_last' : 'none' };
+  const { tools = false, system = false, messages = false, ttl } = hints;
+  const lasts = ttl === '1h' ? ({ ttl } as const) : {};
+  if (ttl !== undefined && hints.tools === undefined && hints.system === undefined && hints.messages === undefined)
+    return { ...ALL_MARKS, ...lasts };
+  return { tools, system, messages: messages ? 'second_to_last' : 'none', ...lasts };
 }
 
 /** Messages at the end that may still change: the two latest of the user's side are among them. */

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import { createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -209,7 +211,7 @@ describe.each<[string, Make]>([
 const respond = (encoding: string, body: Uint8Array): Promise<TestServer> =>
   serve((_, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body));
 
-describe('a kept connection of nodeHttp that the server closed', () => {
+describe('a kept connection of nodeHttp that the server closed', { tags: ['share'] }, () => {
   it('costs no retry: the request is sent once more on a new one', async () => {
     let requests = 0;
     const kept: (() => void)[] = [];
@@ -250,7 +252,7 @@ describe('a kept connection of nodeHttp that the server closed', () => {
   });
 });
 
-describe('a request of nodeHttp', () => {
+describe('a request of nodeHttp', { tags: ['share'] }, () => {
   it('names the host and its length in bytes, and the user of its address', async () => {
     const seen: unknown[] = [];
     await using server = await serve((request, response) => {
@@ -274,7 +276,7 @@ describe('a request of nodeHttp', () => {
   });
 });
 
-describe('a packed body of nodeHttp', () => {
+describe('a packed body of nodeHttp', { tags: ['share'] }, () => {
   it('ends where its packing ends: what follows is nobody’s, and its connection is closed', async () => {
     await using server = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Socket } from 'node:net';
 import { createSession, defineAgent, type Limits } from '@treadle/core';
 import type { Turn } from '@treadle/testing';
@@ -59,7 +61,7 @@ async function playForEver(deployment: string, first: string, chunk: string) {
 }
 
 describe('a stream that never ends', { timeout: 60_000 }, () => {
-  it('is cut off at the limit, and its connection is closed', async () => {
+  it('is cut off at the limit, and its connection is closed', { tags: ['share'] }, async () => {
     const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: big } }] })}\n\n`;
     const { result, bytes } = await playForEver('openai', '', chunk);
     expect(result).toMatchObject({ status: 'reply_limit' });
