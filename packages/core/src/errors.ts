@@ -12,6 +12,10 @@ export type TreadleErrorCode =
   | 'ends_with_assistant'
   /** A prompt without content. */
   | 'empty_prompt'
+  /** A session that was closed here. Open it again with `openSession`. */
+  | 'session_closed'
+  /** `text`, `output`, `status` and the like of a run, which its `result` has once it is awaited. */
+  | 'result_not_awaited'
   /** Another drive holds the session. The message names its owner. */
   | 'session_busy'
   /** A newer drive took the session over; this one may write nothing any more. */
@@ -96,6 +100,11 @@ export class TreadleError extends Error {
     this.name = 'TreadleError';
     this.code = code;
     this.details = options.details ?? {};
+  }
+
+  /** The section on this code, in the repository and in this package: `docs/errors.md#run_active`. */
+  get docs(): string {
+    return `docs/errors.md#${this.code}`;
   }
 }
 

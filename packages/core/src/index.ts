@@ -1,6 +1,7 @@
 // The front door: names that programs with agents use. Everything else is behind a subpath of its own (`entries/`).
 export { agentsTool, asTool } from './agent/agent-tool.ts';
 export { type Agent, defineAgent } from './agent/agent.ts';
+export { type AgentTypes, isCallOf } from './agent/types.ts';
 export type { AgentDefinition, QueueMode, ToolExecution } from './agent/definition.ts';
 export { errorText, TreadleError, type TreadleErrorCode } from './errors.ts';
 export { type DurableEvent, isDurable, type RunStatus, type TreadleEvent } from './events/events.ts';

@@ -18,7 +18,7 @@ async function pausedAfter(turns: number) {
     limits: { maxTurns: 1000 },
   });
   const session = await createSession(agent, { journal, id: 's' });
-  expect(await session.prompt('Look around.').status).toBe('paused');
+  expect(await session.prompt('Look around.').outcome).toBe('paused');
   const { state } = await openState(journal, 's');
   const last = (await logOf(journal, 's')).at(-1);
   if (last) await journal.snapshots?.save('s', encodeState(state, last));
@@ -45,7 +45,7 @@ async function goOn(turns: number) {
   const { counting, rows } = countingReads(journal);
   const session = await openSession(agent, 's', { journal: counting });
   const run = session.addToolOutputs(session.pending.map(({ callId }) => ({ callId, content: 'yes' })));
-  expect(await run.status).toBe('completed');
+  expect(await run.outcome).toBe('completed');
   return { run, rows };
 }
 
@@ -73,10 +73,10 @@ describe('how a run ended', () => {
     const { journal, agent } = await pausedAfter(1);
     const [one, other] = [await openSession(agent, 's', { journal }), await openSession(agent, 's', { journal })];
     const call = one.pending[0]?.callId ?? '';
-    expect(await one.resume().status).toBe('paused');
-    expect(await one.addToolOutputs([{ callId: call, content: 'yes' }]).status).toBe('completed');
+    expect(await one.resume().outcome).toBe('paused');
+    expect(await one.addToolOutputs([{ callId: call, content: 'yes' }]).outcome).toBe('completed');
     const late = other.addToolOutputs([{ callId: call, content: 'no' }]);
-    await expect(late.status).rejects.toThrow();
+    await expect(late.outcome).rejects.toThrow();
     await expect(late.result).rejects.toThrow();
   });
 });

@@ -8,6 +8,7 @@ export type TimedOutcome<Value = unknown> =
 export interface TimedCall<Value = unknown> {
   /** Who is called, for the words of a problem. */
   readonly name: string;
+  /** Infinity: no limit. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   /** Fires when nobody waits for the answer any more. */
@@ -29,7 +30,8 @@ export async function timedCall<Value>(timed: TimedCall<Value>): Promise<TimedOu
   const interrupted = (): void => give(`${name} was interrupted.`);
   if (signal.aborted) interrupted();
   signal.addEventListener('abort', interrupted);
-  const cancel = clock.after(timeoutMs, () => give(`${name} took more than ${timeoutMs} ms.`), { background });
+  const late = (): void => give(`${name} took more than ${timeoutMs} ms.`);
+  const cancel = timeoutMs === Infinity ? () => {} : clock.after(timeoutMs, late, { background });
   // A function that throws at once is no different from one that rejects.
   const answered = async (): Promise<TimedOutcome<Value>> => ({ ok: true, value: await call(abort.signal) });
   try {

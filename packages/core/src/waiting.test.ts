@@ -42,6 +42,22 @@ const outcomes = (messages: readonly Message[]): string[] =>
   );
 
 describe('a run that waits for a client', () => {
+  it('takes the results of several calls one by one, also in other processes, and goes on with the last', async () => {
+    const { journal, clock, agent, model, open } = world([calls('pick', 'look', 'pick'), 'Done.']);
+    const session = await createSession(agent, { journal, clock, id: 's' });
+    const [first, second] = (await session.prompt('Go.').result).pending;
+    const waiting = await session.addToolOutput(second?.callId ?? '', 'two').result;
+    expect(waiting).toMatchObject({ status: 'paused', pending: [{ callId: first?.callId }] });
+    expect(model.requests).toHaveLength(1);
+    const fresh = await open();
+    expect(() => fresh.addToolOutput(second?.callId ?? '', 'again')).toThrow(
+      expect.objectContaining({ code: 'conflict' }),
+    );
+    const result = await fresh.addToolOutput(first?.callId ?? '', 'one').result;
+    expect(result).toMatchObject({ status: 'completed', turns: 2 });
+    expect(outcomes(result.messages)).toEqual(['pick: one', 'look: seen', 'pick: two']);
+  });
+
   it('goes on in a fresh process with exactly the ids that wait, in the order of the calls, in the next turn', async () => {
     const { journal, clock, agent, model, open } = world([calls('pick', 'look', 'pick'), 'Done.']);
     const session = await createSession(agent, { journal, clock, id: 's' });

@@ -27,6 +27,7 @@ export interface SubAgentDefinition extends SubAgentOptions {
   readonly description: string;
 }
 
+/** Options of {@link asTool}. */
 export interface AgentToolOptions extends SubAgentOptions {
   /** The tool's name. Default: the agent's id. */
   readonly name?: string;

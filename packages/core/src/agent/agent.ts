@@ -1,6 +1,6 @@
-import { mustBeCount, mustBePositive, mustBeWhole } from '../check-numbers.ts';
+import { mustBeAtLeastOne, mustBeCount, mustBePositive, mustBeWhole } from '../check-numbers.ts';
 import type { Validator } from '../ports/validator.ts';
-import { AGENT_KEYS } from './agent-keys.ts';
+import { checkDefinition } from './check-definition.ts';
 import type { AgentDefinition, QueueMode } from './definition.ts';
 import { checkContext, type ContextPolicy } from '../features/compaction/options.ts';
 import { recallTool } from '../features/compaction/recall.ts';
@@ -17,8 +17,9 @@ import type { Limits } from '../events/limits.ts';
 import { memorySettings, type MemorySettings } from '../features/memory/settings.ts';
 import type { Model, ModelErrorKind, ToolDefinition } from '../model/model.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from '../model/retry.ts';
+import { checkThinking, thinkingName } from '../model/thinking.ts';
+import { defined } from '../json.ts';
 import { checkRouting, type Routing } from '../features/routing/routing.ts';
-import { refuseUnknownKeys } from '../names/known-keys.ts';
 import { checkNoToolCall } from '../features/output/no-call.ts';
 import { checkOutputGuardrails, type NamedOutputGuardrail } from '../features/guardrails/output.ts';
 import { checkInputGuardrails, type NamedInputGuardrail } from '../features/guardrails/input.ts';
@@ -30,7 +31,9 @@ import { checkPermissions, type PermissionConfig } from '../features/permissions
 import { checkBackground, type BackgroundSettings } from '../features/background/background.ts';
 import { checkSubAgents, type AgentSubAgents } from '../features/subagents/limits.ts';
 import { titleSettings, type TitleSettings } from '../features/titles/options.ts';
+import type { SchemaValue, ToolParameters } from '../tools/define/define-types.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { AgentTypes, HandedTo } from './types.ts';
 
 /** Calls of one turn that run at the same time unless the agent says otherwise. */
 export const DEFAULT_CONCURRENCY = 64;
@@ -61,8 +64,10 @@ type AsGiven =
   | 'providerOptions';
 
 /** An immutable, checked definition. Sessions share it freely. Null stands for what an agent doesn't have. */
-export interface Agent
+export interface Agent<Types extends AgentTypes = AgentTypes>
   extends Required<Pick<AgentDefinition, Defaulted>>, Readonly<{ [Key in AsGiven]: AgentDefinition[Key] | undefined }> {
+  /** Exists for the type checker only. */
+  readonly '~types'?: Types;
   /** `model`, then the fallbacks, then what else can be chosen for a turn. */
   readonly models: readonly Model[];
   /** Null when nobody chooses. */
@@ -86,6 +91,7 @@ export interface Agent
   readonly hooks: HookRegistry | null;
   /** The reminder for a reply that called no tool; null where such a reply is an answer. */
   readonly requireToolCall: string | null;
+  /** Null: off. */
   readonly context: ContextPolicy | null;
   readonly permissions: PermissionConfig;
   readonly outputGuardrails: readonly Required<NamedOutputGuardrail>[] | null;
@@ -117,17 +123,20 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
  * console.log(agent.limits.maxTurns); // 50
  * ```
  */
-export function defineAgent(definition: AgentDefinition): Agent {
-  refuseUnknownKeys('The definition of an agent', definition, AGENT_KEYS);
-  if (typeof definition.model?.stream !== 'function') {
-    throw new TreadleError(
-      'invalid_definition',
-      'An agent needs a model. Pass `model`, such as one of @treadle/models.',
-    );
-  }
-  const context = definition.context === undefined ? null : checkContext(definition.context);
+export function defineAgent<
+  const Tools extends readonly Tool[] = readonly [],
+  const Schema extends ToolParameters = never,
+>(
+  definition: AgentDefinition<Tools, Schema>,
+): Agent<{
+  // Written out, so that declarations of other packages need no names of ours.
+  output: SchemaValue<Schema> | HandedTo<Tools>['output'];
+  tools: NonNullable<Tools[number]['~types']> | HandedTo<Tools>['tools'];
+}> {
+  checkDefinition(definition);
+  const context = definition.context === false ? null : checkContext(definition.context ?? {});
   const { background, tools: own } = checkBackground(definition.background, definition.tools ?? []);
-  const given = [...own, ...(context?.recall ? [recallTool()] : [])];
+  const given = [...own, ...(definition.context && context?.recall ? [recallTool()] : [])];
   const hasTools = given.length > 0 || definition.stopTools === true;
   const ownModels = [definition.model, ...(definition.fallbacks ?? [])];
   const { models, routing } = checkRouting(definition.routing, ownModels, hasTools);
@@ -157,6 +166,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   if (definition.maxTokens !== undefined) mustBeCount('maxTokens', definition.maxTokens);
   const retry: RetryPolicy = { ...DEFAULT_RETRY, ...definition.retry };
   mustBeWhole('retry.maxRetries', retry.maxRetries);
+  mustBeAtLeastOne('retry.multiplier', retry.multiplier);
   const configSegment = slugSegment(definition);
   return Object.freeze({
     id: definition.id ?? 'agent',
@@ -187,7 +197,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     maxTokens: definition.maxTokens,
     temperature: definition.temperature,
     stopSequences: definition.stopSequences,
-    thinking: definition.thinking,
+    thinking: checkThinking(definition.thinking),
     cache: definition.cache,
     responseFormat: output?.responseFormat ?? definition.responseFormat,
     providerOptions: definition.providerOptions,
@@ -236,8 +246,8 @@ function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<
 function slugSegment(definition: AgentDefinition): string {
   if (definition.configId !== undefined) return slug(definition.configId);
   const { provider, id } = definition.model;
-  const thinking = definition.thinking === undefined || definition.thinking === 'off' ? '' : `.${definition.thinking}`;
-  return `${slug(provider)}.${slug(id)}${thinking}`;
+  const thinking = thinkingName(definition.thinking) ?? 'off';
+  return `${slug(provider)}.${slug(id)}${thinking === 'off' ? '' : `.${thinking}`}`;
 }
 
 function snapshotOf(
@@ -252,7 +262,7 @@ function snapshotOf(
     provider: model.provider,
     model: model.id,
     configId,
-    ...(definition.thinking === undefined ? {} : { thinking: definition.thinking }),
+    ...defined({ thinking: thinkingName(definition.thinking), api: model.api, baseUrl: model.baseUrl }),
     ...(definition.temperature === undefined ? {} : { temperature: definition.temperature }),
     ...(definition.maxTokens === undefined ? {} : { maxTokens: definition.maxTokens }),
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),

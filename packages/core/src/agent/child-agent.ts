@@ -78,7 +78,8 @@ function boundaryHooks(parent: ParentAgent, agentType: string): readonly Hook[] 
   if (!hooks) return [];
   const { sessionId, runId } = parent;
   const common = { sessionId, agentId: parent.agent.id, runId, agentType };
-  const environment = ({ signal, messages }: HookContext) => ({
+  const environment = ({ signal, messages, permissionMode }: HookContext) => ({
+    permissionMode,
     clock: parent.clock,
     signal,
     messages,

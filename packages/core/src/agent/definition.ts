@@ -11,7 +11,7 @@ import type {
   ModelErrorKind,
   ProviderToolDefinition,
   ResponseFormat,
-  ThinkingLevel,
+  Thinking,
 } from '../model/model.ts';
 import type { RetryPolicy } from '../model/retry.ts';
 import type { RoutingOptions } from '../features/routing/routing.ts';
@@ -24,6 +24,7 @@ import type { PermissionOptions } from '../features/permissions/permissions.ts';
 import type { BackgroundOptions } from '../features/background/background.ts';
 import type { SubAgentLimits } from '../features/subagents/limits.ts';
 import type { TitleOptions } from '../features/titles/options.ts';
+import type { ToolParameters } from '../tools/define/define-types.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Validator } from '../ports/validator.ts';
 
@@ -42,15 +43,19 @@ export type QueueMode = 'one_at_a_time' | 'all';
  * What `defineAgent` takes. Most agents need a model, instructions and tools. The other fields are in groups:
  * `ModelSettings`, `ToolSettings`, `ConversationSettings` and `RunSettings`.
  */
-export interface AgentDefinition extends ModelSettings, ToolSettings, ConversationSettings, RunSettings {
+export interface AgentDefinition<
+  Tools extends readonly Tool[] = readonly Tool[],
+  Schema extends ToolParameters = ToolParameters,
+>
+  extends ModelSettings, ToolSettings, ConversationSettings, RunSettings {
   /** Stable name of the agent. Default `agent`. */
   readonly id?: string;
   readonly model: Model;
   /** The system prompt. */
   readonly instructions?: string;
-  readonly tools?: readonly Tool[];
+  readonly tools?: Tools;
   /** The value a run is to come to, checked: `output` of its result. */
-  readonly output?: OutputOptions;
+  readonly output?: OutputOptions<Schema>;
   /** What runs without asking, what asks, and what is denied. Default: the mode `default`, without rules. */
   readonly permissions?: PermissionOptions;
   /** Your functions at the moments of the loop, made by `defineHook`. */
@@ -64,7 +69,8 @@ export interface ModelSettings {
   readonly maxTokens?: number;
   readonly temperature?: number;
   readonly stopSequences?: readonly string[];
-  readonly thinking?: ThinkingLevel;
+  /** How much the model thinks. What a model refuses of it is in `docs/models.md`. Default: the model's own. */
+  readonly thinking?: Thinking;
   /** Hints for the provider's prompt cache. Default `auto`. */
   readonly cache?: CacheHints;
   /** The form of every reply. The loop passes it on; what a provider makes of it is in `docs/models.md`. */
@@ -122,8 +128,11 @@ export interface ConversationSettings {
   readonly projectInstructions?: string;
   /** What is remembered from run to run, such as `sqliteMemory` of `@treadle/store`. */
   readonly memory?: Memory | MemoryOptions;
-  /** How the conversation is kept within the model's context window. Absent: it isn't. See `docs/context.md`. */
-  readonly context?: ContextOptions;
+  /**
+   * How the conversation is kept within the model's context window. Default: by summaries, when nine tenths are full.
+   * False: a session that fills its window ends with `context_limit`. See `docs/context.md`.
+   */
+  readonly context?: ContextOptions | false;
   /** Who says what the model should know before each turn: the plan, and what was found. */
   readonly turnContext?: TurnContextOptions;
   /** How many queued messages go to the model at a time. Default `one_at_a_time`. */

@@ -16,6 +16,7 @@ export * from '../features/memory/memory.ts';
 export * from '../features/memory/words.ts';
 export { isNoCallReminder } from '../features/output/no-call.ts';
 export type { OutputMode } from '../features/output/structured.ts';
+export { checkUpdates } from '../features/permissions/check-updates.ts';
 export type {
   ChooseModel,
   Range,

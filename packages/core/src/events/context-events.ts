@@ -44,7 +44,7 @@ export type CompactionEvent =
       readonly turnIndex?: number;
       readonly trigger: CompactionTrigger;
       /** `interrupted`: nobody waits for it any more; the run ends for its own reason. */
-      readonly reason: 'loop_detected' | 'interrupted';
+      readonly reason: 'nothing_to_remove' | 'interrupted';
       readonly message: string;
       readonly usage?: Usage;
       readonly cost?: number | null;

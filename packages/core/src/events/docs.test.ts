@@ -39,6 +39,7 @@ const TYPES: Record<TreadleEvent['type'], true> = {
   task_progress: true,
   status: true,
   child_event: true,
+  branch_event: true,
   warning: true,
 };
 

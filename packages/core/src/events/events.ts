@@ -5,7 +5,7 @@ import type { ModelError, StopReason, Usage } from '../model/model.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { TaskEnd } from '../tools/task-control.ts';
 import type { PreviousSession } from './about-sessions.ts';
-import type { BranchesEnded, BranchesStarted } from './branches.ts';
+import type { BranchesEnded, BranchesStarted, BranchRef } from './branches.ts';
 import type { BudgetSettled, CompactionEvent, ViewPart } from './context-events.ts';
 import type { FileCheckpointedEvent, FilesRewoundEvent } from './files.ts';
 import type { FilesGeneratedEvent } from './generated-files.ts';
@@ -28,7 +28,7 @@ export type { PreviousSession, TitleOrigin } from './about-sessions.ts';
 
 export type { CompactionTrigger, ViewPart } from './context-events.ts';
 
-export type { PendingCall } from './tool-events.ts';
+export type { PendingApproval, PendingCall, PendingClientTool, PendingQuestion } from './tool-events.ts';
 
 /** What made a turn begin. */
 export type TurnTrigger = 'user' | 'subAgent' | 'continuation' | 'branch';
@@ -38,6 +38,9 @@ export interface ConfigSnapshot {
   readonly provider: string;
   readonly model: string;
   readonly configId: string;
+  /** The wire protocol of the model, and its address without credentials, where they are known. */
+  readonly api?: string;
+  readonly baseUrl?: string;
   readonly thinking?: string;
   readonly temperature?: number;
   readonly maxTokens?: number;
@@ -321,6 +324,13 @@ export type LiveEvent =
       readonly callId: string;
       /** The session it happened in. */
       readonly sessionId: string;
+      readonly event: TreadleEvent;
+    })
+  /** Something happened in a branch of this run, in the branch's own session. */
+  | (InRun & {
+      readonly type: 'branch_event';
+      readonly afterSeq: number;
+      readonly branch: BranchRef;
       readonly event: TreadleEvent;
     })
   /** What is going on besides replies and tools, such as `compacting`; null when it is over. */

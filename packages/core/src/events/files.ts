@@ -30,6 +30,7 @@ export interface FilesRewoundEvent {
   readonly files: readonly RewoundFile[];
 }
 
+/** A file that a rewind changed. */
 export interface RewoundFile {
   readonly root: string;
   readonly path: string;

@@ -11,8 +11,9 @@ import type { OfferedTool } from '../tools/offered-tool.ts';
 export type Continuation =
   | { readonly kind: 'initial' }
   | { readonly kind: 'default' }
-  | { readonly kind: 'rerun'; readonly tag: string }
-  | { readonly kind: 'branch'; readonly tag: string };
+  /** `of`: the run that is done again, or otherwise. It is the parent where no run came before. */
+  | { readonly kind: 'rerun'; readonly tag: string; readonly of?: string }
+  | { readonly kind: 'branch'; readonly tag: string; readonly of?: string };
 
 /** By which request an answer came, so that the same request again is told from another one's. */
 interface OfRequest {
@@ -34,6 +35,8 @@ export type SessionInput =
       readonly limits?: LimitsData;
       /** Tools that this run's client runs, besides those of the agent. */
       readonly clientTools?: readonly OfferedTool[];
+      /** True waits for the open run to end. Default: a prompt that comes during a run is rejected. */
+      readonly queued?: true;
     }
   | {
       readonly type: 'continue';
@@ -50,7 +53,12 @@ export type SessionInput =
   | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
   /** Ends one background task, and nothing else. */
   | { readonly type: 'stop_task'; readonly taskId: string; readonly reason?: string }
-  | ({ readonly type: 'client_tool_results'; readonly results: readonly ClientToolResult[] } & OfRequest)
+  | ({
+      readonly type: 'client_tool_results';
+      readonly results: readonly ClientToolResult[];
+      /** True where calls that are left out go on waiting. */
+      readonly partial?: true;
+    } & OfRequest)
   | ({
       readonly type: 'approval_answer';
       readonly approvalId: string;
@@ -66,6 +74,8 @@ export type SessionInput =
   | { readonly type: 'permission_updates'; readonly updates: readonly PermissionUpdate[] }
   /** Replaces the conversation: an empty list is a reset. */
   | { readonly type: 'import'; readonly messages: readonly Message[] }
+  /** Replaces the state that a client and the tools share: see `ToolContext.state`. */
+  | { readonly type: 'set_state'; readonly state: JsonObject }
   /** Names the session. */
   | ({ readonly type: 'rename'; readonly title: string } & TitleOrigin)
   /** Changes the session's tags: those to remove are removed first. */
@@ -83,6 +93,7 @@ export interface ApprovalExtras {
   readonly interrupt?: boolean;
 }
 
+/** A message that waits for a run: injected before the next model call, or when the run would stop. */
 export type QueueKind = 'steering' | 'follow_up';
 
 /** A user message on its way in. */

@@ -5,17 +5,97 @@ import type { FileRead, ReplayPolicy } from '../tools/tool.ts';
 import type { ApprovalExtras } from './inputs.ts';
 import type { InRun, InTurn } from './places.ts';
 
-/** A call the run waits for: a client tool to run, or an approval to give. */
-export interface PendingCall {
+interface WaitingCall {
   readonly callId: string;
   readonly toolName: string;
   readonly arguments: JsonObject;
-  readonly approvalId?: string;
   /** The session of the sub-agent whose call it is. Absent: it is of this session. */
   readonly sessionId?: string;
   /** When it is too late for an answer, in milliseconds since 1970. Resume the run then. */
   readonly expiresAt?: number;
 }
+
+/** A call that a person is to allow: `session.approve` or `session.reject`. */
+export interface PendingApproval extends WaitingCall {
+  readonly type: 'approval';
+  readonly approvalId: string;
+  /** Why it is asked, in words. Empty in logs of older versions. */
+  readonly question: string;
+  /** Updates that would let calls like this one run from now on. */
+  readonly suggestions?: readonly PermissionUpdate[];
+}
+
+/** A call that asks a person something before it goes on: `session.answer`, or `session.reject`. */
+export interface PendingQuestion extends WaitingCall {
+  readonly type: 'question';
+  readonly approvalId: string;
+  /** Which of the call's questions it is. See `ToolResult.ask`. */
+  readonly key: string;
+  readonly question: string;
+}
+
+/** A call that a client is to run: `session.addToolOutput`; `session.answer` where it is `ask_user`. */
+export interface PendingClientTool extends WaitingCall {
+  readonly type: 'client_tool';
+  readonly approvalId?: never;
+}
+
+/** What a run waits for. */
+export type PendingCall = PendingApproval | PendingQuestion | PendingClientTool;
+
+/** What is waited for, by a log that may be older than its `type`. */
+export function typedPending(call: PendingCall): PendingCall {
+  const { type, approvalId, ...rest }: Omit<PendingCall, 'type'> & { readonly type?: unknown } = call;
+  if (type !== undefined) return call;
+  return approvalId === undefined
+    ? { ...rest, type: 'client_tool' }
+    : { question: '', ...rest, type: 'approval', approvalId };
+}
+
+/** How a call ended, whether it ran or was refused. */
+export interface EndedCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly content: readonly ToolResultContent[];
+  readonly isError: boolean;
+  readonly details?: JsonValue;
+  /** Why it was not run; absent for a call that was. */
+  readonly refused?: Extract<ToolEvent, { readonly type: 'tool_call_rejected' }>['reason'];
+}
+
+/**
+ * The end of a call, for readers to whom a refused call is one that ended; null for every other event.
+ *
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, defineTool } from '@treadle/core';
+ * import { endedCall } from '@treadle/core/events';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const pay = defineTool({ name: 'pay', description: 'Pays.', execute: () => 'Paid.' });
+ * const model = scriptedModel([{ toolCalls: [{ name: 'pay' }, { name: 'bribe' }] }, 'Done.']);
+ * const session = await createSession(defineAgent({ model, tools: [pay] }));
+ * for await (const event of session.prompt('Pay.')) {
+ *   const call = endedCall(event);
+ *   if (call) console.log(call.toolName, call.isError, call.refused); // bribe true unknown_tool
+ * }
+ * ```
+ */
+export function endedCall(event: { readonly type: string } | ToolEvent): EndedCall | null {
+  if (!isCallEnd(event)) return null;
+  const { callId, toolName, content } = event;
+  if (event.type === 'tool_call_rejected') {
+    // A reply without a call is no call.
+    return callId === '' ? null : { callId, toolName, content, isError: true, refused: event.reason };
+  }
+  const { isError, details } = event;
+  return { callId, toolName, content, isError, ...(details === undefined ? {} : { details }) };
+}
+
+const isCallEnd = (
+  event: { readonly type: string } | ToolEvent,
+): event is Extract<ToolEvent, { readonly type: 'tool_ended' | 'tool_call_rejected' }> =>
+  event.type === 'tool_ended' || event.type === 'tool_call_rejected';
 
 /** Durable: what becomes of the calls of a reply, and of the questions about them. */
 export type ToolEvent =
@@ -84,6 +164,8 @@ export type ToolEvent =
       readonly files?: readonly FileBlock[];
       /** What the call read or wrote of files: see `ToolContext.lastRead`. */
       readonly reads?: readonly FileRead[];
+      /** Keys of the shared state that the call has set: see `ToolContext.state`. */
+      readonly state?: JsonObject;
       readonly durationMs: number;
       readonly skipped?: true;
       /** The run a sub-agent's call started. */

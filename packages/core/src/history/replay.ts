@@ -19,6 +19,7 @@ import {
 } from './recorded.ts';
 import type { Tool } from '../tools/tool.ts';
 
+/** Options of {@link replaySession}. */
 export interface ReplayOptions extends SessionOptions {
   readonly journal: Journal;
   /** The run to begin with; those after it follow. Default: the first. */

@@ -30,8 +30,8 @@ export async function rerunOf(
   sessionId: string,
   { runId, ...attempt }: Attempt & { readonly runId?: string },
 ): Promise<ForkedRun> {
-  const { startedSeq, messages } = await runIn(journal, sessionId, runId);
-  return { at: startedSeq - 1, messages, continuation: tagged('rerun', attempt) };
+  const run = await runIn(journal, sessionId, runId);
+  return { at: run.startedSeq - 1, messages: run.messages, continuation: tagged('rerun', attempt, run) };
 }
 
 /**
@@ -52,20 +52,23 @@ export async function branchOf(
   if (instead !== undefined && at !== undefined) {
     throw new TreadleError('invalid_definition', 'A branch begins at an event or instead of a run. Give one of them.');
   }
-  const seq =
-    instead === undefined
-      ? at
-      : (await runIn(journal, sessionId, instead === true ? undefined : instead)).startedSeq - 1;
+  const run = instead === undefined ? null : await runIn(journal, sessionId, instead === true ? undefined : instead);
+  const seq = run === null ? at : run.startedSeq - 1;
   return {
     ...(seq === undefined ? {} : { at: seq }),
     messages: prompt === undefined ? null : userMessages(prompt),
-    continuation: tagged('branch', attempt),
+    continuation: tagged('branch', attempt, run),
   };
 }
 
-const tagged = (kind: 'rerun' | 'branch', { tag, clock = systemClock }: Attempt): Continuation => ({
+const tagged = (
+  kind: 'rerun' | 'branch',
+  { tag, clock = systemClock }: Attempt,
+  run: RecordedRun | null,
+): Continuation => ({
   kind,
   tag: tag ?? new Date(clock.now()).toISOString(),
+  ...(run === null ? {} : { of: run.runId }),
 });
 
 /** What a run was asked, and where it began. */

@@ -19,6 +19,7 @@ export interface AgainOptions extends SessionOptions, RunOptions {
   readonly fork?: Omit<ForkOptions, 'at'>;
 }
 
+/** Options of {@link branchSession}. */
 export interface BranchOptions extends Omit<AgainOptions, 'runId'> {
   /** Another path from where this run, or with true the latest one, began: without its prompt and all that came of it. */
   readonly instead?: string | true;
@@ -36,7 +37,8 @@ export interface RunAgain {
 
 /**
  * Does a run again: with the same prompt, from what was before it, in a fork of the session. The run's continuation is
- * `rerun` with the tag; its parent is the run that came before.
+ * `rerun` with the tag; its parent is the run that came before, or for a
+ * session's first run the one that is done again.
  *
  * @throws TreadleError `nothing_to_continue` when there is no such run.
  *

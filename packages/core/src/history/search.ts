@@ -4,6 +4,7 @@ import type { DurableEvent } from '../events/events.ts';
 import type { Journal, ListOptions, SessionSummary } from '../journal/journal.ts';
 import type { Message } from '../messages/message.ts';
 
+/** Options of {@link searchSessions}. */
 export interface SearchOptions extends Pick<ListOptions, 'agentId' | 'tag'> {
   /** False looks only at what a list shows: titles, tags and first prompts. Default true. */
   readonly messages?: boolean;

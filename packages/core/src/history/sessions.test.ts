@@ -127,11 +127,21 @@ describe('doing a run again', () => {
     expect(started).toMatchObject({
       runId: `${again.session.id}.scripted.scripted.2`,
       parentRunId: 's.scripted.scripted.1',
-      continuation: { kind: 'rerun', tag: '2025-01-01T00:00:00.000Z' },
+      continuation: { kind: 'rerun', tag: '2025-01-01T00:00:00.000Z', of: results[1]?.runId },
     });
     expect(said(session.messages)).toHaveLength(6);
     const latest = await rerunSession(agentWith('Three, again.'), 's', { journal, tag: 'mine' });
     expect((await latest.run.result).text).toBe('Three, again.');
+  });
+
+  it('is linked with the run that it does again, also where that was the first of its session', async () => {
+    const journal = memoryJournal();
+    const session = await createSession(agentWith('Heads.'), { journal, id: 's' });
+    const { runId } = await session.prompt('Toss a coin.').result;
+    const again = await rerunSession(agentWith('Tails.'), 's', { journal });
+    await again.run.result;
+    const started = (await logOf(journal, again.session.id)).findLast((event) => event.type === 'run_started');
+    expect(started).toMatchObject({ parentRunId: runId, continuation: { of: runId } });
   });
 
   it('also works for a run that went on without a prompt, and for prompts that waited for others', async () => {
@@ -162,7 +172,10 @@ describe('a branch', () => {
     expect(said(one.session.messages)).toEqual(['user: A number?', 'assistant: Seven.']);
     const events = await logOf(journal, one.session.id);
     expect(events.find((event) => event.type === 'turn_started')).toMatchObject({ triggeredBy: 'branch' });
-    expect(events.find((event) => event.type === 'run_started')?.continuation).toEqual({ kind: 'branch', tag: 't' });
+    expect(events.find((event) => event.type === 'run_started')).toMatchObject({
+      parentRunId: first.runId,
+      continuation: { kind: 'branch', tag: 't', of: first.runId },
+    });
 
     const log = await logOf(journal, 's');
     const at = log.find((event) => event.type === 'run_ended')?.seq ?? 0;

@@ -22,12 +22,14 @@ export interface Claim {
   release(): Promise<void>;
 }
 
+/** The outcome of an append. */
 export type AppendOutcome =
   /** Durable. The events got the numbers `expectedSeq + 1 … seq`. */
   | { readonly ok: true; readonly events: readonly DurableEvent[] }
   /** Inputs were posted since `expectedSeq`: read them, then try again. Nothing was written. */
   | { readonly ok: false; readonly seq: number };
 
+/** The outcome of a posted input. */
 export interface PostOutcome {
   readonly seq: number;
   /** True when an input with this key was there already; nothing was written. */
@@ -55,6 +57,7 @@ export interface SessionSummary {
   readonly damage?: string;
 }
 
+/** Which sessions `list` returns. */
 export interface ListOptions {
   /** At most so many, newest first. Default 50. */
   readonly limit?: number;
@@ -65,6 +68,7 @@ export interface ListOptions {
   readonly tag?: string;
 }
 
+/** A page of sessions, and where the next one begins. */
 export interface SessionPage {
   readonly sessions: readonly SessionSummary[];
   /** Present when there are more. */

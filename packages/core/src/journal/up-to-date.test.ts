@@ -48,6 +48,14 @@ describe('an event of version 1', () => {
       { type: 'input_received', input: { type: 'prompt', clientTools: [{ name: 't', inputSchema: {} }] } },
     ],
     [
+      { type: 'compaction_failed', reason: 'no_progress' },
+      { type: 'compaction_failed', reason: 'nothing_to_remove' },
+    ],
+    [
+      { type: 'compaction_failed', reason: 'loop_detected' },
+      { type: 'compaction_failed', reason: 'nothing_to_remove' },
+    ],
+    [
       { type: 'message_added', notice: { type: 'no_progress', stopped: true } },
       { type: 'message_added', notice: { type: 'loop_detected', stopped: true } },
     ],

@@ -52,6 +52,11 @@ const CONVERSIONS: Readonly<Partial<Record<DurableEvent['type'], (from: JsonObje
   branches_ended: (from) => ({ ...from, branches: listOf(from['branches'], withStatus) }),
   approval_answered: decided,
   input_received: inputReceived,
+  // Two earlier words, the second by mistake.
+  compaction_failed: (from) =>
+    from['reason'] === 'no_progress' || from['reason'] === 'loop_detected'
+      ? { ...from, reason: 'nothing_to_remove' }
+      : from,
   message_added: (from) => {
     const { notice } = from;
     if (!isJsonObject(notice) || notice['type'] !== 'no_progress') return from;

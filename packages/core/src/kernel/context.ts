@@ -28,6 +28,8 @@ export interface SessionContext {
   readonly random: () => number;
   /** Shown to the next process that wants the session. */
   readonly owner: string;
+  /** The application's own, for its tools. */
+  readonly appContext: unknown;
   /** Null where the session keeps none. */
   readonly blobs: BlobKeeper | null;
   readonly state: SessionState;
@@ -65,6 +67,8 @@ export interface PerformContext extends SessionContext {
   readonly ledgerHeard: () => Promise<void>;
   /** Says how long calls have been running. */
   readonly toolProgress: ToolProgress;
+  /** Callbacks that are being asked, and may ask a person. */
+  asking: number;
   /** What a model is sent of the view. */
   readonly modelRequest: typeof modelRequest;
   /** What features do for each other. */

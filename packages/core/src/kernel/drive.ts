@@ -61,14 +61,7 @@ export async function drive(session: SessionContext, given: Drive): Promise<void
   const interrupt = createInterrupt();
   const gone = agent.hooks ? new AbortController() : null;
   const observers = gone
-    ? hookObservers(agent, state.sessionId, {
-        clock,
-        signal: gone.signal,
-        get messages() {
-          return state.view;
-        },
-        warn: (code, message) => warn(code, message),
-      })
+    ? hookObservers(agent, state, { clock, signal: gone.signal, warn: (code, message) => warn(code, message) })
     : null;
   const warn = (code: string, message: string): void =>
     hub.emit({ type: 'warning', afterSeq: state.seq, code, message });
@@ -138,6 +131,7 @@ function contextOf(
     ids,
     random,
     owner,
+    appContext: session.appContext,
     blobs,
     hub,
     tasks,
@@ -148,6 +142,7 @@ function contextOf(
     emit,
     observed,
     setOpenMessage: (message) => hub.setOpenMessage(message),
+    asking: 0,
     modelRequest,
     services: SERVICES,
     readHistory: (handle) => readHandle({ read: (from) => journal.read(sessionId, from) }, handle),
@@ -265,16 +260,20 @@ function waitUntil({ clock, interrupt, log }: PerformContext, until: number | nu
   });
 }
 
-/** Cuts effects short when the run's time is up: the limit holds inside a turn too. */
-function armDeadline({ state, agent, clock, interrupt }: PerformContext): () => void {
+/** How often a run whose time is up looks whether somebody is still being asked. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Cuts effects short when the run's time is up: the limit holds inside a turn too. The time of a person doesn't count. */
+function armDeadline(context: PerformContext): () => void {
+  const { state, agent, clock, interrupt } = context;
   const maxDurationMs = state.run ? limitsOf(state.run, agent).maxDurationMs : Infinity;
   if (!Number.isFinite(maxDurationMs)) return () => {};
   let cancel = (): void => {};
   const arm = (): void => {
     const left = state.run ? maxDurationMs - activeTime(state.run, clock.now()) : 0;
     // Timers may fire a little early; the plan must see the time as up.
-    if (left <= 0) interrupt.fire('time_limit');
-    else cancel = clock.after(left, arm, { background: true });
+    if (left <= 0 && context.asking === 0) interrupt.fire('time_limit');
+    else cancel = clock.after(left > 0 ? left : LOOK_AGAIN_MS, arm, { background: true });
   };
   arm();
   return () => cancel();

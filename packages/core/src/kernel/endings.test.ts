@@ -37,6 +37,16 @@ describe('how a run ends', () => {
     `);
   });
 
+  it('as an error when the model stops to call a tool and calls none', async () => {
+    expect(await ending([{ text: 'I look.', stopReason: 'tool_use' }])).toMatchInlineSnapshot(`
+      "  turn_started 0 by user
+          message_added user (prompt) "Go."
+          message_added assistant (tool_use) "I look."
+        turn_ended
+      run_ended model_error "The model stopped to call a tool, and its reply has no call that can run. Try again, or ask another model.""
+    `);
+  });
+
   it('at the limit of turns', async () => {
     expect(await ending([call(1)], { limits: { maxTurns: 1 } })).toMatchInlineSnapshot(`
       "  turn_started 0 by user

@@ -36,6 +36,7 @@ import {
   stopHook,
   turnHooks,
 } from '../features/hooks/plan.ts';
+import { cutTwice } from '../features/limits/cut-off.ts';
 import {
   closingMessage,
   continueCutReply,
@@ -103,8 +104,8 @@ export const IDLE_INPUTS: readonly ((
 /** A run is about to start: each asks, refuses it, or has nothing against it. */
 export const START_GATES: readonly ((start: Start) => Step | null)[] = [
   filterGate,
-  startHooks('user_prompt_submit'),
-  startHooks('before_run'),
+  /* @__PURE__ */ startHooks('user_prompt_submit'),
+  /* @__PURE__ */ startHooks('before_run'),
   memoryGate,
 ];
 
@@ -145,6 +146,7 @@ export const INSTEAD_OF_TURNS: readonly ((run: RunState, agent: Agent, now: numb
 /** The last turn has ended: why the run ends with it. */
 export const ENDS_RUN: readonly ((between: BetweenTurns) => Extract<FinishGate, { type: 'end' }> | null)[] = [
   outputSpent,
+  cutTwice,
 ];
 
 /** A call of a stop tool is about to end the run. */
@@ -316,7 +318,8 @@ export const PERFORMERS: {
 export { hookObservers } from '../features/hooks/hook-observers.ts';
 export { ledgerSettlements, type LedgerSettlements } from '../features/budget/ledger-settlements.ts';
 
-/** What features do to a model call: its money, and the model of the next attempt. */
+/** What features do to a model call: what is said of calls that were cut off, its money, and the model of the next attempt. */
+export { cutCallWarning, cutCallWords } from '../features/limits/cut-off.ts';
 export { meterFor, settleCall, type Spending } from '../features/budget/settle-call.ts';
 export { nextModel } from '../features/routing/routing.ts';
 

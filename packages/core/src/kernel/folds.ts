@@ -17,9 +17,11 @@ import { outputFold } from '../features/output/fold.ts';
 import { permissionsFold } from '../features/permissions/fold.ts';
 import type { SessionPermissions } from '../features/permissions/updates.ts';
 import { routingFold } from '../features/routing/fold.ts';
+import { sharedStateFold } from '../features/shared-state/fold.ts';
 import { titlesFold } from '../features/titles/fold.ts';
 import { turnContextFold } from '../features/turn-context/fold.ts';
 import type { Slot } from '../features/turn-context/slots.ts';
+import type { JsonObject } from '../json.ts';
 import type { ModelError } from '../model/model.ts';
 import type { EventOf, Fold } from './fold.ts';
 
@@ -45,6 +47,7 @@ export const FOLDS: readonly Fold[] = [
   branchesFold,
   tasksFold,
   titlesFold,
+  sharedStateFold,
 ];
 
 /** What features keep of a session. */
@@ -65,6 +68,8 @@ export interface SessionSlices {
   permissions: SessionPermissions | null;
   /** Budget: the last call that money was set aside for. */
   settled: SettledCall | null;
+  /** Shared state: absent until a client or a tool has set it. */
+  shared?: JsonObject;
   /** Background: null until a task has been started. */
   tasks: TaskTable | null;
 }

@@ -307,7 +307,7 @@ rows('a model call: the view, then the money, then the call', [
     name: 'a view that could not be made smaller ends the run',
     log: [
       ...full,
-      inRun('compaction_failed', { turnIndex: 0, trigger: 'auto', reason: 'loop_detected', message: 'No.' }),
+      inRun('compaction_failed', { turnIndex: 0, trigger: 'auto', reason: 'nothing_to_remove', message: 'No.' }),
     ],
     agent: tight,
     next: ['turn_ended', 'run_ended context_limit'],
@@ -345,6 +345,7 @@ rows('a model call: the view, then the money, then the call', [
   },
   {
     name: 'or ends the run where nothing keeps the view small',
+    agent: { context: false },
     log: [...begun, failed({ kind: 'context_overflow' })],
     next: ['turn_ended', 'run_ended context_limit'],
   },

@@ -161,7 +161,7 @@ const CANCELLED = 'The run was cancelled.';
 function rejectMisplaced(state: SessionState, run: RunState, now: number): readonly DurableEventBody[] {
   if (run.cancel || state.inbox.length === 0) return NOTHING;
   return state.inbox
-    .filter(({ seq, input }) => seq > run.startedSeq && NEEDS_NO_RUN.has(input.type))
+    .filter(({ seq, input }) => seq > run.startedSeq && NEEDS_NO_RUN.has(input.type) && !('queued' in input))
     .map((entry) => rejectInput(entry, now, 'A run is active. Steer it, follow up, or wait for its end.', run.runId));
 }
 

@@ -456,7 +456,7 @@ rows('features', [
     name: 'one that failed ends the run, unless somebody merely wished for it',
     log: [
       ...begun,
-      inRun('compaction_failed', { turnIndex: 0, trigger: 'manual', reason: 'loop_detected', message: 'No.' }),
+      inRun('compaction_failed', { turnIndex: 0, trigger: 'manual', reason: 'nothing_to_remove', message: 'No.' }),
     ],
     part: ({ run }) => [run?.turn?.compacted, run?.tooLong],
     is: [true, null],

@@ -121,6 +121,7 @@ const TAKEN_AT_ONCE: ReadonlySet<SessionInput['type']> = new Set([
   'tag',
   'stop_task',
   'task_ended',
+  'set_state',
 ]);
 
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {

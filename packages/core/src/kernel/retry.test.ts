@@ -83,20 +83,20 @@ describe('a model call that fails', () => {
     expect(result.status).toBe('model_error');
   });
 
-  it('after text ends the run, and the text is kept and not repeated', async () => {
+  it('after text ends the run without `afterText`, and the text is kept and not repeated', async () => {
     const model = scriptedModel([
       { text: 'Once upon a time', error: { kind: 'network', afterDeltas: Infinity } },
       'Hello.',
     ]);
-    const { result } = await play(model);
+    const { result } = await play(model, { retry: { afterText: false } });
     expect(result).toMatchObject({ status: 'model_error', error: { kind: 'network' } });
     expect(result.finalMessage).toMatchObject({ stopReason: 'error', content: [{ text: 'Once upon a time' }] });
     expect(model.requests).toHaveLength(1);
   });
 
-  it('after text is tried again if that is wanted, and the text is marked as void first', async () => {
+  it('after text is tried again, and the text is marked as void first', async () => {
     const model = scriptedModel([{ text: 'Once upon', error: { kind: 'network', afterDeltas: Infinity } }, 'Hello.']);
-    const { result, events } = await play(model, { retry: { afterText: true } });
+    const { result, events } = await play(model);
     expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
     expect(result.text).toBe('Hello.');
     const order = events
@@ -191,9 +191,9 @@ describe('fallback models', () => {
     expect(result.status).toBe('model_error');
   });
 
-  it('do not take over after text', async () => {
+  it('do not take over after text without `afterText`', async () => {
     const model = scriptedModel([{ text: 'Once', error: { kind: 'network', afterDeltas: Infinity } }]);
-    const { result } = await play(model, { fallbacks: [second()] });
+    const { result } = await play(model, { fallbacks: [second()], retry: { afterText: false } });
     expect(result.status).toBe('model_error');
   });
 

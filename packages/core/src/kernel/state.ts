@@ -1,4 +1,5 @@
 import type { ApprovalExtras, Continuation, PendingCall, SessionInput, SpawnedBy } from '../events/events.ts';
+import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ToolCallBlock } from '../messages/content.ts';
 import type { ViewAnchor } from '../messages/anchor.ts';
@@ -36,6 +37,8 @@ export interface CallState {
   approvalId: string | null;
   /** What the last of these questions was about, and how many there were. */
   askedArguments: JsonObject | null;
+  question: string;
+  suggestions?: readonly PermissionUpdate[];
   asked: number;
   decision: 'approve' | 'reject' | null;
   /** What the person said with it. */

@@ -20,6 +20,7 @@ export function base64Bytes(text: string): readonly Uint8Array[] | null {
 /** Bytes turned at a time: a multiple of three, for the same reason. */
 const BYTES = 24_576;
 
+/** The base64 of bytes, in any runtime. */
 export function base64Of(bytes: Uint8Array): string {
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; at += BYTES) {

@@ -101,4 +101,5 @@ const ADDED: ReadonlySet<UserMessageOrigin> = new Set(['reminder', 'hook', 'chec
 /** True for what is shown as the conversation; false for what the runtime tells a model beside it. */
 export const isConversation = (message: Message): boolean => message.role !== 'user' || !ADDED.has(message.origin);
 
+/** Whether a model sees a message. Extension messages are for the application only. */
 export const isForModel = (message: Message): message is ModelMessage => message.role !== 'extension';

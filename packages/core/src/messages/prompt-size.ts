@@ -1,6 +1,8 @@
 import { estimateText } from './estimate.ts';
-import { promptTokens } from './anchor.ts';
+import { estimateFrame, measureView, type RequestFrame } from './estimate-frame.ts';
+import { promptTokens, type ViewAnchor } from './anchor.ts';
 import type { Message } from './message.ts';
+import type { Model } from '../model/model.ts';
 import type { ModelWarning } from '../model/check-usage.ts';
 import type { Usage } from '../model/usage.ts';
 
@@ -44,4 +46,22 @@ export function promptWarning(view: readonly Message[], usage: Usage): ModelWarn
     `The server counted ${counted} tokens of a prompt with about ${sent}. It seems to have cut off the beginning: ` +
     "raise the server's context length, or set `context.window` to it.";
   return { code: 'prompt_truncated', message };
+}
+
+/** Output tokens that are asked for however full the window seems: its size is an estimate. */
+const LEAST_REPLY = 1024;
+
+/**
+ * Output tokens that the next call may ask for; undefined leaves the number to the model's own limit. A reply that no
+ * longer fits in the window beside its prompt is limited to what is free.
+ */
+export function replyLimit(
+  { view, anchor }: { readonly view: readonly Message[]; readonly anchor: ViewAnchor },
+  agent: RequestFrame & { readonly maxTokens: number | undefined },
+  { contextWindow, outputLimit }: Model,
+): number | undefined {
+  const wanted = agent.maxTokens ?? outputLimit;
+  if (wanted === undefined || contextWindow === undefined) return agent.maxTokens;
+  const free = contextWindow - measureView(view, anchor, estimateFrame(agent));
+  return free >= wanted ? agent.maxTokens : Math.min(wanted, Math.max(LEAST_REPLY, free));
 }

@@ -2,9 +2,11 @@ import { UNKNOWN_USAGE, type Usage } from './usage.ts';
 
 /** Something about a reply that doesn't look right and doesn't stop the run. */
 export interface ModelWarning {
-  /** Stable: `usage_invalid`, `prompt_truncated`. */
+  /** Stable: `usage_invalid`, `prompt_truncated`, `call_cut_off`, `cache_missed`. */
   readonly code: string;
   readonly message: string;
+  /** With `cache_missed`: the first byte of the request, without its cache marks, that differs from the one before. */
+  readonly at?: number;
 }
 
 /** Tokens that no call has: over ten times the largest context window there is. */

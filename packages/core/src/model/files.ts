@@ -9,6 +9,7 @@ export interface ModelFile {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/** Which file of a provider is read, and how. */
 export interface ReadModelFileOptions {
   readonly signal: AbortSignal;
   /** A file with more bytes than this is refused. */

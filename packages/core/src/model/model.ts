@@ -3,9 +3,11 @@ import type { JsonObject, JsonSchema, JsonValue } from '../json.ts';
 import type { AssistantContent, ToolCallBlock } from '../messages/content.ts';
 import type { ModelMessage } from '../messages/message.ts';
 import type { ModelWarning } from './check-usage.ts';
+import type { Thinking } from './thinking.ts';
 import type { StopReason, Usage } from './usage.ts';
 
 export * from './check-usage.ts';
+export { type Thinking, type ThinkingLevel, thinkingTokens } from './thinking.ts';
 export * from './usage.ts';
 
 /** A tool as a model is told of it. */
@@ -25,19 +27,25 @@ export interface ProviderToolDefinition {
 
 /**
  * Where a provider is asked to keep what it has read, so that the next call costs less. `auto` places the marks where
- * they pay; `off` sends none; otherwise each part says for itself (`messages`: up to the second-to-last message).
- * Providers that cache by themselves ignore it.
+ * they pay; `off` sends none; otherwise each part says for itself (`messages`: up to the second-to-last message). With
+ * `ttl` alone the marks are those of `auto`: `1h` costs more to write, and pays where calls are more than five minutes
+ * apart. Providers that cache by themselves ignore it.
  */
-export type CacheHints =
-  'auto' | 'off' | { readonly system?: boolean; readonly tools?: boolean; readonly messages?: boolean };
+export type CacheHints = 'auto' | 'off' | CacheParts;
+
+/** Which parts of a request are to be kept, and for how long. */
+export interface CacheParts {
+  readonly system?: boolean;
+  readonly tools?: boolean;
+  readonly messages?: boolean;
+  /** Default `5m`. */
+  readonly ttl?: '5m' | '1h';
+}
 
 /** The form the reply must have: any JSON object, or JSON that fits a schema. */
 export type ResponseFormat =
   | { readonly type: 'json_object' }
   | { readonly type: 'json_schema'; readonly name: string; readonly schema: JsonSchema; readonly description?: string };
-
-/** How much a model thinks before it replies. */
-export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high';
 
 /** One model call. Arrays are append-only between the calls of a run and must not be changed by a model. */
 export interface ModelRequest {
@@ -51,7 +59,7 @@ export interface ModelRequest {
   readonly maxTokens?: number;
   readonly temperature?: number;
   readonly stopSequences?: readonly string[];
-  readonly thinking?: ThinkingLevel;
+  readonly thinking?: Thinking;
   /** Default `auto`. */
   readonly cache?: CacheHints;
   readonly responseFormat?: ResponseFormat;
@@ -153,8 +161,15 @@ export interface Model {
   readonly provider: string;
   /** The provider's name of the model. */
   readonly id: string;
-  /** Context window in tokens, when known. */
+  /** The wire protocol that it speaks, and where: for the log. No credentials. */
+  readonly api?: string;
+  readonly baseUrl?: string;
+  /** Context window in tokens, when known: prompt and reply together. */
   readonly contextWindow?: number;
+  /** Tokens of a prompt at most, where that is less than the window. */
+  readonly maxInput?: number;
+  /** A prompt of more tokens than this costs more by the token. Compaction keeps the prompt below it. */
+  readonly priceStep?: number;
   /** Tokens of a reply at most, when known: what a call can cost depends on it. */
   readonly outputLimit?: number;
   /** Whether the provider itself keeps a `responseFormat` with a schema: also while there are tools, or only without. */

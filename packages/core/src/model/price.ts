@@ -1,4 +1,4 @@
-import type { Model, ThinkingLevel } from './model.ts';
+import type { Model } from './model.ts';
 import { isCounted, type Usage } from './usage.ts';
 
 /** A price function that throws has no price to give. */
@@ -60,15 +60,6 @@ export function affordableOutput(price: CallPrice, promptTokens: number, wanted:
 
 /** Output tokens of a call when neither the agent nor its model says how many. */
 export const ASSUMED_OUTPUT_TOKENS = 8192;
-
-/** Tokens that the wires add to `maxTokens` at most, for the model to think in. */
-export const THINKING_TOKENS: Readonly<Record<ThinkingLevel, number>> = {
-  off: 0,
-  minimal: 1024,
-  low: 1024,
-  medium: 2048,
-  high: 8192,
-};
 
 /** What a usage cost, by the model's price or the assumed one; null when nobody knows. */
 export function costOf(model: Model, unknownPrice: UnknownPrice, usage: Usage): number | null {

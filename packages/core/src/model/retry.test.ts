@@ -17,6 +17,12 @@ describe('a failed attempt', () => {
     ]);
   });
 
+  it('waits longer each time by the multiplier of its policy', () => {
+    const policy = { ...DEFAULT_RETRY, multiplier: 3 };
+    const delays = [1, 2, 3].map((attempt) => decideRetry(busy, attempt, policy, middle));
+    expect(delays).toEqual([1000, 3000, 9000].map((delayMs) => ({ retry: true, delayMs })));
+  });
+
   it('never waits less than 80 % or more than 120 % of that, nor more than 36 seconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
@@ -50,9 +56,9 @@ describe('a failed attempt', () => {
     expect(decideRetry({ ...busy, retryable: false }, 1, DEFAULT_RETRY, middle)).toEqual({ retry: false });
   });
 
-  it('is not tried again after the user saw text of it, unless that is wanted', () => {
+  it('is tried again after the user saw text of it, unless that is not wanted', () => {
     const saw = { sawText: true, random: 0.5 };
-    expect(decideRetry(busy, 1, DEFAULT_RETRY, saw)).toEqual({ retry: false });
-    expect(decideRetry(busy, 1, { ...DEFAULT_RETRY, afterText: true }, saw)).toMatchObject({ retry: true });
+    expect(decideRetry(busy, 1, DEFAULT_RETRY, saw)).toMatchObject({ retry: true });
+    expect(decideRetry(busy, 1, { ...DEFAULT_RETRY, afterText: false }, saw)).toEqual({ retry: false });
   });
 });

@@ -4,25 +4,29 @@ import type { ModelError } from './model.ts';
 export interface RetryPolicy {
   /** Attempts after the first, per model. Default 3. */
   readonly maxRetries: number;
-  /** Milliseconds before the first retry; each further one waits twice as long. Default 1,000. */
+  /** Milliseconds before the first retry. Default 1,000. */
   readonly initialDelayMs: number;
+  /** How many times as long each further retry waits. At least 1. Default 2. */
+  readonly multiplier: number;
   /** The longest wait of our own choice, in milliseconds. Default 30,000. */
   readonly maxDelayMs: number;
   /** The longest wait a provider may ask for, in milliseconds; when it asks for more, the call fails. Default 120,000. */
   readonly maxRetryAfterMs: number;
   /**
-   * Whether a call is tried again after the user has seen text of it: that text is then marked as discarded. Default
-   * false: the text stays, and the run ends with the error.
+   * Whether a call is tried again after the user has seen text of it: that text is then marked as discarded. With false
+   * the text stays, and the run ends with the error. Default true.
    */
   readonly afterText: boolean;
 }
 
+/** How failed model calls are retried by default. */
 export const DEFAULT_RETRY: RetryPolicy = Object.freeze({
   maxRetries: 3,
   initialDelayMs: 1000,
+  multiplier: 2,
   maxDelayMs: 30_000,
   maxRetryAfterMs: 120_000,
-  afterText: false,
+  afterText: true,
 });
 
 /** What becomes of a failed attempt: a wait in milliseconds, or no retry and, when that isn't obvious, why. */
@@ -51,6 +55,6 @@ export function decideRetry(
       why: `The provider asked to wait ${asked} s, more than the ${policy.maxRetryAfterMs / 1000} s that are allowed.`,
     };
   }
-  const wait = Math.min(policy.initialDelayMs * 2 ** (attempt - 1), policy.maxDelayMs);
+  const wait = Math.min(policy.initialDelayMs * policy.multiplier ** (attempt - 1), policy.maxDelayMs);
   return { retry: true, delayMs: Math.round(wait * (0.8 + 0.4 * random)) };
 }

@@ -11,6 +11,8 @@ export interface Usage {
   readonly output: number | null;
   readonly cacheRead: number | null;
   readonly cacheWrite: number | null;
+  /** Part of `cacheWrite` that is kept for an hour, where the provider says so. */
+  readonly cacheWrite1h?: number;
   /** Part of `output` spent on reasoning. */
   readonly reasoning: number | null;
 }
@@ -23,6 +25,12 @@ export const UNKNOWN_USAGE: Usage = Object.freeze({
   cacheWrite: null,
   reasoning: null,
 });
+
+/** Usage of something that asked no model. */
+export const NO_USAGE: Usage = Object.freeze({ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 });
+
+/** A usage as part of a sum. Zero tokens say nothing about counts that the other parts don't know. */
+export const asPart = (usage: Usage): Usage => (totalTokens(usage) === 0 ? UNKNOWN_USAGE : usage);
 
 /** Whether a ledger may rely on it. A price function may take an unknown count for none. */
 export const isCounted = ({ input, output }: Usage): boolean => input !== null && output !== null;
@@ -37,6 +45,9 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheRead: add(a.cacheRead, b.cacheRead),
     cacheWrite: add(a.cacheWrite, b.cacheWrite),
     reasoning: add(a.reasoning, b.reasoning),
+    ...(a.cacheWrite1h === undefined && b.cacheWrite1h === undefined
+      ? {}
+      : { cacheWrite1h: (a.cacheWrite1h ?? 0) + (b.cacheWrite1h ?? 0) }),
   };
 }
 

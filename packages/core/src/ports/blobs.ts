@@ -10,11 +10,13 @@ export interface BlobRef {
 /** Bytes at once or in pieces. Pieces may be reused by their giver once the next one is asked for. */
 export type BlobContent = Uint8Array | AsyncIterable<Uint8Array>;
 
+/** Options of `put`. */
 export interface PutBlobOptions {
   /** More bytes than this are refused with `blob_too_large`, and nothing is kept. Default: no bound. */
   readonly maxBytes?: number;
 }
 
+/** Which blobs a sweep may remove. */
 export interface BlobSweep {
   /** Blobs that were put less than so many milliseconds ago stay: whoever put them may be about to name them. */
   readonly olderThanMs: number;
@@ -22,6 +24,7 @@ export interface BlobSweep {
   readonly inUse: { has(id: string): boolean };
 }
 
+/** What a sweep removed, and what it kept. */
 export interface BlobSweepReport {
   readonly removed: number;
   readonly removedBytes: number;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { randomIds } from './ids.ts';
 
-it('an id has its prefix and 128 random bits, whatever was asked for before', () => {
+it('an id has its prefix and 32 random digits, whatever was asked for before', () => {
   const prefixes = ['msg', 'call', 'msg', ''];
   const ids = Array.from({ length: 1000 }, (_, index) => randomIds.create(prefixes[index % prefixes.length] ?? ''));
   for (const [index, id] of ids.entries()) {
@@ -11,7 +11,8 @@ it('an id has its prefix and 128 random bits, whatever was asked for before', ()
   expect(new Set(ids.map((id) => id.slice(-32))).size).toBe(ids.length);
 });
 
-it('every digit of an id takes every value', () => {
-  const ids = Array.from({ length: 2000 }, () => randomIds.create('x').slice(2));
-  for (let at = 0; at < 32; at++) expect(new Set(ids.map((id) => id[at])).size).toBe(16);
+it('every digit of an id takes every value, but the two that say it is random', () => {
+  const ids = Array.from({ length: 2000 }, () => randomIds.create('x'));
+  const values = Array.from({ length: 32 }, (_, at) => new Set(ids.map((id) => id[at + 2])).size);
+  expect(values.toSpliced(16, 1).toSpliced(12, 1)).toEqual(Array.from({ length: 30 }, () => 16));
 });

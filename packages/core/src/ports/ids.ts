@@ -4,9 +4,7 @@ export interface Ids {
   create(prefix: string): string;
 }
 
-const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
-
-/** Ids from the platform's random source, 128 random bits each. */
+/** Ids from the platform's random source, 122 random bits each. */
 export const randomIds: Ids = {
-  create: (prefix) => `${prefix}_${Array.from(crypto.getRandomValues(new Uint8Array(16)), hex).join('')}`,
+  create: (prefix) => `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`,
 };

@@ -32,6 +32,7 @@ export interface TaskWatch {
   progress(text: string): void;
 }
 
+/** A call that is to run in the background. */
 export interface TaskRequest extends TaskFacts {
   /** Does the work in this process; never rejects. A runner that has it done elsewhere doesn't call it. */
   execute(watch: TaskWatch): Promise<NormalOutput>;

@@ -14,6 +14,7 @@ export interface ConversationRecord extends RunResult {
   readonly prompt: UserMessage | null;
 }
 
+/** Options of {@link conversations}. */
 export interface ConversationOptions {
   /** Only runs that ended before this one: the `cursor` of a page, or of a record. */
   readonly before?: number;
@@ -21,6 +22,7 @@ export interface ConversationOptions {
   readonly limit?: number;
 }
 
+/** A page of conversations, and where the next one begins. */
 export interface ConversationPage {
   /** The newest that there are before the cursor, oldest first. */
   readonly conversations: readonly ConversationRecord[];

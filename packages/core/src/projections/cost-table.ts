@@ -34,6 +34,7 @@ export interface CostTable {
   readonly total: CostSum;
 }
 
+/** Options of {@link costTable}. */
 export interface CostTableOptions {
   /** Count also what a fork shares with its parent, which has paid for it. Default false. */
   readonly inherited?: boolean;

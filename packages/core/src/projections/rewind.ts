@@ -45,6 +45,7 @@ interface Change {
 
 const SAID: ReadonlySet<UserMessage['origin']> = new Set(['prompt', 'steering', 'follow_up']);
 
+/** Folds events into the file changes that a rewind can undo. */
 export function rewindFold(): RewindFold {
   let points: RewindPoint[] = [];
   const changes: Change[] = [];

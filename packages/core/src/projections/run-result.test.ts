@@ -1,4 +1,4 @@
-import { scriptedModel, type Turn } from '@treadle/testing';
+import { scriptedModel, testClock, type Turn } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { cacheHitRate } from '../entries/model.ts';
 import {
@@ -119,5 +119,28 @@ describe('the messages', () => {
     const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []));
     expect(asked).toHaveLength(count);
     expect(answered).toEqual(asked);
+  });
+});
+
+describe('the time of a run', () => {
+  it('is that from its start to its end, and what of it models took', async () => {
+    const clock = testClock();
+    const busy = { error: { kind: 'rate_limited', message: 'Busy.', retryable: true } } as const;
+    const replies: (Turn | string)[] = [busy, { toolCalls: [{ name: 'wait' }] }, 'Done.'];
+    const model = scriptedModel(async () => {
+      await clock.advance(100);
+      return replies.shift() ?? '';
+    });
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      execute: async () => {
+        await clock.advance(5000);
+        return 'waited';
+      },
+    });
+    const agent = defineAgent({ model, tools: [wait], retry: { initialDelayMs: 0 } });
+    const { durationMs, apiDurationMs } = await (await createSession(agent, { clock })).prompt('Go.').result;
+    expect({ durationMs, apiDurationMs }).toEqual({ durationMs: 5300, apiDurationMs: 300 });
   });
 });

@@ -1,7 +1,11 @@
+import { typedPending } from '../events/tool-events.ts';
+import { CacheUseFold, type CacheUse } from './cache-use.ts';
 import type { DurableEvent, InputMessage, PendingCall, QueueKind, RunStatus, SessionInput } from '../events/events.ts';
 import type { GeneratedFile } from '../events/generated-files.ts';
 import { runIdOf } from '../events/run-of.ts';
-import type { JsonObject } from '../json.ts';
+import { asPermissionDecision } from '../features/permissions/decision.ts';
+import type { DecidedBy } from '../features/permissions/evaluate.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { FileBlock } from '../messages/content.ts';
 import { finalText, textsOf } from '../messages/final-text.ts';
 import { type AssistantMessage, isConversation, type Message, type ToolResultMessage } from '../messages/message.ts';
@@ -12,7 +16,7 @@ import { addUsage, cacheHitRate, type StopReason, UNKNOWN_USAGE, type Usage } fr
 import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 
 /** What a run came to. Failing is a result too: read `status` before you rely on the answer. */
-export interface RunResult {
+export interface RunResult<Output = unknown> {
   readonly runId: string;
   /** `paused` when the run waits for a client tool or an answer, listed in `pending`. */
   readonly status: RunStatus | 'paused';
@@ -24,8 +28,8 @@ export interface RunResult {
    * a stop tool says when one ended the run.
    */
   readonly text: string;
-  /** The value of a run with structured output; undefined when it came to none. */
-  readonly output: unknown;
+  /** The value of a run with structured output, typed by its schema; undefined when it came to none. */
+  readonly output: Output | undefined;
   /** The call of a stop tool that ended the run. */
   readonly stopTool: StopToolCall | null;
   /**
@@ -35,12 +39,23 @@ export interface RunResult {
   readonly messages: readonly Message[];
   /** The sum of what is known; each message has its own. */
   readonly usage: Usage;
-  /** US dollars, failed attempts included; null when any part is unknown. Each message has its own. */
+  /**
+   * US dollars, with failed attempts and sub-agents; null when any part is unknown. Sub-agents in the background count once
+   * they have ended: those that work on when the run ends are in the result of no run.
+   */
   readonly cost: number | null;
+  /** What of `cost` are the run's own model calls, and what its sub-agents and theirs. */
+  readonly costBreakdown: { readonly own: number | null; readonly subAgents: number | null };
   /** The share of all prompts that came out of the provider's cache, from 0 to 1; null when any prompt wasn't counted. */
   readonly cacheHitRate: number | null;
+  /** What became of its prompts in the provider's cache. */
+  readonly cache: CacheUse;
   /** Model calls. */
   readonly turns: number;
+  /** Milliseconds from its start to its end or its pause, with earlier pauses. 0 for a run that was rejected. */
+  readonly durationMs: number;
+  /** Milliseconds of `durationMs` that models took to reply, failed attempts included. */
+  readonly apiDurationMs: number;
   /** Files that tools, the provider's own among them, and the model produced. */
   readonly files: readonly FileBlock[];
   /** The provider's container, when it used one. */
@@ -73,6 +88,8 @@ export interface PermissionDenial {
   readonly arguments: JsonObject;
   /** What the model was told. */
   readonly reason: string;
+  /** Who said no: a rule, the mode, a hook, `canUseTool`, a person, or the gate where nobody could be asked. */
+  readonly by: DecidedBy['type'];
 }
 
 /** A queued message that was not delivered. */
@@ -99,8 +116,19 @@ class ResultFold implements RunResultFold {
   readonly #permissionDenials: PermissionDenial[] = [];
   #usage: Usage = UNKNOWN_USAGE;
   #cost: number | null = 0;
+  #childCost: number | null = 0;
+  /** Who refused calls, as far as that was decided on. */
+  #deniedBy: Map<string, DecidedBy['type']> | null = null;
+  readonly #cache = new CacheUseFold();
   #promptsCounted = true;
   #turns = 0;
+  #startedAt: number | null = null;
+  #lastAt = 0;
+  /** When the model was asked that hasn't replied yet. */
+  #askedAt: number | null = null;
+  #apiDurationMs = 0;
+  /** Tasks in the background that the run began. */
+  #tasks: Set<string> | null = null;
   /** Null when its calls don't count. */
   #turn: OpenTurn | null = null;
   #finalMessage: AssistantMessage | null = null;
@@ -127,7 +155,11 @@ class ResultFold implements RunResultFold {
       this.#queue ??= new Map();
       this.#queue.set(event.seq, { kind: event.input.type, message: event.input.message });
     }
+    if (event.type === 'input_received' && event.input.type === 'task_ended' && this.#tasks?.has(event.input.taskId))
+      this.#addChild(event.input.details);
     if (runIdOf(event) !== this.#runId) return;
+    this.#time(event);
+    if (event.type === 'task_updated' && event.task) (this.#tasks ??= new Set()).add(event.taskId);
     this.#paused = event.type === 'run_paused' ? event : null;
     if (event.type === 'input_rejected') this.#undelivered.push(...this.#lost(event.inputSeq));
     else if (event.type === 'turn_started' && event.attempt === 1) this.#turns += 1;
@@ -139,8 +171,12 @@ class ResultFold implements RunResultFold {
       if (event.inputSeq !== undefined) this.#queue?.delete(event.inputSeq);
       this.#addMessage(event.message, event.inView);
     } else if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') this.#addResult(event);
-    else if (event.type === 'files_generated') for (const file of event.files) this.#addGenerated(file);
+    else if (event.type === 'decision_made' && event.kind === 'permission' && event.callId !== undefined) {
+      this.#deniedBy ??= new Map();
+      this.#deniedBy.set(event.callId, asPermissionDecision(event.decision).by.type);
+    } else if (event.type === 'files_generated') for (const file of event.files) this.#addGenerated(file);
     else if (event.type === 'turn_ended') this.#endTurn();
+    else if (event.type === 'compacted') this.#cache.compacted();
     else if (event.type === 'branches_ended') this.#isSelected = true;
     else if (event.type === 'branches_started') this.#isSelected = false;
     else if (event.type === 'run_ended') this.#ended = event;
@@ -162,12 +198,16 @@ class ResultFold implements RunResultFold {
       stopTool: stopCall(this.#finalMessage, ended?.stopCallId),
       messages: this.#messages,
       usage: this.#usage,
-      cost: this.#cost,
+      cost: addCost(this.#cost, this.#childCost),
+      costBreakdown: { own: this.#cost, subAgents: this.#childCost },
       cacheHitRate: this.#promptsCounted ? cacheHitRate(this.#usage) : null,
+      cache: this.#cache.result(),
       turns: this.#turns,
+      durationMs: this.#startedAt === null ? 0 : this.#lastAt - this.#startedAt,
+      apiDurationMs: this.#apiDurationMs,
       files: this.#files,
       containerId: this.#containerId,
-      pending: this.#paused?.pending ?? [],
+      pending: this.#paused?.pending.map(typedPending) ?? [],
       permissionDenials: this.#permissionDenials,
       undelivered: this.#undelivered,
       warnings: this.#messages.flatMap((message) => (message.role === 'assistant' ? (message.warnings ?? []) : [])),
@@ -176,16 +216,38 @@ class ResultFold implements RunResultFold {
     };
   };
 
+  #time(event: DurableEvent): void {
+    const { type, at } = event;
+    this.#lastAt = at;
+    if (type === 'run_started') this.#startedAt = at;
+    else if (type === 'turn_started') this.#askedAt = at;
+    else if (isReply(event)) {
+      if (this.#askedAt !== null) this.#apiDurationMs += at - this.#askedAt;
+      this.#askedAt = null;
+    }
+  }
+
+  /** What a sub-agent's call says of it. */
+  #addChild(details: JsonValue | undefined): void {
+    if (!isJsonObject(details) || typeof details['childSessionId'] !== 'string') return;
+    const { cost = 0 } = details;
+    this.#childCost = addCost(this.#childCost, typeof cost === 'number' ? cost : null);
+  }
+
   #spend(used: Usage, price: number | null): void {
     this.#usage = addUsage(this.#usage, used);
     if (used.input === null || used.cacheRead === null) this.#promptsCounted = false;
-    this.#cost = this.#cost === null || price === null ? null : this.#cost + price;
+    this.#cost = addCost(this.#cost, price);
   }
 
   #addMessage(message: Message, inView: boolean): void {
     if (isConversation(message)) this.#messages.push(message);
     if (message.role !== 'assistant') return;
-    if (!this.#goesOn) this.#answered = '';
+    this.#cache.take(message);
+    const isPaused = this.#finalMessage?.stopReason === 'pause';
+    // The provider's pause cut the answer in two.
+    if (isPaused) this.#answered += finalText(this.#finalMessage);
+    else if (!this.#goesOn) this.#answered = '';
     if (inView) this.#goesOn = false;
     this.#containerId = message.containerId ?? this.#containerId;
     this.#finalMessage = message;
@@ -200,8 +262,11 @@ class ResultFold implements RunResultFold {
     if (event.type === 'tool_call_rejected' && DENIALS.has(event.reason)) {
       const block = this.#finalMessage?.content.find((part) => part.type === 'tool_call' && part.callId === callId);
       const args = block?.type === 'tool_call' ? block.arguments : {};
-      this.#permissionDenials.push({ callId, toolName, arguments: args, reason: textsOf(content).join('') });
+      const by = event.reason === 'hook' ? 'hook' : (this.#deniedBy?.get(callId) ?? 'gate');
+      this.#permissionDenials.push({ callId, toolName, arguments: args, reason: textsOf(content).join(''), by });
     }
+    // Only the loop says that a call had a run of its own, and what it says of it are then the details.
+    if (event.type === 'tool_ended' && event.childRunId !== undefined) this.#addChild(event.details);
     if (event.type === 'tool_ended' && event.files) this.#files.push(...event.files);
   }
 
@@ -232,6 +297,15 @@ class ResultFold implements RunResultFold {
     this.#turn = null;
   }
 }
+
+const addCost = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+
+/** True for what ends a model call. */
+const isReply = (event: DurableEvent): boolean =>
+  event.type === 'attempt_failed' ||
+  event.type === 'message_discarded' ||
+  event.type === 'run_ended' ||
+  (event.type === 'message_added' && event.message.role === 'assistant');
 
 const NO_RESULTS: readonly ToolResultMessage[] = [];
 

@@ -1,5 +1,5 @@
 import type { DurableEvent } from '../events/events.ts';
-import { addUsage, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
+import { addUsage, asPart, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 
 /** What was used, and what it cost. */
 export interface Spending {
@@ -28,7 +28,7 @@ export function spendingOf(event: DurableEvent): Spending | null {
       return message.role === 'assistant' ? { usage: message.usage, cost: message.cost } : null;
     }
     case 'branches_ended': {
-      const evaluation: Spending = { usage: event.evaluationUsage, cost: event.evaluationCost ?? 0 };
+      const evaluation: Spending = { usage: asPart(event.evaluationUsage), cost: event.evaluationCost ?? 0 };
       return (event.branches ?? []).reduce((sum, branch) => addSpending(sum, branch), evaluation);
     }
     case 'attempt_failed':

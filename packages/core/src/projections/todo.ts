@@ -5,6 +5,7 @@ import type { Message } from '../messages/message.ts';
 /** The name of the tool whose calls carry a todo list. */
 export const TODO_TOOL = 'todo';
 
+/** The state of an item of a task list. */
 export type TodoStatus = 'pending' | 'in_progress' | 'completed';
 
 /** One thing that is to be done. */

@@ -80,6 +80,7 @@ export interface TranscriptExtension extends Entry {
   readonly kind: string;
 }
 
+/** An entry of a transcript: a message, a tool call or an event that a reader wants to see. */
 export type TranscriptEntry =
   TranscriptUser | TranscriptAssistant | TranscriptTool | TranscriptNote | TranscriptExtension;
 
@@ -91,6 +92,7 @@ export interface Transcript {
   readonly entries: readonly TranscriptEntry[];
 }
 
+/** Options of {@link transcript}. */
 export interface TranscriptOptions {
   /** What becomes of messages that the runtime wrote for the model, such as reminders. Default `omit`. */
   readonly runtimeMessages?: 'omit' | 'mark';

@@ -1,11 +1,14 @@
 import type { Agent } from '../agent/agent.ts';
+import type { AgentTypes, ContextOf, EventOf, PendingOf } from '../agent/types.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { BlobOptions } from '../ports/blob-keeper.ts';
 import type {
   ClientToolResult,
   Continuation,
   LiveEvent,
-  PendingCall,
+  PendingApproval,
+  PendingClientTool,
+  PendingQuestion,
   PreviousSession,
   QueueKind,
 } from '../events/events.ts';
@@ -13,7 +16,6 @@ import type { PromptInput, UserInput } from './input.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JsonObject } from '../json.ts';
 import type { Limits } from '../events/limits.ts';
-import type { Observer } from '../kernel/watching/hub.ts';
 import type { Message } from '../messages/message.ts';
 import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -25,6 +27,7 @@ import type { CompactedEvent } from './verbs/compact.ts';
 import type { QueuedMessage } from './verbs/queue.ts';
 import type { TaskControl } from '../tools/task-control.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { UserAnswer } from '../tools/user-questions.ts';
 
 /** What `openSession` takes besides the agent and the id. `createSession` takes them too. */
 export interface SessionOptions {
@@ -34,6 +37,8 @@ export interface SessionOptions {
   readonly agents?: readonly Agent[];
   /** Where what is too big for a log is kept: `docs/files.md`. Default: nowhere, and everything is in the log. */
   readonly blobs?: Blobs | BlobOptions;
+  /** Handed to `execute` as `context.context`: connections, the user's id. Kept in no log, so give it at every opening. */
+  readonly context?: unknown;
   readonly clock?: Clock;
   readonly ids?: Ids;
   /** Numbers from 0 to 1, for the spread of retries. Default: the platform's. */
@@ -45,9 +50,13 @@ export interface SessionOptions {
    * `resume()`. Default true.
    */
   readonly resumeOnExpiry?: boolean;
-  /** Hears of observers that threw. Default: a warning on the console. */
+  /** Hears of observers and of a `canUseTool` that failed. Default: a warning on the console. */
   readonly onObserverError?: (error: unknown) => void;
 }
+
+/** Tools that say what `context` they want are given it. */
+export type WithContext<Types extends AgentTypes, Options> =
+  unknown extends ContextOf<Types> ? Options : Options & { readonly context: ContextOf<Types> };
 
 /** What `createSession` takes besides the agent. */
 export interface CreateSessionOptions extends SessionOptions {
@@ -60,6 +69,14 @@ export interface CreateSessionOptions extends SessionOptions {
   readonly tags?: readonly string[];
   /** The session it takes the place of; `openLatest` says so when it begins a new one. */
   readonly previous?: PreviousSession;
+}
+
+/** How a session is closed. */
+export interface CloseOptions {
+  /** True aborts the run that is under way. Default: waits for it, however long its tools take. */
+  readonly abort?: boolean;
+  /** Told to `session_end` hooks, and as the reason of an abort. Default `other`. */
+  readonly reason?: string;
 }
 
 /** What `prompt` and `continue` take for one run. */
@@ -79,7 +96,7 @@ export interface RunOptions {
 }
 
 /** One log, and the runs on it. */
-export interface Session {
+export interface Session<Types extends AgentTypes = AgentTypes> {
   readonly id: string;
   /** What it is called, by somebody or by a model; null while nobody has named it. */
   readonly title: string | null;
@@ -88,9 +105,9 @@ export interface Session {
   /** The conversation as models see it, oldest first. */
   readonly messages: readonly Message[];
   /** The run this process is driving. */
-  readonly activeRun: Run | null;
+  readonly activeRun: Run<Types> | null;
   /** The calls that a client is to run or a person to approve, before the open run goes on. */
-  readonly pending: readonly PendingCall[];
+  readonly pending: readonly PendingOf<Types>[];
   /**
    * `paused`: the open run waits for a client's results or a person's answers. `running`: it is driven, or it was cut off
    * and `resume()` goes on with it. `idle`: no run is open and no prompt waits for its run.
@@ -106,21 +123,21 @@ export interface Session {
   /**
    * Starts a run. A run whose process died is ended first, as aborted; prompts that nobody has answered come first.
    *
-   * @throws TreadleError `run_active` during a run or while one is paused; `empty_prompt`.
+   * @throws TreadleError `run_active` during a run or while one is paused; `empty_prompt`; `session_closed`.
    */
-  prompt(input: PromptInput, options?: RunOptions & { readonly continuation?: Continuation }): Run;
+  prompt(input: PromptInput, options?: RunOptions & { readonly continuation?: Continuation }): Run<Types>;
   /**
    * Starts a run on the history as it is, to try again or go on.
    *
    * @throws TreadleError `run_active`, `nothing_to_continue`, `ends_with_assistant`.
    */
-  continue(options?: RunOptions & { readonly continuation?: Continuation }): Run;
+  continue(options?: RunOptions & { readonly continuation?: Continuation }): Run<Types>;
   /**
    * Goes on with a run that was cut off or paused, or with a prompt whose process died before its run began.
    *
    * @throws TreadleError `nothing_to_continue` when no run is open, `run_active` when it is being driven here.
    */
-  resume(): Run;
+  resume(): Run<Types>;
   /**
    * Does what is to be done without a run: ends background tasks that are to stop, and closes what a fork has cut off. Does
    * nothing while a run is driven here, which does it by itself, or when there is nothing of the kind.
@@ -146,7 +163,18 @@ export interface Session {
    * `results_duplicate` when the ids are others than those of `pending`; `conflict` when a call has a result already, or
    * its time is over.
    */
-  addToolOutputs(results: readonly ClientToolResult[]): Run;
+  addToolOutputs(results: readonly ClientToolResult[]): Run<Types>;
+  /**
+   * Gives a paused run the result of its client tool: any value that a tool may return. `call` is the member of `pending`, or
+   * its `callId`. Where several calls wait, each may be given by itself: the run pauses again, and goes on with the last.
+   *
+   * @throws TreadleError as `addToolOutputs`.
+   */
+  addToolOutput(
+    call: string | PendingClientTool,
+    output: unknown,
+    options?: { readonly isError?: boolean },
+  ): Run<Types>;
   /**
    * Lets a call run that waits for a person. `approval` is a member of `pending`, or its `approvalId`. The first answer wins,
    * in whatever process it is given.
@@ -154,9 +182,15 @@ export interface Session {
    * @throws TreadleError `conflict` when the question is not open: it was answered, its time is over, its run has ended, or
    * it is another session's. What another process has written since is found out by the run, whose result rejects so.
    */
-  approve(approval: string | PendingCall, answer?: string | ApprovalAnswer): Run;
+  approve(approval: string | PendingApproval | PendingQuestion, answer?: string | ApprovalAnswer): Run<Types>;
   /** Refuses a call that waits for a person. The model is told the message. @throws TreadleError as `approve`. */
-  reject(approval: string | PendingCall, answer?: string | ApprovalAnswer): Run;
+  reject(approval: string | PendingApproval | PendingQuestion, answer?: string | ApprovalAnswer): Run<Types>;
+  /**
+   * Answers what a call asks: by what a person filled in, or by one answer for each question of an `ask_user` call.
+   *
+   * @throws TreadleError as `approve`, and `invalid_answer` for answers that don't fit the questions.
+   */
+  answer(question: PendingQuestion | PendingClientTool, answer: JsonObject | readonly UserAnswer[]): Run<Types>;
   /**
    * Changes what this session may do from the next call on: rules, the mode, folders. Acknowledged once it is in the log.
    *
@@ -183,7 +217,7 @@ export interface Session {
   /** Replaces the conversation, with messages from `exportMessages` or written by hand. */
   importMessages(messages: unknown): Promise<void>;
   /** Every event of this session's runs in this process. Returns a function that ends it. */
-  subscribe(observer: Observer): () => void;
+  subscribe(observer: (event: EventOf<Types>) => unknown): () => void;
   /**
    * The message that is being streamed here, from its beginning, as live events; empty when there is none. Who subscribes
    * and reads this in the same tick misses nothing of it, and is told nothing twice.
@@ -193,6 +227,10 @@ export interface Session {
   idle(): Promise<void>;
   /** Resolves when nothing goes on beside the runs: when the session has the title that a model was asked for. */
   settled(): Promise<void>;
-  /** Waits until it is idle, ends the asking for a title, kills what runs in the background, then tells `session_end` hooks why it ends (default `other`). The log is left as it is. */
-  close(reason?: string): Promise<void>;
+  /**
+   * Ends the use of the session here: waits for the run that is under way, or aborts it, ends the asking for a title, kills
+   * what runs in the background, and tells `session_end` hooks. The log is left as it is. Afterwards whatever would change
+   * the session is refused.
+   */
+  close(options?: CloseOptions): Promise<void>;
 }

@@ -57,6 +57,7 @@ export function partsFrom(
     ids,
     random: options.random ?? Math.random,
     owner: options.owner ?? 'this process',
+    appContext: options.context,
     blobs,
     state,
     keeper,
@@ -96,7 +97,7 @@ export function partsFrom(
 }
 
 function warn(error: unknown): void {
-  // The one place core speaks: an observer's failure must not be silent, and must not reach the loop.
+  // The one place core speaks: a failure of an observer or a callback must not be silent, and must not reach the loop.
   // oxlint-disable-next-line no-console
-  console.warn('A Treadle observer failed:', error);
+  console.warn('Code that Treadle called has failed:', error);
 }

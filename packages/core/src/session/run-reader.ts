@@ -39,18 +39,7 @@ export class RunReader implements AsyncIterator<TreadleEvent> {
   }
 
   // Functions of their own, because callers take them off the iterator.
-  readonly next = async (): Promise<Next> => {
-    if (this.#missed) {
-      const next = await this.#missed.next();
-      if (next.done !== true) return next;
-      this.#missed = null;
-    }
-    const event = this.#events[this.#read];
-    if (event === undefined) return this.#ended ? this.#end() : this.#wait();
-    this.#read += 1;
-    if (this.#read * 2 > this.#events.length) this.#dropRead();
-    return { done: false, value: event };
-  };
+  readonly next = (): Promise<Next> => (this.#missed ? this.#nextMissed(this.#missed) : this.#nextLive());
 
   readonly return = async (): Promise<Next> => {
     const missed = this.#missed;
@@ -63,10 +52,23 @@ export class RunReader implements AsyncIterator<TreadleEvent> {
     return END;
   };
 
-  /** Called when most of them were read, so that the work per event stays constant. */
-  #dropRead(): void {
-    this.#events = this.#events.slice(this.#read);
-    this.#read = 0;
+  async #nextMissed(missed: AsyncIterator<TreadleEvent>): Promise<Next> {
+    const next = await missed.next();
+    if (next.done !== true) return next;
+    this.#missed = null;
+    return this.#nextLive();
+  }
+
+  #nextLive(): Promise<Next> {
+    const event = this.#events[this.#read];
+    if (event === undefined) return this.#ended ? this.#end() : this.#wait();
+    this.#read += 1;
+    // When most of them were read, so that the work per event stays constant.
+    if (this.#read * 2 > this.#events.length) {
+      this.#events.splice(0, this.#read);
+      this.#read = 0;
+    }
+    return Promise.resolve({ done: false, value: event });
   }
 
   #wait(): Promise<Next> {

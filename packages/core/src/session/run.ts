@@ -1,3 +1,4 @@
+import type { AgentTypes, EventOf } from '../agent/types.ts';
 import { asError } from '../as-error.ts';
 import { type DurableEvent, type RunStatus, type TreadleEvent, isDurable } from '../events/events.ts';
 import { runIdOf } from '../events/run-of.ts';
@@ -10,7 +11,7 @@ import { RunReader } from './run-reader.ts';
  * One course of the loop. Iterate it for its events (durable ones, and the live ones from when you begin; a late reader
  * first gets what it missed), or just await `result`. Reading slowly or not at all never slows the run.
  */
-export interface Run extends AsyncIterable<TreadleEvent> {
+export interface Run<Types extends AgentTypes = AgentTypes> extends AsyncIterable<EventOf<Types>> {
   /** The run's id, once its start is in the log. */
   readonly id: Promise<string>;
   /**
@@ -18,9 +19,9 @@ export interface Run extends AsyncIterable<TreadleEvent> {
    * when the run could not be driven: the session is busy, the journal failed. Of a run that an earlier drive began it has
    * what was before too, which is read from the log when somebody asks for it.
    */
-  readonly result: Promise<RunResult>;
+  readonly result: Promise<RunResult<Types['output']>>;
   /** How it ended, or that it paused. It rejects as `result` does, and nothing is read for it. */
-  readonly status: Promise<RunStatus | 'paused'>;
+  readonly outcome: Promise<RunStatus | 'paused'>;
   /** Cancels the run: acknowledged once it is in the log. The run then ends as `aborted`. */
   abort(reason?: string): Promise<void>;
 }
@@ -112,16 +113,17 @@ export function createRun(sources: RunSources): RunControl {
     return reader;
   };
 
-  return {
-    run: {
-      id: id.promise,
-      status: end.promise,
-      get result() {
-        return (result ??= quiet(resultAtEnd()));
-      },
-      abort: (reason) => sources.abort(reason),
-      [Symbol.asyncIterator]: open,
+  const run: Run = {
+    id: id.promise,
+    outcome: end.promise,
+    get result() {
+      return (result ??= quiet(resultAtEnd()));
     },
+    abort: (reason) => sources.abort(reason),
+    [Symbol.asyncIterator]: open,
+  };
+  return {
+    run: Object.defineProperties(run, OF_THE_RESULT),
     take(event) {
       if (!isOurs(event)) return;
       if (isDurable(event)) note(event);
@@ -151,6 +153,22 @@ export function createRun(sources: RunSources): RunControl {
     endedAs: () => ended,
   };
 }
+
+/** What people look for on a run, and its result has. */
+const OF_THE_RESULT: PropertyDescriptorMap = Object.fromEntries(
+  ['text', 'output', 'status', 'messages', 'pending', 'usage', 'cost', 'finalOutput', 'finalAnswer'].map((name) => [
+    name,
+    {
+      get(): never {
+        const field = name === 'finalOutput' || name === 'finalAnswer' ? 'text' : name;
+        throw new TreadleError(
+          'result_not_awaited',
+          `A run has no ${name}: it may still be under way. Write: const { ${field} } = await session.prompt('…').result`,
+        );
+      },
+    },
+  ]),
+);
 
 const unfinished = (): TreadleError =>
   new TreadleError('internal', 'The drive let go of the session before the run had ended or paused.');

@@ -159,7 +159,7 @@ export async function abort(parts: SessionParts, reason: string | undefined): Pr
   // Somebody has to close what was cancelled; when another process drives the session, it does.
   if (parts.active) return;
   const run = start(parts, (control) => goOnWith(parts, control));
-  await run.status.catch((error: unknown) => {
+  await run.outcome.catch((error: unknown) => {
     if (!isCode(error, 'session_busy') && !isCode(error, 'nothing_to_continue')) throw error;
   });
 }

@@ -15,7 +15,7 @@ import {
 } from '../index.ts';
 
 async function sessionWith(model: ScriptedModel): Promise<Session> {
-  return createSession(defineAgent({ model }));
+  return createSession(defineAgent({ model, retry: { afterText: false } }));
 }
 
 const roles = (messages: readonly Message[]): string[] => messages.map(({ role }) => role);
@@ -424,7 +424,11 @@ describe('a reply that is no success', () => {
 
   it('a pause of the provider goes on', async () => {
     const session = await sessionWith(scriptedModel([{ text: 'Searching', stopReason: 'pause' }, 'Found.']));
-    expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', text: 'Found.', turns: 2 });
+    expect(await session.prompt('Go.').result).toMatchObject({
+      status: 'completed',
+      text: 'SearchingFound.',
+      turns: 2,
+    });
   });
 
   it('a model that throws is a failed call', async () => {

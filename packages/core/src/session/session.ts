@@ -1,5 +1,8 @@
+import { mustBeAgent } from '../agent/check-definition.ts';
 import type { Agent } from '../agent/agent.ts';
+import type { AgentTypes, ContextOf } from '../agent/types.ts';
 import type { DurableEventBody } from '../events/events.ts';
+import { TreadleError } from '../errors.ts';
 import { EVENT_VERSION } from '../events/version.ts';
 import type { Journal } from '../journal/journal.ts';
 import { memoryJournal } from '../journal/memory.ts';
@@ -7,7 +10,7 @@ import { checkTags, checkTitle } from '../journal/check-facts.ts';
 import { checkMetadata } from '../json.ts';
 import { systemClock } from '../ports/clock.ts';
 import { randomIds } from '../ports/ids.ts';
-import type { CreateSessionOptions, Session, SessionOptions } from './api.ts';
+import type { CreateSessionOptions, Session, SessionOptions, WithContext } from './api.ts';
 import { sessionOf } from './handle.ts';
 import { loadParts, partsFrom } from './load.ts';
 import { openState } from '../kernel/snapshot/keeper.ts';
@@ -29,7 +32,14 @@ export * from './api.ts';
  * console.log(text); // Hello.
  * ```
  */
-export async function createSession(agent: Agent, options: CreateSessionOptions = {}): Promise<Session> {
+export async function createSession<Types extends AgentTypes>(
+  agent: Agent<Types>,
+  ...[given]: unknown extends ContextOf<Types>
+    ? [options?: CreateSessionOptions]
+    : [options: WithContext<Types, CreateSessionOptions>]
+): Promise<Session<Types>> {
+  const options: CreateSessionOptions = given ?? {};
+  mustBeAgent('createSession', agent);
   const { clock = systemClock, ids = randomIds, journal = memoryJournal() } = options;
   const sessionId = options.id ?? ids.create('session');
   const first: DurableEventBody = {
@@ -54,10 +64,19 @@ export async function createSession(agent: Agent, options: CreateSessionOptions 
  *
  * @throws TreadleError `session_not_found`, `journal_too_new`, `journal_corrupt`.
  */
-export function openSession(
-  agent: Agent,
+export async function openSession<Types extends AgentTypes>(
+  agent: Agent<Types>,
   sessionId: string,
-  options: SessionOptions & { readonly journal: Journal },
-): Promise<Session> {
-  return loadParts(agent, sessionId, options, 'resume', null).then(sessionOf);
+  options: WithContext<Types, SessionOptions & { readonly journal: Journal }>,
+): Promise<Session<Types>> {
+  mustBeAgent('openSession', agent);
+  // From JavaScript they may be missing.
+  const { journal }: Partial<SessionOptions> = options ?? {};
+  if (!journal) {
+    throw new TreadleError(
+      'invalid_definition',
+      'openSession needs the journal that has the session. Write: openSession(agent, id, { journal })',
+    );
+  }
+  return sessionOf(await loadParts(agent, sessionId, options, 'resume', null));
 }

@@ -28,9 +28,7 @@ export function parseArguments(argumentsText: string, cut: boolean): ParsedArgum
 
 /** Says to the model what was wrong with its arguments, so that it can send better ones. */
 export function argumentsProblem(problem: ToolCallBlock['problem'], argumentsText: string): string {
-  if (problem === 'cut_off') {
-    return 'Not executed: the reply was cut off before the call was complete. Send it again, with shorter arguments.';
-  }
+  if (problem === 'cut_off') return 'Not executed: the reply was cut off before the call was complete. Send it again.';
   if (problem === 'not_an_object')
     return 'Not executed: the arguments must be one JSON object, such as {"path": "a.txt"}.';
   if (problem === 'too_deep')

@@ -10,6 +10,7 @@ export interface NormalOutput {
   readonly details?: JsonValue;
   readonly files?: readonly FileBlock[];
   readonly reads?: readonly FileRead[];
+  readonly state?: JsonObject;
   readonly ask?: ToolQuestion;
 }
 
@@ -18,7 +19,7 @@ export const errorOutput = (text: string): NormalOutput => ({ content: [{ type: 
 
 /**
  * Converts whatever a tool returned to a result; never throws. Text and content blocks are taken as they are, `undefined`
- * and `null` are a success without content, and any other value is shown as JSON. A tool that returned has done its work:
+ * and `null` are a success without content, and any other value is shown as JSON and kept as `details`. A tool that returned has done its work:
  * only its own `isError: true` makes the result an error.
  *
  * Text loses lone surrogates, which aren't valid Unicode, and the middle of what exceeds `maxLength` characters in all.
@@ -31,7 +32,14 @@ export function normalOutput(output: unknown, maxLength: number): NormalOutput {
   if (typeof value === 'string') return success(value, maxLength);
   const blocks = contentBlocks(value);
   if (blocks && blocks.length > 0) return { content: capped(blocks, maxLength), isError: false };
-  return (isJsonObject(value) && resultOf(value, data, maxLength)) || success(jsonText(data), maxLength);
+  return (isJsonObject(value) && resultOf(value, data, maxLength)) || successData(data, maxLength);
+}
+
+/** Data is shown as JSON, and kept as data for programs. */
+function successData(data: PlainData, maxLength: number): NormalOutput {
+  const text = jsonText(data);
+  const shown = success(text, maxLength);
+  return data.value === undefined || text.length > MOST_DETAILS ? shown : { ...shown, details: data.value };
 }
 
 const success = (text: string, maxLength: number): NormalOutput => ({
@@ -41,7 +49,7 @@ const success = (text: string, maxLength: number): NormalOutput => ({
 
 /** Null for an object that isn't a result: `content` is missing. */
 function resultOf(value: JsonObject, data: PlainData, maxLength: number): NormalOutput | null {
-  const { content, isError, details, files } = value;
+  const { content, isError, details, files, state } = value;
   if (content === undefined) return null;
   const shown = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : contentBlocks(content);
   const kept = contentBlocks(files)?.filter((block) => block.type === 'file') ?? [];
@@ -53,6 +61,7 @@ function resultOf(value: JsonObject, data: PlainData, maxLength: number): Normal
     ...(details === undefined ? {} : { details: isLarge ? TOO_LARGE : details }),
     ...(kept.length === 0 ? {} : { files: kept }),
     ...readsOf(value),
+    ...(isJsonObject(state) ? { state } : {}),
     ...askOf(value),
   };
 }
@@ -84,6 +93,9 @@ function readsOf({ reads: given }: JsonObject): Pick<NormalOutput, 'reads'> {
 
 /** Characters that are written as JSON: more than a log or a model takes, and what a process can hold twice. */
 const MOST_CHARACTERS = 100_000_000;
+
+/** Characters of JSON that a log keeps twice: as text for the model, and as data. */
+const MOST_DETAILS = 100_000;
 
 const TOO_LARGE = '[too large to be shown]';
 

@@ -46,7 +46,8 @@ function readPrimitive(value: unknown): JsonValue | undefined {
     case 'boolean':
       return value;
     case 'number':
-      return Number.isFinite(value) ? value : String(value);
+      // JSON has no -0.
+      return Number.isFinite(value) ? value + 0 : String(value);
     case 'bigint':
       return -LARGEST_BIGINT < value && value < LARGEST_BIGINT ? String(value) : '[a bigint of over 1,000 digits]';
     case 'symbol':

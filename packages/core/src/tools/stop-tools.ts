@@ -26,13 +26,13 @@ const stopTool = (
   });
 
 const STOP_TOOLS: readonly Tool[] = [
-  stopTool(
+  /* @__PURE__ */ stopTool(
     'task_completion',
     'Done',
     'Ends the task. Call it once, when all of it is done, with the result for the user.',
     { result: text('What was done and what came of it, for the user to read.') },
   ),
-  stopTool(
+  /* @__PURE__ */ stopTool(
     'ask_question',
     'Question',
     'Asks the user something you need to know before you can go on, and waits for the answer.',
@@ -41,7 +41,7 @@ const STOP_TOOLS: readonly Tool[] = [
       suggestions: { type: 'array', items: { type: 'string' }, description: 'Answers the user may choose from.' },
     },
   ),
-  stopTool(
+  /* @__PURE__ */ stopTool(
     'converse',
     'Message',
     'Says something to the user when there is no task to do: an answer, a remark, a greeting.',

@@ -2,8 +2,10 @@ import type { ToolResultContent } from '../messages/content.ts';
 
 /** How far a background task is. The last three are ends. */
 export type TaskStatus = 'pending' | 'running' | TaskEnd;
+/** The status of a task that ended. */
 export type TaskEnd = 'completed' | 'failed' | 'killed';
 
+/** Whether a status is one of a task that ended. */
 export const hasEnded = (status: TaskStatus): status is TaskEnd => status !== 'pending' && status !== 'running';
 
 /** A background task as it is now. */
@@ -25,6 +27,7 @@ export interface TaskSnapshot {
   readonly pollIntervalMs: number;
 }
 
+/** How often a task is polled, and for how long. */
 export interface PollOptions {
   /** Milliseconds between looks. Default: the task's own, else the agent's `pollIntervalMs`. */
   readonly intervalMs?: number;

@@ -38,6 +38,8 @@ export interface ToolResult {
   readonly files?: readonly FileBlock[];
   /** What the call read or wrote. See `ToolContext.lastRead`. */
   readonly reads?: readonly FileRead[];
+  /** Keys of the shared state to set; other keys keep their values. See `ToolContext.state`. */
+  readonly state?: JsonObject;
   /**
    * The call isn't over: a person has to answer this first. The run pauses, and once the question is answered, `execute` is
    * called again with the answer in `context.answers`, in whatever process. `content` is the result where nobody can be
@@ -91,8 +93,10 @@ export interface FileIntent {
   readonly after: string;
 }
 
-/** What a running tool is given. */
-export interface ToolContext {
+/** What a running tool is given. `Context` is the type of what the application hands to its tools. */
+export interface ToolContext<Context = unknown> {
+  /** The `context` that the session was created or opened with; undefined without one. Kept in no log. */
+  readonly context: Context;
   readonly sessionId: string;
   readonly runId: string;
   readonly callId: string;
@@ -103,6 +107,13 @@ export interface ToolContext {
   readonly confined?: boolean;
   /** The answers to what this call has asked so far, oldest first; absent before the first. See `ToolResult.ask`. */
   readonly answers?: readonly ToolAnswer[];
+  /**
+   * The state that the session's client and its tools share, such as that of an AG-UI page. Absent until one of them has set
+   * it. A tool sets keys by the `state` of its result.
+   */
+  readonly state?: JsonObject;
+  /** The run's metadata, as `prompt` was given it. */
+  readonly metadata?: JsonObject;
   /** Aborted by cancellation, by the tool's timeout and by the run's time limit. */
   readonly signal: AbortSignal;
   /**
@@ -146,6 +157,7 @@ export type ArgumentsCheck = (
   validator?: Validator | null,
 ) => ArgumentsOutcome | Promise<ArgumentsOutcome>;
 
+/** The checked arguments of a call, or why they were refused. */
 export type ArgumentsOutcome =
   | {
       readonly ok: true;
@@ -162,9 +174,24 @@ export interface Handoff {
   readonly filter?: (messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>;
 }
 
-/** A tool. Made by `defineTool`; adapters (MCP, OpenAPI) may build it directly. */
-export interface Tool {
+/** What the type checker knows of a tool. */
+export interface ToolTypes {
   readonly name: string;
+  /** The arguments as the log has them. */
+  readonly input: unknown;
+  /** The `details` of its results. */
+  readonly details: unknown;
+  /** What it wants as `context` of the session. */
+  readonly context: unknown;
+  /** The types of the agent that it hands over to. */
+  readonly handsTo: unknown;
+}
+
+/** A tool. Made by `defineTool`; adapters (MCP, OpenAPI) may build it directly. */
+export interface Tool<Types extends ToolTypes = ToolTypes> {
+  /** Exists for the type checker only. */
+  readonly '~types'?: Types;
+  readonly name: Types['name'];
   /** For people; the name when none is given. */
   readonly label: string;
   readonly description: string;

@@ -6,6 +6,7 @@ import type { ToolResult } from './tool.ts';
 /** The name of the tool that puts questions to the user. */
 export const ASK_USER_TOOL = 'ask_user';
 
+/** An answer that a question offers. */
 export interface UserQuestionOption {
   readonly label: string;
   /** What choosing it means. */

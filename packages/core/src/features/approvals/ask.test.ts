@@ -51,7 +51,14 @@ describe('a call that asks', () => {
     expect(result.status).toBe('paused');
     expect(session.pending).toEqual(
       [
-        { callId: expect.any(String) as string, toolName: 'book', arguments: { rows: 30 }, approvalId: 'question_1' },
+        {
+          type: 'question',
+          callId: expect.any(String) as string,
+          toolName: 'book',
+          arguments: { rows: 30 },
+          question: 'Which seat?',
+          key: 'seat',
+        },
       ].map((call) => ({ ...call, approvalId: `question_${session.pending[0]?.callId}_1` })),
     );
     const event = (await eventsOf(journal)).find(({ type }) => type === 'approval_requested');

@@ -14,6 +14,9 @@ function approvalRequested(state: SessionState, event: EventOf<'approval_request
   const call = callOf(state, event);
   call.approvalId = event.approvalId;
   call.askedArguments = event.arguments;
+  call.question = event.question;
+  if (event.suggestions) call.suggestions = event.suggestions;
+  else delete call.suggestions;
   call.asked += 1;
   call.expiresAt = event.expiresAt ?? null;
   call.decision = null;

@@ -1,4 +1,4 @@
-import type { PendingCall } from '../../events/events.ts';
+import { typedPending, type PendingCall } from '../../events/tool-events.ts';
 import { isPending, pendingCall, isAsked } from '../../kernel/services/pending.ts';
 import { waitsForOthers } from '../../kernel/plan/calls.ts';
 import { waitingRuns, type SessionState } from '../../kernel/state.ts';
@@ -19,5 +19,5 @@ export function sessionStatus(state: SessionState): SessionStatus {
 export const pendingCalls = ({ run }: SessionState): PendingCall[] =>
   (run?.turn?.calls ?? []).flatMap((call): readonly PendingCall[] => {
     if (isAsked(call) || isPending(call)) return [pendingCall(call)];
-    return call.status === 'started' && call.paused?.woken === false ? call.paused.pending : [];
+    return call.status === 'started' && call.paused?.woken === false ? call.paused.pending.map(typedPending) : [];
   });

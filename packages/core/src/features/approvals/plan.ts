@@ -1,5 +1,5 @@
 import type { TreadleErrorCode } from '../../errors.ts';
-import type { ClientToolResult, DurableEventBody } from '../../events/events.ts';
+import type { DurableEventBody, SessionInput } from '../../events/events.ts';
 import { rejectCall } from '../../kernel/plan/reject-call.ts';
 import { rejectInput } from '../../kernel/plan/run-events.ts';
 import { isAsked, isPending, isTooLate } from '../../kernel/services/pending.ts';
@@ -10,7 +10,7 @@ import type { ToolResultContent } from '../../messages/content.ts';
 export function takeAnswers(state: SessionState, run: RunState, turn: TurnState, now: number): DurableEventBody[] {
   for (const entry of state.inbox) {
     const { input } = entry;
-    if (input.type === 'client_tool_results') return takeResults(run, turn, entry, input.results, now);
+    if (input.type === 'client_tool_results') return takeResults(run, turn, entry, input, now);
     if (input.type === 'approval_answer') {
       const { type: _, requestKey: __, approvalId, decision, ...said } = input;
       const asked = turn.calls.find((call) => call.approvalId === approvalId && isAsked(call));
@@ -30,11 +30,11 @@ function takeResults(
   run: RunState,
   turn: TurnState,
   entry: InboxEntry,
-  results: readonly ClientToolResult[],
+  { results, partial }: Extract<SessionInput, { readonly type: 'client_tool_results' }>,
   now: number,
 ): DurableEventBody[] {
   const waiting = turn.calls.filter((call) => isPending(call) && !isTooLate(call, entry.at));
-  const problem = resultsProblem(waiting, results);
+  const problem = resultsProblem(waiting, results, partial);
   if (problem !== null) return [rejectInput(entry, now, problem.message, run.runId)];
   const byId = new Map(results.map((result) => [result.callId, result]));
   return waiting.flatMap((call): DurableEventBody[] => {
@@ -68,10 +68,11 @@ export interface ResultsProblem {
   readonly callIds: readonly string[];
 }
 
-/** Why results don't answer exactly the calls that wait, or null when they do. */
+/** Why results don't answer exactly the calls that wait, or with `partial` some of them; null when they do. */
 export function resultsProblem(
   pending: readonly { readonly callId: string }[],
   results: readonly { readonly callId: string }[],
+  partial?: true,
 ): ResultsProblem | null {
   const given = new Set<string>();
   const twice = new Set<string>();
@@ -83,7 +84,7 @@ export function resultsProblem(
   const waiting = new Set(pending.map(({ callId }) => callId));
   const foreign = [...given].filter((callId) => !waiting.has(callId));
   if (foreign.length > 0) return problem('results_unknown', 'These calls are not waiting', foreign);
-  const missing = [...waiting].filter((callId) => !given.has(callId));
+  const missing = partial ? [] : [...waiting].filter((callId) => !given.has(callId));
   return missing.length > 0 ? problem('results_missing', 'Results are missing for', missing) : null;
 }
 

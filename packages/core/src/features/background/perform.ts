@@ -101,6 +101,7 @@ async function execute(context: PerformContext, facts: TaskFacts, watch: TaskWat
     args: checked.value,
     facts: {
       ...told,
+      context: context.appContext,
       readHistory: context.readHistory,
       lastRead: (path) => context.services.lastRead(context.state, path),
       ...(tasks === null ? {} : { tasks: tasks.control }),

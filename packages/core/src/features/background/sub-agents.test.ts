@@ -74,6 +74,18 @@ const statusesIn = (log: readonly DurableEvent[]): string[] =>
   log.flatMap((event) => (event.type === 'task_updated' ? [event.status] : []));
 
 describe('a sub-agent in the background', () => {
+  it('is part of what its run has cost, once it has ended', async () => {
+    const reader = defineAgent({ id: 'reader', model: scriptedModel(['Hello.'], { cost: () => 0.25 }) });
+    const boss = bossOf(
+      reader,
+      [],
+      { atEnd: 'wait' },
+      { model: scriptedModel([GO, 'Later.', 'Done.'], { cost: () => 1 }) },
+    );
+    const { cost, costBreakdown } = await (await createSession(boss)).prompt('Go.').result;
+    expect({ cost, costBreakdown }).toEqual({ cost: 3.25, costBreakdown: { own: 3, subAgents: 0.25 } });
+  });
+
   it('works beside its parent, and the model is told of its end once', async () => {
     const asked = Promise.withResolvers<void>();
     const written = Promise.withResolvers<string>();

@@ -4,6 +4,7 @@ import {
   chosenBy,
   cheapestThatPasses,
   fewestTokens,
+  onlyBranch,
   firstBranch,
   mostTokens,
   vote,
@@ -91,7 +92,8 @@ describe('branches', () => {
       at: expect.any(Number) as number,
       selectedSessionId: 's.a.2.b0',
       selectedIndex: 0,
-      evaluationUsage: { input: null, output: null },
+      evaluationUsage: { input: 0, output: 0 },
+      evaluationCost: 0,
     });
     const trees = linkSessions(
       await Promise.all(['s', 's.a.2.b0', 's.a.2.b1'].map(async (id) => sessionTree(await logOf(journal, id)))),
@@ -104,6 +106,23 @@ describe('branches', () => {
     expect(parent?.parallelGroup?.evaluationUsage).toEqual(ended?.type === 'branches_ended' && ended.evaluationUsage);
     expect(parallelSiblings(trees, runIds[0] ?? '').map(({ runId }) => runId)).toEqual([runIds[1]]);
     expect(first?.continuation).toEqual({ kind: 'branch', tag: 'a' });
+  });
+
+  it('show what they do on the stream of the run that asked for them', async () => {
+    const { session } = await sessionOf(worker('a', ''));
+    const branches = THREE.slice(0, 2).map((agent) => ({ agent }));
+    const run = runBranches(session, { branches, prompt: 'Two and two?', strategy: fewestTokens() });
+    const seen: Record<string, string[]> = {};
+    for await (const event of run) {
+      if (event.type !== 'branch_event') continue;
+      expect(event.runId).toBe((await run.result).runId);
+      (seen[event.branch.configId] ??= []).push(event.event.type);
+    }
+    expect(Object.keys(seen)).toEqual(['a', 'b']);
+    for (const types of Object.values(seen)) {
+      expect(types).toContain('message_delta');
+      expect(types.at(-1)).toBe('run_ended');
+    }
   });
 
   it('go on with the history as it is without a prompt', async () => {
@@ -215,10 +234,14 @@ describe('a strategy', () => {
     expect(await select(chosenBy(() => Promise.reject(new Error('no idea'))))).toContain('no idea');
   });
 
-  it('has to be named for more than one branch', async () => {
+  it('has to be named for more than one branch, before any of them runs', async () => {
     const { session } = await sessionOf(worker('a', ''));
     const branches = THREE.map((agent) => ({ agent }));
-    expect((await runBranches(session, { branches, prompt: 'Go.' }).result).message).toContain("can't choose among 3");
+    for (const more of [{}, { strategy: onlyBranch() }])
+      expect(() => runBranches(session, { branches, prompt: 'Go.', ...more })).toThrow(
+        expect.objectContaining({ code: 'invalid_definition', message: expect.stringContaining('strategy: first') }),
+      );
+    expect(session.status).toBe('idle');
     const [only] = branches;
     const alone = runBranches(session, { branches: only ? [only] : [], prompt: 'Go.' });
     expect((await alone.result).text).toBe('Four.');

@@ -1,5 +1,6 @@
 import type { BranchesEnded } from '../../events/branches.ts';
 import type { Fold } from '../../kernel/fold.ts';
+import { asPart } from '../../model/usage.ts';
 import { openRun } from '../../kernel/reduce/open.ts';
 import { spend } from '../../kernel/reduce/view.ts';
 import type { RunState } from '../../kernel/state.ts';
@@ -16,5 +17,5 @@ function branchesEnded(run: RunState, event: BranchesEnded): void {
   const { selectedIndex, selectedSessionId, branches = [], evaluationUsage, evaluationCost = 0 } = event;
   if (run.branches) run.branches.selected = { selectedIndex, sessionId: selectedSessionId };
   for (const { usage, cost } of branches) spend(run, usage, cost);
-  spend(run, evaluationUsage, evaluationCost);
+  spend(run, asPart(evaluationUsage), evaluationCost);
 }

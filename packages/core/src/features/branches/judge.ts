@@ -5,6 +5,7 @@ import { askJudge, nothingSpent, type Spent } from './ask.ts';
 import type { BranchOutcome, BranchStrategy, EvaluationContext } from './outcome.ts';
 import { fitToBudget } from './shrink.ts';
 
+/** Options of a judge of branches. */
 export interface JudgeOptions {
   readonly model: Model;
   /** What makes one better than another. Added to what the judge is told anyway. */

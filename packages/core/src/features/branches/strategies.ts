@@ -15,16 +15,10 @@ function must(chosen: BranchOutcome | undefined): BranchOutcome {
   throw new TreadleError('internal', 'A strategy was asked without an outcome to choose from.');
 }
 
-/** Takes the only branch there is. With more it is an error: somebody has to choose. */
-export function onlyBranch(): BranchStrategy {
-  return {
-    name: 'only',
-    evaluate(outcomes) {
-      if (outcomes.length === 1) return { selectedIndex: must(outcomes[0]).index };
-      throw new TreadleError('invalid_definition', `onlyBranch() can't choose among ${outcomes.length} branches.`);
-    },
-  };
-}
+const ONLY: BranchStrategy = Object.freeze(of('only', ([only]) => only));
+
+/** Takes the only branch there is. `runBranches` refuses it for several branches. */
+export const onlyBranch = (): BranchStrategy => ONLY;
 
 /** Takes the first that completed, in the order of the configurations. */
 export const firstBranch = (): BranchStrategy => of('first', ([first]) => first);

@@ -1,14 +1,10 @@
 import { estimateFrame, measureView } from '../../messages/estimate-frame.ts';
+import { replyLimit } from '../../messages/prompt-size.ts';
 import { errorText } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import type { BudgetDecision } from '../../kernel/services/money.ts';
-import {
-  affordableOutput,
-  ASSUMED_OUTPUT_TOKENS,
-  callPrice,
-  THINKING_TOKENS,
-  type CallPrice,
-} from '../../model/price.ts';
+import { affordableOutput, ASSUMED_OUTPUT_TOKENS, callPrice, type CallPrice } from '../../model/price.ts';
+import { thinkingTokens } from '../../model/thinking.ts';
 import { limitHit } from '../../kernel/services/limits.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { limitsOf } from '../../kernel/services/run-limits.ts';
@@ -52,7 +48,7 @@ async function reserve(context: PerformContext, { key }: BudgetQuestion, signal:
   const model = agent.models[run.turn.modelIndex] ?? agent.model;
   const wanted = wantedBy(context, model);
   if (wanted.price(wanted.prompt, wanted.output) === null) {
-    const message = `the price of ${model.provider}/${model.id} is unknown, and money is limited. Set budget.unknownPrice`;
+    const message = `the price of ${model.provider}/${model.id} is unknown, and money is limited. Lift the limit, or say in the agent's definition what to assume: budget: { unknownPrice: … }`;
     return { granted: false, message };
   }
   const { ledger } = agent.budget;
@@ -90,8 +86,8 @@ async function reserve(context: PerformContext, { key }: BudgetQuestion, signal:
 const ROUNDING = 1e-9;
 
 function wantedBy({ agent, state }: PerformContext, model: PerformContext['agent']['model']): Wanted {
-  const thinking = THINKING_TOKENS[agent.thinking ?? 'off'];
-  const reply = agent.maxTokens ?? model.outputLimit ?? ASSUMED_OUTPUT_TOKENS;
+  const thinking = thinkingTokens(agent.thinking ?? 'off');
+  const reply = replyLimit(state, agent, model) ?? model.outputLimit ?? ASSUMED_OUTPUT_TOKENS;
   return {
     price: callPrice(model, agent.budget.unknownPrice),
     prompt: measureView(state.view, state.anchor, estimateFrame(agent)),

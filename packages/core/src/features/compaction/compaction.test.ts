@@ -44,6 +44,30 @@ const only = <Type extends DurableEvent['type']>(events: readonly DurableEvent[]
 const overflow: Turn = { error: { kind: 'context_overflow', message: 'prompt is too long' } };
 
 describe('a run that outgrows its window', () => {
+  it('is compacted by default, and has the tool that reads back from then on', async () => {
+    const model = explorer(20, 'All was well so far.', { contextWindow: 4000 });
+    const session = await createSession(defineAgent({ model, tools: [look] }));
+    const result = await session.prompt('Look everywhere.').result;
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.', turns: 21 });
+    const offered = model.requests.map(({ tools }) => tools.map(({ name }) => name).join());
+    expect(offered[0]).toBe('look');
+    expect(offered.at(-1)).toBe('look,recall');
+    // A compaction is the only moment at which the tools change.
+    expect(new Set(offered)).toEqual(new Set(['look', 'look,recall']));
+  });
+
+  it('is compacted by default when only the provider knows its window', async () => {
+    const turns = Array.from({ length: 5 }, (_, at) => ({
+      toolCalls: [{ name: 'look', arguments: { at } }],
+    }));
+    const model = scriptedModel([...turns, overflow, 'Done.']);
+    const journal = memoryJournal();
+    const session = await createSession(defineAgent({ model, tools: [look] }), { journal, id: 's' });
+    const result = await session.prompt('Look everywhere.').result;
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(only(await logOf(journal, 's'), 'compacted')).toMatchObject([{ trigger: 'overflow' }]);
+  });
+
   it('goes on with a summary of its beginning, as often as it takes', async () => {
     const model = explorer(20, 'All was well so far.', { contextWindow: 4000 });
     const { result, events, session } = await play({ model, context: {} });
@@ -329,12 +353,12 @@ describe('a provider that finds the request too long', () => {
     expect(model.requests).toHaveLength(7);
   });
 
-  it('ends the run with its own reason when the agent has no context policy', async () => {
+  it('ends the run with its own reason when `context: false` switches compaction off', async () => {
     const model = scriptedModel([overflow, 'Never said.']);
-    const session = await createSession(defineAgent({ model }));
+    const session = await createSession(defineAgent({ model, context: false }));
     const result = await session.prompt('Hello.').result;
     expect(result).toMatchObject({ status: 'context_limit', error: { kind: 'context_overflow' } });
-    expect(result.message).toContain('The agent has no `context`');
+    expect(result.message).toContain('The agent has `context: false`');
     expect(model.requests).toHaveLength(1);
   });
 

@@ -30,7 +30,8 @@ function compactionFailed(state: SessionState, event: EventOf<'compaction_failed
   const turn = settle(state, event);
   if (turn) turn.compacted = true;
   // A run goes on without what somebody merely wished for.
-  if (state.run && event.reason === 'loop_detected' && event.trigger !== 'manual') state.run.tooLong = event.message;
+  if (state.run && event.reason === 'nothing_to_remove' && event.trigger !== 'manual')
+    state.run.tooLong = event.message;
 }
 
 /** What both have in common: the input is used up, and the model's work is paid for. Returns the turn it was in. */

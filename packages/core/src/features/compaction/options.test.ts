@@ -33,6 +33,13 @@ describe('the options of a context', () => {
     expect(contextBounds(checkContext({ window: 1000 }), { contextWindow: 5000 })?.window).toBe(1000);
   });
 
+  it('end where a prompt costs more, or where the model takes no more input', () => {
+    const facts = { contextWindow: 1_050_000, maxInput: 922_000, priceStep: 272_000 };
+    expect(contextBounds(checkContext({}), facts)?.threshold).toBeLessThan(272_000);
+    expect(contextBounds(checkContext({}), { ...facts, priceStep: 10_000_000 })?.window).toBe(922_000);
+    expect(contextBounds(checkContext({ window: 1_000_000 }), facts)?.window).toBe(1_000_000);
+  });
+
   it('always leave room to grow after a compaction', () => {
     const bounds = contextBounds(checkContext({ window: 1000, compactAt: 0.6, compactTo: 0.55, reserve: 200 }), {});
     expect(bounds?.target).toBeLessThan(bounds?.threshold ?? 0);

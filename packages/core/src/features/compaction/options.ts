@@ -1,6 +1,6 @@
 import { mustBePositive, mustBeWhole } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
-import { windowOf } from '../../kernel/services/context-window.ts';
+import { windowOf, type WindowFacts } from '../../kernel/services/context-window.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Model } from '../../model/model.ts';
 import type { CompactionStrategy } from './phase.ts';
@@ -9,8 +9,9 @@ import { DEFAULT_STRATEGIES } from './strategies.ts';
 /** How an agent keeps its view within the model's context window. All of it has defaults. */
 export interface ContextOptions {
   /**
-   * Tokens a request and its reply may have together. Default: the `contextWindow` of the model that is asked. When
-   * neither is known, nothing is compacted before a provider says that the request was too long.
+   * Tokens a request and its reply may have together. Default: the `contextWindow` of the model that is asked, or the size
+   * above which its prompts cost more. When neither is known, nothing is compacted before a provider says that the request
+   * was too long.
    */
   readonly window?: number;
   /** Tokens kept free for the reply. Default: a twentieth of the window. */
@@ -24,7 +25,10 @@ export interface ContextOptions {
   /** Says which messages must stay as they are, besides those marked `pinned`. Called when a compaction runs. */
   readonly pin?: (message: Message) => boolean;
   readonly summary?: SummaryModelOptions;
-  /** False leaves out the tool `recall`, with which the model reads back what was removed. Default true. */
+  /**
+   * False leaves out the tool `recall`, with which the model reads back what was removed. Default true: an agent with
+   * \`context\` has it from its first call on, any other from the first compaction on.
+   */
   readonly recall?: boolean;
 }
 
@@ -90,10 +94,11 @@ export interface ContextBounds {
   readonly target: number;
 }
 
-/** The bounds for a model; null when no window is known. */
-export function contextBounds(policy: ContextPolicy, model: Pick<Model, 'contextWindow'>): ContextBounds | null {
-  const window = windowOf(policy, model);
-  if (window === null) return null;
+/** The bounds for a model; null when no window is known. A price step counts as the end of the window. */
+export function contextBounds(policy: ContextPolicy, model: WindowFacts): ContextBounds | null {
+  const known = windowOf(policy, model);
+  if (known === null) return null;
+  const window = policy.window === null ? Math.min(known, model.priceStep ?? known) : known;
   const reserve = policy.reserve ?? Math.floor(window / 20);
   const threshold = window * policy.compactAt - reserve;
   // A view that was compacted has room to grow before it is due again.

@@ -7,7 +7,7 @@ import type { DurableEventBody } from '../../events/events.ts';
 import type { PerformContext } from '../../kernel/context.ts';
 import { untilInterrupted } from '../../kernel/perform/interrupt.ts';
 import { modelOf } from './plan.ts';
-import { viewTokens } from '../../kernel/services/context-window.ts';
+import { mayRecall, viewTokens } from '../../kernel/services/context-window.ts';
 import type { Step } from '../../kernel/step.ts';
 import { writeSummary, type Spending } from './summary/summarise-step.ts';
 
@@ -72,7 +72,7 @@ function inputOf(context: PerformContext, step: CompactStep, spending: Spending)
     pin: policy.pin,
     at: clock.now(),
     newId: () => ids.create('msg'),
-    recallName: agent.tools.has(RECALL) ? RECALL : null,
+    recallName: agent.tools.has(RECALL) || (agent.context !== null && mayRecall(agent)) ? RECALL : null,
     summarise: (messages, options) => writeSummary(context, summariser, messages, options),
   };
 }
@@ -121,7 +121,7 @@ function eventOf(
     return { type: 'compaction_failed', ...common, reason: 'interrupted', message };
   }
   if (made.view === before) {
-    return { type: 'compaction_failed', ...common, reason: 'loop_detected', message: messageOf(made) };
+    return { type: 'compaction_failed', ...common, reason: 'nothing_to_remove', message: messageOf(made) };
   }
   return {
     type: 'compacted',

@@ -31,6 +31,7 @@ export interface PhaseContext {
   summarise(messages: View, options: SummaryOptions): Promise<string>;
 }
 
+/** Options of the summaries that a compaction writes. */
 export interface SummaryOptions {
   /** How many messages at the end of the list the summary is to replace, in tokens: it must be shorter. */
   readonly replaces: number;

@@ -54,7 +54,7 @@ function planOverflow(state: SessionState, run: RunState, turn: TurnState, agent
   return asked.type === 'no' ? endTooLong(run, turn, agent, now, asked.reason) : asked.step;
 }
 
-const NO_POLICY = 'The agent has no `context`, so nothing was removed to make it fit.';
+const NO_POLICY = 'The agent has `context: false`, so nothing was removed to make it fit.';
 
 const STILL_TOO_LONG = 'The request is too long, even after a compaction.';
 

@@ -12,6 +12,7 @@ export function summarising(options: SummariseOptions = {}): CompactionStrategy 
   return { name: 'summarising', phases: [summarise(options)] };
 }
 
+/** Options of {@link threeTiers}. */
 export interface ThreeTiersOptions {
   /** Lines of a tool result. Default 50. */
   readonly maxLines?: number;
@@ -39,6 +40,7 @@ export function threeTiers(options: ThreeTiersOptions = {}): CompactionStrategy 
   };
 }
 
+/** Options of {@link slidingWindow}. */
 export interface SlidingWindowOptions {
   /** Characters of an old tool result. Default 2,000. */
   readonly maxLength?: number;
@@ -82,7 +84,7 @@ export function blockOverlays(options: OverlayOptions = {}): CompactionStrategy 
 
 /** What is done unless the agent says otherwise: a summary; if there can't be one, the four phases; then the oldest go. */
 export const DEFAULT_STRATEGIES: readonly CompactionStrategy[] = Object.freeze([
-  summarising(),
-  slidingWindow(),
-  pruneOldest(),
+  /* @__PURE__ */ summarising(),
+  /* @__PURE__ */ slidingWindow(),
+  /* @__PURE__ */ pruneOldest(),
 ]);

@@ -9,6 +9,7 @@ const IDS = /sha256-[0-9a-f]{64}/g;
 /** The ids of blobs that an event names, wherever it does. A text that looks like one counts: better kept than missed. */
 export const blobIdsOf = (event: DurableEvent): readonly string[] => JSON.stringify(event).match(IDS) ?? [];
 
+/** Options of {@link sweepBlobs}. */
 export interface SweepBlobsOptions {
   readonly blobs: Blobs;
   /** Every journal whose logs may name these blobs. A journal that is left out loses its own. */

@@ -1,8 +1,10 @@
 import type { Agent } from '../../agent/agent.ts';
+import type { AgentTypes } from '../../agent/types.ts';
 import { TreadleError } from '../../errors.ts';
 import { defineTool } from '../../tools/define/define.ts';
 import type { Handoff, Tool } from '../../tools/tool.ts';
 
+/** Options of {@link handoffTool}. */
 export interface HandoffOptions extends Pick<Handoff, 'filter'> {
   /** Told to the model: when the other agent is to take over. */
   readonly description: string;
@@ -11,7 +13,7 @@ export interface HandoffOptions extends Pick<Handoff, 'filter'> {
 }
 
 /**
- * A stop tool that hands the session over: the run ends with the call, and the other agent drives the session from
+ * A stop tool that hands the session over to an agent, given by itself or by its id: the run ends with the call, and the other agent drives the session from
  * the next run on, `continue()` included. The session must be created and opened with that agent among its `agents`.
  *
  * @throws TreadleError `invalid_definition` for a name that can't be used.
@@ -24,7 +26,7 @@ export interface HandoffOptions extends Pick<Handoff, 'filter'> {
  * const desk = defineAgent({
  *   id: 'desk',
  *   model: scriptedModel([{ toolCalls: [{ name: 'hand_off_to_billing', arguments: { message: 'Wants an invoice.' } }] }]),
- *   tools: [handoffTool(billing.id, { description: 'For questions about invoices.' })],
+ *   tools: [handoffTool(billing, { description: 'For questions about invoices.' })],
  * });
  *
  * const session = await createSession(desk, { agents: [billing] });
@@ -32,7 +34,11 @@ export interface HandoffOptions extends Pick<Handoff, 'filter'> {
  * console.log(session.agent.id, (await session.continue().result).text); // billing Your invoice is on its way.
  * ```
  */
-export function handoffTool(agentId: string, { description, name, filter }: HandoffOptions): Tool {
+export function handoffTool<Types extends AgentTypes = AgentTypes>(
+  agent: string | Agent<Types>,
+  { description, name, filter }: HandoffOptions,
+): Tool<{ name: string; input: unknown; details: undefined; context: unknown; handsTo: Types }> {
+  const agentId = typeof agent === 'string' ? agent : agent.id;
   const tool = defineTool({
     name: name ?? `hand_off_to_${agentId}`,
     description,
@@ -45,7 +51,8 @@ export function handoffTool(agentId: string, { description, name, filter }: Hand
     readOnly: true,
     execute: ({ message }) => message ?? `Handed over to ${agentId}.`,
   });
-  return Object.freeze({ ...tool, handsOff: { agentId, ...(filter ? { filter } : {}) } });
+  const { '~types': _, ...rest } = tool;
+  return Object.freeze({ ...rest, handsOff: { agentId, ...(filter ? { filter } : {}) } });
 }
 
 /** The agent that drives a session now: the one it is opened with, or the one it was handed over to. */

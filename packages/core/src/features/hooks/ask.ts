@@ -1,11 +1,12 @@
 import { asJson, isJsonObject } from '../../json.ts';
+import type { PermissionMode } from '../../events/permission-updates.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { timedCall, type TimedOutcome } from '../../timed-call.ts';
 import { contentBlocks, normalOutput } from '../../tools/output.ts';
 import { EVENTS } from './events.ts';
-import type { Hook, HookInput } from './hook.ts';
+import type { Hook, HookEvent, HookInput } from './hook.ts';
 import type { HookDecision } from '../../kernel/services/hook-decision.ts';
 import type { HookRegistry } from './registry.ts';
 
@@ -13,15 +14,19 @@ import type { HookRegistry } from './registry.ts';
 export interface HookEnvironment {
   readonly clock: Clock;
   readonly messages: readonly Message[];
+  readonly permissionMode: PermissionMode;
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** Told of what went wrong and what hooks say to people. Never throws. */
-  readonly warn: (code: 'hook_failed' | 'hook_message' | 'permission_not_saved', message: string) => void;
+  readonly warn: (
+    code: 'hook_failed' | 'hook_message' | 'permission_not_saved' | 'permission_callback_failed',
+    message: string,
+  ) => void;
 }
 
 /**
  * Asks the hooks of an event, one after the other, and puts what they say together. Never throws. The first that denies,
- * or ends the run, is the last that is asked; `ask` of one outweighs `proceed` of the others.
+ * or ends the run, is the last that is asked; `ask` of one outweighs `allow` of the others, which outweighs `proceed`.
  */
 export async function askHooks(
   registry: HookRegistry,
@@ -66,8 +71,10 @@ async function answerOf(hook: Hook, input: HookInput, environment: HookEnvironme
   if (!answer) return failed(hook, `${hook.name} answered with something that is no answer of a hook.`, environment);
   const { systemMessage, ...decision } = answer;
   if (systemMessage !== undefined) environment.warn('hook_message', systemMessage);
-  return decision;
+  return decision.decision === 'allow' && !MAY_ALLOW.has(hook.event) ? { ...decision, decision: 'proceed' } : decision;
 }
+
+const MAY_ALLOW: ReadonlySet<HookEvent> = new Set(['before_tool', 'permission_request']);
 
 function failed(hook: Hook, problem: string, { warn, signal }: HookEnvironment): HookDecision {
   // Interrupted: nobody acts on the answer.
@@ -77,20 +84,24 @@ function failed(hook: Hook, problem: string, { warn, signal }: HookEnvironment):
 }
 
 /** One call of one hook, within its time. */
-const called = (hook: Hook, input: HookInput, { clock, messages, signal }: HookEnvironment): Promise<TimedOutcome> => {
+const called = (
+  hook: Hook,
+  input: HookInput,
+  { clock, messages, permissionMode, signal }: HookEnvironment,
+): Promise<TimedOutcome> => {
   const { name, timeoutMs } = hook;
   return timedCall({
     name,
     timeoutMs,
     clock,
     signal,
-    call: (aborted) => hook.run(input, { signal: aborted, messages }),
+    call: (aborted) => hook.run(input, { signal: aborted, messages, permissionMode }),
   });
 };
 
 type Answer = HookDecision & { readonly systemMessage?: string };
 
-const DECISIONS: ReadonlySet<unknown> = new Set([undefined, 'proceed', 'deny', 'ask']);
+const DECISIONS: ReadonlySet<unknown> = new Set([undefined, 'proceed', 'allow', 'deny', 'ask']);
 
 /** Hooks are other people's code: what they return is read as data, and null is what can't be understood. */
 function parsed(value: unknown): Answer | null {
@@ -122,10 +133,14 @@ function outputContent(output: unknown): readonly ToolResultContent[] | null {
   return normalOutput(output, Number.POSITIVE_INFINITY).content;
 }
 
+const STRICTNESS: readonly HookDecision['decision'][] = ['proceed', 'allow', 'ask', 'deny'];
+
 function merged(before: HookDecision, said: HookDecision): HookDecision {
   const problems = [...(before.problems ?? []), ...(said.problems ?? [])];
   const context = [before.context, said.context].filter((text) => text !== undefined).join('\n');
-  const decision = said.decision === 'proceed' ? before.decision : said.decision;
+  // An earlier hook has allowed other arguments.
+  const until = before.decision === 'allow' && said.input ? 'proceed' : before.decision;
+  const decision = STRICTNESS.indexOf(said.decision) > STRICTNESS.indexOf(until) ? said.decision : until;
   return {
     ...before,
     ...said,

@@ -1,3 +1,6 @@
+import type { Agent } from '../../agent/agent.ts';
+import type { PermissionMode } from '../../events/permission-updates.ts';
+import type { SessionState } from '../../kernel/state.ts';
 import { textsOf } from '../../messages/final-text.ts';
 import { askHooks, type HookEnvironment } from './ask.ts';
 import type { HookInput } from './hook.ts';
@@ -24,7 +27,7 @@ export async function askHook(
 }
 
 export function hookEnvironment(
-  { clock, state, emit }: PerformContext,
+  { agent, clock, state, emit }: PerformContext,
   signal: AbortSignal,
   runId?: string,
 ): HookEnvironment {
@@ -32,9 +35,16 @@ export function hookEnvironment(
     clock,
     signal,
     messages: state.view,
+    permissionMode: modeOf(agent, state),
     warn: (code, message) =>
       emit({ type: 'warning', afterSeq: state.seq, ...(runId === undefined ? {} : { runId }), code, message }),
   };
+}
+
+/** What the session does with calls that no rule is about. */
+export function modeOf({ permissions }: Agent, state: SessionState): PermissionMode {
+  const mode = state.permissions?.mode ?? permissions.mode;
+  return mode === 'bypass' && !permissions.allowBypass ? permissions.mode : mode;
 }
 
 /** What the hooks are told; null when what the question is about is gone. */

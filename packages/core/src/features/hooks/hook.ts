@@ -2,6 +2,7 @@ import { EVENTS } from './events.ts';
 import { mustBePositive } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { InputMessage, RunStatus } from '../../events/events.ts';
+import type { PermissionMode } from '../../events/permission-updates.ts';
 import type { JsonObject } from '../../json.ts';
 import type { ToolResultContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
@@ -21,6 +22,8 @@ export interface HookCall {
 export interface HookCallResult extends HookCall {
   readonly content: readonly ToolResultContent[];
   readonly isError: boolean;
+  /** Present when the run ended while the call ran. The answer of the hook doesn't count then. */
+  readonly interrupted?: true;
 }
 
 /** A partial result of a running call. */
@@ -81,8 +84,11 @@ export interface HookInputs {
   };
   /** Somebody should look: `kind` says for what (`approval`, `client_tools`). */
   readonly notification: { readonly kind: string; readonly message: string };
-  /** The run is about to end well. `stopHookActive`: a stop hook has kept it going before. */
-  readonly stop: { readonly text: string; readonly stopHookActive: boolean };
+  /**
+   * The run is about to end well, or was aborted (`interrupted`): then the answer doesn't count. `stopHookActive`: a stop
+   * hook has kept it going before.
+   */
+  readonly stop: { readonly text: string; readonly stopHookActive: boolean; readonly interrupted?: true };
 }
 
 /** The moments at which hooks are called. */
@@ -104,15 +110,20 @@ export interface HookContext {
   readonly signal: AbortSignal;
   /** The conversation as models see it, at this moment. Not to be changed. */
   readonly messages: readonly Message[];
+  /** What the session does with calls that no rule is about. */
+  readonly permissionMode: PermissionMode;
 }
 
 /** What a hook says. Every part is optional; parts that mean nothing at its event are ignored. */
 export interface HookResult {
-  /** Default `proceed`. `ask`: a person decides (`before_tool`). `deny` of a `stop` hook keeps the run going. */
-  readonly decision?: 'proceed' | 'deny' | 'ask';
+  /**
+   * Default `proceed`. `ask`: a person decides (`before_tool`). `allow`: nobody is asked, unless a rule wants it
+   * (`before_tool`), or the answer to a question is yes (`permission_request`). `deny` of a `stop` hook keeps the run going.
+   */
+  readonly decision?: 'proceed' | 'allow' | 'deny' | 'ask';
   /** Why; told to the model where a call is denied or a stop is refused. */
   readonly reason?: string;
-  /** `before_tool`: arguments to run the call with instead. They are checked against the tool's schema again. */
+  /** `before_tool`, and with `allow` `permission_request`: arguments to run the call with instead. They are checked against the tool's schema again. */
   readonly input?: JsonObject;
   /** `after_tool`, `tool_failed`: what the model is told instead of the result. The log keeps the result. */
   readonly output?: string | readonly ToolResultContent[];
@@ -141,6 +152,7 @@ export interface Hook {
   readonly run: (input: HookInput, context: HookContext) => unknown;
 }
 
+/** Options of {@link defineHook}. */
 export interface HookOptions {
   readonly name?: string;
   /** See `Hook`. Default: everything. `*` is everything too. */

@@ -420,7 +420,86 @@ describe('a session', () => {
     const { session } = await setUp(['Hi.'], [defineHook('session_end', ({ reason }) => void reasons.push(reason))]);
     await session.prompt('Go.').result;
     await session.reset();
-    await session.close('logout');
+    await session.close({ reason: 'logout' });
     expect(reasons).toEqual(['clear', 'logout']);
+  });
+});
+
+describe('a hook that allows a call', () => {
+  const allows = defineHook('before_tool', () => ({ decision: 'allow' }));
+  const asking = (turns: readonly (Turn | string)[], hooks: readonly Hook[], more: Partial<AgentDefinition> = {}) =>
+    setUp(turns, hooks, { tools: [{ ...bash, access: () => ({ readOnly: false }) }], ...more });
+
+  it('is needed by a call that nothing else allows', async () => {
+    const { session } = await asking([runs('ls')], []);
+    expect((await session.prompt('Go.').result).status).toBe('paused');
+  });
+
+  it('spares people the question', async () => {
+    const { session } = await asking([runs('ls'), 'Done.'], [allows]);
+    expect((await session.prompt('Go.').result).status).toBe('completed');
+    expect(ran).toEqual(['ls']);
+  });
+
+  it('answers a question that somebody would be asked, also with other arguments', async () => {
+    const answers = defineHook('permission_request', () => ({ decision: 'allow', input: { command: 'pwd' } }));
+    const { session } = await asking([runs('ls'), 'Done.'], [answers]);
+    expect((await session.prompt('Go.').result).status).toBe('completed');
+    expect(ran).toEqual(['pwd']);
+  });
+
+  it('does not overrule a rule that denies, or before the call a rule or a hook that asks', async () => {
+    const request = defineHook('permission_request', () => ({ decision: 'allow' }));
+    const denied = await asking([runs('ls'), 'Done.'], [allows, request], { permissions: { deny: ['bash'] } });
+    await denied.session.prompt('Go.').result;
+    expect(rejections(denied.events)[0]).toContain('Permission denied');
+    const asked = await asking([runs('ls')], [allows], { permissions: { ask: ['bash'] } });
+    expect((await asked.session.prompt('Go.').result).status).toBe('paused');
+    const asks = defineHook('before_tool', () => ({ decision: 'ask' }));
+    const doubted = await asking([runs('ls')], [asks, allows]);
+    expect((await doubted.session.prompt('Go.').result).status).toBe('paused');
+    expect(ran).toEqual([]);
+  });
+
+  it('has not allowed what a later hook makes of the call', async () => {
+    const changes = defineHook('before_tool', () => ({ input: { command: 'rm' } }));
+    const { session } = await asking([runs('ls')], [allows, changes]);
+    expect((await session.prompt('Go.').result).status).toBe('paused');
+  });
+
+  it('allows nothing at other moments', async () => {
+    const { session } = await setUp(['Hi.'], [defineHook('before_run', () => ({ decision: 'allow' }))]);
+    expect((await session.prompt('Go.').result).status).toBe('completed');
+  });
+});
+
+describe('a run that is aborted', () => {
+  it('tells tool_failed of the call that was cut off, and stop, once each', async () => {
+    const begun = Promise.withResolvers<void>();
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Waits.',
+      inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+      readOnly: true,
+      execute: (_, { signal }) =>
+        new Promise<string>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('cut off')));
+          begun.resolve();
+        }),
+    });
+    const told: unknown[] = [];
+    const hooks = (['after_tool', 'tool_failed', 'stop'] as const).map((event) =>
+      defineHook(event, (input) => void told.push(input)),
+    );
+    const calls = { toolCalls: [{ name: 'slow', arguments: { path: 'a' } }] };
+    const { session } = await setUp([calls], hooks, { tools: [slow] });
+    const run = session.prompt('Go.');
+    await begun.promise;
+    await run.abort();
+    expect((await run.result).status).toBe('aborted');
+    expect(told).toMatchObject([
+      { event: 'tool_failed', toolName: 'slow', arguments: { path: 'a' }, isError: true, interrupted: true },
+      { event: 'stop', interrupted: true },
+    ]);
   });
 });

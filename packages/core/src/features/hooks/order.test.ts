@@ -41,7 +41,7 @@ async function play(script: Golden, turns: readonly (Turn | string)[], hooks: re
   const session = await createSession(agent, { id: 's' });
   session.subscribe(script.observe);
   const result = await session.prompt('Go.').result;
-  await session.close('other');
+  await session.close({ reason: 'other' });
   return { text: script.text(), result };
 }
 

@@ -14,6 +14,7 @@ export interface LoopDetection {
   readonly cycles: number;
 }
 
+/** The settings of loop detection that an agent has by default. */
 export const DEFAULT_LOOP_DETECTION: LoopDetection = Object.freeze({
   repeatedCalls: 3,
   repeatedErrors: 5,

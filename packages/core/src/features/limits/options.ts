@@ -1,5 +1,7 @@
+import { mustBeNumber } from '../../check-numbers.ts';
 import { TreadleError } from '../../errors.ts';
 import type { Limits, LimitsData } from '../../events/limits.ts';
+import { closestName } from '../../names/closest.ts';
 import type { JsonObject } from '../../json.ts';
 import { DEFAULT_LIMITS } from '../../kernel/services/limits.ts';
 
@@ -13,12 +15,15 @@ export function checkLimits(limits: Partial<Limits> | undefined): Limits {
   for (const [name, value] of Object.entries<unknown>({ ...checked })) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
       const known = Object.keys(DEFAULT_LIMITS).join(', ');
-      throw new TreadleError('invalid_definition', `There is no limit \`${name}\`. The limits are: ${known}.`);
+      const meant = closestName(name, Object.keys(DEFAULT_LIMITS));
+      const advice = meant === undefined ? '' : ` Write: limits: { ${meant}: … }`;
+      throw new TreadleError('invalid_definition', `There is no limit \`${name}\`. The limits are: ${known}.${advice}`);
     }
-    if (typeof value === 'number' && value > 0) continue;
+    mustBeNumber(`limits.${name}`, value);
+    if (value > 0) continue;
     throw new TreadleError(
       'invalid_definition',
-      `limits.${name} must be greater than 0, and it is ${String(value)}. Infinity switches it off.`,
+      `limits.${name} must be greater than 0, and it is ${value}. Infinity switches it off.`,
     );
   }
   return Object.freeze(checked);

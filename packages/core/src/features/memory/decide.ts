@@ -1,7 +1,8 @@
 import type { JsonValue } from '../../json.ts';
 import type { TimedOutcome } from '../../timed-call.ts';
 import { retrieve, update } from './ask.ts';
-import type { FinishedRun } from './memory.ts';
+import type { Agent } from '../../agent/agent.ts';
+import type { FinishedRun, MemoryMeans } from './memory.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
 import { runResultFold } from '../../projections/run-result.ts';
@@ -23,7 +24,13 @@ export async function askMemory(
   const { metadata } = input;
   const scope = { sessionId: state.sessionId, runId: question.runId, agentId: agent.id };
   const query = input.messages.map(({ content }) => textOf(content)).join('\n');
-  const asked = { ...scope, ...(metadata === undefined ? {} : { metadata }), query, messages: state.view };
+  const asked = {
+    ...scope,
+    ...(metadata === undefined ? {} : { metadata }),
+    query,
+    messages: state.view,
+    ...means(agent),
+  };
   const outcome = await retrieve(agent.memory, asked, { clock, signal });
   if (outcome.ok) return { content: outcome.value as unknown as JsonValue };
   return { content: [], problem: failed(context, question.runId, signal, outcome, 'The run goes on without it.') };
@@ -71,9 +78,13 @@ async function finishedRun({ agent, state, log, clock }: PerformContext): Promis
     prompt: messages.flatMap(saidByUser).join('\n'),
     answer: closing?.role === 'tool' ? textOf(closing.content) : finalText(finalMessage),
     messages,
+    view: state.view,
+    ...means(agent),
     at: clock.now(),
   };
 }
+
+const means = ({ model, toolDefinitions }: Agent): MemoryMeans => ({ model, tools: toolDefinitions });
 
 const saidByUser = (message: Message): string[] =>
   message.role === 'user' && message.origin !== 'limit' ? [textOf(message.content)] : [];

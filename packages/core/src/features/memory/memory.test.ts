@@ -280,3 +280,15 @@ it.each([
     expect.objectContaining({ code: 'invalid_definition' }) as Error,
   );
 });
+
+describe('a memory that thinks for itself', () => {
+  it('gets the model and the tools of the agent, and after a run the view', async () => {
+    const memory = saying();
+    const look = defineTool({ name: 'look', description: 'Looks.', execute: () => 'Seen.' });
+    const { session, model } = await setUp(memory, ['One.'], { tools: [look] });
+    await session.prompt('Go.').result;
+    const means = { model, tools: [expect.objectContaining({ name: 'look' })] };
+    expect(memory.asked).toMatchObject([means]);
+    expect(memory.told).toMatchObject([{ ...means, view: [{ role: 'user' }, { role: 'assistant' }] }]);
+  });
+});

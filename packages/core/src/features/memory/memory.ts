@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import type { UserContent } from '../../messages/content.ts';
 import type { Message } from '../../messages/message.ts';
+import type { Model, ToolDefinition } from '../../model/model.ts';
 
 /** Whose run it is. What a memory keeps apart (agents, users, tenants), it keeps apart by these. */
 export interface MemoryScope {
@@ -11,8 +12,14 @@ export interface MemoryScope {
   readonly metadata?: JsonObject;
 }
 
+/** By which means a memory may think for itself: the agent's model, and what it can call. */
+export interface MemoryMeans {
+  readonly model: Model;
+  readonly tools: readonly ToolDefinition[];
+}
+
 /** What a memory is asked before a run. */
-export interface MemoryQuery extends MemoryScope {
+export interface MemoryQuery extends MemoryScope, Partial<MemoryMeans> {
   /** What the prompt says. */
   readonly query: string;
   /** The conversation until then, as models see it. */
@@ -22,12 +29,14 @@ export interface MemoryQuery extends MemoryScope {
 }
 
 /** What a memory is told after a run. */
-export interface FinishedRun extends MemoryScope {
+export interface FinishedRun extends MemoryScope, Partial<MemoryMeans> {
   /** What the user said in the run: its prompt, and what was added while it ran. */
   readonly prompt: string;
   readonly answer: string;
   /** The run's conversation, its prompt first. */
   readonly messages: readonly Message[];
+  /** The session's conversation, as models see it. */
+  readonly view?: readonly Message[];
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly signal: AbortSignal;

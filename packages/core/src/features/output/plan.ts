@@ -22,7 +22,10 @@ export function outputGate(between: BetweenTurns): FinishGate | null {
 /** A question, or a word, is no value and isn't meant to be one. */
 function speaksToUser({ last, agent }: BetweenTurns): boolean {
   const call = endingCall(last, agent);
-  return call !== undefined && isStopToolName(call.toolName) && call.toolName !== 'task_completion';
+  if (call === undefined) return false;
+  // Whoever the session is handed over to gives the value.
+  if (agent.tools.get(call.toolName)?.handsOff) return true;
+  return isStopToolName(call.toolName) && call.toolName !== 'task_completion';
 }
 
 /** The end of a run whose values have been wrong too often; null while there are retries left. */

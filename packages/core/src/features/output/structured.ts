@@ -4,7 +4,8 @@ import { asJson, isJsonObject, type JsonObject, type JsonSchema, type JsonValue,
 import type { Model, ResponseFormat } from '../../model/model.ts';
 import type { ArgumentsIssue, Validator } from '../../ports/validator.ts';
 import { shapeOf } from '../../tools/define/shape.ts';
-import type { StandardSchema } from '../../tools/define/standard-schema.ts';
+import { refuseTypos } from '../../tools/define/schema-typos.ts';
+import type { ToolParameters } from '../../tools/define/define-types.ts';
 import { OUTPUT_TOOL } from '../../tools/stop-tool-names.ts';
 import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 
@@ -12,9 +13,9 @@ import type { ArgumentsOutcome, Tool } from '../../tools/tool.ts';
 export type OutputMode = 'native' | 'tool' | 'prompted';
 
 /** The value a run is to come to. */
-export interface OutputOptions {
-  /** A JSON Schema, or any Standard Schema (Zod, Valibot, ArkType, …). */
-  readonly schema: JsonSchema | StandardSchema;
+export interface OutputOptions<Schema extends ToolParameters = ToolParameters> {
+  /** A JSON Schema, or any Standard Schema (Zod, Valibot, ArkType, …). It types `output` of the results. */
+  readonly schema: Schema;
   /** What the model is told instead of the JSON Schema the Standard Schema would give, or because it gives none. */
   readonly jsonSchema?: JsonSchema;
   /** `auto`: what all of the agent's models can do, in the order native, tool, prompted. Default `auto`. */
@@ -65,6 +66,7 @@ export function checkOutput(
   if (!['auto', 'native', 'tool', 'prompted'].includes(mode)) {
     refuse('mode must be "auto", "native", "tool" or "prompted".');
   }
+  refuseTypos(options.schema, 'schema', refuse);
   const { schema, check } = shapeOf(options.schema, options.jsonSchema, { what: 'schema', refuse });
   const chosen = mode === 'auto' ? bestMode(models, hasTools) : mode;
   const isObject = schema['type'] === 'object';

@@ -20,6 +20,7 @@ function ask(canUseTool: unknown, allowBypass = false): { answer: Promise<Permis
     canUseTool: canUseTool as CanUseTool,
     timeoutMs: 60_000,
     allowBypass,
+    warn: () => {},
     clock,
     signal: new AbortController().signal,
   };

@@ -64,7 +64,10 @@ const no = (message: string): PermissionAnswer => ({ allow: false, message, inte
 /** What to ask with, and how long to wait. */
 export interface Asking {
   readonly canUseTool: CanUseTool;
+  /** Infinity: however long it takes. */
   readonly timeoutMs: number;
+  /** Tells the developer that the callback doesn't work. */
+  readonly warn: (message: string) => void;
   /** Whether an answer may set the mode `bypass`. */
   readonly allowBypass: boolean;
   readonly clock: Clock;
@@ -74,18 +77,33 @@ export interface Asking {
 
 /** Asks the callback. Never rejects: whatever goes wrong is a no with the reason. */
 export async function askCallback(
-  { canUseTool, timeoutMs, allowBypass, clock, signal }: Asking,
+  { canUseTool, timeoutMs, allowBypass, clock, signal, warn }: Asking,
   toolName: string,
   input: JsonObject,
   question: Omit<PermissionQuestion, 'signal'>,
 ): Promise<PermissionAnswer> {
-  const call = (inner: AbortSignal): unknown => canUseTool(toolName, input, { ...question, signal: inner });
+  const call = async (inner: AbortSignal): Promise<unknown> => {
+    try {
+      return await canUseTool(toolName, input, { ...question, signal: inner });
+    } catch (thrown) {
+      if (!inner.aborted) warn(`canUseTool failed, so ${toolName} was not run: ${errorText(thrown)}`);
+      throw thrown;
+    }
+  };
   const outcome = await timedCall({ name: 'The permission callback', timeoutMs, clock, signal, call });
-  return outcome.ok ? checkResult(outcome.value, allowBypass) : no(outcome.problem);
+  if (!outcome.ok) return no(outcome.problem);
+  const answer = checkResult(outcome.value, allowBypass);
+  if (!('unusable' in answer)) return answer;
+  warn(
+    `canUseTool gave an answer that can't be used, so ${toolName} was not run: ${answer.unusable} ` +
+      "Write: return { behavior: 'allow' } or return { behavior: 'deny', message: '…' }",
+  );
+  return no(answer.unusable);
 }
 
-/** What a callback answered, if it is an answer; else a no that says what was wrong. */
-function checkResult(result: unknown, allowBypass: boolean): PermissionAnswer {
+/** What a callback answered, if it is an answer; else what is wrong with it. */
+function checkResult(result: unknown, allowBypass: boolean): PermissionAnswer | { readonly unusable: string } {
+  const no = (unusable: string): { readonly unusable: string } => ({ unusable });
   if (!isJsonObject(result)) return no('The permission callback gave no answer.');
   const { behavior, updatedInput, updatedPermissions, message, interrupt } = result as Record<string, unknown>;
   let updates: readonly PermissionUpdate[];
@@ -98,7 +116,10 @@ function checkResult(result: unknown, allowBypass: boolean): PermissionAnswer {
     const said = typeof message === 'string' && message.trim() !== '' ? message : 'The user said no.';
     return { allow: false, message: said, interrupt: interrupt === true, updates };
   }
-  if (behavior !== 'allow') return no('The permission callback answered neither allow nor deny.');
+  if (behavior !== 'allow') {
+    const said = behavior === undefined ? '' : `, and says ${JSON.stringify(behavior)}`;
+    return no(`The permission callback answered neither allow nor deny${said}.`);
+  }
   if (updatedInput !== undefined && !isJsonObject(updatedInput)) {
     return no("The permission callback's answer can't be used: updatedInput is no object.");
   }

@@ -10,7 +10,7 @@ import { isFileUpdate } from './updates.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { PerformContext } from '../../kernel/context.ts';
-import { hookReason } from './plan.ts';
+import { hookReason, isAllowedByHook } from './plan.ts';
 import type { Question } from '../../kernel/services/question.ts';
 import type { CallState } from '../../kernel/state.ts';
 
@@ -50,6 +50,7 @@ export async function askPermission(
 }
 
 const PERSON: DecidedBy = { type: 'person' };
+const HOOK: DecidedBy = { type: 'hook' };
 const CALLBACK: DecidedBy = { type: 'callback' };
 
 const no = (by: DecidedBy, reason: string): PermissionDecision => ({ outcome: 'deny', by, reason });
@@ -72,12 +73,15 @@ async function decideCall(one: Case): Promise<PermissionDecision | undefined> {
   if ('problem' in judgement) return { outcome: 'invalid', by: { type: 'gate' }, reason: judgement.problem };
   const { verdict, subject } = judgement;
   if (verdict.outcome !== 'ask') return verdict;
-  const refused = await askRequestHooks(one, verdict.reason);
-  return refused ?? askSomebody(one, call.arguments, verdict, subject);
+  // A rule that wants a person to be asked stands above a hook.
+  if (!verdict.explicit && isAllowedByHook(one.context.state, call.callId))
+    return { outcome: 'allow', by: HOOK, reason: 'A hook allowed it' };
+  const said = await askRequestHooks(one, verdict);
+  return said !== null ? said : askSomebody(one, call.arguments, verdict, subject);
 }
 
-/** Hooks hear that somebody is about to be asked, and may say no instead. */
-async function askRequestHooks(one: Case, reason: string): Promise<PermissionDecision | null> {
+/** Hooks hear that somebody is about to be asked, and may answer instead. */
+async function askRequestHooks(one: Case, { reason }: AskVerdict): Promise<PermissionDecision | null | undefined> {
   const { context, signal, call, runId, turnIndex } = one;
   const { agent, state } = context;
   if (!agent.hooks?.has('permission_request', call.name)) return null;
@@ -89,7 +93,9 @@ async function askRequestHooks(one: Case, reason: string): Promise<PermissionDec
     context.services.hookEnvironment(context, signal, runId),
   );
   if (said.endRun !== undefined) return { ...no({ type: 'hook' }, said.endRun), interrupt: true };
-  return said.decision === 'deny' ? no({ type: 'hook' }, said.reason ?? 'A hook said no') : null;
+  if (said.decision === 'allow')
+    return settle(one, { allow: true, input: said.input ?? null, updates: [] }, HOOK, args);
+  return said.decision === 'deny' ? no(HOOK, said.reason ?? 'A hook said no') : null;
 }
 
 function askSomebody(
@@ -111,8 +117,17 @@ async function askProgram(
 ): Promise<PermissionDecision | undefined> {
   const { context, signal, call, tool, runId } = one;
   const { callbackTimeoutMs: timeoutMs, allowBypass } = context.agent.permissions;
+  const since = context.clock.now();
+  context.asking += 1;
   const answer = await askCallback(
-    { canUseTool, timeoutMs, allowBypass, clock: context.clock, signal },
+    {
+      canUseTool,
+      timeoutMs,
+      allowBypass,
+      clock: context.clock,
+      signal,
+      warn: (message) => warnDeveloper(one, message),
+    },
     tool.name,
     copyJson(args),
     {
@@ -125,8 +140,22 @@ async function askProgram(
       access,
       suggestions: suggestUpdates(tool.name, access),
     },
-  );
-  return settle(one, answer, CALLBACK, args);
+  ).finally(() => {
+    context.asking -= 1;
+  });
+  const decision = await settle(one, answer, CALLBACK, args);
+  const waitedMs = context.clock.now() - since;
+  // A program's answer takes no time worth a word.
+  return decision && waitedMs >= PERSON_MS ? { ...decision, waitedMs } : decision;
+}
+
+/** Milliseconds from which on it was a person. */
+const PERSON_MS = 1_000;
+
+/** Observers are told, and whoever looks at the console. */
+function warnDeveloper({ context, signal, runId }: Case, message: string): void {
+  context.services.hookEnvironment(context, signal, runId).warn('permission_callback_failed', message);
+  context.hub.report(new Error(message));
 }
 
 /** The question goes into the log, and the run pauses on it: whoever answers may be in another process, on another day. */

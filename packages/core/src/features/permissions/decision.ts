@@ -15,6 +15,8 @@ export interface PermissionDecision {
   readonly updates?: readonly PermissionUpdate[];
   /** True when the call runs only in the sandbox that its tool makes for it: see `ToolAccess.confined`. */
   readonly confined?: boolean;
+  /** Milliseconds that whoever was asked took. They don't count against the run's time. */
+  readonly waitedMs?: number;
   /** True when the run is to end. */
   readonly interrupt?: boolean;
 }

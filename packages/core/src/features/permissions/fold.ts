@@ -21,5 +21,6 @@ function decided(state: SessionState, { runId, callId, decision }: EventOf<'deci
   if (run === null || run.runId !== runId) return;
   const call = run.turn?.calls.find((each) => each.callId === callId);
   if (call && said.arguments) call.arguments = said.arguments;
+  if (said.waitedMs !== undefined) run.activeMs = Math.max(0, run.activeMs - said.waitedMs);
   if (said.interrupt === true) run.stop = { reason: said.reason };
 }

@@ -108,6 +108,7 @@ describe('The transcript of a call', () => {
         "arguments": {
           "path": "a.txt",
         },
+        "by": "callback",
         "callId": Any<String>,
         "reason": "Permission denied: remove was not run. I need that file. Don't look for a way around. Go on without it, or say what you would have done.",
         "toolName": "remove",

@@ -5,6 +5,7 @@ import {
   createSession,
   defineAgent,
   defineTool,
+  errorText,
   memoryJournal,
   openSession,
   type Agent,
@@ -13,6 +14,7 @@ import {
   type JsonObject,
   type Journal,
   type PermissionOptions,
+  type PermissionResult,
   type PermissionUpdate,
   type Run,
   type RunResult,
@@ -364,12 +366,17 @@ describe('What an answer makes of the arguments', () => {
 
 describe('A callback', () => {
   it('that throws, or is silent, denies; the run goes on', async () => {
-    const broken = await play({ canUseTool: () => Promise.reject(new Error('no terminal')) });
+    const said: string[] = [];
+    const onObserverError = (error: unknown) => void said.push(errorText(error));
+    const throwing = agentWith({ canUseTool: () => Promise.reject(new Error('no terminal')) });
+    const broken = await (await createSession(throwing, { onObserverError })).prompt('Go.').result;
+    expect(said[0]).toBe('canUseTool failed, so write was not run: no terminal');
     expect(broken.status).toBe('completed');
     expect(broken.permissionDenials[0]?.reason).toContain('no terminal');
 
     const clock = testClock();
-    const session = await createSession(agentWith({ canUseTool: () => new Promise(() => {}) }), { clock });
+    const silent = agentWith({ canUseTool: () => new Promise(() => {}), callbackTimeoutMs: 60_000 });
+    const session = await createSession(silent, { clock });
     const run = session.prompt('Go.');
     await new Promise<void>((resolve) => {
       session.subscribe((event) => {
@@ -379,6 +386,34 @@ describe('A callback', () => {
     await clock.advance(60_000);
     expect((await run.result).permissionDenials[0]?.reason).toContain('took more than 60000 ms');
     expect(ran).toEqual([]);
+  });
+
+  it('that answers with an unknown decision denies, and says what to write', async () => {
+    const said: string[] = [];
+    const answer: PermissionResult = JSON.parse('{"behavior":"approved"}');
+    const approved = agentWith({ canUseTool: () => answer });
+    const session = await createSession(approved, { onObserverError: (error) => said.push(errorText(error)) });
+    const { permissionDenials } = await session.prompt('Go.').result;
+    expect(permissionDenials[0]?.reason).toContain('answered neither allow nor deny, and says "approved"');
+    expect(said[0]).toBe(
+      "canUseTool gave an answer that can't be used, so write was not run: " +
+        'The permission callback answered neither allow nor deny, and says "approved". ' +
+        "Write: return { behavior: 'allow' } or return { behavior: 'deny', message: '…' }",
+    );
+  });
+
+  it('may take as long as a person does, unless it is given a time', async () => {
+    const clock = testClock();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<PermissionResult>();
+    const canUseTool: CanUseTool = () => (asked.resolve(), answer.promise);
+    const session = await createSession(agentWith({ canUseTool }), { clock });
+    const run = session.prompt('Go.');
+    await asked.promise;
+    await clock.advance(7 * 24 * 3_600_000);
+    answer.resolve({ behavior: 'allow' });
+    expect((await run.result).permissionDenials).toEqual([]);
+    expect(ran).not.toEqual([]);
   });
 
   it('is told what it needs to ask a person, and is given up when the run is aborted', async () => {

@@ -35,7 +35,7 @@ export interface PermissionOptions extends PermissionSettings {
   readonly directories?: readonly string[];
   /** Decides what rules and the mode leave open. Without it the run pauses, and waits for `approve` or `reject`. */
   readonly canUseTool?: CanUseTool;
-  /** Milliseconds the callback has before silence means no. Default 60,000. */
+  /** Milliseconds the callback has before silence means no. Default: no limit, for it may ask a person. */
   readonly callbackTimeoutMs?: number;
   /** Milliseconds a person has to answer before silence means no, whichever process looks then. Default: for ever. */
   readonly answerTimeoutMs?: number;
@@ -72,9 +72,6 @@ export interface PermissionConfig extends Rights {
   readonly removed: ReadonlySet<string>;
 }
 
-/** Milliseconds a callback has when the agent doesn't say. */
-const DEFAULT_CALLBACK_TIMEOUT_MS = 60_000;
-
 const SETTINGS: Readonly<Record<keyof PermissionSettings, true>> = { allow: true, ask: true, deny: true, source: true };
 
 const OPTIONS: Readonly<Record<keyof PermissionOptions, true>> = {
@@ -102,7 +99,7 @@ export function checkPermissions(
   tools: Iterable<Tool> = [],
   known: readonly string[] = [],
 ): PermissionConfig {
-  const { mode = 'default', allowBypass = false, callbackTimeoutMs = DEFAULT_CALLBACK_TIMEOUT_MS } = options;
+  const { mode = 'default', allowBypass = false, callbackTimeoutMs = Infinity } = options;
   const { directories = [], canUseTool, saveUpdate, answerTimeoutMs = null } = options;
   if (!PERMISSION_MODES.includes(mode)) {
     throw refused(`The permission mode ${JSON.stringify(mode)} is none of: ${PERMISSION_MODES.join(', ')}.`);

@@ -42,6 +42,12 @@ export function hookReason({ decisions }: SessionState, callId: string): string 
   return decision === 'ask' ? (reason ?? 'A hook wants it to be asked for.') : undefined;
 }
 
+/** Whether a hook allowed a call, so that the mode asks nobody. */
+export function isAllowedByHook({ decisions }: SessionState, callId: string): boolean {
+  const known = decisions.get(`before_tool:${callId}`);
+  return known !== undefined && asHookDecision(known.answer).decision === 'allow';
+}
+
 /** The result of a call that was decided against; null when it wasn't. */
 export function refusal(
   state: SessionState,
@@ -60,7 +66,8 @@ export function refusal(
 
 /** People's own words are enough; what a rule or a mode says needs a frame. */
 function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): string {
-  const said = by.type === 'person' || by.type === 'callback' ? reason : `${reason}.`;
+  const isOwnWords = by.type === 'person' || by.type === 'callback';
+  const said = isOwnWords && /[.!?…]\s*$/.test(reason) ? reason : `${reason}.`;
   return (
     `Permission denied: ${name} was not run. ${said} ` +
     "Don't look for a way around. Go on without it, or say what you would have done."

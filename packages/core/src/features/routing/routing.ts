@@ -44,6 +44,7 @@ export interface RoutingFacts {
 /** A choice: a name, with why for people to read; null to go on with the one of the turn before. */
 export type RoutingChoice = string | { readonly model: string; readonly reason?: string } | null | undefined;
 
+/** Chooses the model of a turn. */
 export type ChooseModel = (facts: RoutingFacts) => RoutingChoice | Promise<RoutingChoice>;
 
 /** Both ends count. */

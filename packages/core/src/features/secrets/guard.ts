@@ -9,6 +9,7 @@ import { guardModel } from './guard-model.ts';
 import { createRedactor, placeholder, type Redactor } from './redactor.ts';
 import type { Model } from '../../model/model.ts';
 
+/** Options of {@link secretGuard}. */
 export interface SecretGuardOptions {
   /** Secrets by name. Those of fewer than eight characters are refused. */
   readonly secrets: Readonly<Record<string, string>>;
@@ -29,6 +30,7 @@ export interface SecretGuard {
   tool(tool: Tool, reveal?: readonly string[], options?: GuardToolOptions): Tool;
 }
 
+/** Options of the guard of one tool. */
 export interface GuardToolOptions {
   /**
    * `keep` (the default): the tool gets the placeholder itself. `refuse`: such a call isn't run, and the model is told why. For

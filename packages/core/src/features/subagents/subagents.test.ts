@@ -141,3 +141,30 @@ describe('the agent tool', () => {
     expect(model.requests[0]?.tools[0]?.description).toMatch(/- two: Second\./);
   });
 });
+
+describe('the cost of a run', () => {
+  const priced = (turns: readonly (Turn | string)[], price: number | null, id: string, child?: Agent): Agent =>
+    defineAgent({
+      id,
+      model: scriptedModel(turns, { cost: () => price }),
+      subAgents: { maxDepth: 2 },
+      ...(child && { tools: [asTool(child, { description: 'Helps.' })] }),
+    });
+  const costOf = async (agent: Agent) => {
+    const { cost, costBreakdown } = await (await createSession(agent)).prompt('Go.').result;
+    return { cost, ...costBreakdown };
+  };
+
+  it('includes what its sub-agents and theirs have cost, and says how much of it', async () => {
+    const lowest = priced(['Done.'], 4, 'lowest');
+    const middle = priced([asks('lowest', { prompt: 'Go.' }), 'Done.'], 1, 'middle', lowest);
+    const top = priced([asks('middle', { prompt: 'Go.' }), 'Done.'], 0.5, 'top', middle);
+    expect(await costOf(top)).toEqual({ cost: 7, own: 1, subAgents: 6 });
+  });
+
+  it('is unknown where that of a sub-agent is', async () => {
+    const child = priced(['Done.'], null, 'child');
+    const top = priced([asks('child', { prompt: 'Go.' }), 'Done.'], 0.5, 'top', child);
+    expect(await costOf(top)).toEqual({ cost: null, own: 1, subAgents: null });
+  });
+});

@@ -26,6 +26,7 @@ export interface BranchConfig {
   readonly configId?: string;
 }
 
+/** Options of `runBranches`. */
 export interface BranchesOptions {
   /** In order. */
   readonly branches: readonly BranchConfig[];
@@ -37,7 +38,7 @@ export interface BranchesOptions {
   readonly copies?: WorkingCopies;
   /** Data of the caller's, kept in `run_started`. */
   readonly metadata?: JsonObject;
-  /** Told of each event of each branch. */
+  /** Told of each event of each branch. The run's own stream has them too, as `branch_event`. */
   readonly onEvent?: (event: TreadleEvent, branch: BranchRef) => void;
   /** Told of each branch as it ends, whatever the others do. */
   readonly onOutcome?: (outcome: BranchOutcome) => void;
@@ -97,7 +98,11 @@ async function runOne(
     const agent = agentWithin(await agentOf(config, index, folder), one.budget);
     // A branch is no session of its own to those who look at lists.
     const session = await openBranch(parts, context, { ...agent, title: null }, branch);
-    const unsubscribe = options.onEvent && session.subscribe((event) => options.onEvent?.(event, branch));
+    const { runId } = runOf(context.state);
+    const unsubscribe = session.subscribe((event) => {
+      options.onEvent?.(event, branch);
+      if (context.observed()) context.emit({ type: 'branch_event', afterSeq: context.state.seq, runId, branch, event });
+    });
     const forget = context.interrupt.on(
       () => void session.abort('The run that it is a branch of was stopped.').catch(() => {}),
     );
@@ -107,7 +112,7 @@ async function runOne(
     } finally {
       forget();
       await session.close();
-      unsubscribe?.();
+      unsubscribe();
     }
   } catch (error) {
     return {

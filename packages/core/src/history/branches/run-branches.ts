@@ -51,6 +51,12 @@ export interface BranchesRun extends Run {
 export function runBranches(session: Session, options: BranchesOptions): BranchesRun {
   const parts = partsOf(session);
   if (options.branches.length === 0) throw new TreadleError('invalid_definition', 'There are no branches to run.');
+  if (options.branches.length > 1 && (options.strategy ?? onlyBranch()) === onlyBranch()) {
+    throw new TreadleError(
+      'invalid_definition',
+      `Nothing chooses among ${options.branches.length} branches. Add a strategy, such as strategy: firstBranch().`,
+    );
+  }
   const outcomes = Promise.withResolvers<readonly BranchOutcome[]>();
   outcomes.promise.catch(() => {});
   if (parts.active) throw new TreadleError('run_active', 'A run is active in this session. Wait for its end.');
@@ -73,11 +79,11 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
     outcomes.reject(error instanceof Error ? error : new Error(errorText(error)));
     over();
   });
-  const { id, result, status, abort } = run;
+  const { id, result, outcome, abort } = run;
   return {
     id,
     result,
-    status: status,
+    outcome,
     abort,
     [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
     outcomes: outcomes.promise,

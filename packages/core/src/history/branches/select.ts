@@ -8,7 +8,7 @@ import { errorText } from '../../errors.ts';
 import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { Step } from '../../kernel/step.ts';
 import type { Message } from '../../messages/message.ts';
-import { UNKNOWN_USAGE } from '../../model/usage.ts';
+import { NO_USAGE, UNKNOWN_USAGE } from '../../model/usage.ts';
 import type { SessionParts } from '../../session/runs.ts';
 
 /** Chooses, and writes down at once what was chosen. */
@@ -35,7 +35,8 @@ export async function selectBranch(
     ]);
     return;
   }
-  const { selectedIndex, usage = UNKNOWN_USAGE, cost = 0, reason } = chosen as Evaluation;
+  const { selectedIndex, cost = 0, reason, ...asked } = chosen as Evaluation;
+  const { usage = cost === 0 ? NO_USAGE : UNKNOWN_USAGE } = asked;
   const decision = { selectedIndex, strategy: strategy.name, ...(reason === undefined ? {} : { reason }) };
   await log.record([
     { type: 'decision_made', at, runId, kind: 'judge', key: `judge:${runId}`, decision },

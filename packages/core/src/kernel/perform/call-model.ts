@@ -1,4 +1,4 @@
-import { nextModel, settleCall, type Spending } from '../features.ts';
+import { cutCallWarning, nextModel, settleCall, type Spending } from '../features.ts';
 import type { Draft } from '../../draft.ts';
 import type { DurableEventBody } from '../../events/events.ts';
 import type { BlobKeeper } from '../../ports/blob-keeper.ts';
@@ -33,18 +33,16 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
   const abort = new AbortController();
   let forget = (): void => {};
   try {
-    // One promise for all of it: of a call that waits for its model nothing else is kept but what it reads with.
     const ending = await new Promise<Ending>((resolve) => {
       forget = interrupt.on(() => {
         abort.abort();
         resolve(INTERRUPTED);
       });
-      readReply(context, { step, model, open, facts }, abort.signal, resolve);
+      void readReply(context, { step, model, open, facts }, abort.signal).then(resolve);
     });
     if (ending.type === 'overspent' || ending.type === 'too_long') abort.abort();
     // From here on it is told as a whole: whoever joins now gets it by the event that is about to be written.
     context.setOpenMessage(null);
-    if (ending.type === 'finished') tellWarnings(context, ending.finish);
     const outcome = outcomeEvents(context, { step, model, open, facts }, ending);
     const events = context.blobs ? await kept(context, context.blobs, outcome) : outcome;
     const settled = settlement(context, model, open, ending);
@@ -56,7 +54,7 @@ export async function callModel(context: PerformContext, step: Extract<Step, { t
 }
 
 /** The log has them with the message. */
-function tellWarnings({ state, emit }: PerformContext, { warnings = [] }: Finish): void {
+function tellWarnings({ state, emit }: PerformContext, warnings: readonly ModelWarning[] = []): void {
   const { runId } = runOf(state);
   for (const { code, message } of warnings) emit({ type: 'warning', afterSeq: state.seq, runId, code, message });
 }
@@ -102,10 +100,13 @@ function outcomeEvents(context: PerformContext, call: Call, ending: Ending): Dur
   if (ending.type === 'finished') {
     const { finish } = ending;
     const content = open.finished(finish.stopReason);
+    const cut = cutCallWarning(content, finish.usage);
+    const warnings = cut ? [...(finish.warnings ?? []), cut] : finish.warnings;
+    tellWarnings(context, warnings);
     const overflow = silentOverflow(context, call, finish, content);
     if (overflow) return overflow;
     // An empty message is a fact, but no wire takes it back.
-    return [messageAdded(call, at, content.length > 0, content, finish)];
+    return [messageAdded(call, at, content.length > 0, content, warnings ? { ...finish, warnings } : finish)];
   }
   if (ending.type === 'failed') return failedEvents(context, call, at, ending);
   if (ending.type === 'too_long') return [stoppedReply(call, at, ending.limit)];
@@ -138,7 +139,7 @@ function silentOverflow(
   const { contextWindow: window } = call.model;
   const tokens = promptTokens(usage);
   if (agent.context === null || window === undefined || tokens === null) return null;
-  const cutOff = tokens > window && (!call.open.hasText() || agent.retry.afterText);
+  const cutOff = tokens > window && !call.open.hasText();
   const noRoom = stopReason === 'length' && content.length === 0 && tokens > window * FULL;
   if (!cutOff && !noRoom) return null;
   const at = clock.now();

@@ -18,12 +18,12 @@ const made = new WeakMap<readonly OfferedTool[], { readonly of: Agent; readonly 
 const recalling = new WeakMap<Agent, Agent>();
 
 /**
- * The agent as the open run has it: with `recall` once something was cut out of a result, and with the tools that the
- * run's client offers. The agent's own tools stay what they are, whatever is offered under their names, and its rules hold
+ * The agent as the open run has it: with `recall` once something was cut out of a result or compacted away, and with the
+ * tools that the run's client offers. The agent's own tools stay what they are, whatever is offered under their names, and its rules hold
  * for the others as for its own.
  */
-export function agentOfRun(given: Agent, { run, wasCut }: SessionState): Agent {
-  const agent = wasCut === true ? withRecall(given) : given;
+export function agentOfRun(given: Agent, { run, wasCut, compactedTo }: SessionState): Agent {
+  const agent = wasCut === true || compactedTo !== null ? withRecall(given) : given;
   const offered = run?.clientTools;
   if (offered === undefined) return agent;
   const known = made.get(offered);

@@ -149,17 +149,23 @@ function blockAt(
 
 /** What an open block says, from `offset` on. */
 function delta(place: MessagePlace, open: OpenBlock, text: string, offset: number): Delta {
+  const { afterSeq, runId, turnIndex, messageId, attempt } = place;
   const { kind, index, call, partial } = open;
-  return {
+  const shown = {
     type: 'message_delta',
-    ...place,
+    afterSeq,
+    runId,
+    turnIndex,
+    messageId,
+    attempt,
     kind,
     index,
     offset,
     text,
-    ...(call && { toolName: call.name, callId: call.callId }),
-    ...(partial?.value !== undefined && { partial: partial.value }),
-  };
+  } as const;
+  if (!call) return shown;
+  const { name: toolName, callId } = call;
+  return { ...shown, toolName, callId, ...(partial?.value !== undefined && { partial: partial.value }) };
 }
 
 /** Nobody's value is parsed before somebody watches; then all of the text so far is. */

@@ -1,6 +1,7 @@
 import { type Agent, toolDefinitions } from '../../agent/agent.ts';
 import type { Draft } from '../../draft.ts';
 import { isForModel } from '../../messages/message.ts';
+import { replyLimit } from '../../messages/prompt-size.ts';
 import type { Model, ModelRequest, ToolDefinition } from '../../model/model.ts';
 import { policyOf } from '../features.ts';
 import type { SessionPermissions } from '../folds.ts';
@@ -27,7 +28,7 @@ export function modelRequest(
   state: SessionState,
   agent: Agent,
   model: Model,
-  maxTokens: number | undefined = agent.maxTokens,
+  maxTokens: number | undefined = replyLimit(state, agent, model),
 ): ModelRequest {
   const { container } = state;
   const request: Draft<ModelRequest> = {

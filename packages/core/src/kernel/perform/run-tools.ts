@@ -284,6 +284,7 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
   const facts: Draft<Execution['facts']> = {
     sessionId: state.sessionId,
     runId: place.runId,
+    context: context.appContext,
     callId: call.callId,
     toolName: call.name,
     idempotencyKey: callKey(state, call),
@@ -291,6 +292,8 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
     lastRead: (path) => lastRead(state, path),
     maxResultTokens: resultTokens(agent.maxToolResultTokens, windowOf(agent.context, modelAsked(context))),
   };
+  if (state.shared) facts.state = state.shared;
+  if (state.run?.metadata) facts.metadata = state.run.metadata;
   if (isConfined(state, call.callId)) facts.confined = true;
   if (call.answers) facts.answers = call.answers;
   if (tasks !== null) facts.tasks = tasks.control;
@@ -316,7 +319,7 @@ function endedEvent(
   at: number,
 ): DurableEventBody {
   const { runId, turnIndex, callId, toolName } = place;
-  const { content, isError, details, files, reads } = output;
+  const { content, isError, details, files, reads, state } = output;
   const durationMs = at - startedAt;
   const type = 'tool_ended';
   const ended = { type, at, runId, turnIndex, callId, toolName, content, isError, durationMs } as const;
@@ -325,5 +328,6 @@ function endedEvent(
     ...(details === undefined ? {} : { details }),
     ...(files === undefined ? {} : { files }),
     ...(reads === undefined ? {} : { reads }),
+    ...(state === undefined ? {} : { state }),
   };
 }

@@ -10,6 +10,7 @@ import type { CallState, RunState, SessionState, TurnState } from '../state.ts';
 import {
   ANSWERS,
   callOrder,
+  cutCallWords,
   decidedAgainst,
   ENDED_CALLS,
   EXPIRED_CALLS,
@@ -129,9 +130,9 @@ const unknownTool = (name: string, agent: Agent): string =>
 
 function problemWords(turn: TurnState, call: CallState): string {
   const block = turn.message?.content.find((part) => part.type === 'tool_call' && part.callId === call.callId);
+  if (turn.message && call.problem === 'cut_off') return cutCallWords(turn.message);
   if (block?.type !== 'tool_call') return argumentsProblem(call.problem, '');
-  const written = block.argumentsText ?? '';
-  return block.problemMessage ?? argumentsProblem(call.problem, written);
+  return block.problemMessage ?? argumentsProblem(call.problem, block.argumentsText ?? '');
 }
 
 function mayRun(state: SessionState, agent: Agent, call: CallState, now: number): boolean {
@@ -179,8 +180,8 @@ function pause(
       const approvalId = call.approvalId ?? `approval_${call.callId}_${call.attempt}`;
       const asked = call.approvalId !== null;
       const expiry = asked ? expiryOf(call) : answerTimeoutMs === null ? {} : { expiresAt: at + answerTimeoutMs };
-      pending.push({ ...named, approvalId, ...expiry });
       const question = { approvalId, question: IN_DOUBT_QUESTION, ...expiry };
+      pending.push({ type: 'approval', ...named, ...question });
       if (!asked) events.push({ type: 'approval_requested', ...place, ...named, ...question });
       continue;
     }

@@ -83,7 +83,8 @@ export function startRun(state: SessionState, agent: Agent, { seq, input }: Inbo
   const continuation: Continuation = asked?.continuation ?? { kind: 'initial' };
   const messages = input.type === 'prompt' ? input.messages : [];
   const above = input.type === 'prompt' ? input.parentRunId : undefined;
-  const parentRunId = continuation.kind === 'initial' ? above : (state.lastRunId ?? undefined);
+  const parentRunId =
+    continuation.kind === 'initial' ? above : (state.lastRunId ?? ('of' in continuation ? continuation.of : undefined));
   const startedBy = (input.type === 'prompt' && input.startedBy) || 'user';
   return {
     run: { runId, continuation, startedBy, modelIndex: 0, usage: UNKNOWN_USAGE, cost: 0, turns: 0 },

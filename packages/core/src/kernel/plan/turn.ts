@@ -115,7 +115,16 @@ const isRefusal = (stopReason: StopReason | null): boolean =>
 const refused = (run: RunState, now: number, stopReason: StopReason | null): DurableEventBody =>
   endRun(run, now, 'refused', stopReason, { message: 'The model refused, or its provider filtered the reply.' });
 
+const NO_CALL = {
+  kind: 'other',
+  code: 'no_tool_call',
+  message: 'The model stopped to call a tool, and its reply has no call that can run. Try again, or ask another model.',
+  retryable: false,
+} as const;
+
 function ending(run: RunState, now: number, stopReason: StopReason | null): DurableEventBody {
+  if (stopReason === 'tool_use')
+    return endRun(run, now, 'model_error', stopReason, { message: NO_CALL.message, error: NO_CALL });
   if (stopReason !== 'length') return endRun(run, now, 'completed', stopReason);
   return endRun(run, now, 'length', stopReason, { message: 'The output limit cut the reply off. Raise maxTokens.' });
 }

@@ -61,6 +61,7 @@ const callFrom = ({ callId, name, arguments: args, problem }: ToolCallBlock): Ca
   replay: 'never',
   approvalId: null,
   askedArguments: null,
+  question: '',
   asked: 0,
   decision: null,
   decisionMessage: null,

@@ -39,6 +39,7 @@ const INPUTS: Readonly<Record<SessionInput['type'], true>> = {
   rename: true,
   tag: true,
   child_updated: true,
+  set_state: true,
 };
 
 export function refuseUnknownInput(seq: number, { type }: SessionInput): void {

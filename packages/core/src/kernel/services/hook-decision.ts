@@ -3,7 +3,7 @@ import type { ToolResultContent } from '../../messages/content.ts';
 
 /** What the hooks of one event came to: what the log keeps. */
 export interface HookDecision {
-  readonly decision: 'proceed' | 'deny' | 'ask';
+  readonly decision: 'proceed' | 'allow' | 'deny' | 'ask';
   readonly reason?: string;
   readonly input?: JsonObject;
   readonly output?: readonly ToolResultContent[];

@@ -1,5 +1,6 @@
 import type { LimitName, Limits, LimitsData, SizeLimit, UseLimit } from '../../events/limits.ts';
 
+/** The limits that an agent has by default. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   maxTurns: 50,
   maxToolTurns: Infinity,

@@ -1,4 +1,4 @@
-import type { PendingCall } from '../../events/events.ts';
+import type { PendingApproval, PendingCall } from '../../events/events.ts';
 import type { CallState, PausedCall } from '../state.ts';
 
 /** True while a person is asked about a call. */
@@ -13,10 +13,15 @@ export const isTooLate = ({ expiresAt }: Pick<CallState, 'expiresAt'>, at: numbe
 
 /** What a client, or a person, is told of a call that waits for them. A question is about the arguments it was asked with. */
 export function pendingCall(call: CallState): PendingCall {
-  const { callId, name: toolName, arguments: args, approvalId, askedArguments } = call;
-  if (!isAsked(call) || approvalId === null) return { callId, toolName, arguments: args, ...expiryOf(call) };
-  return { callId, toolName, arguments: askedArguments ?? args, approvalId, ...expiryOf(call) };
+  const { callId, name: toolName, arguments: args, approvalId, asking } = call;
+  const waiting = { callId, toolName, ...expiryOf(call) };
+  if (!isAsked(call) || approvalId === null) return { type: 'client_tool', ...waiting, arguments: args };
+  const asked = { ...waiting, arguments: call.askedArguments ?? args, approvalId, question: call.question };
+  return asking ? { type: 'question', ...asked, key: asking.key } : { type: 'approval', ...asked, ...suggested(call) };
 }
+
+const suggested = ({ suggestions }: CallState): Pick<PendingApproval, 'suggestions'> =>
+  suggestions ? { suggestions } : {};
 
 export const expiryOf = ({ expiresAt }: CallState): Pick<PendingCall, 'expiresAt'> =>
   expiresAt === null ? {} : { expiresAt };

@@ -135,18 +135,18 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 8,
+      version: 9,
       digests: {
         'v1-conversation': '13wcxnu.1tkw6ju',
-        'v1-everything': '1tjvo1l.xsdwr3',
-        'v1-in-doubt': '1wf11vf.1w6mqoc',
-        'v1-killed': 't2zakm.b5oihj',
-        'v1-paused': 'b6ii0j.vpfsyd',
+        'v1-everything': '1jy3cg1.pv8r48',
+        'v1-in-doubt': '8cu937.1xe3p9t',
+        'v1-killed': 'yln66w.7ka9pc',
+        'v1-paused': '1b2nvvt.pnysgm',
         'v2-conversation': '1k5one7.1csc9uo',
-        'v2-everything': '6n8gcx.1n6j5xf',
-        'v2-in-doubt': '1ucrf8w.1yhnrok',
-        'v2-killed': '13ntimr.13sg77f',
-        'v2-paused': '10i31ms.o9iocv',
+        'v2-everything': '66vr79.11sr3nv',
+        'v2-in-doubt': '1wrz9n4.1yprske',
+        'v2-killed': '1o7e8qf.543a1x',
+        'v2-paused': '1kf8ye.121x2pq',
       },
     });
   });

@@ -21,6 +21,8 @@ export interface Hub {
   /** False while nobody watches, so that live events needn't be made. */
   isObserved(): boolean;
   emit(event: TreadleEvent): void;
+  /** Tells the developer that code of the application's failed. */
+  report(error: unknown): void;
   follow(follower: Follower | null): void;
   /** Returns a function that ends the subscription. */
   subscribe(observer: Observer): () => void;
@@ -75,12 +77,12 @@ class SessionHub implements Hub {
   #tell(observer: Observer, event: TreadleEvent): void {
     try {
       const returned = observer(event);
-      if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error));
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.report(error));
     } catch (error) {
-      this.#report(error);
+      this.report(error);
     }
   }
-  #report(error: unknown): void {
+  report(error: unknown): void {
     try {
       this.#onError(error);
     } catch {

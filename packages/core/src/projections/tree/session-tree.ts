@@ -111,6 +111,7 @@ export interface SessionTree {
   readonly runs: readonly RunRecord[];
 }
 
+/** Options of {@link sessionTree}. */
 export interface SessionTreeOptions {
   /** Keep `message_delta` events too, where there are any. A log has none. Default false. */
   readonly deltas?: boolean;

@@ -1,7 +1,7 @@
 import { joined } from '../../ports/blobs.ts';
 import { base64Bytes, base64Of } from '../../messages/base64.ts';
 import { canonicalJson } from '../../canonical.ts';
-import type { ClientToolResult, PendingCall } from '../../events/events.ts';
+import type { ClientToolResult, PendingCall, PendingClientTool } from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../../json.ts';
 import { systemClock, type Clock } from '../../ports/clock.ts';
@@ -12,6 +12,7 @@ import type { ApprovalAnswer } from './answers.ts';
 /** The part of Web Crypto that tokens need. */
 export type AnswerTokenCrypto = Pick<typeof crypto.subtle, 'importKey' | 'sign' | 'verify' | 'digest'>;
 
+/** Options of {@link createAnswerTokens}. */
 export interface AnswerTokenOptions {
   /** A secret of at least 32 bytes that only the processes have which issue and take tokens. */
   readonly key: string | Uint8Array<ArrayBuffer>;
@@ -129,9 +130,9 @@ export function createAnswerTokens(options: AnswerTokenOptions): AnswerTokens {
   }
 
   /** The call as the session has it now must be the one that the token was issued for. */
-  async function approvalOf(session: Session, token: string): Promise<PendingCall> {
+  async function approvalOf(session: Session, token: string): Promise<Exclude<PendingCall, PendingClientTool>> {
     const call = await callOf(session, token);
-    if (call.approvalId === undefined)
+    if (call.type === 'client_tool')
       throw invalid(`This token is for a result of the call ${call.callId}, not for an approval.`);
     return call;
   }

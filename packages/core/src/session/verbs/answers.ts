@@ -1,11 +1,20 @@
-import type { ApprovalExtras, PendingCall, SessionInput } from '../../events/events.ts';
+import type {
+  ApprovalExtras,
+  PendingApproval,
+  PendingCall,
+  PendingClientTool,
+  PendingQuestion,
+  SessionInput,
+} from '../../events/events.ts';
 import { TreadleError } from '../../errors.ts';
-import { asJson, isJsonObject } from '../../json.ts';
+import { asJson, isJsonObject, type JsonObject } from '../../json.ts';
+import { refuseUnknownKeys } from '../../names/known-keys.ts';
 import { tooLate } from '../../features/approvals/plan.ts';
 import { isTooLate, isAsked } from '../../kernel/services/pending.ts';
 import { checkUpdates } from '../../features/permissions/check-updates.ts';
 import type { Run } from '../run.ts';
-import { postTo } from './tool-outputs.ts';
+import { addToolOutputs, postTo } from './tool-outputs.ts';
+import { answerQuestions, type UserAnswer } from '../../tools/user-questions.ts';
 import { goOnWith, openCalls, refresh, start, type SessionParts } from '../runs.ts';
 
 /** What a person says to a question, besides yes or no. */
@@ -16,7 +25,7 @@ export interface ApprovalAnswer extends ApprovalExtras {
 
 export function answerApproval(
   parts: SessionParts,
-  approval: string | PendingCall,
+  approval: string | PendingApproval | PendingQuestion,
   decision: 'approve' | 'reject',
   answer: string | ApprovalAnswer,
 ): Run {
@@ -55,13 +64,33 @@ export function answerApproval(
   });
 }
 
-/** The id of an approval, which is given by itself or as the call of `pending` that waits for it. */
-function idOfApproval(approval: string | PendingCall): string {
+/** Answers what a call asks: by what a person filled in, or the answers to the questions of `ask_user`. */
+export function answerQuestion(
+  parts: SessionParts,
+  question: PendingQuestion | PendingClientTool,
+  answer: JsonObject | readonly UserAnswer[],
+): Run {
+  if (question.type === 'client_tool') {
+    return addToolOutputs(parts, [
+      answerQuestions(question, Array.isArray(answer) ? (answer as readonly UserAnswer[]) : []),
+    ]);
+  }
+  return answerApproval(parts, question, 'approve', { updatedInput: answer as JsonObject });
+}
+
+/** The id of an approval, which is given by itself or as the member of `pending` that waits for it. */
+function idOfApproval(approval: string | PendingCall | undefined): string {
   if (typeof approval === 'string') return approval;
+  if (typeof approval !== 'object' || approval === null) {
+    throw new TreadleError(
+      'invalid_definition',
+      "An answer needs what it answers. Write: session.approve(call), for a call of session.pending whose type is 'approval'",
+    );
+  }
   if (approval.approvalId !== undefined) return approval.approvalId;
   throw new TreadleError(
     'invalid_definition',
-    `The call ${approval.callId} waits for a result, not for an approval. Give it with addToolOutputs().`,
+    `The call ${approval.callId} waits for a result, not for an approval. Write: session.addToolOutput(call, …)`,
   );
 }
 
@@ -94,6 +123,13 @@ function openQuestion(parts: SessionParts, approvalId: string): Asked {
   if (asked && call && isTooLate(call, parts.clock.now())) throw conflict(approvalId, tooLate(approvalId));
   if (asked) return asked;
   if (call) throw conflict(approvalId, `The question ${approvalId} was answered already.`);
+  if (openCalls(parts).some(({ callId }) => callId === approvalId)) {
+    throw new TreadleError(
+      'invalid_definition',
+      `${approvalId} is the id of a call, and an approval has one of its own. ` +
+        "Write: session.approve(call), for a call of session.pending whose type is 'approval'",
+    );
+  }
   throw conflict(
     approvalId,
     `No question ${approvalId} is open: it was answered, its run has ended, or it is of another session.`,
@@ -123,8 +159,20 @@ async function goOnAfter(parts: SessionParts, inputSeq: number): Promise<void> {
   if (isLeft && !parts.active) start(parts, (control) => goOnWith(parts, control));
 }
 
+const ANSWER_KEYS: Readonly<Record<keyof ApprovalAnswer, true>> = {
+  message: true,
+  updatedInput: true,
+  updatedPermissions: true,
+  interrupt: true,
+};
+
 /** What goes into the log must be what comes out of it, and mean something. */
 function checkedAnswer({ agent }: SessionParts, said: ApprovalAnswer): ApprovalAnswer {
+  refuseUnknownKeys('An answer', said, ANSWER_KEYS, {
+    decision: 'session.approve(question) or session.reject(question)',
+    approved: 'session.approve(question) or session.reject(question)',
+    reason: "message: '…'",
+  });
   const { message, updatedInput, updatedPermissions, interrupt } = said;
   const input = updatedInput === undefined ? null : asJson(updatedInput)?.value;
   if (input === undefined || (input !== null && !isJsonObject(input))) {

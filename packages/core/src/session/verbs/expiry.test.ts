@@ -28,7 +28,7 @@ function world(tool: 'pay' | 'pick' = 'pay') {
 async function paused(parts: ReturnType<typeof world>, options: SessionOptions = {}) {
   const { agent, journal, clock } = parts;
   const session = await createSession(agent, { id: 's', journal, clock, ...options });
-  expect(await session.prompt('Go.').status).toBe('paused');
+  expect(await session.prompt('Go.').outcome).toBe('paused');
   return session;
 }
 
@@ -110,7 +110,7 @@ describe('nothing goes on by itself', () => {
     const session = await paused(parts);
     const other = await parts.open();
     const approvalId = session.pending[0]?.approvalId ?? '';
-    expect(await other.approve(approvalId).status).toBe('completed');
+    expect(await other.approve(approvalId).outcome).toBe('completed');
     const before = (await logOf(parts.journal, 's')).length;
     await parts.clock.advance(MINUTE);
     await session.refresh();
@@ -128,7 +128,8 @@ describe('nothing goes on by itself', () => {
       await session.idle();
       expect(await story(parts.journal)).toEqual(['run_paused']);
       expect(session.canResume).toBe(true);
-      expect(await session.resume().status).toBe('completed');
+      const again = await openSession(session.agent, 's', { journal: parts.journal, clock: parts.clock });
+      expect(await again.resume().outcome).toBe('completed');
     }
   });
 
@@ -136,7 +137,7 @@ describe('nothing goes on by itself', () => {
     const [journal, clock] = [memoryJournal(), testClock()];
     const agent = defineAgent({ model: scriptedModel([{ toolCalls: [{ name: 'pay' }] }]), tools: [pay] });
     const session = await createSession(agent, { id: 's', journal, clock });
-    await session.prompt('Go.').status;
+    await session.prompt('Go.').outcome;
     await clock.advance(1000 * MINUTE);
     await session.idle();
     expect(await story(journal)).toEqual(['run_paused']);
@@ -156,7 +157,7 @@ describe('what a sub-agent asks', () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'helper', arguments: { prompt: 'Pay.' } }] }, 'It could not.']);
     const agent = defineAgent({ model, tools });
     const first = await createSession(agent, { id: 's', journal, clock });
-    expect(await first.prompt('Go.').status).toBe('paused');
+    expect(await first.prompt('Go.').outcome).toBe('paused');
     await first.close();
 
     const session = await openSession(agent, 's', { journal, clock });
@@ -183,7 +184,7 @@ describe('what a sub-agent asks', () => {
       background: { tools: ['helper'], whenAsked: 'wait' },
     });
     const session = await createSession(agent, { id: 's', journal, clock });
-    void session.prompt('Go.').status.catch(() => {});
+    void session.prompt('Go.').outcome.catch(() => {});
     await vi.waitFor(() => expect(session.pending).toMatchObject([{ toolName: 'pay' }]));
     await clock.advance(MINUTE);
     await vi.waitFor(() => expect(session.pending).toEqual([]));

@@ -47,7 +47,7 @@ export function createExpiry(parts: SessionParts): Expiry {
       // Somebody may have answered, or be at it.
       if (!parts.active) await refresh(parts);
       if (stopped || parts.active) return;
-      if (hasWork(parts) && canResume(parts)) await resume(parts).status;
+      if (hasWork(parts) && canResume(parts)) await resume(parts).outcome;
     } catch (error) {
       if (error instanceof TreadleError && HARMLESS.has(error.code)) return;
       const message = `The time to answer is over, and the run could not go on: ${errorText(error)}`;

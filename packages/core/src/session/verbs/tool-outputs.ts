@@ -1,4 +1,5 @@
-import type { ClientToolResult, PendingCall, SessionInput } from '../../events/events.ts';
+import type { ClientToolResult, PendingCall, PendingClientTool, SessionInput } from '../../events/events.ts';
+import { typedPending } from '../../events/tool-events.ts';
 import { TreadleError } from '../../errors.ts';
 import type { PostOutcome } from '../../journal/journal.ts';
 import { resultsProblem, type ResultsProblem } from '../../features/approvals/plan.ts';
@@ -7,23 +8,36 @@ import type { Run } from '../run.ts';
 import { normalOutput } from '../../tools/output.ts';
 import { goOnWith, openCalls, refuseDriven, start, type SessionParts } from '../runs.ts';
 
-export function addToolOutputs(parts: SessionParts, given: readonly ClientToolResult[]): Run {
+/** `partial`: the calls that are left out go on waiting. Default: a call that is left out is a mistake. */
+export function addToolOutputs(parts: SessionParts, given: readonly ClientToolResult[], partial?: true): Run {
   const results = given.map(plainResult);
   const waiting = waitingFor(parts, results);
   if (waiting) {
-    const run = addToolOutputs(waiting.child, results);
+    const run = addToolOutputs(waiting.child, results, partial);
     waiting.wake();
     return parts.active?.control.run ?? run;
   }
   refuseDriven(parts);
-  sharesOf(parts, results);
+  sharesOf(parts, results, partial);
   return start(parts, async (control) => {
-    const shares = sharesOf(parts, results);
+    const shares = sharesOf(parts, results, partial);
     await goOnWith(parts, control);
     for (const [sessionId, share] of shares) {
-      await postTo(parts, sessionId, { type: 'client_tool_results', results: share });
+      await postTo(parts, sessionId, { type: 'client_tool_results', results: share, ...(partial && { partial }) });
     }
   });
+}
+
+/** Gives the result of one client tool: whatever a tool may return. While others wait, the run pauses again for them. */
+export function addToolOutput(
+  parts: SessionParts,
+  call: string | PendingClientTool,
+  output: unknown,
+  { isError }: { readonly isError?: boolean } = {},
+): Run {
+  const { content } = normalOutput(output, Number.POSITIVE_INFINITY);
+  const callId = typeof call === 'string' ? call : call.callId;
+  return addToolOutputs(parts, [{ callId, content, ...(isError === undefined ? {} : { isError }) }], true);
 }
 
 /** A result as the log gets it. Programs in this process bring whatever their tools returned. */
@@ -36,6 +50,7 @@ function plainResult({ callId, content, isError }: ClientToolResult): ClientTool
 function sharesOf(
   parts: SessionParts,
   results: readonly ClientToolResult[],
+  partial?: true,
 ): ReadonlyMap<string, readonly ClientToolResult[]> {
   const own = parts.state.sessionId;
   const now = parts.clock.now();
@@ -52,7 +67,7 @@ function sharesOf(
   const shares = Map.groupBy(results, sessionOf);
   if (shares.size === 0) shares.set(own, []);
   for (const [sessionId, share] of shares) {
-    const problem = resultsProblem(waiting.get(sessionId) ?? [], share);
+    const problem = resultsProblem(waiting.get(sessionId) ?? [], share, partial);
     if (problem !== null) throw resultsError(parts, problem);
   }
   return shares;
@@ -99,7 +114,7 @@ export const pendingOfRun = (parts: SessionParts): PendingCall[] =>
   openCalls(parts).flatMap((call) => {
     if (call.status === 'ended') return [];
     if (isPending(call) || isAsked(call)) return [pendingCall(call)];
-    return call.paused?.pending ?? [];
+    return call.paused?.pending.map(typedPending) ?? [];
   });
 
 /** The sub-agent in the background that these results are for; null when they aren't all for one. */

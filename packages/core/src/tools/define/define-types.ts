@@ -1,5 +1,7 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../../json.ts';
-import type { StandardOutput, StandardSchema } from './standard-schema.ts';
+import type { ToolResult, ToolReturn, ToolStream } from '../tool.ts';
+import type { ToolResultContent } from '../../messages/content.ts';
+import type { StandardInput, StandardOutput, StandardSchema } from './standard-schema.ts';
 
 /** What a tool's `inputSchema` may be: a JSON Schema, or a schema of any library that implements Standard Schema. */
 export type ToolParameters = JsonSchema | StandardSchema;
@@ -14,6 +16,38 @@ export type ToolArguments<P extends ToolParameters> = P extends StandardSchema
         ? JsonObject
         : Arguments
       : never;
+
+/** The arguments as a model writes them and the log keeps them: before a Standard Schema transforms them. */
+export type ToolInput<P extends ToolParameters> = P extends StandardSchema ? StandardInput<P> : ToolArguments<P>;
+
+/** The type of the values that a schema lets pass; `undefined` without a schema. */
+export type SchemaValue<S> = [S] extends [never]
+  ? undefined
+  : S extends StandardSchema
+    ? StandardOutput<S>
+    : string extends keyof S
+      ? unknown
+      : FromJsonSchema<S>;
+
+/** What `execute` returns: whatever it likes, or what its `outputSchema` accepts. */
+export type ReturnFor<S> = [S] extends [never]
+  ? ToolReturn
+  : (S extends StandardSchema ? StandardInput<S> : SchemaValue<S>) | ToolResult;
+
+/** The `details` of a tool's results: data that it returned, or the `details` of a `ToolResult`. */
+export type DetailsOf<S, Returned> = [S] extends [never]
+  ? [Returned] extends [never]
+    ? undefined
+    : DataOf<Returned>
+  : SchemaValue<S>;
+
+type DataOf<Returned> = Returned extends { readonly content: unknown }
+  ? Returned extends { readonly details: infer Details }
+    ? Details
+    : undefined
+  : Returned extends string | null | undefined | void | ToolStream | readonly ToolResultContent[]
+    ? undefined
+    : Returned;
 
 /**
  * The TypeScript type of the values a JSON Schema literal allows. Knows `const`, `enum`, `type` (also a list),

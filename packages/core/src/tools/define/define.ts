@@ -2,15 +2,15 @@ import { refuseUnknownKeys } from '../../names/known-keys.ts';
 import { TreadleError } from '../../errors.ts';
 import { isJsonObject, type JsonObject, type JsonSchema } from '../../json.ts';
 import type { ToolAccess } from '../access.ts';
-import type { ToolArguments, ToolParameters } from './define-types.ts';
+import { checkedReturn } from './checked-return.ts';
+import type { DetailsOf, ReturnFor, ToolArguments, ToolInput, ToolParameters } from './define-types.ts';
+import { refuseTypos } from './schema-typos.ts';
 import { shapeOf } from './shape.ts';
-import type { ReplayPolicy, Tool, ToolContext, ToolReturn } from '../tool.ts';
+import type { ReplayPolicy, Tool, ToolContext } from '../tool.ts';
 
 export { jsonCheck, standardCheck } from './shape.ts';
 
-interface ToolOptionsBase<P extends ToolParameters> {
-  /** 1 to 64 letters, digits, `_` and `-`. The model calls the tool by it. */
-  readonly name: string;
+interface ToolOptionsBase<P extends ToolParameters, O extends ToolParameters = never> {
   /** For people; the name when absent. */
   readonly label?: string;
   /** Tells the model what the tool does and when to use it. */
@@ -19,6 +19,11 @@ interface ToolOptionsBase<P extends ToolParameters> {
   readonly inputSchema?: P;
   /** What the model is told instead of the JSON Schema the Standard Schema would give, or because it gives none. */
   readonly jsonSchema?: JsonSchema;
+  /**
+   * A JSON Schema or a Standard Schema of what `execute` returns, or of the `details` of a `ToolResult`. A result that
+   * doesn't fit becomes an error that the model reads.
+   */
+  readonly outputSchema?: O;
   /** What may happen to a call cut off by a crash. `safe` for read-only tools, `never` for others. */
   readonly replay?: ReplayPolicy;
   /** True when the tool changes nothing anywhere. Default false. */
@@ -40,12 +45,13 @@ interface ToolOptionsBase<P extends ToolParameters> {
   readonly approval?: 'always' | ((args: ToolArguments<P>) => boolean | Promise<boolean>);
 }
 
-const KEYS: Readonly<Record<keyof ToolOptionsBase<JsonSchema> | 'runs' | 'execute', true>> = {
+const KEYS: Readonly<Record<keyof ToolOptions, true>> = {
   name: true,
   label: true,
   description: true,
   inputSchema: true,
   jsonSchema: true,
+  outputSchema: true,
   replay: true,
   readOnly: true,
   execution: true,
@@ -58,13 +64,32 @@ const KEYS: Readonly<Record<keyof ToolOptionsBase<JsonSchema> | 'runs' | 'execut
   execute: true,
 };
 
+/** What other libraries call these options. */
+const INSTEAD = {
+  parameters: 'inputSchema: { … }',
+  input_schema: 'inputSchema: { … }',
+  args: 'inputSchema: { … }',
+  handler: 'execute: (args) => …',
+  run: 'execute: (args) => …',
+  invoke: 'execute: (args) => …',
+  needsApproval: "approval: 'always'",
+} as const;
+
 /** What `defineTool` takes. A server tool has `execute`; a client tool is run by the connected client and has none. */
-export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase<P> &
-  (
+export type ToolOptions<
+  P extends ToolParameters = JsonSchema,
+  Name extends string = string,
+  O extends ToolParameters = never,
+  Returned extends ReturnFor<O> = ReturnFor<O>,
+  Context = unknown,
+> = ToolOptionsBase<P, O> & {
+  /** 1 to 64 letters, digits, `_` and `-`. The model calls the tool by it. */
+  readonly name: Name;
+} & (
     | {
         readonly runs?: 'server';
         /** Does the work. What it throws becomes an error result the model reads. */
-        readonly execute: (args: ToolArguments<P>, context: ToolContext) => Promise<ToolReturn> | ToolReturn;
+        readonly execute: (args: ToolArguments<P>, context: ToolContext<Context>) => Promise<Returned> | Returned;
       }
     | { readonly runs: 'client'; readonly execute?: never }
   );
@@ -94,17 +119,36 @@ export type ToolOptions<P extends ToolParameters = JsonSchema> = ToolOptionsBase
  * });
  * ```
  */
-export function defineTool<const P extends ToolParameters = JsonSchema>(definition: ToolOptions<P>): Tool {
+export function defineTool<
+  const P extends ToolParameters = JsonSchema,
+  Name extends string = string,
+  const O extends ToolParameters = never,
+  Returned extends ReturnFor<O> = never,
+  Context = unknown,
+>(
+  definition: ToolOptions<P, Name, O, Returned, Context>,
+): Tool<{
+  name: Name;
+  input: ToolInput<P>;
+  details: DetailsOf<O, Returned>;
+  context: Context;
+  handsTo: never;
+}> {
+  if (typeof definition !== 'object' || definition === null) {
+    refuse(undefined, 'defineTool takes one object. Write: defineTool({ name, description, inputSchema, execute })');
+  }
+  refuseUnknownKeys(`Tool ${JSON.stringify(definition.name)}`, definition, KEYS, INSTEAD);
   checkBasics(definition);
-  refuseUnknownKeys(`Tool "${definition.name}"`, definition, KEYS);
   const { name, description, label = name, readOnly = false, runs = 'server', execute, timeoutMs } = definition;
   const { access, approval } = definition;
   const given = definition.inputSchema === undefined ? {} : definition.inputSchema;
+  refuseTypos(given, 'inputSchema', (reason) => refuse(name, reason));
   const { schema: inputSchema, check } = shapeOf(given, definition.jsonSchema, {
     what: 'inputSchema',
     refuse: (reason, cause) => refuse(name, reason, cause),
     complete: (schema) => objectSchema(name, schema),
   });
+  const checked = checkedReturn(definition.outputSchema, (reason, cause) => refuse(name, reason, cause));
   return Object.freeze({
     name,
     label,
@@ -124,7 +168,9 @@ export function defineTool<const P extends ToolParameters = JsonSchema>(definiti
       approval: approval === 'always' ? approval : (args: unknown) => approval(args as ToolArguments<P>),
     }),
     ...(execute !== undefined && {
-      execute: (args: unknown, context: ToolContext) => execute(args as ToolArguments<P>, context),
+      // A session is only created with the `context` that its agent's tools want.
+      execute: (args: unknown, context: ToolContext) =>
+        checked(execute(args as ToolArguments<P>, context as ToolContext<Context>)),
     }),
   });
 }

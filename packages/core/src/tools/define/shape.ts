@@ -16,6 +16,8 @@ interface ShapeOptions {
   /** The option that has the schema, for messages. */
   readonly what: string;
   readonly refuse: (reason: string, cause?: unknown) => never;
+  /** False for a schema that only checks: no model is told of it. Default true. */
+  readonly isTold?: boolean;
   /** Makes the last changes to the JSON Schema. */
   readonly complete?: (schema: JsonObject) => JsonSchema;
 }
@@ -26,8 +28,9 @@ export function shapeOf(
   jsonSchema: JsonSchema | undefined,
   options: ShapeOptions,
 ): Shape {
-  const { what, refuse, complete = (schema) => Object.freeze(schema) } = options;
+  const { what, refuse, complete = (schema) => Object.freeze(schema), isTold = true } = options;
   const standard = isStandardSchema(given) ? given : null;
+  if (standard && !isTold) return { schema: {}, check: standardCheck(standard) };
   if (!standard && jsonSchema !== undefined) return refuse('jsonSchema is only for Standard Schemas.');
   const told = standard ? (jsonSchema ?? jsonSchemaOf(standard, options)) : given;
   if (!isJsonObject(told)) return refuse(`${what} must be a JSON Schema object or a Standard Schema.`);

@@ -31,6 +31,9 @@ export interface StandardIssue {
 /** The type a Standard Schema gives after parsing. */
 export type StandardOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
+/** The type a Standard Schema takes before parsing. */
+export type StandardInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
+
 /** True for a value that implements Standard Schema version 1. Some libraries' schemas are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;

@@ -3,7 +3,8 @@ import { estimateMessages, estimateFrame } from '../../../messages/estimate-fram
 import { CompactionError, type SummaryOptions, type View } from '../phase.ts';
 import { summaryProblem, summaryRequest } from './summarise.ts';
 import type { ContextPolicy } from '../options.ts';
-import { ASSUMED_OUTPUT_TOKENS, THINKING_TOKENS, priceOf } from '../../../model/price.ts';
+import { ASSUMED_OUTPUT_TOKENS, priceOf } from '../../../model/price.ts';
+import { thinkingTokens } from '../../../model/thinking.ts';
 import { askModel, type Meter, type ModelAnswer } from '../../../ask-model.ts';
 import { pause, timedCall } from '../../../timed-call.ts';
 import { type ModelMessage, isForModel } from '../../../messages/message.ts';
@@ -90,7 +91,7 @@ async function paidFor(one: Call): Promise<ModelAnswer> {
   const { agent } = context;
   const { model, spending } = summariser;
   const prompt = estimateFrame(agent) + estimateMessages(messages) + QUESTION_TOKENS;
-  const thinking = THINKING_TOKENS[agent.thinking ?? 'off'];
+  const thinking = thinkingTokens(agent.thinking ?? 'off');
   const output = thinking > 0 ? (agent.maxTokens ?? model.outputLimit ?? ASSUMED_OUTPUT_TOKENS) : options.maxTokens;
   const money = await payForSummary(context, model, { prompt, output: output + thinking });
   if ('problem' in money) return money;

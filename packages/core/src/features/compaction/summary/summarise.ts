@@ -11,6 +11,7 @@ import { recallHint } from '../../../messages/result-share.ts';
 import { dropOldest, middleUnits, removeResults, truncateResults } from '../transforms.ts';
 import { isSummary, type Unit } from '../units.ts';
 
+/** Options of {@link summarise}. */
 export interface SummariseOptions {
   /**
    * Turns at the end that stay as they are: replies with their results, and what people said between them. Fewer, but at
@@ -115,6 +116,7 @@ async function fitting(view: View, context: PhaseContext, maxTokens: number): Pr
   throw new CompactionError(`What is to be summed up doesn't fit the window of ${window} tokens.`);
 }
 
+/** Options of {@link blockOverlay}. */
 export interface OverlayOptions {
   /** Turns at the beginning of the run that stay. Default 2. */
   readonly keepFirstTurns?: number;
