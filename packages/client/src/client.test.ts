@@ -1,4 +1,4 @@
-import { asTool, defineAgent, defineTool, memoryBlobs, memoryJournal, type Agent } from '@treadle/core';
+import { asTool, defineAgent, defineTool, memoryBlobs, memoryJournal, slidingWindow, type Agent } from '@treadle/core';
 import { serve, type ServeOptions } from '@treadle/server';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -46,6 +46,38 @@ describe('sessions', () => {
     expect((await client.listSessions({ limit: 1 })).sessions).toHaveLength(1);
   });
 
+  it('are compacted, replaced and reset, and change what they may do', async () => {
+    const allowed = defineTool({ name: 'erase', description: 'Erases.', approval: 'always', execute: () => 'erased' });
+    const model = scriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'Erased.', 'Hello again.']);
+    const agent = defineAgent({ model, tools: [allowed], context: { window: 100_000, strategy: slidingWindow() } });
+    const { client } = await connected(agent);
+    const session = await client.createSession();
+    const rule = { type: 'addRules', rules: ['erase'], behavior: 'allow', destination: 'session' } as const;
+    await session.updatePermissions([rule]);
+    expect(await session.run('Erase it.')).toMatchObject({ status: 'completed', text: 'Erased.' });
+    await expect(session.updatePermissions([{ ...rule, destination: 'userSettings' }])).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+    await session.compact();
+    await session.importMessages([{ role: 'user', content: 'Hello.' }]);
+    await session.continue();
+    expect(model.requests.at(-1)?.messages).toMatchObject([{ content: [{ text: 'Hello.' }] }]);
+    await session.reset();
+    await expect(session.continue()).rejects.toMatchObject({ code: 'nothing_to_continue' });
+  });
+
+  it('change what they may do only for a token that may grant rights', async () => {
+    const tokens = [{ name: 'guest', token: 'the-token-of-a-guest' }];
+    const serving = await serve({ agents: [talker('Hi.')], journal: memoryJournal(), tokens });
+    onTestFinished(async () => {
+      await serving.close(0);
+    });
+    const session = await createClient({ url: serving.url, token: 'the-token-of-a-guest' }).createSession();
+    const update = { type: 'setMode', mode: 'acceptEdits', destination: 'session' } as const;
+    await expect(session.updatePermissions([update])).rejects.toMatchObject({ code: 'forbidden' });
+    expect((await session.ticket()).ticket).toContain('.');
+  });
+
   it('show their log, history, runs, files and costs', async () => {
     const model = scriptedModel(['One.', 'Two.'], { cost: () => 0.25 });
     const { client } = await connected(defineAgent({ model }));
@@ -77,6 +109,21 @@ describe('sessions', () => {
     expect(report).toMatchObject({ differences: [], misses: [], runs: [{ status: 'completed' }] });
     expect((await session.history()).messages).toHaveLength(2);
     await expect(session.continue()).rejects.toMatchObject({ code: 'ends_with_assistant' });
+  });
+
+  it('are taken back to before a message, in a fork', async () => {
+    const { client } = await connected(talker('One.', 'Two.', 'Three.', 'Another.'));
+    const session = await client.createSession();
+    for (const text of ['First', 'Second', 'Third']) await session.run(text);
+    const before = await session.rewind({ to: 2, title: 'Once more' });
+    expect((await before.history()).messages).toHaveLength(2);
+    expect((await before.run('Otherwise')).text).toBe('Another.');
+    expect((await (await session.rewind()).history()).messages).toHaveLength(4);
+    expect((await session.history()).messages).toHaveLength(6);
+    await expect(session.rewind({ to: 9 })).rejects.toMatchObject({
+      code: 'nothing_to_continue',
+      message: expect.stringContaining('1 to 3') as string,
+    });
   });
 
   it('are steered and cancelled', async () => {

@@ -1,4 +1,4 @@
-import type { DurableEvent, JsonObject, Limits, Message, UserInput } from '@treadle/core';
+import type { DurableEvent, JsonObject, Limits, Message, PermissionUpdate, UserInput } from '@treadle/core';
 import type { ReplayOptions as CoreReplayOptions, ReplayReport, SessionHit } from '@treadle/core/history';
 import type { SessionSummary } from '@treadle/core/journal';
 import type { ConversationPage, CostTable } from '@treadle/core/projections';
@@ -29,11 +29,13 @@ export interface SessionFacts {
   readonly metadata?: JsonObject;
 }
 
+/** Options of `createSession`. */
 export interface CreateOptions extends SessionFacts {
   /** Which of the server's agents. Default: its first. */
   readonly agent?: string;
 }
 
+/** Options of a fork. */
 export interface ForkOptions extends SessionFacts {
   /** The last event that both share. Default: the last one there is. */
   readonly seq?: number;
@@ -46,6 +48,7 @@ export interface AgainOptions extends SessionFacts {
   readonly limits?: Partial<Limits>;
 }
 
+/** Options of a branch of a run in a fork. */
 export interface BranchOptions extends AgainOptions {
   /** What the branch is told. Without it, it goes on with the history as it is. */
   readonly input?: UserInput;
@@ -67,6 +70,7 @@ export interface AnswerToken {
   readonly expiresAt: number;
 }
 
+/** Which page of a long list a request returns. */
 export interface PageOptions {
   readonly limit?: number;
   /** Only what comes after this event; the `cursor` of the page before. */
@@ -122,8 +126,23 @@ export interface ClientSession {
   conversations(options?: { readonly limit?: number; readonly before?: number }): Promise<ConversationPage>;
   files(options?: PageOptions): Promise<{ readonly files: readonly FileItem[]; readonly cursor?: number }>;
   cost(): Promise<CostTable>;
+  /** Makes the view smaller: at once, or before the open run's next model call. The log keeps what happened. */
+  compact(instructions?: string): Promise<void>;
+  /** Replaces the conversation. @throws ClientError `run_active`, `invalid_messages` */
+  importMessages(messages: readonly object[]): Promise<void>;
+  /** Forgets the conversation. The log keeps what happened. @throws ClientError `run_active` */
+  reset(): Promise<void>;
+  /** Changes what the session may do. @throws ClientError `forbidden` unless the token may grant rights. */
+  updatePermissions(updates: readonly PermissionUpdate[]): Promise<void>;
+  /** A ticket that opens the session's stream once, for a browser's EventSource: `…/stream?ticket=…`. */
+  ticket(): Promise<{ readonly ticket: string; readonly expiresAt: number }>;
   /** A new session with the events of this one, up to `seq`. */
   fork(options?: ForkOptions): Promise<ClientSession>;
+  /**
+   * A new session with the conversation before a message of the user's, which `to` names by its number or id. Default: the
+   * last. Files stay as they are. @throws ClientError `nothing_to_continue`
+   */
+  rewind(options?: SessionFacts & { readonly to?: number | string }): Promise<ClientSession>;
   /** Does a run again in a fork, and follows it there. Default: the latest. */
   rerun(options?: AgainOptions & { readonly runId?: string }, run?: FollowOptions): Promise<AgainOutcome>;
   /** Takes another path in a fork, and follows it there. */
@@ -138,6 +157,7 @@ export interface AgainOutcome extends RunOutcome {
   readonly session: ClientSession;
 }
 
+/** Which sessions `listSessions` returns. */
 export interface ListOptions {
   readonly limit?: number;
   readonly cursor?: string;
@@ -232,7 +252,13 @@ export function createClient(options: ClientOptions): Client {
       conversations: (page = {}) => http.json('GET', `${at}/conversations${queryOf({ ...page })}`),
       files: (page = {}) => http.json('GET', `${at}/files${queryOf({ ...page })}`),
       cost: () => http.json('GET', `${at}/cost`),
+      compact: (instructions) => say('/compact', instructions === undefined ? {} : { instructions }),
+      importMessages: (messages) => say('/import', { messages }),
+      reset: () => say('/reset', {}),
+      updatePermissions: (updates) => say('/permissions', { updates }),
+      ticket: () => post(`${at}/tickets`, {}),
       fork: async (fork = {}) => session((await post<{ sessionId: string }>(`${at}/fork`, fork)).sessionId),
+      rewind: async (body = {}) => session((await post<{ sessionId: string }>(`${at}/rewind`, body)).sessionId),
       rerun: (body = {}, run = {}) => again('/rerun', body, run),
       branch: (body, run = {}) => again('/branch', body, run),
       replay: (body = {}) => post(`${at}/replay`, body),

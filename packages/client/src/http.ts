@@ -1,5 +1,6 @@
 import { errorOf, isPassing } from './error.ts';
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** Where the server is, such as `http://127.0.0.1:4123`. */
   readonly url: string;

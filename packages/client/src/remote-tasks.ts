@@ -3,6 +3,7 @@ import type { Client } from './client.ts';
 import { ClientError } from './error.ts';
 import type { FollowOptions, RunOutcome } from './run.ts';
 
+/** Options of a task runner whose tasks run on a server. */
 export interface RemoteTasksOptions extends Pick<FollowOptions, 'tools' | 'approve'> {
   /** Which of the server's agents does a task; null has `otherwise` do it. */
   readonly agentFor: (task: TaskFacts) => string | null;

@@ -39,6 +39,7 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of a run that a client starts and follows. */
 export interface RunOptions extends FollowOptions {
   readonly metadata?: JsonObject;
   /** Tools that the agent doesn't have, and this run does, where the server takes them: those of `tools` answer them. */

@@ -27,6 +27,7 @@ export interface StreamMessage {
   readonly event: TreadleEvent | Snapshot;
 }
 
+/** Options of a stream of events. */
 export interface StreamOptions {
   /** The id of the last message that was seen. Default: from the beginning of the session. */
   readonly after?: string;

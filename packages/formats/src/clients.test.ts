@@ -114,8 +114,8 @@ describe('a relay', () => {
     interface Raw {
       readonly type: string;
       readonly parent_agent?: string;
-      readonly delta?: { readonly text?: string };
-      readonly content_block?: { readonly type: string; readonly name: string; readonly input: JsonObject };
+      readonly delta?: { readonly text?: string; readonly partial_json?: string };
+      readonly content_block?: { readonly type: string; readonly name: string };
       readonly cumulative_usage?: Usage;
     }
     const own = all.map((line) => JSON.parse(line) as Raw).filter((event) => event.parent_agent === undefined);
@@ -126,8 +126,11 @@ describe('a relay', () => {
     }
     const { finalText, calls, usage } = given(conversation);
     expect(texts.at(-1)).toBe(finalText);
-    const told = own.flatMap(({ content_block: block }) => (block?.type === 'tool_use' ? [block] : []));
-    expect(told.map(({ name, input }) => [name, input])).toEqual(calls);
+    const names = own.flatMap(({ content_block: block }) => (block?.type === 'tool_use' ? [block.name] : []));
+    const inputs = own.flatMap(({ delta }) =>
+      delta?.partial_json === undefined ? [] : [JSON.parse(delta.partial_json) as JsonObject],
+    );
+    expect(names.map((name, at) => [name, inputs[at]])).toEqual(calls);
     expect(own.at(-1)?.cumulative_usage).toEqual(usage);
   });
 });

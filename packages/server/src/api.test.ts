@@ -294,6 +294,18 @@ describe('approvals', () => {
     expect(results).toEqual([[{ type: 'text', text: 'erased' }]]);
   });
 
+  it('are refused with the line to write where the decision is none', async () => {
+    const server = await startServer(asksToErase);
+    const { at, approvalId } = await asked(server);
+    for (const decision of ['approved', 'deny', true, undefined]) {
+      const refused = await server.call('POST', `${at}/approvals/${approvalId}`, { decision });
+      const problem = (await refused.json()) as { readonly detail: string };
+      expect(problem).toMatchObject({ status: 400, code: 'bad_request' });
+      expect(problem.detail).toContain('Write: {"decision":"approve"} or {"decision":"reject"}');
+    }
+    expect((await server.json<Info>('GET', at)).status).toBe('paused');
+  });
+
   it('tell the model why not', async () => {
     const server = await startServer(asksToErase);
     const { at, approvalId } = await asked(server);

@@ -6,8 +6,10 @@ import { createParts, type ServerParts, type ServerSettings } from './parts.ts';
 import { problemResponse, RequestError } from './problem.ts';
 import type { Route } from './routes/serving/route.ts';
 import { ROUTES } from './routes/serving/routes.ts';
-import { allowOrigin, serveRoute, type App } from './routes/serving/serve-route.ts';
+import { serveRoute, type App, type AppEnvironment } from './routes/serving/serve-route.ts';
+import { originHeaders } from './security/origin.ts';
 
+/** Options of {@link createServer}. */
 export interface ServerOptions extends ServerSettings {
   /** Operations of your own, beside those of the API: they pass the same checks, and are in `GET /openapi.json`. */
   readonly routes?: readonly Route[];
@@ -75,21 +77,16 @@ function withOwn(own: readonly Route[]): readonly Route[] {
 }
 
 function appOf(parts: ServerParts, routes: readonly Route[]): App {
-  const app: App = new Hono();
+  const app: App = new Hono<AppEnvironment>().basePath(parts.basePath);
   app.onError((error) => {
     parts.log('error', 'request_failed', { error: errorField(error) });
     return problemResponse(error);
   });
-  app.notFound((context) => {
-    // Nobody without a token learns what there is.
-    const response = problemResponse(
-      new RequestError('not_found', 'There is nothing here. GET /openapi.json says what there is.'),
-    );
-    allowOrigin(parts, context, response.headers);
-    return response;
-  });
+  app.notFound(() =>
+    problemResponse(new RequestError('not_found', 'There is nothing here. GET /openapi.json says what there is.')),
+  );
+  crossOrigin(app, parts);
   health(app, parts, routes);
-  preflight(app, parts);
   for (const route of routes) serveRoute(app, parts, route);
   return app;
 }
@@ -106,7 +103,7 @@ function health(app: App, parts: ServerParts, routes: readonly Route[]): void {
       return new Response('the journal does not answer', { status: 503 });
     }
   });
-  const description = JSON.stringify(describeApi(routes));
+  const description = JSON.stringify(describeApi(routes, parts.basePath));
   const headers = { 'content-type': 'application/json' };
   serveRoute(app, parts, {
     method: 'get',
@@ -118,17 +115,33 @@ function health(app: App, parts: ServerParts, routes: readonly Route[]): void {
   });
 }
 
-/** Browsers ask before a page of another origin may use the API. The question itself needs no token. */
-function preflight(app: App, parts: ServerParts): void {
-  app.options('*', (context) => {
-    const origin = context.req.header('origin');
-    const headers = new Headers({ vary: 'origin' });
-    if (origin === undefined || !parts.origins.origins?.includes(origin))
-      return new Response(null, { status: 403, headers });
-    headers.set('access-control-allow-origin', origin);
-    headers.set('access-control-allow-methods', 'GET, POST, DELETE');
-    headers.set('access-control-allow-headers', 'authorization, content-type, idempotency-key, last-event-id');
-    headers.set('access-control-max-age', '600');
-    return new Response(null, { status: 204, headers });
+/**
+ * Adds the headers that let pages of allowed origins read a response. Every response passes here: streams, errors and
+ * refusals included. Browsers send a preflight request first, which needs no token.
+ */
+function crossOrigin(app: App, parts: ServerParts): void {
+  app.use(async (context, next) => {
+    const allowed = originHeaders(context.req.header('origin'), parts.origins);
+    // Streams write to Node's response directly, and it keeps the headers that were set before.
+    const node = context.env?.outgoing;
+    for (const [name, value] of allowed) node?.setHeader(name, value);
+    if (context.req.method === 'OPTIONS') {
+      context.res = preflight(context.req.raw.headers, allowed);
+      return;
+    }
+    await next();
+    if (!node) for (const [name, value] of allowed) context.res.headers.set(name, value);
   });
+}
+
+function preflight(asked: Headers, allowed: Headers): Response {
+  if (!allowed.has('access-control-allow-origin')) return new Response(null, { status: 403, headers: allowed });
+  const headers = new Headers(allowed);
+  headers.set('access-control-allow-methods', 'GET, POST, DELETE');
+  headers.set(
+    'access-control-allow-headers',
+    asked.get('access-control-request-headers') ?? 'authorization, content-type',
+  );
+  headers.set('access-control-max-age', '600');
+  return new Response(null, { status: 204, headers });
 }

@@ -73,8 +73,8 @@ function saysKeyTwice(text: string): boolean {
   return false;
 }
 
-/** @throws RequestError `too_large`, at the first byte that is one too many. */
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+/** The body of a request. @throws RequestError `too_large`, at the first byte that is one too many. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const announced = request.headers.get('content-length');
   if (announced !== null && Number(announced) > maxBytes) throw tooLarge(maxBytes);
   const pieces: Uint8Array[] = [];
@@ -87,8 +87,12 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   return Buffer.concat(pieces);
 }
 
+export const BODY_IS_READ =
+  'Something has read the body before the server could. Mount the server before it, or use `nodeHandler`, which takes what a body parser has read.';
+
 /** A body as it comes in. A request that breaks off is a bad one. */
-export async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array> {
+export async function* piecesOf({ body, bodyUsed }: Request): AsyncGenerator<Uint8Array> {
+  if (bodyUsed) throw new RequestError('bad_request', BODY_IS_READ);
   try {
     if (body) yield* body;
   } catch (error) {

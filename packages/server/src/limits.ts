@@ -19,10 +19,12 @@ const DEFAULTS = {
   heartbeatMs: 15_000,
   /** Streams at a time. Default 10,000. */
   streams: 10_000,
-  /** Streams of one token at a time. Default 1,000. */
-  streamsPerToken: 1000,
-  /** Requests of one token. Default 50 a second, 200 at once. */
-  requests: { perSecond: 50, burst: 200 } as RateLimit,
+  /** Streams of one token at a time. Default 10,000: a backend may hold one token for all its users. */
+  streamsPerToken: 10_000,
+  /** Requests of one token. Default 500 a second, 2,000 at once. `requests` of a token has precedence. */
+  requests: { perSecond: 500, burst: 2000 } as RateLimit,
+  /** How long a browser's `EventSource` waits that can't be served now. Default 2 s. */
+  retryMs: 2000,
   /** Requests of one address without a good token. Default 1 a second, 20 at once. */
   failedLogins: { perSecond: 1, burst: 20 } as RateLimit,
   /** How long a request that starts a run waits for it to begin, to name it. Default 5 s. */
@@ -38,6 +40,7 @@ const DEFAULTS = {
 /** The bounds of a server. Times are in milliseconds, sizes in bytes. */
 export type ServerLimits = Readonly<typeof DEFAULTS>;
 
+/** The limits that a server has by default. */
 export const DEFAULT_SERVER_LIMITS: ServerLimits = Object.freeze(DEFAULTS);
 
 /** @throws TreadleError `invalid_definition` for a limit that makes no sense. */

@@ -20,7 +20,7 @@ const PROBLEM: JsonSchema = {
 };
 
 /** The API as an OpenAPI 3.1 document: made of the routes that serve it. */
-export function describeApi(routes: readonly Route[]): JsonObject {
+export function describeApi(routes: readonly Route[], basePath = ''): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes) {
     paths[route.path] ??= {};
@@ -29,6 +29,7 @@ export function describeApi(routes: readonly Route[]): JsonObject {
   return {
     openapi: '3.1.0',
     info: { title: 'Treadle', version: VERSION, description: 'Agents over HTTP. Each stream is a reader of a log.' },
+    ...(basePath !== '' && { servers: [{ url: basePath }] }),
     security: [{ token: [] }],
     paths,
     components: {

@@ -21,7 +21,15 @@ import { createLog, errorField, type LogRecord } from './log.ts';
 import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.ts';
 import type { OriginRules } from './security/origin.ts';
 import { rateLimiter } from './security/rate.ts';
-import { tokenList, type Authenticate, type TokenGrant } from './security/tokens.ts';
+import { createTickets, type TicketOptions } from './security/tickets.ts';
+import {
+  tokenList,
+  type Authenticate,
+  type AuthenticateRequest,
+  type Principal,
+  type TokenGrant,
+  type Visitor,
+} from './security/tokens.ts';
 import { watchSession } from './session-log.ts';
 import { createStates } from './states.ts';
 import { createConnections } from './streams/connections.ts';
@@ -33,8 +41,19 @@ export interface ServerSettings {
   readonly agents: readonly Agent[];
   /** Where the logs are kept. */
   readonly journal: Journal;
-  /** Who may use it: tokens, or a function that knows them. */
-  readonly tokens: readonly TokenGrant[] | Authenticate;
+  /** Who may use it: tokens, or a function that knows them. Not needed with `authenticate`. */
+  readonly tokens?: readonly TokenGrant[] | Authenticate;
+  /** Who may use it, by the application's own login: it sees the headers of each request, cookies included. */
+  readonly authenticate?: AuthenticateRequest;
+  /**
+   * The cookie that has the token of requests which only read: a browser's `EventSource` sends no headers. The application
+   * sets it. Default: no cookie counts.
+   */
+  readonly cookie?: string;
+  /** How one-time tickets for `EventSource` are made (`POST /v1/sessions/{id}/tickets`). */
+  readonly tickets?: TicketOptions;
+  /** The path under which an application serves it, such as `/api/agents`. Default: none. */
+  readonly basePath?: string;
   /** Where uploaded files are kept. Default: nowhere. */
   readonly blobs?: Blobs;
   /** Who drives sessions, and who tells of their deltas. Default: this process. */
@@ -105,7 +124,7 @@ export function createParts(options: ServerSettings) {
   let draining = false;
   /** Replays that are under way or were asked for lately, by their keys. They live as long as this process, as their keys do. */
   const replays = new Map<string, { readonly asked: string; readonly report: Promise<ReplayReport> }>();
-  const authenticate: Authenticate = typeof options.tokens === 'function' ? options.tokens : tokenList(options.tokens);
+  const authenticate = authenticator(options);
   const parts = {
     journal,
     /** By their names. */
@@ -126,6 +145,9 @@ export function createParts(options: ServerSettings) {
     limits,
     log,
     authenticate,
+    cookie: options.cookie ?? null,
+    tickets: createTickets(clock, options.tickets),
+    basePath: checkBasePath(options.basePath ?? ''),
     origins: options.origins ?? {},
     requests: rateLimiter(clock, limits.requests),
     failedLogins: rateLimiter(clock, limits.failedLogins),
@@ -148,6 +170,27 @@ export function createParts(options: ServerSettings) {
       return finished;
     },
   };
+}
+
+/** @throws TreadleError `invalid_definition` when nobody could use the server. */
+function authenticator({ tokens, authenticate }: ServerSettings): (visitor: Visitor) => Promise<Principal | null> {
+  if (tokens === undefined && authenticate === undefined) {
+    throw new TreadleError(
+      'invalid_definition',
+      'Say who may use the server: give `tokens`, or `authenticate` for a login of your own.',
+    );
+  }
+  const byToken = typeof tokens === 'function' ? tokens : tokens && tokenList(tokens);
+  return async ({ token, headers }) => {
+    const principal = token === null ? null : await byToken?.(token);
+    return principal ?? (await authenticate?.({ headers })) ?? null;
+  };
+}
+
+/** @throws TreadleError `invalid_definition` */
+function checkBasePath(basePath: string): string {
+  if (basePath === '' || /^(?:\/[A-Za-z0-9._~-]+)+$/.test(basePath)) return basePath;
+  throw new TreadleError('invalid_definition', `basePath must look like /api/agents, and is ${basePath}.`);
 }
 
 /** What comes from no log may have what the log was kept clean of. The deltas of messages were cleaned where they came from. */

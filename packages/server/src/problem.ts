@@ -21,6 +21,7 @@ export type ServerErrorCode =
   /** The server is about to stop. */
   | 'draining';
 
+/** Every code that a response of the server may have. */
 export type ProblemCode = TreadleErrorCode | ServerErrorCode;
 
 const CODES: Readonly<Record<number, readonly string[]>> = {

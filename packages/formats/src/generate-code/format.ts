@@ -33,6 +33,7 @@ export interface GenerateCodeMessage {
   readonly eventId?: string;
 }
 
+/** Options of {@link generateCodeFormat}. */
 export interface GenerateCodeOptions {
   /** Which of the variants the session is, from 0. */
   readonly variantIndex: number;

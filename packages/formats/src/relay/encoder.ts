@@ -6,6 +6,8 @@ import type {
   FileBlock,
   JsonObject,
   JsonValue,
+  Message,
+  PendingCall,
   ToolResultContent,
   TreadleEvent,
 } from '@treadle/core';
@@ -25,6 +27,8 @@ import {
 export interface RelayOptions {
   /** True streams `meta_final`, the history in `meta_init`, and the results that the client itself has sent. */
   readonly history?: boolean;
+  /** The conversation before the run, for `meta_init`. */
+  readonly messages?: readonly Message[];
   /** What happened in the run before this stream, so that `meta_final` and `meta_files` know all of it. */
   readonly past?: readonly DurableEvent[];
 }
@@ -59,7 +63,7 @@ export type RelayItem =
     }
   | { readonly type: 'server_tool_result'; readonly id: string; readonly name: string; readonly raw: JsonObject }
   | { readonly type: 'citations'; readonly citations: readonly JsonValue[] }
-  | { readonly type: 'awaiting_frontend_tools'; readonly tools: readonly JsonObject[] }
+  | { readonly type: 'awaiting_frontend_tools' | 'awaiting_approvals'; readonly tools: readonly JsonObject[] }
   /** What was streamed of the open message is void. */
   | { readonly type: 'discarded' }
   | { readonly type: 'error'; readonly message: string }
@@ -69,21 +73,25 @@ export type RelayItem =
 /** Writes items in one format's syntax. */
 export type RelayWriter = (item: RelayItem, speaker: Speaker) => readonly Frame[];
 
-/** Makes a format of a syntax. `name` is what `meta_init` calls it. */
-export function relayFormat(name: string, options: RelayOptions, write: RelayWriter): StreamFormat {
+/** Makes a format of a syntax. `name` is what `meta_init` calls it. Each connection has a writer of its own. */
+export function relayFormat(name: string, options: RelayOptions, writer: () => RelayWriter): StreamFormat {
   return {
     name: `relay-${name}`,
     contentType: 'text/event-stream',
     headers: { 'cache-control': 'no-cache' },
     ids: false,
-    encoder: () => relayEncoder(name, options, write),
+    encoder: () => relayEncoder(name, options, writer()),
   };
 }
 
 /** The line that closes a stream. */
 const DONE: Frame = { data: '[DONE]' };
 
-function relayEncoder(format: string, { history = false, past = [] }: RelayOptions, write: RelayWriter): Encoder {
+function relayEncoder(
+  format: string,
+  { history = false, past = [], messages = [] }: RelayOptions,
+  write: RelayWriter,
+): Encoder {
   const replies = replyFold();
   const queries = new Map<number, string>();
   /** Messages whose beginning was told, by run. */
@@ -120,17 +128,7 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
         if (event.callId === '') return [];
         return [{ type: 'tool_result', id: event.callId, name: event.toolName, content: event.content }];
       case 'run_paused':
-        return [
-          {
-            type: 'awaiting_frontend_tools',
-            tools: event.pending.map(({ callId, toolName, arguments: input, approvalId }) => ({
-              tool_use_id: callId,
-              name: toolName,
-              input,
-              ...(approvalId === undefined ? {} : { approval_id: approvalId }),
-            })),
-          },
-        ];
+        return waits(event.pending);
       case 'run_ended':
         return ended(event);
       default:
@@ -145,7 +143,14 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
       agent_uuid: agent,
       ...(parent === null ? {} : { parent_agent_uuid: parent }),
       model: event.config.model,
+      ...(history && parent === null ? { message_history: messages as unknown as JsonValue } : {}),
     };
+  }
+
+  /** A stream that goes on with a run begins as the run's first one did. */
+  function resumed(): readonly Frame[] {
+    const started = past.find((event) => event.type === 'run_started' && event.runId === root);
+    return started?.type === 'run_started' ? write({ type: 'meta_init', data: init(started, own()) }, own()) : NOTHING;
   }
 
   function ended(event: Extract<TreadleEvent, { type: 'run_ended' }>): RelayItem[] {
@@ -206,8 +211,12 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
     begin({ sessionId, runId }) {
       session = sessionId;
       root = runId;
-      for (const event of past) remember(event);
-      return NOTHING;
+      for (const event of past) {
+        if (event.type === 'input_received' && event.input.type === 'prompt')
+          queries.set(event.seq, queryOf(event.input.messages));
+        remember(event);
+      }
+      return resumed();
     },
     event,
     end(end) {
@@ -215,6 +224,28 @@ function relayEncoder(format: string, { history = false, past = [] }: RelayOptio
       return [...write({ type: 'error', message: endMessage(end) }, own()), DONE];
     },
   };
+}
+
+/** Tools that the browser runs, and questions that a person answers, are two kinds of waiting. */
+function waits(pending: readonly PendingCall[]): RelayItem[] {
+  const asked = pending.filter(({ approvalId }) => approvalId !== undefined);
+  const tools = pending.filter(({ approvalId }) => approvalId === undefined);
+  const named = ({ callId, toolName, arguments: input }: PendingCall) => ({
+    tool_use_id: callId,
+    name: toolName,
+    input,
+  });
+  return [
+    ...(tools.length > 0 ? [{ type: 'awaiting_frontend_tools' as const, tools: tools.map(named) }] : []),
+    ...(asked.length > 0
+      ? [
+          {
+            type: 'awaiting_approvals' as const,
+            tools: asked.map((call) => ({ approval_id: call.approvalId ?? '', ...named(call) })),
+          },
+        ]
+      : []),
+  ];
 }
 
 const STEPS = { block_started: 'start', block_delta: 'delta', block_ended: 'end' } as const;

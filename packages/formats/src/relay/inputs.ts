@@ -1,6 +1,7 @@
 import type { ClientToolResult, ToolResultContent, UserContent } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
-import { fileBlock, invalidAt, listAt, objectAt, textAt } from '@treadle/server';
+import { base64Of } from '@treadle/core/messages';
+import { fileBlock, invalidAt, listAt, objectAt, textAt, type ApprovalDecision } from '@treadle/server';
 
 /**
  * Reads `{ agent_uuid?, agent_type?, user_prompt }`; the prompt is a text or a list of content blocks. Without a session it is
@@ -43,6 +44,53 @@ export function readRelayResults(body: unknown): {
       };
     }),
   };
+}
+
+/**
+ * Reads `{ agent_uuid, approvals: [{ approval_id, decision, message? }] }`.
+ *
+ * @throws TreadleError `invalid_messages` that names the place.
+ */
+export function readRelayApprovals(body: unknown): {
+  readonly sessionId: string;
+  readonly answers: readonly ApprovalDecision[];
+} {
+  const { agent_uuid: session, approvals } = objectAt(body, 'the body');
+  return {
+    sessionId: textAt(session, 'agent_uuid'),
+    answers: listAt(approvals, 'approvals').map((value, at) => {
+      const path = `approvals[${at}]`;
+      const { approval_id: id, decision, message } = objectAt(value, path);
+      if (decision !== 'approve' && decision !== 'reject')
+        throw invalidAt(`${path}.decision`, "must be 'approve' or 'reject'");
+      const said = typeof message === 'string' ? { message } : {};
+      return { approvalId: textAt(id, `${path}.approval_id`), decision, ...said };
+    }),
+  };
+}
+
+/**
+ * Reads the form of `POST /agent/run/multipart`: the fields of a prompt as texts, and files, which follow its text.
+ *
+ * @throws TreadleError `invalid_messages` that names the place.
+ */
+export async function readRelayForm(form: FormData) {
+  const textIn = (name: string): string | undefined => {
+    const value = form.get(name);
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const files: UserContent[] = [];
+  for (const value of form.values()) {
+    if (typeof value === 'string') continue;
+    const mediaType = value.type === '' ? 'application/octet-stream' : value.type;
+    const data = base64Of(new Uint8Array(await value.arrayBuffer()));
+    files.push(fileBlock(mediaType, `data:${mediaType};base64,${data}`, value.name));
+  }
+  const said = textIn('user_prompt');
+  const prompt = [...(said === undefined ? [] : [{ type: 'text' as const, text: said }]), ...files];
+  if (prompt.length === 0) throw invalidAt('user_prompt', 'or a file must be there');
+  const [sessionId, agentType] = [textIn('agent_uuid'), textIn('agent_type')];
+  return { prompt, ...(sessionId !== undefined && { sessionId }), ...(agentType !== undefined && { agentType }) };
 }
 
 function resultContent(content: unknown, path: string): string | readonly ToolResultContent[] {

@@ -11,7 +11,7 @@ const PREFIX_BYTES = 6;
  * The JSON envelopes of browser-tool relays: `{ type, agent, final, delta, … }`, a line of at most 2,048 bytes each. What is
  * longer comes in several, of which only the last has `final: true`. Texts are closed by an empty one.
  */
-export const relayJsonFormat = (options: RelayOptions = {}): StreamFormat => relayFormat('json', options, write);
+export const relayJsonFormat = (options: RelayOptions = {}): StreamFormat => relayFormat('json', options, () => write);
 
 function write(item: RelayItem, { agent, parent }: Speaker): readonly Frame[] {
   const who = { agent, ...(parent === null ? {} : { parent_agent: parent }) };
@@ -47,6 +47,7 @@ function write(item: RelayItem, { agent, parent }: Speaker): readonly Frame[] {
     case 'citations':
       return item.citations.flatMap((citation) => whole('citation', citation));
     case 'awaiting_frontend_tools':
+    case 'awaiting_approvals':
       return whole(item.type, item.tools);
     case 'discarded':
       return whole(item.type, '');

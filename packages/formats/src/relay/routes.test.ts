@@ -1,4 +1,4 @@
-import { memoryJournal } from '@treadle/core';
+import { defineTool, memoryBlobs, memoryJournal } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { conversationAgent } from '../test-support/conversation.ts';
@@ -49,6 +49,77 @@ describe('a relay of browser tools', () => {
     const refused = await server.call('POST', '/agent/run?format=yaml', { user_prompt: 'Hi.' });
     expect(refused.status).toBe(400);
     expect(await server.json('GET', '/agent/sessions')).toMatchObject({ sessions: [{ agent_uuid: id }] });
+  });
+
+  it('counts sessions and their runs, and passes over as many as are asked', async () => {
+    const server = await startServer({ model: scriptedModel(['One.', 'Two.', 'Three.']) });
+    for (const id of ['a', 'b']) await server.call('POST', '/v1/sessions', { id, title: `Session ${id}` });
+    for (const id of ['a', 'a', 'b'])
+      await linesOf(await server.call('POST', '/agent/run', { agent_uuid: id, user_prompt: 'Hi.' }));
+    expect(await server.json('GET', '/agent/sessions')).toMatchObject({
+      sessions: [
+        { agent_uuid: 'b', title: 'Session b', total_runs: 1 },
+        { agent_uuid: 'a', total_runs: 2 },
+      ],
+      total: 2,
+    });
+    const second = await server.json<{ sessions: object[] }>('GET', '/agent/sessions?offset=1&limit=1');
+    expect(second).toMatchObject({ sessions: [{ agent_uuid: 'a' }], total: 2 });
+    expect(await server.json('GET', '/agent/a/conversations')).toMatchObject({ title: 'Session a' });
+  });
+
+  it('waits for approvals in a way of their own, and a stream that resumes begins with the history', async () => {
+    const buy = defineTool({ name: 'buy', description: 'Buys.', approval: 'always', execute: () => 'Bought.' });
+    const model = scriptedModel(['Good day.', { toolCalls: [{ name: 'buy' }] }, 'It is yours.']);
+    const server = await startServer({ model, tools: [buy] });
+    const typed = (lines: readonly string[]) =>
+      lines.slice(0, -1).map((line) => JSON.parse(line) as { type: string; delta: string; agent: string });
+    const [begin] = typed(await linesOf(await server.call('POST', '/agent/run', { user_prompt: 'Hello.' })));
+    const agent = begin?.agent;
+    const body = { agent_uuid: agent, user_prompt: 'An umbrella.' };
+    const asked = typed(await linesOf(await server.call('POST', '/agent/run?history=true', body)));
+    expect(asked.map(({ type }) => type)).not.toContain('awaiting_frontend_tools');
+    const [question] = JSON.parse(asked.find(({ type }) => type === 'awaiting_approvals')?.delta ?? '[]') as {
+      approval_id: string;
+      name: string;
+    }[];
+    expect(question).toMatchObject({ name: 'buy' });
+    const approvals = [{ approval_id: question?.approval_id, decision: 'approve' }];
+    const answer = { agent_uuid: agent, approvals };
+    const done = typed(await linesOf(await server.call('POST', '/agent/approvals?history=true', answer)));
+    const historyOf = (from: typeof done) => {
+      const text = from.flatMap(({ type, delta }) => (type === 'meta_init' ? [delta] : [])).join('');
+      return (JSON.parse(text) as { message_history: { role: string }[] }).message_history.map(({ role }) => role);
+    };
+    expect(historyOf(asked)).toEqual(['user', 'assistant']);
+    expect(historyOf(done)).toEqual(['user', 'assistant']);
+    expect(done.find(({ type }) => type === 'text')?.delta).toContain('It is');
+    expect((await server.call('POST', '/agent/approvals', { ...answer, approvals: [{}] })).status).toBe(400);
+  });
+
+  it('takes images in a form, shows them again, and keeps uploads', async () => {
+    const model = scriptedModel(['A heron.']);
+    const server = await startServer({ model }, { blobs: memoryBlobs() });
+    const bytes = Buffer.alloc(200_000, 7);
+    const form = new FormData();
+    form.set('user_prompt', 'Which bird?');
+    form.set('image', new File([bytes], 'bird.png', { type: 'image/png' }));
+    const authorization = { authorization: `Bearer ${server.bearer}` };
+    const post = (path: string, body: FormData | string) =>
+      fetch(`${server.url}${path}`, { method: 'POST', headers: authorization, body });
+    const lines = await linesOf(await post('/agent/run/multipart', form));
+    const { agent } = JSON.parse(lines[0] ?? '') as { agent: string };
+    const asked = model.requests[0]?.messages.at(-1)?.content;
+    expect(asked).toMatchObject([{ type: 'text' }, { type: 'image', mediaType: 'image/png' }]);
+    const uploaded = (await (await post('/agent/upload', form)).json()) as { files: { file_id: string }[] };
+    expect(uploaded).toMatchObject({ files: [{ filename: 'bird.png', media_type: 'image/png', size: 200_000 }] });
+    const id = uploaded.files[0]?.file_id ?? '';
+    const image = await server.call('GET', `/agent/${agent}/images/${id}`);
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(Buffer.from(await image.arrayBuffer()).equals(bytes)).toBe(true);
+    await server.call('POST', '/v1/sessions', { id: 'other' });
+    expect((await server.call('GET', `/agent/other/images/${id}`)).status).toBe(404);
+    expect((await post('/agent/run/multipart', 'no form')).status).toBe(400);
   });
 
   it('shows and takes nothing of a session that the token may not see', async () => {

@@ -8,7 +8,7 @@ import { relayFormat, type RelayItem, type RelayOptions, type Speaker } from './
  * a line end as `\n`: a reader undoes both before it parses.
  */
 export const relayXmlFormat = (options: RelayOptions = {}): StreamFormat =>
-  relayFormat('xml', options, (item, speaker) => xmlOf(item, speaker).map(frame));
+  relayFormat('xml', options, () => (item, speaker) => xmlOf(item, speaker).map(frame));
 
 const frame = (xml: string): Frame => ({
   data: xml.replaceAll('\\', '\\\\').replaceAll('\r', '\\r').replaceAll('\n', '\\n'),
@@ -41,6 +41,7 @@ function xmlOf(item: RelayItem, { agent, parent }: Speaker): string[] {
     case 'citations':
       return [element('citations', who, item.citations.map(citation).join(''))];
     case 'awaiting_frontend_tools':
+    case 'awaiting_approvals':
       return [empty(item.type, { data: JSON.stringify(item.tools) })];
     case 'discarded':
       return [empty('content-block-discarded', who)];

@@ -16,6 +16,7 @@ import {
 } from '@treadle/core';
 import { creationOf } from '../creation.ts';
 
+/** Options of {@link inProcess}. */
 export interface InProcessOptions {
   readonly journal: Journal;
   /** The agent of a session, by the name its log has; undefined when there is none any more. */
@@ -129,7 +130,7 @@ export function inProcess(options: InProcessOptions): InProcess {
       try {
         const session = await opened(worker);
         if (session.status !== 'idle' && session.canResume) {
-          await session.resume().status;
+          await session.resume().outcome;
           await session.idle();
         } else await session.tidyUp();
         wakeInTime(worker, session);

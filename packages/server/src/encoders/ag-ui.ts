@@ -15,6 +15,14 @@ export interface AgUiRequest {
   readonly runId: string;
   /** The conversation as the client has it, in the protocol's shape. It comes back when a client must forget something. */
   readonly messages: readonly JsonObject[];
+  /** True for a client of version 0.0.x, which sends no `protocolVersion` and refuses what it doesn't know. Default false. */
+  readonly isLegacy?: boolean;
+  /** The state that the client shares with the tools; null for none. */
+  readonly state?: JsonObject | null;
+  /** The input that joined the open run: the client has that message already. */
+  readonly joinedBy?: number | null;
+  /** True where the client joins in the middle: `messages` is the conversation as the server has it. */
+  readonly isRejoined?: boolean;
 }
 
 type Told = { readonly type: string } & Readonly<Record<string, JsonValue | undefined>>;
@@ -37,7 +45,7 @@ export const agUiFormat = (request: AgUiRequest): StreamFormat => ({
 });
 
 function agUiEncoder(request: AgUiRequest): Encoder {
-  const { threadId, runId: ownRunId } = request;
+  const { threadId, runId: ownRunId, isLegacy = false, isRejoined = false, joinedBy = null, state = null } = request;
   let step: string | undefined;
   const messages: JsonObject[] = [...request.messages];
   const questions = new Map<string, string>();
@@ -45,6 +53,9 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   const subAgents = new Set<string>();
   /** Who answered last. */
   let served: { readonly provider: string; readonly model: string } | undefined;
+
+  const hasResult = (callId: string): boolean =>
+    request.messages.some((message) => message['role'] === 'tool' && message['toolCallId'] === callId);
 
   function closeStep(): Told[] {
     if (step === undefined) return [];
@@ -83,12 +94,14 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   function paused({ pending }: EventOf<'run_paused'>): Told[] {
     const interrupts = pending.flatMap((call) => interrupt(call, questions));
     if (interrupts.length > 0) return finish({ type: 'interrupt', interrupts }, {});
-    return finish({ type: 'success', pendingToolCallIds: pending.map(({ callId }) => callId) }, {});
+    const pendingToolCallIds = pending.map(({ callId }) => callId);
+    return finish({ type: 'success', ...(!isLegacy && { pendingToolCallIds }) }, {});
   }
 
   function ended(event: EventOf<'run_ended'>): Told[] {
     if (event.status === 'completed') return finish({ type: 'success' }, event);
-    if (event.status === 'aborted') return finish({ type: 'cancelled' }, event);
+    // To an older client every end but an interrupt is a success.
+    if (event.status === 'aborted') return finish({ type: isLegacy ? 'success' : 'cancelled' }, event);
     return fail(event.message ?? `The run ended as ${event.status}.`, event.status);
   }
 
@@ -110,15 +123,16 @@ function agUiEncoder(request: AgUiRequest): Encoder {
       case 'tool_call_rejected': {
         if (event.callId === '') return [];
         // A client's own result is among its messages already.
-        if (event.type === 'tool_ended' && event.inputSeq !== undefined) return [];
+        if (event.type === 'tool_ended' && event.inputSeq !== undefined && hasResult(event.callId)) return [];
         const told = toolResult(event.callId, resultText(event.content));
+        const delta = event.type === 'tool_ended' && event.state ? [stateDelta(event.state)] : [];
         const isError = event.type === 'tool_call_rejected' || event.isError;
         const { type: _, ...message } = told;
         messages.push({ ...message, id: resultId(event.callId), role: 'tool' });
-        return [isError ? { ...told, metadata: { isError } } : told];
+        return [isError ? { ...told, metadata: { isError } } : told, ...delta];
       }
       case 'message_added':
-        return injected(event.message);
+        return event.inputSeq !== undefined && event.inputSeq === joinedBy ? [] : injected(event.message);
       case 'run_paused':
         return paused(event);
       case 'run_ended':
@@ -165,9 +179,11 @@ function agUiEncoder(request: AgUiRequest): Encoder {
         type: 'RUN_STARTED',
         threadId,
         runId: ownRunId,
-        protocolVersion: PROTOCOL_VERSION,
+        ...(!isLegacy && { protocolVersion: PROTOCOL_VERSION }),
         ...(treadleRunId !== undefined && { metadata: { treadleRunId } }),
       },
+      ...(state ? [{ type: 'STATE_SNAPSHOT', snapshot: state }] : []),
+      ...(isRejoined ? [{ type: 'MESSAGES_SNAPSHOT', messages: [...messages] }] : []),
     ],
     reply,
     event: ofRun,
@@ -181,7 +197,7 @@ function agUiEncoder(request: AgUiRequest): Encoder {
   return runEncoder<Told>(words, (told) => ({ data: JSON.stringify(told) }));
 }
 
-const resultId = (callId: string): string => `result_${callId}`;
+export const resultId = (callId: string): string => `result_${callId}`;
 
 const toolResult = (callId: string, content: string): Told => ({
   type: 'TOOL_CALL_RESULT',
@@ -247,8 +263,18 @@ function providerEvents(block: AssistantContent, messageId: string): Told[] {
   return [];
 }
 
+/** The keys that a tool has set, as a JSON Patch: `add` replaces a key that is there. */
+const stateDelta = (state: JsonObject): Told => ({
+  type: 'STATE_DELTA',
+  delta: Object.entries(state).map(([key, value]) => ({
+    op: 'add',
+    path: `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    value,
+  })),
+});
+
 /** A finished reply as messages of the protocol. */
-function remembered({ id, content }: Extract<Message, { role: 'assistant' }>): JsonObject[] {
+export function remembered({ id, content }: Extract<Message, { role: 'assistant' }>): JsonObject[] {
   const toolCalls = content.flatMap((block) =>
     block.type === 'tool_call'
       ? [

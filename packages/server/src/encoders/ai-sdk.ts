@@ -17,7 +17,7 @@ type Chunk = { readonly type: string } & Readonly<Record<string, JsonValue | und
  * each part of text names itself in its `providerMetadata.treadle.part`), and, not kept in the message, `data-status`,
  * `data-warning` and `data-compaction`.
  */
-export const aiSdkFormat: StreamFormat = {
+export const aiSdkFormat = (request: AiSdkRequest): StreamFormat => ({
   name: 'ai-sdk',
   contentType: 'text/event-stream',
   headers: {
@@ -26,10 +26,22 @@ export const aiSdkFormat: StreamFormat = {
     'x-accel-buffering': 'no',
   },
   ids: false,
-  encoder: aiSdkEncoder,
-};
+  encoder: () => aiSdkEncoder(request),
+});
 
-function aiSdkEncoder(): Encoder {
+/** What a request says that the events of a run don't. */
+export interface AiSdkRequest {
+  /** True for a tool that pages know: its parts have the type `tool-NAME`. All others are `dynamic-tool`. */
+  readonly isTool: (name: string) => boolean;
+  /** The client's message that the stream goes on with. Default: a new one, with the run's id. */
+  readonly messageId?: string | null;
+  /** The input that joined the open run: what the run says from there on is a message of its own. */
+  readonly joinedBy?: number | null;
+}
+
+function aiSdkEncoder({ isTool, messageId = null, joinedBy = null }: AiSdkRequest): Encoder {
+  /** Calls whose parts the message has. Null where it had some before the stream. */
+  const shown = joinedBy === null ? null : new Set<string>();
   let stepOpen = false;
   /** The parts of the reply that is being streamed. */
   let openParts: string[] = [];
@@ -37,6 +49,10 @@ function aiSdkEncoder(): Encoder {
   const openCalls = new Map<string, string>();
   /** Calls that the provider executes. */
   const byProvider = new Set<string>();
+
+  const kind = (toolName: string): Kind => (isTool(toolName) ? {} : { dynamic: true });
+
+  const isShown = (callId: string): boolean => callId !== '' && shown?.has(callId) !== false;
 
   function openStep(): Chunk[] {
     if (stepOpen) return [];
@@ -59,7 +75,10 @@ function aiSdkEncoder(): Encoder {
       case 'block_started':
         if (part.kind === 'call') {
           openCalls.set(part.callId, part.toolName);
-          return [{ type: 'tool-input-start', toolCallId: part.callId, toolName: part.toolName, dynamic: true }];
+          shown?.add(part.callId);
+          return [
+            { type: 'tool-input-start', toolCallId: part.callId, toolName: part.toolName, ...kind(part.toolName) },
+          ];
         }
         openParts.push(blockId(part));
         return [
@@ -80,7 +99,7 @@ function aiSdkEncoder(): Encoder {
         return wholeBlock(part.block, byProvider);
       case 'reply_ended':
         forget();
-        return part.message.content.flatMap(callChunks);
+        return part.message.content.flatMap((block) => callChunks(block, kind));
       case 'reply_void':
         return discarded();
     }
@@ -102,7 +121,7 @@ function aiSdkEncoder(): Encoder {
         toolName,
         input: null,
         errorText: 'The model call that began this failed.',
-        dynamic: true,
+        ...kind(toolName),
       })),
       { type: 'data-discarded', data: { parts, calls: calls.map(([callId]) => callId) } },
     ];
@@ -121,12 +140,14 @@ function aiSdkEncoder(): Encoder {
 
   function ended(event: EventOf<'run_ended'>): Chunk[] {
     const { status, message, usage, cost, turns } = event;
-    if (status === 'aborted')
-      return [...closeStep(), { type: 'abort', ...(message !== undefined && { reason: message }) }];
+    const metadata = { status, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
+    if (status === 'aborted') {
+      const about = { type: 'message-metadata', messageMetadata: metadata };
+      return [...closeStep(), about, { type: 'abort', ...(message !== undefined && { reason: message }) }];
+    }
     const failure = FAILURES.has(status)
       ? [{ type: 'error', errorText: message ?? `The run ended as ${status}.` }]
       : [];
-    const metadata = { status, usage: { ...usage }, cost, turns, ...(message === undefined ? {} : { message }) };
     return [...failure, ...finish(FINISH_REASONS[status] ?? 'other', metadata)];
   }
 
@@ -138,10 +159,11 @@ function aiSdkEncoder(): Encoder {
       case 'turn_ended':
         return closeStep();
       case 'tool_ended':
-        return [outputOf(event.callId, event.isError, resultText(event.content), event.details)];
+        return isShown(event.callId) ? [outputOf(event, kind(event.toolName))] : [];
       case 'tool_call_rejected':
-        return event.callId === '' ? [] : [rejection(event)];
+        return isShown(event.callId) ? [rejection(event, kind(event.toolName))] : [];
       case 'approval_requested':
+        if (!isShown(event.callId)) return [];
         return [
           {
             type: 'tool-approval-request',
@@ -151,17 +173,18 @@ function aiSdkEncoder(): Encoder {
           },
         ];
       case 'tool_update':
+        if (!isShown(event.callId)) return [];
         return [
           {
             type: 'tool-output-available',
             toolCallId: event.callId,
             output: resultText(event.content),
             preliminary: true,
-            dynamic: true,
+            ...kind(event.toolName),
           },
         ];
       case 'message_added':
-        return injected(event);
+        return event.inputSeq !== undefined && event.inputSeq === joinedBy ? openStep() : injected(event);
       case 'run_paused':
         return paused(event);
       case 'run_ended':
@@ -172,8 +195,11 @@ function aiSdkEncoder(): Encoder {
   }
 
   const words = {
-    // One run is one message, whose id is the run's.
-    begin: (runId: string | undefined): Chunk[] => [{ type: 'start', messageId: runId, messageMetadata: { runId } }],
+    // One run is one message, whose id is the run's, but for what it says after another message has joined it.
+    begin(runId: string | undefined): Chunk[] {
+      const own = joinedBy === null ? runId : `${runId ?? ''}~${joinedBy}`;
+      return [{ type: 'start', messageId: messageId ?? own, messageMetadata: { runId } }];
+    },
     reply,
     event: ofRun,
     beside(event: TreadleEvent): Chunk[] | undefined {
@@ -211,14 +237,14 @@ const blockId = ({ messageId, index }: { readonly messageId: string; readonly in
   `${messageId}:${index}`;
 
 /** The inputs of a finished message's calls. */
-function callChunks(block: AssistantContent): Chunk[] {
+function callChunks(block: AssistantContent, kind: (toolName: string) => Kind): Chunk[] {
   if (block.type !== 'tool_call') return [];
   const { callId: toolCallId, name: toolName } = block;
   if (block.problem === undefined)
-    return [{ type: 'tool-input-available', toolCallId, toolName, input: block.arguments, dynamic: true }];
+    return [{ type: 'tool-input-available', toolCallId, toolName, input: block.arguments, ...kind(toolName) }];
   const errorText = block.problemMessage ?? `The arguments can't be used: ${block.problem}.`;
   const input = block.argumentsText ?? block.arguments;
-  return [{ type: 'tool-input-error', toolCallId, toolName, input, errorText, dynamic: true }];
+  return [{ type: 'tool-input-error', toolCallId, toolName, input, errorText, ...kind(toolName) }];
 }
 
 /** Blocks that come as a whole. What only the provider can read stays on the server. */
@@ -249,15 +275,18 @@ function wholeBlock(block: AssistantContent, byProvider: Set<string>): Chunk[] {
   }
 }
 
-function outputOf(toolCallId: string, isError: boolean, text: string, details: JsonValue | undefined): Chunk {
-  if (isError) return { type: 'tool-output-error', toolCallId, errorText: text, dynamic: true };
+type Kind = { readonly dynamic?: true };
+
+function outputOf({ callId: toolCallId, isError, content, details }: EventOf<'tool_ended'>, kind: Kind): Chunk {
+  const text = resultText(content);
+  if (isError) return { type: 'tool-output-error', toolCallId, errorText: text, ...kind };
   const output = details === undefined ? text : { text, details };
-  return { type: 'tool-output-available', toolCallId, output, dynamic: true };
+  return { type: 'tool-output-available', toolCallId, output, ...kind };
 }
 
-function rejection({ callId: toolCallId, reason, content }: EventOf<'tool_call_rejected'>): Chunk {
+function rejection({ callId: toolCallId, reason, content }: EventOf<'tool_call_rejected'>, kind: Kind): Chunk {
   if (reason === 'denied') return { type: 'tool-output-denied', toolCallId };
-  return { type: 'tool-output-error', toolCallId, errorText: resultText(content), dynamic: true };
+  return { type: 'tool-output-error', toolCallId, errorText: resultText(content), ...kind };
 }
 
 /** Messages that reached the model in the middle of a run. The prompt is the client's own. */

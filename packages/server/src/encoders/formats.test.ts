@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HttpAgent, type Message } from '@ag-ui/client';
-import { DefaultChatTransport } from 'ai';
+import { DefaultChatTransport, getToolName, isStaticToolUIPart } from 'ai';
 import { EventSource } from 'eventsource';
 import { expect, it } from 'vitest';
 import { createChat } from '../test-support/chat.ts';
@@ -16,7 +16,7 @@ const request: AgUiRequest = { threadId: 't1', runId: 'r1', messages: [{ id: 'u1
 it.each<[name: string, format: StreamFormat]>([
   ['native', nativeFormat],
   ['ag-ui', agUiFormat(request)],
-  ['ai-sdk', aiSdkFormat],
+  ['ai-sdk', aiSdkFormat({ isTool: () => true })],
 ])('%s writes a conversation with everything in it as its golden file says', async (name, format) => {
   const { sessionId, runId, drives } = await playConversation();
   const streams = drives.map(({ events }) =>
@@ -31,7 +31,7 @@ const FINAL_ANSWER = 'Bought. Back\\slash, and a line:\nFare well. 🧵';
 
 it('ai-sdk: the AI SDK’s own chat has the same text, calls, results and usage, in one message', async () => {
   const conversation = await playConversation();
-  await using server = await streamServer(conversation, () => aiSdkFormat);
+  await using server = await streamServer(conversation, () => aiSdkFormat({ isTool: () => true }));
   const chat = createChat(new DefaultChatTransport({ api: server.url }));
 
   await chat.sendMessage({ text: 'An umbrella?' });
@@ -59,7 +59,7 @@ it('ai-sdk: the AI SDK’s own chat has the same text, calls, results and usage,
     text: 'Two cities.\nBoth at once, and where the browser is: none of the three needs another.',
   });
   const calls = reply?.parts.flatMap((part) =>
-    part.type === 'dynamic-tool' ? [[part.toolName, part.state, part.input, part.output ?? part.errorText]] : [],
+    isStaticToolUIPart(part) ? [[getToolName(part), part.state, part.input, part.output ?? part.errorText]] : [],
   );
   expect(calls).toEqual([
     ['weather', 'output-available', { city: 'Oslo' }, 'rain'],

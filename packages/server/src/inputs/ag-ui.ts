@@ -1,7 +1,7 @@
 import type { ClientToolResult, JsonObject, JsonValue, OfferedTool, UserContent } from '@treadle/core';
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { AgUiRequest } from '../encoders/ag-ui.ts';
-import type { ApprovalDecision, ClientTurn } from './client-turn.ts';
+import type { ApprovalDecision, ClientTurn, PromptMessage } from './client-turn.ts';
 import { fileBlock, invalidAt, listAt, objectAt, textAt } from './reading.ts';
 
 /**
@@ -19,16 +19,35 @@ export function readAgUiRequest(body: unknown): ClientTurn & { readonly request:
     throw invalidAt('protocolVersion', `is ${JSON.stringify(version)}, and 1.x is spoken here`);
   const messages = listAt(input['messages'], 'messages').map((message, at) => objectAt(message, `messages[${at}]`));
   const answered = messages.findLastIndex(({ role }) => role !== 'user') + 1;
+  const { state, forwardedProps } = input;
   return {
     threadId,
-    prompt: messages.slice(answered).flatMap(userContent),
+    prompt: messages.slice(answered).flatMap((message): PromptMessage[] => {
+      const content = userContent(message);
+      return content.length === 0 ? [] : [{ id: typeof message['id'] === 'string' ? message['id'] : null, content }];
+    }),
     results: messages.flatMap(toolResult),
     answers: listAt(input['resume'] ?? [], 'resume').map((entry, at) => decision(entry, `resume[${at}]`)),
     history: historyOf(messages.slice(0, answered)),
-    regenerate: false,
+    goBack: null,
     tools: listAt(input['tools'] ?? [], 'tools').map((tool, at) => offeredTool(tool, `tools[${at}]`)),
-    request: { threadId, runId, messages },
+    context: contextText(
+      listAt(input['context'] ?? [], 'context').map((entry, at) => objectAt(entry, `context[${at}]`)),
+    ),
+    // A client that has no state sends an empty one.
+    state: isJsonObject(state) && Object.keys(state).length > 0 ? state : null,
+    metadata: isJsonObject(forwardedProps) && Object.keys(forwardedProps).length > 0 ? { forwardedProps } : null,
+    request: { threadId, runId, messages, isLegacy: version === undefined },
   };
+}
+
+/** What the application tells the model, each fact under its description. */
+function contextText(entries: readonly JsonObject[]): string | null {
+  const facts = entries.flatMap(({ description, value }) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+    return [`## ${typeof description === 'string' ? description : 'Context'}\n\n${text}`];
+  });
+  return facts.length === 0 ? null : facts.join('\n\n');
 }
 
 function userContent({ content }: JsonObject): UserContent[] {

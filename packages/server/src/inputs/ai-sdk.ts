@@ -3,32 +3,47 @@ import { isJsonObject } from '@treadle/core/json';
 import type { ApprovalDecision, ClientTurn } from './client-turn.ts';
 import { fileBlock, invalidAt, listAt, objectAt, textAt } from './reading.ts';
 
+export interface AiSdkTurn extends ClientTurn {
+  /** The id of the client's message that the reply goes on with; null where the reply is a new message. */
+  readonly continues: string | null;
+}
+
 /**
  * Reads what the AI SDK's `DefaultChatTransport` posts: `{ id, messages, trigger }`, the messages being all of the
  * conversation. Answers to approvals and outputs of client tools are in the parts of the last assistant message.
  *
  * @throws TreadleError `invalid_messages` that names the place.
  */
-export function readAiSdkRequest(body: unknown): ClientTurn {
-  const { id, messages, trigger } = objectAt(body, 'the body');
+export function readAiSdkRequest(body: unknown): AiSdkTurn {
+  const { id, messages, trigger, messageId } = objectAt(body, 'the body');
   const threadId = textAt(id, 'id');
-  const regenerate = trigger === 'regenerate-message';
   const read = listAt(messages, 'messages').map((message, at) => readMessage(message, `messages[${at}]`));
   const last = read.at(-1);
   if (last === undefined) throw invalidAt('messages', 'must not be empty');
-  if (regenerate) {
-    const asked = read.findLastIndex(({ role }) => role === 'user');
-    const prompt = read[asked]?.parts.flatMap(userBlock) ?? [];
-    return { ...NOTHING_SAID, threadId, regenerate, prompt, history: historyOf(read.slice(0, Math.max(0, asked))) };
-  }
-  if (last.role === 'assistant') {
+  const isAgain = trigger === 'regenerate-message';
+  if (last.role === 'assistant' && !isAgain) {
     const { results, answers } = answersIn(last.parts);
-    return { ...NOTHING_SAID, threadId, results, answers, history: historyOf(read) };
+    return { ...NOTHING_SAID, threadId, results, answers, history: historyOf(read), continues: last.id };
   }
-  return { ...NOTHING_SAID, threadId, prompt: last.parts.flatMap(userBlock), history: historyOf(read.slice(0, -1)) };
+  const asked = Math.max(0, isAgain ? read.findLastIndex(({ role }) => role === 'user') : read.length - 1);
+  const content = read[asked]?.parts.flatMap(userBlock) ?? [];
+  const prompt = content.length === 0 ? [] : [{ id: read[asked]?.id ?? null, content }];
+  // Only an edited message is named by a request that isn't for another reply.
+  const goBack = isAgain ? 'again' : typeof messageId === 'string' ? 'edited' : null;
+  return { ...NOTHING_SAID, threadId, prompt, goBack, history: historyOf(read.slice(0, asked)) };
 }
 
-const NOTHING_SAID = { prompt: [], results: [], answers: [], regenerate: false, tools: [] } as const;
+const NOTHING_SAID = {
+  prompt: [],
+  results: [],
+  answers: [],
+  goBack: null,
+  tools: [],
+  context: null,
+  state: null,
+  metadata: null,
+  continues: null,
+} as const;
 
 type ReadMessage = ReturnType<typeof readMessage>;
 

@@ -45,11 +45,12 @@ describe('a request of the AI SDK', () => {
     const file = { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,aGk=' };
     const again = { id: 'u2', role: 'user', parts: [{ type: 'text', text: 'And a coat?' }, file] };
     const turn = readAiSdkRequest({ id: 't1', messages: [user, reply, again], trigger: 'submit-message' });
-    expect(turn).toMatchObject({ threadId: 't1', regenerate: false, results: [], answers: [] });
-    expect(turn.prompt).toEqual([
+    expect(turn).toMatchObject({ threadId: 't1', goBack: null, results: [], answers: [] });
+    const content = [
       { type: 'text', text: 'And a coat?' },
       { type: 'image', mediaType: 'image/png', data: 'aGk=' },
-    ]);
+    ];
+    expect(turn.prompt).toEqual([{ id: 'u2', content }]);
     expect(await imported(turn.history)).toEqual([
       ['user', 1],
       ['assistant', 3],
@@ -84,7 +85,8 @@ describe('a request of the AI SDK', () => {
 
   it('asks for another reply', () => {
     const turn = readAiSdkRequest({ id: 't1', messages: [user], trigger: 'regenerate-message', messageId: 'a1' });
-    expect(turn).toMatchObject({ regenerate: true, prompt: [{ type: 'text', text: 'An umbrella?' }], history: [] });
+    expect(turn).toMatchObject({ goBack: 'again', history: [] });
+    expect(turn.prompt).toEqual([{ id: user.id, content: [{ type: 'text', text: 'An umbrella?' }] }]);
   });
 
   it.each([
@@ -129,10 +131,11 @@ describe('a request of AG-UI', () => {
     const picture = { type: 'image', source: { type: 'data', value: 'aGk=', mimeType: 'image/png' } };
     const again = { id: 'u2', role: 'user', content: [{ type: 'text', text: 'And a coat?' }, picture] };
     const turn = readAgUiRequest({ ...input, messages: [...input.messages, again] });
-    expect(turn.prompt).toEqual([
+    const content = [
       { type: 'text', text: 'And a coat?' },
       { type: 'image', mediaType: 'image/png', data: 'aGk=' },
-    ]);
+    ];
+    expect(turn.prompt).toEqual([{ id: 'u2', content }]);
     expect(turn.tools).toEqual([
       { name: 'locate', description: 'Where.', inputSchema: { type: 'object', properties: {} } },
     ]);

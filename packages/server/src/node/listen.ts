@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import type { AgentServer } from '../app.ts';
-import { problemResponse, RequestError } from '../problem.ts';
+import { nodeHandler } from './handler.ts';
 import { webSockets, type SocketRoute } from './upgrade.ts';
 
+/** Where a server listens. */
 export interface ListenOptions {
   /** The address to listen at. Default `127.0.0.1`: this machine only. */
   readonly host?: string;
@@ -37,11 +37,8 @@ const LINGER_MS = 200;
 /** Listens for HTTP and WebSocket with Node. */
 export async function listen(server: AgentServer, options: ListenOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = 0, sockets = [], checkMs = 1000 } = options;
-  const { parts, app } = server;
-  const listener = getRequestListener((request, env) => app.fetch(request, env), {
-    overrideGlobalObjects: false,
-    errorHandler: () => problemResponse(new RequestError('bad_request', 'The request is not one that HTTP knows.')),
-  });
+  const { parts } = server;
+  const handler = nodeHandler(server);
   const http = createHttpServer(
     {
       maxHeaderSize: options.headerBytes ?? 16 * 1024,
@@ -51,7 +48,7 @@ export async function listen(server: AgentServer, options: ListenOptions = {}): 
       keepAliveTimeout: 5000,
       noDelay: true,
     },
-    (request, response) => void listener(request, response),
+    handler,
   );
   // Beside the streams there are requests.
   http.maxConnections = parts.limits.streams + 1000;

@@ -4,11 +4,13 @@ import { errorField } from '../log.ts';
 import { newToken, type Authenticate, type TokenGrant } from '../security/tokens.ts';
 import { listen, type Listening, type ListenOptions } from './listen.ts';
 
-export interface ServeOptions extends Omit<ServerOptions, 'tokens'>, ListenOptions {
+/** Options of {@link serve}. */
+export interface ServeOptions extends ServerOptions, ListenOptions {
   /** Default, for an address of this machine only: one new token, which is in what `serve` returns. */
   readonly tokens?: readonly TokenGrant[] | Authenticate;
 }
 
+/** A server that listens. */
 export interface Serving extends Listening {
   readonly server: AgentServer;
   /** The token that was made because none was given: to be shown once, and kept nowhere. Null when there were some. */
@@ -40,15 +42,17 @@ export interface Serving extends Listening {
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { host = '127.0.0.1' } = options;
-  if (options.tokens === undefined && !isLoopback(host)) {
+  const needsToken = options.tokens === undefined && options.authenticate === undefined;
+  if (needsToken && !isLoopback(host)) {
     throw new TreadleError(
       'invalid_definition',
       `Others can reach this server at ${host}. Give it a token of your own, or have it listen at 127.0.0.1.`,
     );
   }
-  const token = options.tokens === undefined ? newToken() : null;
-  const tokens = options.tokens ?? [{ name: 'owner', token: token ?? '' }];
-  const server = createServer({ ...options, tokens });
+  const token = needsToken ? newToken() : null;
+  const server = createServer(
+    token === null ? options : { ...options, tokens: [{ name: 'owner', token, mayGrant: true }] },
+  );
   const listening = await listen(server, options);
   const recovered = server.recover();
   // Whoever doesn't ask hears of a failure in the log.

@@ -39,11 +39,17 @@ export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]) {
     const { headers } = request;
     const visitor = { host: headers.host, origin: headers.origin };
     checkOrigin(parts, visitor);
-    const token = bearerOf(headers.authorization) ?? tokenIn(headers['sec-websocket-protocol']);
-    const principal = await identify(parts, { ...visitor, token, address: request.socket.remoteAddress ?? 'unknown' });
     const url = new URL(request.url ?? '/', 'http://localhost');
-    const route = routes.find(({ path }) => path === url.pathname);
-    if (!route) return sessionStream(parts, principal, url);
+    const path = pathUnder(parts.basePath, url.pathname);
+    const token = bearerOf(headers.authorization) ?? tokenIn(headers['sec-websocket-protocol']);
+    const principal = await identify(parts, {
+      ...visitor,
+      token,
+      headers: headersOf(request),
+      address: request.socket.remoteAddress ?? 'unknown',
+    });
+    const route = routes.find((each) => each.path === path);
+    if (!route) return sessionStream(parts, principal, url, path);
     checkAccess(principal, 'write', undefined);
     admitStream(parts, principal);
     return (socket) => {
@@ -71,8 +77,23 @@ export function webSockets(parts: ServerParts, routes: readonly SocketRoute[]) {
   };
 }
 
-async function sessionStream(parts: ServerParts, principal: Principal, url: URL): Promise<(socket: WebSocket) => void> {
-  const sessionId = STREAM_PATH.exec(url.pathname)?.[1] ?? '';
+/** The path below the server's own; empty for a path that is not below it. */
+const pathUnder = (basePath: string, path: string): string =>
+  path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : '';
+
+function headersOf({ headers }: IncomingMessage): Headers {
+  const read = new Headers();
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) read.set(name, String(value));
+  return read;
+}
+
+async function sessionStream(
+  parts: ServerParts,
+  principal: Principal,
+  url: URL,
+  path: string,
+): Promise<(socket: WebSocket) => void> {
+  const sessionId = STREAM_PATH.exec(path)?.[1] ?? '';
   if (!isSessionId(sessionId)) throw new RequestError('not_found', 'There is no WebSocket here.');
   await checkReadable(parts, principal, sessionId);
   const format = formatOf(parts, url.searchParams.get('format'));

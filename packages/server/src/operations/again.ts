@@ -1,11 +1,12 @@
-import type { UserInput } from '@treadle/core';
+import { TreadleError, type UserInput } from '@treadle/core';
+import { rewindFold, type RewindPoint } from '@treadle/core/projections';
 import type { Continuation, SessionInput } from '@treadle/core/events';
 import { branchOf, replaySession, rerunOf, type ForkedRun, type ReplayReport } from '@treadle/core/history';
 import type { ServerParts } from '../parts.ts';
 import { post, mismatch, refuseDraining, type Accepted, type Caller } from './post.ts';
 import { agentOf, refuseContinue, runExtra } from './runs.ts';
-import type { AgainRequest, ReplayRequest } from './schemas.ts';
-import { forkSession, ownId } from './sessions.ts';
+import type { AgainRequest, ReplayRequest, RewindRequest } from './schemas.ts';
+import { forkSession, ownId, type CreatedSession } from './sessions.ts';
 
 /** A run in a session of its own. */
 export interface Again extends Accepted {
@@ -63,6 +64,26 @@ async function continuationIn({ parts, inputKey }: Caller, sessionId: string): P
       return 'continuation' in event.input ? event.input.continuation : undefined;
   }
   return undefined;
+}
+
+/** Takes the conversation back, in a fork: to before a message of the user's. Files are not the server's to change. */
+export async function rewind(
+  caller: Caller,
+  parent: string,
+  { to, ...facts }: RewindRequest,
+): Promise<CreatedSession & { readonly to: RewindPoint }> {
+  const fold = rewindFold();
+  for await (const event of caller.parts.journal.read(parent, 1)) fold.take(event);
+  const points = fold.points();
+  const point = points.findLast(({ number, messageId }) => to === undefined || to === number || to === messageId);
+  if (!point) {
+    const which = to === undefined ? 'no message' : `no message ${JSON.stringify(to)}`;
+    throw new TreadleError(
+      'nothing_to_continue',
+      `The conversation has ${which} of a user to go back to. Its messages have the numbers 1 to ${points.length}.`,
+    );
+  }
+  return { ...(await forkSession(caller, parent, { ...facts, seq: point.inputSeq - 1 })), to: point };
 }
 
 const MOST_REPLAYS = 100;

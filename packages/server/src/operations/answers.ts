@@ -34,8 +34,8 @@ async function whereAsked(
   for await (const event of recent(parts, sessionId)) {
     if (event.type === 'run_paused') past = event.pending.find(isMeant) ?? past;
     else if (event.type === 'approval_requested') {
-      const { callId, toolName, approvalId, arguments: args } = event;
-      const asked = { callId, toolName, approvalId, arguments: args };
+      const { callId, toolName, approvalId, arguments: args, question } = event;
+      const asked = { type: 'approval', callId, toolName, approvalId, arguments: args, question } as const;
       if (isMeant(asked)) past = asked;
     }
   }

@@ -14,6 +14,7 @@ import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { post, type Accepted, type Caller } from './post.ts';
 import { agentIdOf } from './sessions.ts';
+import { hasOpenTasks } from './tasks.ts';
 
 /** A run to be started. */
 export interface RunRequest {
@@ -73,13 +74,24 @@ export async function startRun(caller: Caller, sessionId: string, request: RunRe
   });
 }
 
+/** Ends the open run, the prompts that wait and background tasks. Null where nothing is open. */
+export async function cancelOpen(
+  caller: Caller,
+  sessionId: string,
+  { reason }: { readonly reason?: string },
+): Promise<Accepted | null> {
+  const { run, inbox, tasks } = await caller.parts.states.of(sessionId);
+  if (run === null && inbox.length === 0 && !hasOpenTasks(tasks)) return null;
+  return post(caller, sessionId, { type: 'cancel', ...(reason !== undefined && { reason }) });
+}
+
 /**
  * The tools that a run is given of those which its client offers: none where the server takes none, and none in the place of
  * a tool of the agent's own.
  *
  * @throws RequestError `bad_request`, `too_large`; TreadleError `invalid_definition`.
  */
-function takeOffered(
+export function takeOffered(
   { offeredTools }: ServerParts,
   agent: Agent,
   offered: readonly OfferedTool[] = [],

@@ -68,6 +68,15 @@ export const message = shape({ input: userInput }, 'input');
 
 export const cancellation = shape({ reason: text });
 
+export const compaction = shape({ instructions: words('What a summary pays attention to.') });
+
+export const conversation = shape(
+  { messages: { type: 'array', items: object, description: 'As `…/history` has them, oldest first.' } },
+  'messages',
+);
+
+export const permissions = shape({ updates: { type: 'array', minItems: 1, maxItems: 100, items: object } }, 'updates');
+
 export const toolResults = shape(
   { results: results(shape({ callId: text, content, isError }, 'callId', 'content')) },
   'results',
@@ -110,6 +119,16 @@ export const branch = shape({
   seq: { type: 'integer', minimum: 1, description: 'From this event. Without either: from the end.' },
 });
 export type AgainRequest = FromJsonSchema<typeof rerun> & Omit<FromJsonSchema<typeof branch>, 'input'>;
+
+export const rewind = shape({
+  ...sessionFacts,
+  to: {
+    anyOf: [{ type: 'integer', minimum: 1 }, text],
+    description:
+      'The message of the user, by its number or id, that is taken back with all after it. Default: the last.',
+  },
+});
+export type RewindRequest = FromJsonSchema<typeof rewind>;
 
 export const replay = shape({
   runId: words('The run to begin with. Default: the first.'),

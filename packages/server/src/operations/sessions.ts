@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { sessionsOf, TreadleError, type JsonObject } from '@treadle/core';
+import { sessionsOf, TreadleError, type JsonObject, type PendingCall } from '@treadle/core';
 import { EVENT_VERSION } from '@treadle/core/events';
 import { checkTags, checkTitle } from '@treadle/core/journal';
 import type { SessionState } from '@treadle/core/kernel';
-import { pendingCalls, sessionStatus } from '@treadle/core/session';
+import { pendingCalls, sessionStatus, type SessionStatus } from '@treadle/core/session';
 import { creationOf, type Creation } from '../creation.ts';
 import type { SessionSnapshot } from '../encoders/encoder.ts';
 import type { ServerParts } from '../parts.ts';
@@ -135,8 +135,18 @@ function newId({ parts, principal, key }: Caller): string {
   return `${prefix}${createHash('sha256').update(`${principal.name}\n${key}`).digest('hex').slice(0, 32)}`;
 }
 
-/** What a session is at. */
-export async function readSession(parts: ServerParts, sessionId: string) {
+/** What a session is at, and what its run waits for. */
+export interface SessionStanding {
+  readonly sessionId: string;
+  readonly agentId?: string;
+  readonly title?: string;
+  readonly seq: number;
+  readonly status: SessionStatus;
+  readonly runId?: string;
+  readonly pending: readonly PendingCall[];
+}
+
+export async function readSession(parts: ServerParts, sessionId: string): Promise<SessionStanding> {
   const agentId = await agentIdOf(parts, sessionId);
   const state = await parts.states.of(sessionId);
   const { title } = state;

@@ -1,4 +1,4 @@
-import { branch, replay, rerun, type Again } from '../operations/again.ts';
+import { branch, replay, rerun, rewind, type Again } from '../operations/again.ts';
 import { startOf } from '../operations/runs.ts';
 import * as schemas from '../operations/schemas.ts';
 import { jsonResponse, type Route, type RouteCall } from './serving/route.ts';
@@ -38,6 +38,19 @@ export const AGAIN_ROUTES: readonly Route[] = [
     success,
     problems: ['nothing_to_continue', 'ends_with_assistant', 'session_exists', 'idempotency_mismatch'],
     handle: async (call) => begun(call, await branch(call, call.sessionId, call.body)),
+  },
+  {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/rewind',
+    id: 'rewindSession',
+    summary: 'Takes the conversation back to before a message of the user, in a fork. Files stay as they are.',
+    body: schemas.rewind,
+    success: { status: 201, description: 'The `sessionId` of the fork, and the message (`to`) it stands before.' },
+    problems: ['nothing_to_continue', 'session_exists', 'idempotency_mismatch'],
+    async handle(call) {
+      const { existed, ...made } = await rewind(call, call.sessionId, call.body);
+      return jsonResponse(made, existed ? 200 : 201);
+    },
   },
   {
     method: 'post',

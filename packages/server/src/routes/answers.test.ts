@@ -1,4 +1,4 @@
-import { asTool, defineAgent, defineTool, type Agent, type PendingCall } from '@treadle/core';
+import { asTool, defineAgent, defineTool, type Agent, type PendingCall, type Tool } from '@treadle/core';
 import { scriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { isRunEnd, sse, until, type Told } from '../test-support/events.ts';
@@ -8,7 +8,7 @@ const place = defineTool({ name: 'place', description: 'Where the user is.', run
 const erase = defineTool({ name: 'erase', description: 'Erases.', approval: 'always', execute: () => 'erased' });
 
 /** Calls tools once, in one reply, and then says that it is done. */
-const caller = (id: string, tools: readonly (typeof place)[], calls: readonly string[]): Agent =>
+const caller = (id: string, tools: readonly Tool[], calls: readonly string[]): Agent =>
   defineAgent({
     id,
     model: scriptedModel(({ messages }) => {

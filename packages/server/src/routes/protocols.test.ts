@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { HttpAgent } from '@ag-ui/client';
 import { defineTool, memoryJournal } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
-import { DefaultChatTransport, type UIMessage } from 'ai';
+import { DefaultChatTransport, getToolName, isStaticToolUIPart, type UIMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../test-support/chat.ts';
 import { conversationAgent } from '../test-support/conversation.ts';
@@ -20,7 +20,7 @@ const lastText = (message: UIMessage | undefined): string | undefined =>
 
 /** The call of a tool in a message, with its approval. */
 function callOf(message: UIMessage | undefined, tool: string) {
-  for (const part of message?.parts ?? []) if (part.type === 'dynamic-tool' && part.toolName === tool) return part;
+  for (const part of message?.parts ?? []) if (isStaticToolUIPart(part) && getToolName(part) === tool) return part;
   throw new Error(`No call of ${tool}.`);
 }
 

@@ -3,9 +3,8 @@ import type { SessionInput } from '@treadle/core/events';
 import { userMessage } from '@treadle/core/session';
 import { addToolOutputs, answerApproval } from '../operations/answers.ts';
 import { post, type Accepted } from '../operations/post.ts';
-import { startRun } from '../operations/runs.ts';
+import { cancelOpen, startRun } from '../operations/runs.ts';
 import * as schemas from '../operations/schemas.ts';
-import { hasOpenTasks } from '../operations/tasks.ts';
 import { begun } from './again.ts';
 import { accepted, type Route, type RouteCall } from './serving/route.ts';
 import { streamRun, wantsStream } from './stream.ts';
@@ -60,9 +59,7 @@ export const RUN_ROUTES: readonly Route[] = [
     body: schemas.cancellation,
     success: { status: 202, description: 'It is in the log, where there was something to cancel.' },
     async handle(call) {
-      const { run, inbox, tasks } = await call.parts.states.of(call.sessionId);
-      const isIdle = run === null && inbox.length === 0 && !hasOpenTasks(tasks);
-      return accepted(isIdle ? null : await post(call, call.sessionId, { type: 'cancel', ...call.body }));
+      return accepted(await cancelOpen(call, call.sessionId, call.body));
     },
   },
   {

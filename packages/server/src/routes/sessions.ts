@@ -117,6 +117,16 @@ export const SESSION_ROUTES: readonly Route[] = [
     },
   },
   {
+    method: 'post',
+    path: '/v1/sessions/{sessionId}/tickets',
+    id: 'issueTicket',
+    summary:
+      'Makes a ticket that opens the stream of the session once: `…/stream?ticket=…`, for a browser’s EventSource.',
+    access: 'read',
+    success: { status: 201, description: 'The `ticket`, and when it ends (`expiresAt`).' },
+    handle: async ({ parts, principal, sessionId }) => jsonResponse(parts.tickets.issue(principal, sessionId), 201),
+  },
+  {
     method: 'delete',
     path: '/v1/sessions/{sessionId}',
     id: 'deleteSession',

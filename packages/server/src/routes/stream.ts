@@ -4,6 +4,7 @@ import { errorField } from '../log.ts';
 import { snapshotOf } from '../operations/sessions.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
+import { placeIn } from '../security/tickets.ts';
 import type { Principal } from '../security/tokens.ts';
 import { BEGINNING, parsePosition, type Position } from '../streams/position.ts';
 import { openReader } from '../streams/reader.ts';
@@ -17,6 +18,8 @@ export interface StreamRequest {
   /** Default: the whole session. */
   readonly scope?: Scope;
   readonly runId?: string;
+  /** Called when the client closes the stream before its end. */
+  readonly onGone?: (() => void) | undefined;
   /** Default: the one that the request asks for by its `format`, else the native one. */
   readonly format?: StreamFormat;
 }
@@ -37,7 +40,7 @@ export const positionOf = ({ parts, request, query, sessionId }: RouteCall): Pro
   );
 
 export async function positionAfter({ journal }: ServerParts, sessionId: string, id: string | null): Promise<Position> {
-  const position = id === null || id === '' ? BEGINNING : parsePosition(id);
+  const position = id === null || id === '' ? BEGINNING : parsePosition(placeIn(id));
   if (position === null) throw new RequestError('invalid_cursor', 'This is no id of an event of a stream.');
   // Reading says that there is no such session; reading nothing, that there is no such event.
   for await (const _ of journal.read(sessionId, Math.max(1, position.seq))) return position;
@@ -102,9 +105,9 @@ export function admitStream({ connections, limits, isDraining }: ServerParts, pr
 
 /** Has a sink told of a session, from a place on. */
 export function connect(
-  { parts, principal }: Pick<RouteCall, 'parts' | 'principal'>,
+  { parts, principal, idSuffix = '' }: Pick<RouteCall, 'parts' | 'principal'> & { readonly idSuffix?: string },
   sessionId: string,
-  { from, scope = wholeSession, runId }: StreamRequest,
+  { from, scope = wholeSession, runId, onGone }: StreamRequest,
   format: StreamFormat,
   sink: Sink,
 ): void {
@@ -119,10 +122,12 @@ export function connect(
     sink,
     scope,
     from,
+    idSuffix,
     resumed: from.seq > 0,
     limits,
     snapshot: () => snapshotOf(parts, sessionId),
     onError: (error) => log('error', 'stream_failed', { sessionId, error: errorField(error) }),
+    onGone,
     onSlow: () => log('warning', 'stream_too_slow', { sessionId, principal: principal.name }),
   });
   connections.add({ sink, principal: principal.name, end: reader.end });

@@ -3,16 +3,7 @@ import { creationOf } from '../creation.ts';
 import type { ServerParts } from '../parts.ts';
 import { RequestError } from '../problem.ts';
 import { hostProblem, originProblem } from './origin.ts';
-import { bearerOf, maySee, type Principal } from './tokens.ts';
-
-/** What a request says of itself, over HTTP or as a WebSocket's upgrade. */
-export interface Visitor {
-  readonly host: string | null | undefined;
-  readonly origin: string | null | undefined;
-  readonly token: string | null;
-  /** Where it comes from, as far as it is known. */
-  readonly address: string;
-}
+import { bearerOf, maySee, type Principal, type Visitor } from './tokens.ts';
 
 /** @throws RequestError `forbidden` for a host or an origin that isn't ours. */
 export function checkOrigin({ origins }: ServerParts, { host, origin }: Pick<Visitor, 'host' | 'origin'>): void {
@@ -21,8 +12,12 @@ export function checkOrigin({ origins }: ServerParts, { host, origin }: Pick<Vis
 }
 
 /** Finds out who it is. @throws RequestError `unauthorized`, `too_many_requests`. */
-export async function identify(parts: ServerParts, { token, address }: Visitor): Promise<Principal> {
-  const principal = token === null ? null : await parts.authenticate(token);
+export async function identify(parts: ServerParts, visitor: Visitor): Promise<Principal> {
+  return admitted(parts, await parts.authenticate(visitor), visitor.address);
+}
+
+/** @throws RequestError `unauthorized`, `too_many_requests`. */
+export function admitted(parts: ServerParts, principal: Principal | null, address: string): Principal {
   if (!principal) {
     refuseTooMany(parts.failedLogins.take(address));
     parts.log('warning', 'unauthorized', { address });
@@ -30,7 +25,7 @@ export async function identify(parts: ServerParts, { token, address }: Visitor):
       'www-authenticate': 'Bearer',
     });
   }
-  refuseTooMany(parts.requests.take(principal.name));
+  refuseTooMany(parts.requests.take(principal.name, principal.requests));
   return principal;
 }
 
@@ -105,3 +100,6 @@ async function parentOf(journal: Journal, sessionId: string): Promise<string | u
 
 /** The token of a request. It is never taken from its URL, which ends up in logs. */
 export const tokenOf = (headers: Headers): string | null => bearerOf(headers.get('authorization'));
+
+/** Where a browser says that another site makes a request and not a page of its own. */
+export const isCrossSite = (headers: Headers): boolean => headers.get('sec-fetch-site') === 'cross-site';

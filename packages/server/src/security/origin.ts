@@ -19,7 +19,7 @@ export function hostProblem(host: string | null | undefined, { hosts }: OriginRu
   if (name === undefined) return 'The request names no host.';
   if (hosts?.includes('*') || hosts?.includes(name) || LOCAL.has(name)) return null;
   if (hosts === undefined && ADDRESS.test(name)) return null;
-  return 'This server is not known by that host name. Allow it in the settings of the server.';
+  return `This server isn't known by the host name ${name}. Add it to \`origins.hosts\` of the server, or use its address.`;
 }
 
 /** Why a page of this origin mayn't make the request; null when it may, or when no page makes it. */
@@ -32,5 +32,16 @@ export function originProblem(
   if (origins.includes(origin)) return null;
   const own = /^https?:\/\/(.+)$/.exec(origin)?.[1];
   if (own !== undefined && own.toLowerCase() === host?.toLowerCase()) return null;
-  return 'Pages of this origin may not use this server. Allow it in the settings of the server.';
+  return 'Pages of this origin may not use this server. Add the origin to `origins.origins` of the server.';
+}
+
+/** Headers that let a page of an allowed origin read a response. Empty where no page asks, but for `vary`. */
+export function originHeaders(origin: string | undefined, { origins = [] }: OriginRules): Headers {
+  const headers = new Headers();
+  if (origins.length > 0) headers.set('vary', 'origin');
+  if (origin === undefined || !origins.includes(origin)) return headers;
+  headers.set('access-control-allow-origin', origin);
+  headers.set('access-control-allow-credentials', 'true');
+  headers.set('access-control-expose-headers', 'retry-after, x-vercel-ai-ui-message-stream');
+  return headers;
 }

@@ -6,7 +6,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-interface Bucket {
+interface Bucket extends RateLimit {
   left: number;
   at: number;
 }
@@ -15,11 +15,11 @@ interface Bucket {
 const MOST_KNOWN = 10_000;
 
 /** A bucket for each key that fills up again with time. */
-export function rateLimiter(clock: Clock, { perSecond, burst }: RateLimit) {
+export function rateLimiter(clock: Clock, usual: RateLimit) {
   const buckets = new Map<string, Bucket>();
 
   function forgetFull(now: number): void {
-    for (const [key, { left, at }] of buckets) {
+    for (const [key, { left, at, perSecond, burst }] of buckets) {
       if (left + ((now - at) / 1000) * perSecond >= burst) buckets.delete(key);
     }
     // Everybody is busy: the oldest go, so that memory stays bounded.
@@ -31,9 +31,9 @@ export function rateLimiter(clock: Clock, { perSecond, burst }: RateLimit) {
 
   return {
     /** Milliseconds until another request may come; 0 when this one may. */
-    take(key: string): number {
+    take(key: string, { perSecond, burst }: RateLimit = usual): number {
       const now = clock.now();
-      const bucket = buckets.get(key) ?? { left: burst, at: now };
+      const bucket = buckets.get(key) ?? { left: burst, at: now, perSecond, burst };
       bucket.left = Math.min(burst, bucket.left + (Math.max(0, now - bucket.at) / 1000) * perSecond);
       bucket.at = now;
       buckets.set(key, bucket);

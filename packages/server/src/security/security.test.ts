@@ -248,6 +248,67 @@ describe('V8: pages of others', () => {
   });
 });
 
+describe('responses to pages of an allowed origin', () => {
+  const origin = 'https://app.example';
+  const options = { origins: { origins: [origin] } };
+  const message = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] };
+  const named = { 'access-control-allow-origin': origin, vary: 'origin' };
+
+  it.each([
+    ['the stream of a session', 'GET', '/v1/sessions/s1/stream', undefined],
+    ['the stream of a run', 'POST', '/v1/sessions/s1/runs', { input: 'Hi.' }],
+    ['a chat of the AI SDK', 'POST', '/v1/ai-sdk/chat', { id: 's2', messages: [message] }],
+    ['a chat that resumes', 'GET', '/v1/ai-sdk/chat/s3/stream', undefined],
+    ['a run of AG-UI', 'POST', '/v1/ag-ui', { threadId: 's4', runId: 'r', messages: [{ ...message, content: 'Hi.' }] }],
+    ['an error', 'GET', '/v1/sessions/none', undefined],
+    ['a body that is refused', 'POST', '/v1/sessions', { id: 7 }],
+    ['a path that is not there', 'GET', '/v1/none', undefined],
+    ['health', 'GET', '/healthz', undefined],
+  ])('can be read: %s', async (_, method, path, body) => {
+    const server = await startServer({ model: model() }, options);
+    await server.call('POST', '/v1/sessions', { id: 's1' });
+    const response = await server.call(method, path, body, { origin, accept: 'text/event-stream' });
+    expect(Object.fromEntries(response.headers)).toMatchObject(named);
+    await response.body?.cancel();
+    // The same without a socket, as in an application that speaks `fetch`.
+    const mounted = await server.server.fetch(
+      new Request(`http://localhost${path}`, {
+        method,
+        headers: { ...bearer(server), origin, accept: 'text/event-stream', 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+    expect(Object.fromEntries(mounted.headers)).toMatchObject(named);
+    await mounted.body?.cancel();
+  });
+
+  it('can be read without a token too: a page sees its 401', async () => {
+    const server = await startServer({ model: model() }, options);
+    const answer = await send(server, { headers: { origin } });
+    expect(answer).toMatchObject({ status: 401, headers: { 'access-control-allow-origin': origin } });
+  });
+
+  it('may be asked for with any header', async () => {
+    const server = await startServer({ model: model() }, options);
+    const headers = { origin, 'access-control-request-headers': 'authorization, x-tenant' };
+    const answer = await send(server, { method: 'OPTIONS', path: '/v1/ai-sdk/chat', headers });
+    expect(answer.headers).toMatchObject({ 'access-control-allow-headers': 'authorization, x-tenant' });
+  });
+
+  it('name no other origin, and say how to allow a host or an origin', async () => {
+    const server = await startServer({ model: model() }, options);
+    const evil = await server.call('GET', '/v1/sessions', undefined, { origin: 'https://evil.example' });
+    expect(evil.headers.get('access-control-allow-origin')).toBe(null);
+    expect(await evil.json()).toMatchObject({
+      code: 'forbidden',
+      detail: expect.stringContaining('origins.origins') as unknown,
+    });
+    const named = new Request('http://agents.example/v1/sessions', { headers: bearer(server) });
+    const answer = (await (await server.server.fetch(named)).json()) as object;
+    expect(answer).toMatchObject({ detail: expect.stringContaining('origins.hosts') as unknown });
+  });
+});
+
 describe('V4: requests that want too much', () => {
   const post = (server: TestServer, body: string, headers: Record<string, string> = {}) =>
     send(server, {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { TreadleError } from '@treadle/core';
+import type { RateLimit } from './rate.ts';
 
 /** Who a token stands for, and what it may. */
 export interface Principal {
@@ -12,6 +13,20 @@ export interface Principal {
   readonly sessions?: readonly string[];
   /** True may look and not touch. Default false. */
   readonly readOnly?: boolean;
+  /** True may change what sessions are allowed to do: rules, mode, folders. Default false. */
+  readonly mayGrant?: boolean;
+  /** How many requests it may make. Default: `limits.requests`. A backend that serves many users with one token needs more. */
+  readonly requests?: RateLimit;
+}
+
+/** What a request says of itself, over HTTP or as a WebSocket's upgrade. */
+export interface Visitor {
+  readonly host: string | null | undefined;
+  readonly origin: string | null | undefined;
+  readonly token: string | null;
+  readonly headers: Headers;
+  /** Where it comes from, as far as it is known. */
+  readonly address: string;
 }
 
 /** A token and whom it stands for. */
@@ -22,6 +37,11 @@ export interface TokenGrant extends Principal {
 
 /** Finds out whom a token stands for; null for nobody. */
 export type Authenticate = (token: string) => Principal | null | Promise<Principal | null>;
+
+/** Finds out who makes a request, by the application's own login; null for nobody. */
+export type AuthenticateRequest = (request: {
+  readonly headers: Headers;
+}) => Principal | null | Promise<Principal | null>;
 
 const SHORTEST = 16;
 
@@ -59,6 +79,13 @@ const unusable = (message: string): TreadleError => new TreadleError('invalid_de
 export function bearerOf(header: string | null | undefined): string | null {
   const match = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header ?? '');
   return match?.[1] ?? null;
+}
+
+/** The value of a cookie; null when there is none. */
+export function cookieIn(header: string | null | undefined, name: string): string | null {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
+  const found = pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+  return found === undefined || found === '' ? null : found;
 }
 
 /** True when a principal may see a session. */

@@ -17,11 +17,15 @@ export interface ReaderOptions {
   readonly sink: Sink;
   readonly scope: Scope;
   readonly from: Position;
+  /** What the ids end with. */
+  readonly idSuffix: string;
   readonly resumed: boolean;
   readonly limits: ServerLimits;
   readonly snapshot: () => Promise<SessionSnapshot>;
   /** Told of failures that a client is only told the kind of. */
   readonly onError: (error: unknown) => void;
+  /** Called when the reader goes away before the end of its stream. */
+  readonly onGone?: (() => void) | undefined;
   /** Told when the reader is cut off. */
   readonly onSlow: () => void;
 }
@@ -31,7 +35,7 @@ export interface ReaderOptions {
  * a reader that is too slow is let go of, and comes back with the id of the last event it has.
  */
 export function openReader(options: ReaderOptions): { readonly end: (end: StreamEnd) => void } {
-  const { sessionId, journal, feed, format, sink, scope } = options;
+  const { sessionId, journal, feed, format, sink, scope, idSuffix } = options;
   const encoder = format.encoder();
   const position = trackPosition(options.from);
   /** The turn of the message that the reader knows a part of. */
@@ -40,7 +44,7 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
 
   function write(frames: readonly Frame[]): void {
     if (closed || frames.length === 0) return;
-    sink.send(frames, format.ids ? position.id() : null);
+    sink.send(frames, format.ids ? position.id() + idSuffix : null);
   }
 
   function show(event: StreamEvent): void {
@@ -148,7 +152,10 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
     feed.leave(follower);
   }
 
-  sink.onClose(leave);
+  sink.onClose(() => {
+    if (!closed) options.onGone?.();
+    leave();
+  });
   catchUp().catch(fail);
   return { end };
 }

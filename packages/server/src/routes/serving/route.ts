@@ -5,7 +5,8 @@ import type { StreamFormat } from '../../encoders/encoder.ts';
 import type { PageRequest } from '../../operations/catalogue.ts';
 import type { Accepted, Caller } from '../../operations/post.ts';
 import type { RunRequest } from '../../operations/runs.ts';
-import type { CreatedSession, NewSession } from '../../operations/sessions.ts';
+import type { CreatedSession, NewSession, SessionStanding } from '../../operations/sessions.ts';
+import type { ApprovalDecision } from '../../inputs/client-turn.ts';
 
 /** An input that is in the log, and the run that it is for. */
 export interface RouteRun extends Accepted {
@@ -31,6 +32,10 @@ export interface RouteSessions {
   openRun(sessionId: string): Promise<readonly DurableEvent[]>;
   /** Starts a run with `input`, or with `continue: true`. @throws TreadleError `run_active` */
   startRun(sessionId: string, request: RunRequest): Promise<RouteRun>;
+  /** What a session is at: its title, its status, and what its run waits for. */
+  read(sessionId: string): Promise<SessionStanding>;
+  /** Answers questions of the open run. The first answer to a question counts. @throws TreadleError `not_awaiting`, `conflict` */
+  answerApprovals(sessionId: string, answers: readonly ApprovalDecision[]): Promise<RouteRun>;
   /** Gives the results of all client tools that the open run waits for. @throws TreadleError `not_awaiting`, `conflict` */
   addToolOutputs(sessionId: string, results: readonly ClientToolResult[]): Promise<RouteRun>;
 }
@@ -45,6 +50,8 @@ export interface RouteCall extends Caller {
   readonly request: Request;
   /** The token that it was let in with. It comes into no log and no answer. */
   readonly token: string;
+  /** What the ids of a stream's events end with: what lets a reader in again that came with a ticket. Empty for others. */
+  readonly idSuffix: string;
   /** What `{sessionId}` stands for in the path; empty where the path has none. */
   readonly sessionId: string;
   /** What stands in the path, decoded and checked. */

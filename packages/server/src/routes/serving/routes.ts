@@ -1,4 +1,5 @@
 import { AGAIN_ROUTES } from '../again.ts';
+import { CHANGE_ROUTES } from '../changes.ts';
 import { ANSWER_ROUTES } from '../answers.ts';
 import { FILE_ROUTES } from '../files.ts';
 import { READ_ROUTES } from '../reads.ts';
@@ -13,6 +14,7 @@ export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...RUN_ROUTES,
   ...AGAIN_ROUTES,
+  ...CHANGE_ROUTES,
   ...ANSWER_ROUTES,
   ...TASK_ROUTES,
   ...READ_ROUTES,
