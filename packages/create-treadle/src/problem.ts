@@ -1,0 +1,4 @@
+/** A mistake of the caller's, in words that say what to do. */
+export class CreateProblem extends Error {
+  override readonly name = 'CreateProblem';
+}

@@ -1,0 +1,5 @@
+import { chat } from '../../../lib/chat.ts';
+
+const handler = (request: Request) => chat().server.fetch(request);
+
+export { handler as GET, handler as POST };
