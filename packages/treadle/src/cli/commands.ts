@@ -7,8 +7,8 @@ const COMMON = {
 
 /** The flags of `treadle run`. */
 export const RUN_OPTIONS = {
-  prompt: { short: 'p', value: 'TEXT', help: 'The prompt, for those who rather name it.' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
+  prompt: { short: 'p', value: 'TEXT', help: 'The prompt, as an option instead of an argument.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-5-5 or demo.' },
   cwd: { value: 'FOLDER', help: 'Work in this folder, and let the tools change files in it.' },
   'output-format': { value: 'FORMAT', help: 'text (default), json (one object at the end) or events (JSON lines).' },
   'max-turns': { value: 'N', help: 'At most so many calls of the model (default 50).' },
@@ -42,6 +42,12 @@ export const RUN_OPTIONS = {
   'permission-mode': { value: 'MODE', help: 'default, acceptEdits, plan, dontAsk or bypass.' },
   'mcp-config': { value: 'FILE', repeatable: true, help: 'Use the MCP servers of this file too.' },
   'no-mcp': { help: 'Use no MCP servers.' },
+  skills: {
+    value: 'NAME',
+    repeatable: true,
+    help: 'Use the skills of this npm package, or of this folder (./FOLDER) too.',
+  },
+  'no-skills': { help: 'Use no skills.' },
   trust: { help: 'Trust this folder: let its .treadle/settings.json act, now and later.' },
   stdin: { help: 'Wait for standard input to its end, however long it takes to begin.' },
   'no-stdin': { help: 'Leave standard input alone.' },
@@ -183,10 +189,22 @@ export const SESSIONS_COMMANDS = {
 
 /** The flags of `treadle doctor`. */
 export const DOCTOR_OPTIONS = {
-  probe: { value: 'NAME', repeatable: true, help: 'Ask this provider/model for one token.' },
+  model: {
+    short: 'm',
+    value: 'NAME',
+    repeatable: true,
+    help: 'Check key, window, streaming, tools and caching of this provider/model with one small request.',
+  },
   conformance: { value: 'NAME', repeatable: true, help: 'Try what a run needs of the server of this provider/model.' },
   timeout: { value: 'SECONDS', help: 'At most so long for each request (default 60).' },
   json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+/** The flags of `treadle models`. */
+export const MODELS_OPTIONS = {
+  yes: { help: 'update: take prices that change more than fivefold, without a question.' },
+  json: { help: 'The rows as a catalogue file, instead of text.' },
   ...COMMON,
 } as const satisfies OptionTable;
 
@@ -194,13 +212,28 @@ export const DOCTOR_OPTIONS = {
 export const SERVE_OPTIONS = {
   host: { value: 'ADDRESS', help: 'Listen there (default 127.0.0.1). Another one needs TREADLE_TOKEN.' },
   port: { value: 'N', help: 'Default: a free one.' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
+  'allowed-host': { value: 'NAME', repeatable: true, help: 'Serve requests for this host name too.' },
+  origin: {
+    value: 'ORIGIN',
+    repeatable: true,
+    help: 'Let pages of this origin use it, such as http://localhost:3000.',
+  },
+  'offer-tools': { help: 'Let clients offer tools that they run themselves, as pages of AG-UI do.' },
+  'base-path': { value: 'PATH', help: 'Serve everything below this path, such as /api/agents.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-5-5 or demo.' },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
   title: { help: 'Have the model name each session once it has answered: one more short call.' },
   'mcp-config': { value: 'FILE', repeatable: true, help: 'Use the MCP servers of this file too.' },
   'no-mcp': { help: 'Use no MCP servers.' },
+  skills: {
+    value: 'NAME',
+    repeatable: true,
+    help: 'Use the skills of this npm package, or of this folder (./FOLDER) too.',
+  },
+  'no-skills': { help: 'Use no skills.' },
   log: { help: 'Write what happens to standard error, a JSON object a line.' },
   telemetry: { help: 'Trace sessions with what you have set up with @opentelemetry/api.' },
+  metrics: { help: 'Show tokens, durations and costs to Prometheus at /metrics, with the token.' },
   ...COMMON,
 } as const satisfies OptionTable;
 
@@ -217,12 +250,22 @@ export const MCP_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
+/** The flags of `treadle skills`. */
+export const SKILLS_OPTIONS = {
+  skills: { value: 'NAME', repeatable: true, help: 'Look into this npm package, or this folder (./FOLDER) too.' },
+  cwd: { value: 'FOLDER', help: 'The folder whose skills they are (default: this one).' },
+  json: { help: 'One JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const SKILLS_COMMANDS = ['list', 'check'] as const;
+
 /** The flags of `treadle mcp serve`. */
 export const MCP_SERVE_OPTIONS = {
   http: { help: 'Over Streamable HTTP, instead of standard input and output. Prints the address, and a token once.' },
   host: { value: 'ADDRESS', help: 'With --http (default 127.0.0.1). Another one needs TREADLE_TOKEN.' },
   port: { value: 'N', help: 'With --http (default: a free one).' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-4-5 or demo.' },
+  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-5-5 or demo.' },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
   ...COMMON,
 } as const satisfies OptionTable;
@@ -230,7 +273,7 @@ export const MCP_SERVE_OPTIONS = {
 export const MCP_COMMANDS = ['add', 'list', 'remove', 'test', 'login', 'serve'] as const;
 
 /** The commands there are. A bare prompt is `run`'s. */
-export const COMMANDS = ['run', 'serve', 'sessions', 'mcp', 'doctor', 'help'] as const;
+export const COMMANDS = ['run', 'serve', 'sessions', 'mcp', 'skills', 'models', 'doctor', 'help'] as const;
 
 /** How the arguments are to be read. */
 export interface Command {

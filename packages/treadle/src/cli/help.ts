@@ -2,9 +2,11 @@ import {
   DOCTOR_OPTIONS,
   MCP_OPTIONS,
   MCP_SERVE_OPTIONS,
+  MODELS_OPTIONS,
   RUN_OPTIONS,
   SERVE_OPTIONS,
   SESSIONS_COMMANDS,
+  SKILLS_OPTIONS,
   type SessionsCommand,
 } from './commands.ts';
 import type { OptionTable, ParsedOptions } from './options.ts';
@@ -23,10 +25,14 @@ export function helpText(command: string | undefined): string {
       return sessionsHelp(Object.entries(SESSIONS_COMMANDS));
     case 'doctor':
       return DOCTOR_HELP;
+    case 'models':
+      return MODELS_HELP;
     case 'serve':
       return SERVE_HELP;
     case 'mcp':
       return MCP_HELP;
+    case 'skills':
+      return SKILLS_HELP;
     default:
       return RUN_HELP;
   }
@@ -55,7 +61,7 @@ const EXIT_CODES = `  0    done
   1    error: the model failed, refused, or was cut off by its output limit
   2    usage: an argument, folder, model or session that can't be used
   3    limit of turns reached
-  4    permission needed: done, but a tool was refused (the result is printed all the same)
+  4    permission needed: done, but a tool was refused and nobody was asked (the result is printed all the same)
   5    limit of tokens reached; 6 of time; 7 of money; 8 of tool calls; 10 of the context; 11 of a reply's size
   9    no progress: it did the same over and over
   129  interrupted by SIGHUP; 130 by SIGINT (Ctrl-C); 143 by SIGTERM
@@ -74,6 +80,8 @@ Usage:
   treadle sessions cost ID                 what one has used and cost
   treadle sessions rewind ID               its files and conversation, as they were before a message
   treadle mcp list                         the MCP servers whose tools the agent has
+  treadle skills list                      the skills that the agent may read
+  treadle models                           models, their windows and prices
   treadle doctor                           what there is here, and which providers answer
 
 Options of run:
@@ -137,11 +145,41 @@ Exit codes:
   2    usage: an argument or a file that can't be used
 `;
 
+const SKILLS_HELP = `treadle skills: instructions that the agent reads when it needs them
+
+Usage:
+  treadle skills list                      the skills that there are, and the rules that they suggest
+  treadle skills check [FOLDER...]         what is wrong with them
+
+Options of skills:
+${optionLines(SKILLS_OPTIONS)}
+
+  Skills are folders with a SKILL.md in .claude/skills, .agents/skills or .treadle/skills of the home
+  folder and of this one. A folder's own are used once it is trusted.
+
+Exit codes:
+  0    done
+  1    check: a skill can't be used
+  2    usage: an argument or a folder that can't be used
+`;
+
+const MODELS_HELP = `treadle models: what is known about models
+
+Usage:
+  treadle models                           all of them
+  treadle models WORD                      those with this in their name, such as openai or sonnet
+  treadle models PROVIDER/MODEL            all that is known of one
+  treadle models update [URL]              fetches a newer catalogue into ~/.config/treadle
+
+Options of models:
+${optionLines(MODELS_OPTIONS)}
+`;
+
 const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer
 
 Usage:
   treadle doctor                           credentials, addresses, sessions, programs, proxies
-  treadle doctor --probe NAME              whether a model can be reached
+  treadle doctor --model NAME              what a model can do, by one small request
   treadle doctor --conformance NAME        whether its server does what a run needs
 
 Options of doctor:

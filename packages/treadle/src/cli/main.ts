@@ -75,6 +75,10 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       return (await import('./serve/command.ts')).serveCommand(context, command.args);
     case 'mcp':
       return (await import('./mcp/command.ts')).mcpCommand(context, command.args);
+    case 'skills':
+      return (await import('./skills/command.ts')).skillsCommand(context, command.args);
+    case 'models':
+      return (await import('./models/command.ts')).modelsCommand(context, command.args);
     case 'doctor':
       return (await import('./doctor/command.ts')).doctorCommand(context, command.args);
     case 'run': {

@@ -35,7 +35,9 @@ async function loadModel(name: string, env: CliIo['env']): Promise<Model> {
         `A model's name is provider/model, with one of these providers: ${providers.join(', ')}.`,
     );
   }
-  return resolveModel(name, { env });
+  const { ownCatalogue } = await import('../settings/catalogue.ts');
+  const own = await ownCatalogue({ env, cwd: process.cwd() });
+  return resolveModel(name, { env, ...(own && { catalogue: own.rows }) });
 }
 
 /** The folder of what the command line keeps: `TREADLE_HOME`, else `.treadle` in the home folder. */

@@ -58,7 +58,8 @@ export function nextReply(job: Job, results: Iterable<readonly Result[]>, tools:
       if (step.done === true) break;
       step = job.next(turn);
     }
-    if (step.done === true) return { text: step.value, calls: [] };
+    // A reply without text is no answer, and the loop would ask for one again.
+    if (step.done === true) return { text: step.value || 'Done. The tool returned nothing.', calls: [] };
     const missing = step.value.calls.find(({ name }) => !tools.has(name));
     if (missing === undefined) return step.value;
     return { text: `I need the tool \`${missing.name}\` for this, and I may not call it here.`, calls: [] };

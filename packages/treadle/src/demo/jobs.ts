@@ -75,7 +75,7 @@ export const unknownPrompt =
 
 ${bullets(KNOWN.map(({ example }) => example))}
 
-For anything else choose a language model: set ANTHROPIC_API_KEY and add \`--model anthropic/claude-sonnet-4-5\`, or set OPENAI_API_KEY and add \`--model openai/gpt-5\`.`;
+For anything else, choose a language model. On the command line, set ANTHROPIC_API_KEY and add \`--model anthropic/claude-sonnet-5-5\`, or set OPENAI_API_KEY and add \`--model openai/gpt-6.1-sol\`. In a program, use \`model('anthropic/claude-sonnet-5-5')\` instead of \`demoModel()\`.`;
 
 function* showOff(): Job {
   const described = yield* describe('.');

@@ -42,6 +42,9 @@ describe('the demo model', () => {
     'says what it is and what it knows, and calls nothing, for %j',
     async (prompt) => {
       const events = await collect(request(prompt));
+      expect(textOf(events)).toContain(
+        "In a program, use `model('anthropic/claude-sonnet-5-5')` instead of `demoModel()`",
+      );
       expect(textOf(events)).toMatch(/^I am a demo model: .* no language model\. I did nothing\./);
       expect(textOf(events)).toContain('--model anthropic/');
       expect(callsOf(events)).toEqual([]);
@@ -133,5 +136,21 @@ describe('the demo model', () => {
       text: 'The largest file in this folder:\n\n- a.txt (3 bytes)',
       turns: 2,
     });
+  });
+});
+
+describe('a tool that returns nothing', () => {
+  it.each([
+    ['write_file', 'Create notes/hello.md with the text "Hello"'],
+    ['bash', 'Run `true`'],
+    ['list_files', 'What is in this folder?'],
+    ['search', 'Which files mention "timeout"?'],
+    ['read_file', 'Count the lines of README.md'],
+  ])('of the name %s ends the run with an answer', async (name, prompt) => {
+    const silent = defineTool({ name, description: 'Does it.', execute: () => '' });
+    const session = await createSession(defineAgent({ model: demoModel(), tools: [silent] }));
+    const { status, text, turns } = await session.prompt(prompt).result;
+    expect({ status, turns }).toEqual({ status: 'completed', turns: 2 });
+    expect(text).not.toBe('');
   });
 });

@@ -23,7 +23,8 @@ async function shown(
   const terminal = { isThere: true, ask: async () => lines.next() };
   const asking = { terminal, out, stopped: new Promise(() => {}), isStopped: () => false };
   const asked = { type: 'approval_requested', question: 'May it?', ...question } as ApprovalQuestion;
-  await askPermission({ callId: 'c', ...call, arguments: call.arguments as never }, asked, asking, null);
+  const pending = { type: 'approval', callId: 'c', approvalId: 'a', question: 'May it?', ...call } as const;
+  await askPermission({ ...pending, arguments: call.arguments as never }, asked, asking, null);
   await out.flushed();
   return screen;
 }

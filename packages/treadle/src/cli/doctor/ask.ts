@@ -14,7 +14,7 @@ export interface ProbeLimits {
 /** What came of one request. */
 export interface Reply {
   readonly ms: number;
-  /** Pieces in which the text and the reasoning came. */
+  /** Pieces in which the text, the reasoning and the calls' arguments came. */
   readonly deltas: number;
   readonly text: string;
   /** The blocks that were finished. */
@@ -67,7 +67,7 @@ async function readInto(draft: Draft, model: Model, request: ModelRequest, signa
   for await (const event of model.stream(request, signal)) {
     if (signal.aborted) break;
     if (event.type === 'start') Object.assign(draft, { deltas: 0, text: '', blocks: [] });
-    if (event.type === 'text_delta' || event.type === 'thinking_delta') draft.deltas += 1;
+    if (event.type.endsWith('_delta')) draft.deltas += 1;
     if (event.type === 'text_delta') draft.text += event.text;
     if (event.type === 'block_end') draft.blocks.push(event.block);
     if (event.type === 'error') draft.error = event.error;

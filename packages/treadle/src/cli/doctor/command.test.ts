@@ -62,6 +62,17 @@ describe('treadle doctor', () => {
     expect(rows.get('vertex')).toMatchObject({ credentials: 'present', variable: 'GOOGLE_APPLICATION_CREDENTIALS' });
   });
 
+  it('fits a narrow terminal: names of variables stand behind the address', async () => {
+    const { stdout } = await runCli(['doctor'], { env: {} });
+    const rows = stdout.split('\n').filter((line) => /^(openai|groq|ollama) /.test(line));
+    expect(rows).toEqual([
+      expect.stringMatching(/^openai +no key +https:\/\/api\.openai\.com\/v1 \(OPENAI_API_KEY\)$/),
+      expect.stringMatching(/^ollama +no key needed +http:\/\/localhost:11434 \(OLLAMA_API_KEY\)$/),
+      expect.stringMatching(/^groq +no key +https:\/\/api\.groq\.com\/openai\/v1 \(GROQ_API_KEY\)$/),
+    ]);
+    expect(Math.max(...rows.map((row) => row.length))).toBeLessThanOrEqual(100);
+  });
+
   it('never prints a secret: of keys, addresses or proxies', async () => {
     const env = {
       OPENAI_API_KEY: SECRET,
@@ -121,12 +132,12 @@ describe('treadle doctor', () => {
   });
 
   it.each([
-    [['doctor', 'openai/x'], 'A model goes after --probe'],
-    [['doctor', '--prob', 'openai/x'], "Did you mean '--probe'?"],
-    [['doctor', '--probe', 'openai'], 'write provider/model'],
+    [['doctor', 'openai/x'], 'A model goes after --model'],
+    [['doctor', '--mode', 'openai/x'], "Did you mean '--model'?"],
+    [['doctor', '--model', 'openai'], 'write provider/model'],
     [['doctor', '--conformance', 'opnai/x'], "Did you mean 'openai'?"],
-    [['doctor', '--probe', 'demo/large'], 'demo/demo-1'],
-    [['doctor', '--probe', 'openai/x', '--timeout', '0'], 'whole number of at least 1'],
+    [['doctor', '--model', 'demo/large'], 'demo/demo-1'],
+    [['doctor', '--model', 'openai/x', '--timeout', '0'], 'whole number of at least 1'],
     [['docter'], "Did you mean 'doctor'?"],
   ])('%j: exit 2, and a hint', async (argv, hint) => {
     const { code, stdout, stderr } = await runCli(argv);
@@ -144,7 +155,7 @@ describe('treadle doctor', () => {
   });
 });
 
-describe('treadle doctor --probe', () => {
+describe('treadle doctor --model', () => {
   const WIRES = [
     ['openai/x', 'OPENAI_BASE_URL', 'openaiBaseUrl'],
     ['anthropic/x', 'ANTHROPIC_BASE_URL', 'anthropicBaseUrl'],
@@ -152,24 +163,62 @@ describe('treadle doctor --probe', () => {
     ['ollama/x', 'OLLAMA_BASE_URL', 'ollamaBaseUrl'],
   ] as const;
 
-  it.each(WIRES)('%s: one request of one token, and how long it took', async (name, variable, url) => {
-    await using provider = await fakeProvider([{ text: 'OK', stopReason: 'length' }]);
-    const { code, stdout } = await runCli(['doctor', '--probe', name], { env: { [variable]: provider[url] } });
-    expect({ code, requests: provider.requests.length }).toEqual({ code: 0, requests: 1 });
-    expect(stdout).toMatch(new RegExp(`^${name}: ok · \\d+ ms\n$`));
-    expect(provider.requests[0]?.problems).toEqual([]);
-    expect(provider.requests[0]?.rawBody).toMatch(/"(?:max_(?:completion_)?tokens|maxOutputTokens|num_predict)":1[,}]/);
+  const CALLS = {
+    text: 'Let me look.',
+    toolCalls: [{ name: 'get_temperature', arguments: { city: 'Paris' } }],
+    usage: { input: 90, output: 20, cacheRead: 10, cacheWrite: 0 },
+  };
+
+  it.each(WIRES)('%s: one small request, and what it shows', async (name, variable, url) => {
+    await using provider = await fakeProvider([CALLS]);
+    const { code, stdout } = await runCli(['doctor', '--model', name], { env: { [variable]: provider[url] } });
+    const asked = provider.requests.filter(({ method }) => method === 'POST' && !name.startsWith('ollama'));
+    expect({ code, requests: asked.length }).toEqual({ code: 0, requests: name.startsWith('ollama') ? 0 : 1 });
+    const [first = '', ...lines] = stdout.trimEnd().split('\n');
+    expect(first).toMatch(new RegExp(`^${name}: ok · \\d+ ms$`));
+    expect(lines.map((line) => line.trim().split(/ +/).slice(0, 2).join(' '))).toEqual([
+      'key pass',
+      'context_length unknown',
+      expect.stringMatching(/^streaming (?:pass|unknown)$/),
+      'tool_call pass',
+      expect.stringMatching(/^caching (?:pass|unknown)$/),
+    ]);
+    expect(provider.requests.flatMap(({ problems }) => problems)).toEqual([]);
   });
 
-  it('probes each of several, and fails when one does', async () => {
-    await using provider = await fakeProvider(['OK']);
+  it('knows the window of a model that the catalogue has, and counts cached tokens', async () => {
+    await using provider = await fakeProvider([CALLS]);
     const env = { OPENAI_BASE_URL: provider.openaiBaseUrl };
-    const argv = ['doctor', '--json', '--probe', 'openai/a', '--probe', 'groq/b'];
+    const { stdout } = await runCli(['doctor', '--model', 'openai/gpt-6-luna'], { env });
+    expect(stdout).toMatch(/context_length +pass +1050000 tokens/);
+    expect(stdout).toMatch(/caching +pass +10 tokens read\n/);
+    expect(stdout).toMatch(/streaming +pass/);
+  });
+
+  it('fails when the model calls no tool, and calls what nobody can tell unknown', async () => {
+    await using provider = await fakeProvider([{ text: 'OK', usage: null }]);
+    const env = { OPENAI_BASE_URL: provider.openaiBaseUrl };
+    const { code, stdout } = await runCli(['doctor', '--model', 'openai/x'], { env });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/tool_call +fail +the model called no tool/);
+    expect(stdout).toMatch(/caching +unknown/);
+  });
+
+  it('asks each of several, and fails when one does', async () => {
+    await using provider = await fakeProvider([CALLS]);
+    const env = { OPENAI_BASE_URL: provider.openaiBaseUrl };
+    const argv = ['doctor', '--json', '--model', 'openai/a', '--model', 'groq/b'];
     const { code, stdout } = await runCli(argv, { env });
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toEqual({
-      probes: [
-        { model: 'openai/a', ok: true, ms: expect.any(Number) as number, error: null },
+      models: [
+        {
+          model: 'openai/a',
+          ok: true,
+          ms: expect.any(Number) as number,
+          error: null,
+          findings: expect.arrayContaining([{ probe: 'key', outcome: 'pass', detail: 'accepted' }]) as object[],
+        },
         {
           model: 'groq/b',
           ok: false,
@@ -180,6 +229,7 @@ describe('treadle doctor --probe', () => {
             message: expect.stringContaining('GROQ_API_KEY') as string,
             advice: expect.stringContaining('Nothing was sent') as string,
           },
+          findings: [],
         },
       ],
       conformance: [],
@@ -189,7 +239,7 @@ describe('treadle doctor --probe', () => {
   it('says what a refused key is refused with, which variable held it, and never the key', async () => {
     await using provider = await fakeProvider([], { apiKey: 'right' });
     const env = { OPENAI_BASE_URL: provider.openaiBaseUrl, OPENAI_API_KEY: SECRET };
-    const { code, stdout, stderr } = await runCli(['doctor', '--probe', 'openai/x'], { env });
+    const { code, stdout, stderr } = await runCli(['doctor', '--model', 'openai/x'], { env });
     expect(code).toBe(1);
     expect(stdout).toContain('openai/x: failed · auth · 401');
     expect(stdout).toContain('The API key is not the right one.');
@@ -206,7 +256,7 @@ describe('treadle doctor --probe', () => {
   ])('advises about %j', async (error, kind, advice) => {
     await using provider = await fakeProvider([{ error }]);
     const env = { OPENAI_BASE_URL: provider.openaiBaseUrl };
-    const { code, stdout } = await runCli(['doctor', '--probe', 'openai/x'], { env });
+    const { code, stdout } = await runCli(['doctor', '--model', 'openai/x'], { env });
     expect(code).toBe(1);
     expect(stdout).toContain(`failed · ${kind} · ${error.status}`);
     expect(stdout).toContain(advice);
@@ -215,7 +265,7 @@ describe('treadle doctor --probe', () => {
   it('says that an address without a version is probably half of one', async () => {
     await using provider = await fakeProvider([]);
     const env = { OPENAI_COMPATIBLE_BASE_URL: `${provider.url}/api` };
-    const { code, stdout } = await runCli(['doctor', '--probe', 'openai-compatible/x'], { env });
+    const { code, stdout } = await runCli(['doctor', '--model', 'openai-compatible/x'], { env });
     expect(code).toBe(1);
     expect(stdout).toContain('failed · api · 404');
     expect(stdout).toContain(`${provider.url}/api has no version at its end`);
@@ -226,7 +276,7 @@ describe('treadle doctor --probe', () => {
     const gone = await fakeProvider([]);
     await gone.close();
     const env = { OPENAI_BASE_URL: gone.openaiBaseUrl };
-    const { code, stdout } = await runCli(['doctor', '--probe', 'openai/x'], { env });
+    const { code, stdout } = await runCli(['doctor', '--model', 'openai/x'], { env });
     expect(code).toBe(1);
     expect(stdout).toContain('network · ECONNREFUSED');
     expect(stdout).toContain('Is the address right');
@@ -236,7 +286,7 @@ describe('treadle doctor --probe', () => {
     await using provider = await fakeProvider([{ text: 'never', wait: new Promise(() => {}) }]);
     const env = { OPENAI_BASE_URL: provider.openaiBaseUrl };
     const asked: number[] = [];
-    const { code, stdout } = await runCli(['doctor', '--probe', 'openai/x', '--timeout', '9'], {
+    const { code, stdout } = await runCli(['doctor', '--model', 'openai/x', '--timeout', '9'], {
       env,
       after(ms, fn) {
         asked.push(ms);
@@ -254,7 +304,7 @@ describe('treadle doctor --probe', () => {
   it('ends with a signal', async () => {
     await using provider = await fakeProvider([{ text: 'never', wait: new Promise(() => {}) }]);
     const env = { OPENAI_BASE_URL: provider.openaiBaseUrl };
-    const call = startCli(['doctor', '--probe', 'openai/x'], { env });
+    const call = startCli(['doctor', '--model', 'openai/x'], { env });
     await provider.waitForRequest(1);
     call.signal('SIGINT');
     expect(await call.outcome).toMatchObject({ code: 130, stdout: '' });

@@ -15,7 +15,7 @@ import { printed } from '../io.ts';
 import { parseOptions } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Seconds that one request of a probe may take. */
+/** Seconds that one request may take. */
 const TIMEOUT_S = 60;
 
 /** `treadle doctor`. Returns the exit code: 1 when something failed. */
@@ -25,8 +25,8 @@ export async function doctorCommand(context: CommandContext, args: readonly stri
   const info = infoText('doctor', options);
   if (info !== null) return printed(out, info);
   const [extra] = options.positionals;
-  if (extra !== undefined) throw new UsageError(`'${extra}' is too much. A model goes after --probe or --conformance.`);
-  const [probed, tried] = [options.list('probe'), options.list('conformance')];
+  if (extra !== undefined) throw new UsageError(`'${extra}' is too much. A model goes after --model or --conformance.`);
+  const [probed, tried] = [options.list('model'), options.list('conformance')];
   const asJson = options.flag('json');
   if (probed === undefined && tried === undefined) return describe(context, asJson);
 
@@ -52,8 +52,8 @@ export async function doctorCommand(context: CommandContext, args: readonly stri
     conformances.push(result);
     show(conformanceLines(result));
   }
-  if (asJson) out.print(`${JSON.stringify({ probes, conformance: conformances })}\n`);
-  const findings = conformances.flatMap((result) => result.findings);
+  if (asJson) out.print(`${JSON.stringify({ models: probes, conformance: conformances })}\n`);
+  const findings = [...probes, ...conformances].flatMap((result) => result.findings);
   return probes.every(({ ok }) => ok) && findings.every(({ outcome }) => outcome !== 'fail') ? EXIT.done : EXIT.error;
 }
 
@@ -68,7 +68,7 @@ async function namedModels({ parts, io }: CommandContext, names: readonly string
   const models: NamedModel[] = [];
   for (const name of names) {
     if (name.endsWith('/') || (!name.includes('/') && name !== 'demo')) {
-      throw new UsageError(`'${name}' is not the name of a model: write provider/model, such as openai/gpt-5.`);
+      throw new UsageError(`'${name}' is not the name of a model: write provider/model, such as openai/gpt-6.1-sol.`);
     }
     const row = DEPLOYMENTS.find((deployment) => deployment.name === name.split('/')[0]);
     const variables = [...(row?.keyVariables ?? []), ...(row?.credentialVariables ?? [])];

@@ -8,7 +8,8 @@ export type Outcome = 'pass' | 'fail' | 'unknown';
 
 /** What one probe of a server found. */
 export interface Finding {
-  readonly probe: 'streaming' | 'usage' | 'tool_call' | 'parallel_calls' | 'length_limit' | 'context_length';
+  readonly probe:
+    'key' | 'caching' | 'streaming' | 'usage' | 'tool_call' | 'parallel_calls' | 'length_limit' | 'context_length';
   readonly outcome: Outcome;
   readonly detail: string;
 }
@@ -19,7 +20,7 @@ export interface ConformanceResult {
   readonly findings: readonly Finding[];
 }
 
-const TOOL: ToolDefinition = {
+export const TOOL: ToolDefinition = {
   name: 'get_temperature',
   description: 'The temperature in a city now, in degrees Celsius.',
   inputSchema: {
@@ -63,7 +64,7 @@ export async function conformance(
   return findings;
 }
 
-const finding = (name: Finding['probe'], outcome: Outcome, detail: string): Finding => ({
+export const finding = (name: Finding['probe'], outcome: Outcome, detail: string): Finding => ({
   probe: name,
   outcome,
   detail,
@@ -72,7 +73,7 @@ const finding = (name: Finding['probe'], outcome: Outcome, detail: string): Find
 const failure = (name: Finding['probe'], { error }: Reply): Finding | null =>
   error && finding(name, 'fail', `${error.status ?? error.kind}: ${error.message}`);
 
-function streaming(reply: Reply): Finding {
+export function streaming(reply: Reply): Finding {
   const failed = failure('streaming', reply);
   if (failed) return failed;
   if (reply.deltas > 1) return finding('streaming', 'pass', `${reply.deltas} pieces`);
@@ -89,7 +90,7 @@ function usage({ error, usage: counted }: Reply): Finding {
 async function toolCall(model: Model, limits: ProbeLimits): Promise<Finding> {
   const text = 'What is the temperature in Paris? Call get_temperature once, then answer.';
   const reply = await ask(model, question(text, { tools: [TOOL] }), limits);
-  const wrong = failure('tool_call', reply) ?? problemOf('tool_call', callsOf(reply), 1);
+  const wrong = failure('tool_call', reply) ?? callProblem(reply, 1);
   if (wrong) return wrong;
   const messages = [userMessage(text), ...turn(model, reply)];
   const answer = await ask(model, question(text, { tools: [TOOL], messages }), limits);
@@ -123,6 +124,10 @@ function lengthLimit(reply: Reply): Finding {
 }
 
 const callsOf = ({ blocks }: Reply): ModelToolCall[] => blocks.filter((block) => block.type === 'tool_call');
+
+/** What is wrong with the calls that were asked for. */
+export const callProblem = (reply: Reply, least: number): Finding | null =>
+  problemOf('tool_call', callsOf(reply), least);
 
 /** What is wrong with the calls of one reply. */
 function problemOf(name: Finding['probe'], calls: readonly ModelToolCall[], least: number): Finding | null {

@@ -1,17 +1,17 @@
 import type { Http, JsonObject, JsonValue } from '@treadle/core';
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { HttpRequest } from '@treadle/core/ports';
-import { DEPLOYMENTS, nodeHttp, resolveModel } from '@treadle/models';
+import { nodeHttp, resolveModel } from '@treadle/models';
 
 import { ask, inTime, question, type ProbeLimits } from './ask.ts';
 
 /** Where a wire that tells of its models does so, from the address of a request for a reply. */
-const MODEL_ADDRESSES: ReadonlyMap<string, readonly [RegExp, string]> = new Map([
-  ['openai-chat', [/\/chat\/completions$/, '/models']],
-  ['openai-responses', [/\/responses$/, '/models']],
-  ['anthropic-messages', [/\/messages$/, '/models']],
-  ['gemini', [/:streamGenerateContent$/, '']],
-]);
+const MODEL_ADDRESSES: readonly (readonly [RegExp, string])[] = [
+  [/\/chat\/completions$/, '/models'],
+  [/\/responses$/, '/models'],
+  [/\/messages$/, '/models'],
+  [/:streamGenerateContent$/, ''],
+];
 
 /** What servers call it: vLLM, Groq, Mistral and LM Studio, OpenRouter and Together, Gemini, llama.cpp. */
 const FIELDS = [
@@ -30,13 +30,11 @@ const MOST_BYTES = 16_000_000;
 /** The tokens the server says that the model takes; null when it doesn't say. */
 export async function contextLength(name: string, limits: ProbeLimits): Promise<number | null> {
   const [provider = ''] = name.split('/');
-  const deployment = DEPLOYMENTS.find((row) => row.name === provider);
-  const place = deployment && MODEL_ADDRESSES.get(deployment.protocol.name);
-  if (!place) return null;
   const sent = await requestFor(name, limits);
   if (sent === null) return null;
   const url = new URL(sent.url);
-  if (!place[0].test(url.pathname)) return null;
+  const place = MODEL_ADDRESSES.find(([path]) => path.test(url.pathname));
+  if (!place) return null;
   url.pathname = url.pathname.replace(...place);
   url.searchParams.delete('alt');
   const headers = Object.entries(sent.headers).filter(([header]) => !/^(?:content-|accept$)/i.test(header));

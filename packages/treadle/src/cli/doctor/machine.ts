@@ -19,6 +19,7 @@ export type MachineReport = Awaited<ReturnType<typeof machineReport>>;
 export type DeploymentReport = ReturnType<typeof deploymentReport>;
 
 type Environment = CliIo['env'];
+type Credentials = 'present' | 'missing' | 'not_needed' | 'looked_up';
 
 export async function machineReport(io: CliIo) {
   const find = async (name: string): Promise<string | null> =>
@@ -114,13 +115,13 @@ function deploymentReport(row: Deployment, env: Environment) {
   const keyVariables = [...row.keyVariables, ...(row.credentialVariables ?? [])];
   const variable = setOne(env, keyVariables);
   const address = baseUrlOf(row, env);
-  const credentials = variable === null ? withoutVariable(row, env, address.baseUrl) : 'present';
+  const credentials: Credentials = variable === null ? withoutVariable(row, env, address.baseUrl) : 'present';
   // The variable is the one that is set, for those present.
   return { name: row.name, protocol: row.protocol.name, keyVariables, credentials, variable, ...address };
 }
 
 /** `looked_up`: only the first request shows whether its cloud's own search finds any. */
-function withoutVariable(row: Deployment, env: Environment, url: string | null) {
+function withoutVariable(row: Deployment, env: Environment, url: string | null): Credentials {
   if (LOOKED_UP.has(row.name)) return 'looked_up';
   const onThisMachine = url !== null && /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
   return onThisMachine || row.credentials?.(env) !== undefined ? 'not_needed' : 'missing';

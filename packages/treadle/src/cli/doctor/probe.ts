@@ -1,9 +1,11 @@
 import type { Model, ModelError } from '@treadle/core';
 
 import { defined } from '../defined.ts';
-import { ask, question, type ProbeLimits } from './ask.ts';
+import { ask, question, type ProbeLimits, type Reply } from './ask.ts';
+import { callProblem, finding, streaming, TOOL, type Finding } from './conformance.ts';
+import { contextLength } from './context-length.ts';
 
-/** Whether a model can be reached at all. */
+/** Whether a model can be reached, and what one reply of it shows. */
 export interface ProbeResult {
   readonly model: string;
   readonly ok: boolean;
@@ -11,6 +13,8 @@ export interface ProbeResult {
   readonly ms: number | null;
   readonly error:
     (Pick<ModelError, 'kind' | 'message' | 'code' | 'status' | 'requestId'> & { readonly advice: string }) | null;
+  /** Empty when there was no reply. */
+  readonly findings: readonly Finding[];
 }
 
 /** A model of that name, or why there can be none. */
@@ -25,12 +29,38 @@ export interface NamedModel {
 
 export const isModel = (value: Model | ModelError): value is Model => 'stream' in value;
 
-/** Asks for one token. */
+/** Tokens of the reply at most: enough for a model that thinks first. */
+const MOST_TOKENS = 2048;
+
+/** Asks for one call of a tool. */
 export async function probe(named: NamedModel, limits: ProbeLimits): Promise<ProbeResult> {
   const { name, model } = named;
-  if (!isModel(model)) return { model: name, ok: false, ms: null, error: withAdvice(model, named) };
-  const { ms, error } = await ask(model, question('Say OK.', { maxTokens: 1 }), limits);
-  return { model: name, ok: error === null, ms, error: error && withAdvice(error, named) };
+  if (!isModel(model)) return { model: name, ok: false, ms: null, error: withAdvice(model, named), findings: [] };
+  const text = 'Say that you will look, then call get_temperature for Paris.';
+  const reply = await ask(model, question(text, { tools: [TOOL], maxTokens: MOST_TOKENS, cache: 'auto' }), limits);
+  const { ms, error } = reply;
+  if (error !== null) return { model: name, ok: false, ms, error: withAdvice(error, named), findings: [] };
+  const length = model.contextWindow ?? (await contextLength(name, limits));
+  const findings = [
+    finding('key', 'pass', 'accepted'),
+    length === null
+      ? finding('context_length', 'unknown', 'neither the catalogue nor the server says')
+      : finding('context_length', 'pass', `${length} tokens`),
+    reply.deltas > 1 ? streaming(reply) : finding('streaming', 'unknown', 'so short a reply came in one piece'),
+    callProblem(reply, 1) ?? finding('tool_call', 'pass', 'called with arguments that fit'),
+    caching(reply),
+  ];
+  return { model: name, ok: true, ms, error: null, findings };
+}
+
+/** So short a prompt is mostly not kept; a count, also of none, says that the provider keeps longer ones. */
+function caching({ usage }: Reply): Finding {
+  const { cacheRead = null, cacheWrite = null } = usage ?? {};
+  if (cacheRead === null && cacheWrite === null) {
+    return finding('caching', 'unknown', 'the reply does not say how many tokens were cached');
+  }
+  const written = cacheWrite === null ? '' : `, ${cacheWrite} written`;
+  return finding('caching', 'pass', `${cacheRead ?? 0} tokens read${written}`);
 }
 
 function withAdvice(error: ModelError, named: NamedModel): NonNullable<ProbeResult['error']> {

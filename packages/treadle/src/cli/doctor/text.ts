@@ -1,4 +1,4 @@
-import type { ConformanceResult } from './conformance.ts';
+import type { ConformanceResult, Finding } from './conformance.ts';
 import type { DeploymentReport, MachineReport } from './machine.ts';
 import type { ProbeResult } from './probe.ts';
 import { exposureText } from '../asking/keys.ts';
@@ -54,18 +54,21 @@ const CREDENTIALS: Readonly<Record<Exclude<DeploymentReport['credentials'], 'pre
 
 function deploymentRow(row: DeploymentReport): string[] {
   const { credentials, variable, keyVariables } = row;
-  const found =
-    credentials === 'present' ? `key in ${variable}` : `${CREDENTIALS[credentials]} (${keyVariables.join(', ')})`;
-  return [row.name, found, plainLine(row.baseUrl ?? row.baseUrlProblem ?? '', LONGEST)];
+  const address = plainLine(row.baseUrl ?? row.baseUrlProblem ?? '', LONGEST);
+  if (credentials === 'present') return [row.name, `key in ${variable}`, address];
+  // What may be long stands last, so that the columns fit a narrow terminal.
+  return [row.name, CREDENTIALS[credentials], `${address} (${keyVariables.join(', ')})`];
 }
 
-export function probeLines({ model, ms, error }: ProbeResult): string {
-  if (error === null) return `${plainLine(model)}: ok · ${ms} ms\n`;
+export function probeLines({ model, ms, error, findings }: ProbeResult): string {
+  if (error === null) return `${plainLine(model)}: ok · ${ms} ms\n${findingLines(findings)}`;
   const facts = [error.kind, error.status, error.code].filter((fact) => fact !== undefined).join(' · ');
   const message = plainLine(error.message, LONGEST);
   return `${plainLine(model)}: failed · ${plainLine(facts)}\n  ${message}\n  ${error.advice}\n`;
 }
 
-export function conformanceLines({ model, findings }: ConformanceResult): string {
-  return `${plainLine(model)}\n${columns(findings.map(({ probe, outcome, detail }) => [`  ${probe}`, outcome, plainLine(detail, LONGEST)]))}`;
-}
+export const conformanceLines = ({ model, findings }: ConformanceResult): string =>
+  `${plainLine(model)}\n${findingLines(findings)}`;
+
+const findingLines = (findings: readonly Finding[]): string =>
+  columns(findings.map(({ probe, outcome, detail }) => [`  ${probe}`, outcome, plainLine(detail, LONGEST)]));

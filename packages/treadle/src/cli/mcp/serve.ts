@@ -37,7 +37,7 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
   const { agent } = await agentOf(
     { ...context, note, guard },
     // No servers: one of them may be this very command.
-    { id, folder, model: options.text('model'), env, title: false, mcpConfig: null },
+    { id, folder, model: options.text('model'), env, title: false, mcpConfig: null, skills: [] },
   );
   const journal = guard.journal(await parts.journal(io));
   try {

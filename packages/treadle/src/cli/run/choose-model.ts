@@ -1,8 +1,11 @@
 /** Each provider's key, and the model that it selects. */
 const DEFAULTS = [
-  { key: 'ANTHROPIC_API_KEY', model: 'anthropic/claude-sonnet-4-5' },
-  { key: 'OPENAI_API_KEY', model: 'openai/gpt-5' },
+  { key: 'ANTHROPIC_API_KEY', model: 'anthropic/claude-sonnet-5-5' },
+  { key: 'OPENAI_API_KEY', model: 'openai/gpt-6.1-sol' },
 ] as const;
+
+/** The models that a key selects, such as `anthropic/claude-sonnet-5-5`. */
+export const DEFAULT_MODELS: readonly string[] = DEFAULTS.map(({ model }) => model);
 
 /** The model that needs neither a key nor a network. */
 const DEMO_MODEL = 'demo/demo-1';

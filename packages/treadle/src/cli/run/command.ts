@@ -28,6 +28,7 @@ import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from '../context.ts';
 import { mcpFor } from './mcp.ts';
+import { skillsFor } from './skills.ts';
 import type { CliIo } from '../io.ts';
 import { openBlobs, unsavedJournal } from '../parts.ts';
 import { folderSettings } from '../asking/folder-trust.ts';
@@ -66,9 +67,13 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       mcpFor({ io: { ...io, env }, note, request, folder: place.folder }, rights, asks),
     );
     closeMcp = async () => mcp?.close();
-    const mcpTools = (mcp?.tools ?? []).map(guard.tool);
+    const skills = await interruptions.unless(
+      skillsFor({ io, note, request, folder: place.folder }, rights, asks, interruptions.first),
+    );
+    const { isActiveSkill } = await import('@treadle/skills');
+    const moreTools = [...(mcp?.tools ?? []), ...skills.tools].map(guard.tool);
     const agentParts = { io, model, loadModel, note };
-    const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...mcpTools] };
+    const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...moreTools] };
     const toolsIn = (root: string): Promise<readonly Tool[]> =>
       withAgents(withServers, agentParts, request, place, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
@@ -76,7 +81,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const definition: AgentDefinition = {
       id: agentIdOf(place.folder),
       model,
-      instructions: request.system ?? defaultInstructions(place.folder),
+      instructions: skills.instructions(request.system ?? defaultInstructions(place.folder)),
       projectInstructions,
       tools,
       // What is left behind would die with this process.
@@ -85,7 +90,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       hooks,
       knownTools,
       // Whoever names the tools gets no other one.
-      context: { recall: request.tools === undefined },
+      context: { recall: request.tools === undefined, pin: isActiveSkill },
       limits: request.limits,
       title: request.title,
       validator,
@@ -220,16 +225,26 @@ export async function rightsFor(
     ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
   });
   const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
-  /** Whether the folder as a whole is trusted. */
-  const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
   const trust = async (): Promise<void> => void (await trustFolder(found));
-  return { toolsIn, permissions, hooks, knownTools, validator: re2Validator(), isTrusted, trust, aboutCommands };
+  return {
+    toolsIn,
+    permissions,
+    hooks,
+    knownTools,
+    validator: re2Validator(),
+    // One who trusts it at a question trusts it for all that follows.
+    get isTrusted() {
+      return found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
+    },
+    trust,
+    aboutCommands,
+  };
 }
 
 /** Tools that there are in some runs: agents of files, long conversations, background tasks. */
-const SOMETIMES = ['agent', 'recall', 'task_output', 'task_list', 'task_stop'];
+const SOMETIMES = ['agent', 'recall', 'skill', 'skill_file', 'task_output', 'task_list', 'task_stop'];
 
 /** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
 async function withAgents(

@@ -69,8 +69,11 @@ export async function driveRun(context: CommandContext, inHand: RunInHand): Prom
   isOver = true;
   if (!left) output.end({ sessionId: session.id, agent: session.agent, result, durationMs: io.now() - startedAt });
   if (interruptions.signal !== null) return SIGNAL_EXIT[interruptions.signal];
-  return left ? EXIT.closedPipe : exitCodeOf(result.status, result.permissionDenials.length > 0);
+  return left ? EXIT.closedPipe : exitCodeOf(result.status, result.permissionDenials.some(isFailure));
 }
+
+/** What the person at the terminal has refused is as they wanted it. */
+const isFailure = ({ by }: RunResult['permissionDenials'][number]): boolean => by !== 'person';
 
 /** How a paused run goes on, once somebody has answered; null when nobody does. */
 async function answered(

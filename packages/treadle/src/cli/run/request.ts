@@ -57,6 +57,8 @@ export function readRunRequest(args: readonly string[], table: typeof RUN_OPTION
     /** Whether `web_fetch` is among the tools, whatever the settings say. */
     web: options.flag('web'),
     mcpConfig: options.flag('no-mcp') ? null : (options.list('mcp-config') ?? []),
+    /** Packages and folders of skills besides those of the user and the folder; null for no skills at all. */
+    skills: options.flag('no-skills') ? null : (options.list('skills') ?? []),
     background: options.flag('background'),
     title: options.flag('title'),
     telemetry: options.flag('telemetry'),

@@ -1,5 +1,7 @@
 import { scriptedModel } from '@treadle/testing';
 
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +40,55 @@ it('treadle serve refuses an address that others can reach without a token of yo
   const { code, stderr } = await runCli(['serve', '--host', '0.0.0.0']);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Give it a token of your own') });
 });
+
+it('treadle serve lets other hosts and origins in, serves below a path, and takes tools of clients', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { HOME: folder, TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: 'a-token-of-my-own' };
+  const model = scriptedModel(({ tools }) => (tools.some(({ name }) => name === 'set_colour') ? 'Taken.' : 'None.'));
+  const origin = 'http://localhost:3000';
+  const flags = ['--origin', origin, '--allowed-host', 'agents.example', '--base-path', '/api', '--offer-tools'];
+  const running = startCli(['serve', '--no-mcp', ...flags], { cwd: folder, env, model, stdin: '' });
+  await running.printed('\n');
+  const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
+  const headers = { authorization: `Bearer ${env.TREADLE_TOKEN}`, 'content-type': 'application/json', origin };
+  const colour = { name: 'set_colour', description: 'Colours.', parameters: { type: 'object', properties: {} } };
+  const messages = [{ id: 'u1', role: 'user', content: 'Which tools?' }];
+  const body = JSON.stringify({ threadId: 't1', runId: 'r1', messages, tools: [colour] });
+  const answer = await fetch(`${url}/api/v1/ag-ui`, { method: 'POST', headers, body });
+  expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+  expect(await answer.text()).toContain('Taken.');
+  const named = httpRequest(`${url}/api/v1/sessions`, { headers: { ...headers, host: 'agents.example' } }).end();
+  const [response] = (await once(named, 'response')) as [IncomingMessage];
+  expect(response.resume().statusCode).toBe(200);
+  running.signal('SIGTERM');
+  expect((await running.outcome).code).toBe(143);
+}, 60_000);
+
+it('treadle serve --metrics shows what model calls used to whoever has the token', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { HOME: folder, TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: 'a-token-of-my-own' };
+  const flags = ['serve', '--no-mcp', '--metrics', '--telemetry'];
+  const running = startCli(flags, { cwd: folder, env, model: scriptedModel(['Hello.']), stdin: '' });
+  await running.printed('\n');
+  const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
+  const headers = {
+    authorization: `Bearer ${env.TREADLE_TOKEN}`,
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+  };
+  const post = (path: string, body: object) =>
+    fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  await post('/v1/sessions', { id: 's1' });
+  await (await post('/v1/sessions/s1/runs', { input: 'Hi.' })).text();
+  expect((await fetch(`${url}/metrics`)).status).toBe(401);
+  const shown = await (await fetch(`${url}/metrics`, { headers })).text();
+  expect(shown).toMatch(/^gen_ai_client_token_usage_sum\{.*gen_ai_token_type="output".*\} \d+$/m);
+  expect(shown).toMatch(/^gen_ai_client_operation_duration_count/m);
+  running.signal('SIGTERM');
+  expect((await running.outcome).code).toBe(143);
+}, 60_000);
 
 it('treadle serve --log writes what happens as JSON to standard error, with levels and without what was said', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));

@@ -1,4 +1,5 @@
 import { defineAgent, type Agent } from '@treadle/core';
+import type { OriginRules } from '@treadle/server';
 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +18,10 @@ import { homeFolder } from '../parts.ts';
 import { projectInstructionsOf } from '../run/project-instructions.ts';
 import { rightsFor } from '../run/command.ts';
 import { mcpFor } from '../run/mcp.ts';
+import { skillsFor } from '../run/skills.ts';
 import { readRunRequest } from '../run/request.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
+import { servedMetrics, watchedBy } from './metrics.ts';
 import { telemetry } from './telemetry.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -41,22 +44,36 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const note = (text: string): void => context.note(guard.text(text));
   const { TREADLE_TOKEN: own } = env;
   const mcpConfig = options.flag('no-mcp') ? null : (options.list('mcp-config') ?? []);
+  const skills = options.flag('no-skills') ? null : (options.list('skills') ?? []);
   const { agent, close } = await agentOf(
     { ...context, note, guard },
-    { id: `serve:${folder}`, folder, model: options.text('model'), env, title: options.flag('title'), mcpConfig },
+    {
+      id: `serve:${folder}`,
+      folder,
+      model: options.text('model'),
+      env,
+      title: options.flag('title'),
+      mcpConfig,
+      skills,
+    },
   );
+  const metrics = options.flag('metrics') ? await servedMetrics() : null;
+  const watchers = [...(metrics ? [metrics.onSession] : []), ...(options.flag('telemetry') ? [await telemetry()] : [])];
   const journal = guard.journal(await parts.journal(io));
   try {
     const serving = await serve({
       agents: [agent],
       journal,
-      routes: relayRoutes,
+      routes: [...relayRoutes, ...(metrics ? [metrics.route] : [])],
       blobs: fileBlobs({ folder: join(homeFolder(io), 'blobs') }),
       host: options.text('host') ?? '127.0.0.1',
       port: options.count('port') ?? 0,
+      origins: originsOf(options.list('allowed-host'), options.list('origin')),
+      basePath: options.text('base-path') ?? '',
+      ...(options.flag('offer-tools') ? { offeredTools: true } : {}),
       owner: `treadle serve, process ${process.pid} on ${hostname()}`,
-      ...(own ? { tokens: [{ name: 'owner', token: own }] } : {}),
-      ...(options.flag('telemetry') ? { onSession: await telemetry() } : {}),
+      ...(own ? { tokens: [{ name: 'owner', token: own, mayGrant: true }] } : {}),
+      onSession: watchedBy(watchers),
       log: (record) => {
         const { level, event, error } = record;
         if (options.flag('log')) err.print(`${guard.text(JSON.stringify(record))}\n`);
@@ -79,6 +96,12 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   }
 }
 
+/** Names are allowed besides those that are allowed by themselves. */
+const originsOf = (hosts: readonly string[] = [], origins: readonly string[] = []): OriginRules => ({
+  ...(hosts.length > 0 && { hosts }),
+  origins,
+});
+
 /** The agent of a folder. What it may not do by itself, it asks the clients of the server. */
 export async function agentOf(
   context: CommandContext & { readonly guard: KeyGuard },
@@ -89,6 +112,7 @@ export async function agentOf(
     env,
     title,
     mcpConfig,
+    skills,
   }: {
     /** Its own sessions, and none of those that the command line runs in this folder. */
     readonly id: string;
@@ -98,6 +122,8 @@ export async function agentOf(
     readonly title: boolean;
     /** Files of MCP servers besides those of the user and the folder; null for no servers at all. */
     readonly mcpConfig: readonly string[] | null;
+    /** Packages and folders of skills besides those of the user and the folder; null for no skills at all. */
+    readonly skills: readonly string[] | null;
   },
 ): Promise<{ readonly agent: Agent; readonly close: () => Promise<void> }> {
   const { io, parts, out, note, guard } = context;
@@ -107,19 +133,21 @@ export async function agentOf(
   const rights = await rightsFor(context, readRunRequest(['--prompt', 'none', '--no-stdin']), folder, nobody);
   const { canUseTool: _, ...permissions } = rights.permissions;
   if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
-  const request = { mcpConfig, tools: undefined, trust: false };
+  const request = { mcpConfig, skills, tools: undefined, trust: false };
   const servers = await mcpFor({ io: { ...io, env }, note, request, folder }, rights, nobody);
+  const { isActiveSkill } = await import('@treadle/skills');
+  const withSkills = await skillsFor({ io, note, request, folder }, rights, nobody, context.interruptions.first);
   const agent = defineAgent({
     id,
     model,
-    instructions: defaultInstructions(folder),
+    instructions: withSkills.instructions(defaultInstructions(folder)),
     projectInstructions: await projectInstructionsOf(folder, note),
-    tools: [...rights.toolsIn(folder), ...(servers?.tools ?? []).map(guard.tool)],
+    tools: [...rights.toolsIn(folder), ...[...(servers?.tools ?? []), ...withSkills.tools].map(guard.tool)],
     permissions,
     hooks: rights.hooks,
     knownTools: rights.knownTools,
     title,
-    context: { recall: true },
+    context: { recall: true, pin: isActiveSkill },
     validator: rights.validator,
   });
   return { agent, close: async () => servers?.close() };

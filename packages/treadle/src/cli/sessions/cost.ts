@@ -12,7 +12,7 @@ export async function readCosts(log: AsyncIterable<DurableEvent>): Promise<CostT
   return fold.table();
 }
 
-/** A table of columns that line up: a row per model, a row per run, and the sum. What is unknown is `?`. */
+/** A table of columns that line up: a row per model, a row per run, and the sum. `?` stands for what is unknown. */
 export function costLines({ models, runs, total }: CostTable): string {
   const nameOf = (provider: string | null, model: string | null): string =>
     model === null ? '(not named in the log)' : plainLine(`${provider ?? '?'}/${model}`, 60);
