@@ -1,5 +1,5 @@
 // The smallest agent: a model, tools that work in a folder, and a prompt. The demo model knows a few prompts and
-// needs no key; `resolveModel('anthropic/claude-sonnet-4-5')` of @treadle/models is a real one.
+// needs no key; `resolveModel('anthropic/claude-sonnet-5-5')` of @treadle/models is a real one.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

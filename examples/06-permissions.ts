@@ -38,7 +38,8 @@ const { status, pending } = await session.prompt('Do this and that.').result;
 console.log(status, JSON.stringify(pending.map((call) => call.arguments)), readdirSync(folder));
 
 const [question] = pending;
-const run = session.approve(question?.approvalId ?? '', {
+if (question?.type !== 'approval') throw new Error('Nobody was asked.');
+const run = session.approve(question, {
   updatedPermissions: [{ type: 'addRules', behavior: 'allow', rules: ['bash(node -p:*)'], destination: 'session' }],
 });
 const answered = await run.result;

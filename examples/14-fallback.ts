@@ -11,7 +11,7 @@ const second = await fakeProvider(['Good morning from the other one.']);
 
 // Without these settings the keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY, and the addresses are the providers'.
 const agent = defineAgent({
-  model: resolveModel('anthropic/claude-sonnet-4-5', { apiKey: 'none', baseUrl: first.anthropicBaseUrl }),
+  model: resolveModel('anthropic/claude-sonnet-5-5', { apiKey: 'none', baseUrl: first.anthropicBaseUrl }),
   fallbacks: [resolveModel('groq/openai/gpt-oss-120b', { apiKey: 'none', baseUrl: second.openaiBaseUrl })],
   retry: { maxRetries: 1, initialDelayMs: 10 },
 });

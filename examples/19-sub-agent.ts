@@ -43,8 +43,9 @@ session.subscribe((event) => {
 });
 const paused = await session.prompt('See to invoice 7.').result;
 const [question] = paused.pending;
-console.log('asked:', question?.toolName, question?.arguments);
-const result = await session.approve(question?.approvalId ?? '').result;
+if (question?.type !== 'approval') throw new Error('Nobody was asked.');
+console.log('asked:', question.toolName, question.arguments);
+const result = await session.approve(question).result;
 console.log(result.text);
 
 const { sessions } = await journal.list();

@@ -16,7 +16,7 @@ const desk = defineAgent({
     { toolCalls: [{ name: 'hand_off_to_billing', arguments: { message: 'Needs the invoice of March.' } }] },
   ]),
   tools: [
-    handoffTool('billing', {
+    handoffTool(billing, {
       description: 'Hands over to billing: for all about invoices.',
       // What was said before the last question stays at the desk.
       filter: (messages) => messages.slice(messages.findLastIndex(({ role }) => role === 'user')),

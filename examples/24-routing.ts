@@ -18,7 +18,7 @@ const routes: Route[] = [
   { model: 'small', when: { turnIndex: { to: 0 } } },
 ];
 const agent = defineAgent({
-  model: resolveModel('anthropic/claude-sonnet-4-5', { apiKey: 'none', baseUrl: dear.anthropicBaseUrl }),
+  model: resolveModel('anthropic/claude-sonnet-5-5', { apiKey: 'none', baseUrl: dear.anthropicBaseUrl }),
   tools: [test],
   routing: {
     models: { small: resolveModel('groq/openai/gpt-oss-120b', { apiKey: 'none', baseUrl: cheap.openaiBaseUrl }) },
@@ -43,8 +43,8 @@ chosen: {"model":"small","provider":"groq","id":"openai/gpt-oss-120b"}
 turn 0 groq
 chosen: {"model":null}
 turn 1 groq
-chosen: {"model":"default","provider":"anthropic","id":"claude-sonnet-4-5"}
+chosen: {"model":"default","provider":"anthropic","id":"claude-sonnet-5-5"}
 turn 2 anthropic
 groq: 2 calls, $0.000009
-anthropic: 1 calls, $0.000105
+anthropic: 1 calls, $0.000070
 */

@@ -19,7 +19,7 @@ function toolsOf(tools) {
   let known = defined.get(tools);
   if (!known) {
     known = tools.map(({ name, description, schema, execute }) =>
-      defineTool({ name, description, parameters: schema, execute: (args) => execute(args) }),
+      defineTool({ name, description, inputSchema: schema, execute: (args) => execute(args) }),
     );
     defined.set(tools, known);
   }
@@ -51,9 +51,9 @@ export async function run(options) {
     if (event.kind === 'text') options.onDelta?.(event.text);
     else if (event.kind === 'tool_arguments' && event.text !== '') options.onArgs?.(event.text, event.partial);
   }
-  const { end, text, message } = await running.result;
-  if (end !== 'completed') throw new Error(`The run ended as ${end}: ${message}`);
-  return { text: text };
+  const { status, text, message } = await running.result;
+  if (status !== 'completed') throw new Error(`The run ended as ${status}: ${message}`);
+  return { text };
 }
 
 const agents = new WeakMap();

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import type { Model } from '@treadle/core';
+import { createSession, defineAgent, type Model } from '@treadle/core';
 import type { GenerateCodeMessage } from '@treadle/formats';
-import { scriptedModel } from '@treadle/testing';
+import { fakeProvider, scriptedModel } from '@treadle/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp, type App, type AppOptions } from './app.ts';
+import { availableModels } from './models.ts';
 import { readRequest, RequestProblem } from './request.ts';
 
 async function start(options: AppOptions): Promise<App> {
@@ -105,13 +106,21 @@ describe('the application', () => {
     const app = await start({});
     const text = 'A page titled "Hello" with the text "Tea & <b>cake</b>"';
     const { messages } = await ask(app, { prompt: { text } });
-    expect(messages.find(({ type }) => type === 'variantModels')?.data?.['models']).toEqual(
-      Array(4).fill('demo/pages'),
-    );
+    expect(messages.find(({ type }) => type === 'variantModels')?.data?.['models']).toEqual([
+      'demo/editorial',
+      'demo/midnight',
+      'demo/poster',
+      'demo/bento',
+    ]);
     expect(messages.filter(({ type }) => type === 'variantComplete')).toHaveLength(4);
-    expect(messages.findLast(({ type }) => type === 'setCode')?.value).toContain(
-      '<h1>Hello</h1>\n    <p>Tea &amp; &lt;b&gt;cake&lt;/b&gt;</p>',
+    const pages = [0, 1, 2, 3].map(
+      (index) => messages.findLast(({ type, variantIndex }) => type === 'setCode' && variantIndex === index)?.value,
     );
+    expect(new Set(pages).size).toBe(4);
+    for (const page of pages) {
+      expect(page).toContain('<h1>Hello</h1>');
+      expect(page).toContain('Tea &amp; &lt;b&gt;cake&lt;/b&gt;');
+    }
     expect(
       messages
         .filter(({ type }) => type === 'assistant')
@@ -248,5 +257,29 @@ describe('a request', () => {
   it('with images elsewhere than in it is refused', () => {
     const images = ['http://169.254.169.254/latest'];
     expect(() => readRequest(JSON.stringify({ prompt: { text: 'x', images } }))).toThrow(RequestProblem);
+  });
+
+  it('with an address for OpenAI sends its own key there, and never the one of the server', async () => {
+    const provider = await fakeProvider([{ text: 'Hi' }]);
+    onTestFinished(() => provider.close());
+    const { openAiBaseURL } = { openAiBaseURL: provider.openaiBaseUrl };
+    const keyed = readRequest(JSON.stringify({ prompt: { text: 'x' }, openAiBaseURL, openAiApiKey: 'key-of-theirs' }));
+    const bare = readRequest(JSON.stringify({ prompt: { text: 'x' }, openAiBaseURL: 'not an address' }));
+    expect(keyed.keys).toEqual({ openAiBaseURL, openAiApiKey: 'key-of-theirs' });
+    const env = { OPENAI_API_KEY: 'key-of-ours' };
+    expect(availableModels(env, bare.keys)).toHaveLength(1);
+    const [model] = availableModels(env, keyed.keys);
+    if (!model) throw new Error('There is no model.');
+    const session = await createSession(defineAgent({ model }));
+    await session.prompt('Hello').result;
+    expect(provider.requests[0]?.headers['authorization']).toBe('Bearer key-of-theirs');
+  });
+
+  it('keeps images that are attached only where it may', () => {
+    const images = ['data:image/png;base64,AAAA'];
+    const assets = (more: object) => readRequest(JSON.stringify({ prompt: { text: 'x', ...more }, ...more })).assets;
+    expect(assets({})).toBe(false);
+    expect(assets({ images })).toBe(true);
+    expect(assets({ images, isAssetExtractionEnabled: false })).toBe(false);
   });
 });

@@ -4,18 +4,25 @@ import { join } from 'node:path';
 import { defineAgent, errorText, memoryJournal, type Http, type Journal, type Model } from '@treadle/core';
 import { fatalError, GENERATE_CODE_CANCELLED, GENERATE_CODE_ERROR } from '@treadle/formats';
 import { nodeHttp } from '@treadle/models';
-import { createServer, listen, type Frame, type Listening, type SocketRoute } from '@treadle/server';
-import { demoPages } from './demo-pages.ts';
+import { createServer, listen, type Listening, type SocketRoute } from '@treadle/server';
+import { demoModels } from './demo/model.ts';
 import { createImageStore, type ImageServices } from './images.ts';
 import type { ProviderKeys } from './models.ts';
-import { readRequest, RequestProblem } from './request.ts';
-import { makeVariants, type Workshop } from './variants.ts';
+import { OWN_POLICY, PREVIEW_POLICY } from './policy.ts';
+import { createProjects, type Projects, type Reader } from './projects.ts';
+import { readMessage, RequestProblem, type ClientMessage } from './request.ts';
+import { cookieOf, projectRoutes, tokenCheck } from './routes.ts';
 
 export interface AppOptions {
   /** The models to write with, given the keys of a request. Without any, the demo model writes. */
   readonly models?: (keys: ProviderKeys) => readonly Model[];
   readonly images?: ImageServices;
+  /** Where projects are kept. Default: in memory, and gone with the process. */
   readonly journal?: Journal;
+  /** Where images are kept. Default: in memory. */
+  readonly imageFolder?: string;
+  /** The path of a Chromium, for `screenshot_preview`. Default: models have no such tool. */
+  readonly chromium?: string;
   readonly http?: Http;
   readonly host?: string;
   readonly port?: number;
@@ -36,59 +43,81 @@ const MAX_BUFFERED = 32 * 1024 * 1024;
 /** Screenshots come in the request. */
 const MAX_REQUEST = 32 * 1024 * 1024;
 
-/** Where pages commonly load their libraries from. A page that was generated may load scripts from nowhere else. */
-const LIBRARIES = 'https://cdn.tailwindcss.com https://cdn.jsdelivr.net https://cdnjs.cloudflare.com https://unpkg.com';
-
-const OWN_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; img-src 'self'; " +
-  "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-
-/**
- * Of the frame that shows generated pages, and so of these pages. The response itself makes it a sandbox, whoever frames it: an
- * origin of its own, which reaches nothing of ours, and no connections but for pictures and libraries.
- */
-const PREVIEW_POLICY =
-  `sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' ${LIBRARIES}; ` +
-  `style-src 'unsafe-inline' ${LIBRARIES} https://fonts.googleapis.com; font-src data: https:; img-src 'self' data: https:; ` +
-  "connect-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
+const HTML = 'text/html; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
 
 const FILES = [
-  { path: '/', file: 'index.html', type: 'text/html; charset=utf-8', policy: OWN_POLICY },
-  { path: '/app.js', file: 'app.js', type: 'text/javascript; charset=utf-8', policy: OWN_POLICY },
-  { path: '/style.css', file: 'style.css', type: 'text/css; charset=utf-8', policy: OWN_POLICY },
-  { path: '/preview', file: 'preview.html', type: 'text/html; charset=utf-8', policy: PREVIEW_POLICY },
-] as const;
+  { path: '/', file: 'index.html', type: HTML, policy: OWN_POLICY },
+  ...['app', 'code', 'dom', 'log', 'server', 'stage', 'variant'].map((name) => ({
+    path: `/${name}.js`,
+    file: `${name}.js`,
+    type: SCRIPT,
+    policy: OWN_POLICY,
+  })),
+  ...['request', 'style', 'stage'].map((name) => ({
+    path: `/${name}.css`,
+    file: `${name}.css`,
+    type: 'text/css; charset=utf-8',
+    policy: OWN_POLICY,
+  })),
+  { path: '/icon.svg', file: 'icon.svg', type: 'image/svg+xml', policy: "default-src 'none'; sandbox" },
+  { path: '/preview', file: 'preview.html', type: HTML, policy: PREVIEW_POLICY },
+];
 
 /** Starts the application: the page at `/`, and the WebSocket at `/generate-code`. */
 export async function startApp(options: AppOptions = {}): Promise<App> {
   const { models = () => [], journal = memoryJournal(), http = nodeHttp(), images: services = {} } = options;
   const token = options.token ?? randomBytes(24).toString('base64url');
-  const store = createImageStore();
-  const demo = demoPages();
+  const store = createImageStore(options.imageFolder ?? null);
+  const demo = demoModels();
+  const projects = createProjects({ journal, http, services, store, chromium: options.chromium ?? null });
+  const grant = { name: 'page', token };
+  const isToken = tokenCheck(token);
   const server = createServer({
-    agents: [defineAgent({ id: 'page', model: models({})[0] ?? demo })],
+    agents: [defineAgent({ id: 'page', model: models({})[0] ?? demo[0] })],
     journal,
-    tokens: [{ name: 'page', token }],
+    tokens: [grant],
+    // A browser keeps the cookie through a reload; nothing that runs in a page can read it.
+    authenticate: ({ headers }) => (isToken(cookieOf(headers)) ? { name: 'page' } : null),
     limits: { socketMessageBytes: MAX_REQUEST },
+    routes: projectRoutes(projects),
   });
   for (const { path, file, type, policy } of FILES) {
     const text = readFileSync(join(import.meta.dirname, 'page', file));
     server.app.get(path, () => new Response(text, { headers: headersOf(type, policy) }));
   }
   server.app.get('/images/:name', (context) => {
-    const bytes = store.find(context.req.param('name'));
-    if (!bytes) return new Response(null, { status: 404 });
-    return new Response(new Uint8Array(bytes), { headers: headersOf('image/png', "default-src 'none'; sandbox") });
+    const image = store.find(context.req.param('name'));
+    if (!image) return new Response(null, { status: 404 });
+    return new Response(new Uint8Array(image.bytes), {
+      headers: headersOf(image.mediaType, "default-src 'none'; sandbox"),
+    });
   });
-  const workshop: Workshop = { journal, http, services, store };
   const modelsFor = (keys: ProviderKeys): readonly Model[] => {
     const found = models(keys);
-    return found.length > 0 ? found : [demo];
+    return found.length > 0 ? found : demo;
   };
-  const route: SocketRoute = { path: '/generate-code', open: (socket) => serveSocket(socket, workshop, modelsFor) };
+  const sockets = new Set<Socket>();
+  const route: SocketRoute = {
+    path: '/generate-code',
+    open(socket) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      serveSocket(socket, projects, modelsFor);
+    },
+  };
   const { host = '127.0.0.1', port = 0 } = options;
   const listening = await listen(server, { host, port, sockets: [route] });
-  return { ...listening, token };
+  await projects.recover([...models({}), ...demo]);
+  return {
+    ...listening,
+    token,
+    close(waitMs) {
+      // Pages come back by themselves, to whoever listens then.
+      for (const socket of sockets) socket.terminate();
+      return listening.close(waitMs);
+    },
+  };
 }
 
 const headersOf = (type: string, policy: string): Record<string, string> => ({
@@ -99,14 +128,14 @@ const headersOf = (type: string, policy: string): Record<string, string> => ({
   'x-content-type-options': 'nosniff',
 });
 
-/** One request, one answer: the socket's first message is read, and the socket closed when all variants have ended. */
-function serveSocket(socket: Socket, workshop: Workshop, modelsFor: (keys: ProviderKeys) => readonly Model[]): void {
+/** One message, one answer: the socket is closed when nothing that it tells of is at work any more. */
+function serveSocket(socket: Socket, projects: Projects, modelsFor: (keys: ProviderKeys) => readonly Model[]): void {
   const cancelled = new AbortController();
   socket.once('close', (code: number) => {
     // A connection that breaks off cancels nothing: what was begun is in the sessions when it is done.
     if (code === GENERATE_CODE_CANCELLED) cancelled.abort();
   });
-  const send = (frames: readonly Frame[]): void => {
+  const send: Reader = (frames) => {
     if (socket.readyState !== socket.OPEN) return;
     for (const { data } of frames) socket.send(data);
     if (socket.bufferedAmount > MAX_BUFFERED) socket.close(1013, 'too slow');
@@ -114,8 +143,7 @@ function serveSocket(socket: Socket, workshop: Workshop, modelsFor: (keys: Provi
   socket.once('message', (data: Buffer) => {
     void (async () => {
       try {
-        const request = readRequest(data.toString());
-        await makeVariants(request, modelsFor(request.keys), workshop, send, cancelled.signal);
+        await answer(readMessage(data.toString()), { projects, modelsFor, send, signal: cancelled.signal });
         socket.close(1000, 'finished');
       } catch (error) {
         send([fatalError(error instanceof RequestProblem ? error.message : errorText(error))]);
@@ -124,3 +152,35 @@ function serveSocket(socket: Socket, workshop: Workshop, modelsFor: (keys: Provi
     })();
   });
 }
+
+interface Visit {
+  readonly projects: Projects;
+  readonly modelsFor: (keys: ProviderKeys) => readonly Model[];
+  readonly send: Reader;
+  readonly signal: AbortSignal;
+}
+
+async function answer(message: ClientMessage, { projects, modelsFor, send, signal }: Visit): Promise<void> {
+  const name = message.action === 'create' ? message.request.project : message.project;
+  const project = await projects.find(name);
+  if (message.action === 'create' && !project) {
+    const reader = message.isNamed ? send : onlyProtocol(send);
+    await projects.create(message.request, modelsFor(message.request.keys), reader, signal);
+    return;
+  }
+  // A request that is sent again finds what it has begun.
+  if (!project) throw new RequestProblem('There is no such project. It may have been made by another server.');
+  if (message.action === 'change') void project.change(message, modelsFor(message.keys));
+  signal.addEventListener('abort', project.abort, { once: true });
+  const leave = project.join(send);
+  await project.settled();
+  leave();
+}
+
+/** A client that knows nothing of projects is told what the protocol has, and no more. */
+const onlyProtocol =
+  (send: Reader): Reader =>
+  (frames) =>
+    send(frames.filter(({ data }) => !OF_PROJECTS.test(data)));
+
+const OF_PROJECTS = /^\{"type":"(?:runStarted|runEnded|shown)"/;

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineTool, errorText, systemClock, type Clock, type Http, type JsonObject, type Tool } from '@treadle/core';
 
 /** A service that is reached with a key. */
@@ -14,26 +16,51 @@ export interface ImageServices {
   readonly background?: Service;
 }
 
-/** Images that came as bytes: kept in memory, under names that nobody guesses, the newest ones. */
+/** Images that came as bytes, kept under names that nobody guesses. */
 export interface ImageStore {
-  /** Returns the path under which the image is served. */
-  keep(bytes: Uint8Array): string;
-  find(name: string): Uint8Array | undefined;
+  /** Returns the path under which the image is served. The type is `image/png` unless given. */
+  keep(bytes: Uint8Array, mediaType?: string): string;
+  find(name: string): { readonly bytes: Uint8Array; readonly mediaType: string } | null;
 }
 
+const ENDINGS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+};
+const NAME = /^[0-9a-f]{32}\.(png|jpg|webp|gif)$/;
 const KEPT_IMAGES = 200;
 
-export function createImageStore(): ImageStore {
+/** Keeps images in the folder; without one in memory, the newest ones. */
+export function createImageStore(folder: string | null = null): ImageStore {
   const images = new Map<string, Uint8Array>();
+  if (folder !== null) mkdirSync(folder, { recursive: true, mode: 0o700 });
+
+  function read(name: string): Uint8Array | null {
+    if (folder === null) return images.get(name) ?? null;
+    const path = join(folder, name);
+    return existsSync(path) ? readFileSync(path) : null;
+  }
+
   return {
-    keep(bytes) {
-      const name = `${randomBytes(16).toString('hex')}.png`;
-      images.set(name, bytes);
+    keep(bytes, mediaType = 'image/png') {
+      const ending = ENDINGS[mediaType];
+      if (ending === undefined)
+        throw new Error(`Images of type ${mediaType} can't be kept: use PNG, JPEG, WebP or GIF.`);
+      const name = `${randomBytes(16).toString('hex')}.${ending}`;
+      if (folder !== null) writeFileSync(join(folder, name), bytes, { mode: 0o600 });
+      else images.set(name, bytes);
       const [oldest] = images.keys();
       if (images.size > KEPT_IMAGES && oldest !== undefined) images.delete(oldest);
       return `/images/${name}`;
     },
-    find: (name) => images.get(name),
+    find(name) {
+      const [, ending] = NAME.exec(name) ?? [];
+      const bytes = ending === undefined ? null : read(name);
+      const mediaType = Object.keys(ENDINGS).find((type) => ENDINGS[type] === ending);
+      return bytes && mediaType ? { bytes, mediaType } : null;
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { JsonObject, UserContent } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 import { extractHtml } from '@treadle/formats';
@@ -21,6 +22,10 @@ interface Turn {
 
 /** What a client asks for. */
 export interface GenerateRequest {
+  /** The name under which the client finds it again. */
+  readonly project: string;
+  /** What the user asked for, in words. */
+  readonly text: string;
   readonly isUpdate: boolean;
   readonly inputMode: 'image' | 'video' | 'text';
   /** The conversation before the prompt, oldest first. */
@@ -30,14 +35,63 @@ export interface GenerateRequest {
   readonly file: FileState;
   readonly optionCodes: readonly string[];
   readonly images: boolean;
+  /** True when the user attached images that the page may use. */
+  readonly assets: boolean;
   readonly keys: ProviderKeys;
 }
 
 /** A request that can't be served; the message is for whoever made it. */
 export class RequestProblem extends Error {}
 
+/** What a client asks of a variant that it has. */
+export interface ChangeRequest {
+  readonly action: 'change';
+  readonly project: string;
+  /** From 0. */
+  readonly variant: number;
+  readonly prompt: readonly UserContent[];
+  readonly text: string;
+  readonly keys: ProviderKeys;
+}
+
+/** What a client sends: a new request, a change of one variant, or the wish to hear of a project. */
+export type ClientMessage =
+  | {
+      readonly action: 'create';
+      readonly request: GenerateRequest;
+      /** True when the client gave the project's name, and so knows the messages of projects. */
+      readonly isNamed: boolean;
+    }
+  | ChangeRequest
+  | { readonly action: 'join'; readonly project: string };
+
 /** Reads the one message that a client sends. @throws RequestProblem */
-export function readRequest(text: string): GenerateRequest {
+export function readMessage(text: string): ClientMessage {
+  const given = parse(text);
+  const action = oneOf(given, 'action', ['create', 'change', 'join'] as const, 'create');
+  const isNamed = given['project'] !== undefined;
+  if (action === 'create') return { action, request: readRequest(text), isNamed };
+  const project = projectOf(given);
+  if (action === 'join') return { action, project };
+  const variant = given['variant'];
+  if (!Number.isInteger(variant)) throw new RequestProblem('variant must be a number, from 0.');
+  const prompt = contentOf(given['prompt'], 'prompt');
+  if (prompt.length === 0) throw new RequestProblem('The prompt is empty: say what is to be changed.');
+  return { action, project, variant: Number(variant), prompt, text: wordsOf(prompt), keys: keysOf(given) };
+}
+
+const PROJECT = /^[\w-]{8,40}$/;
+
+function projectOf(given: JsonObject): string {
+  const name = textOf(given['project']);
+  if (!PROJECT.test(name)) throw new RequestProblem('project must have 8 to 40 letters, digits, - and _.');
+  return name;
+}
+
+const wordsOf = (content: readonly UserContent[]): string =>
+  content.findLast((block) => block.type === 'text')?.text ?? '';
+
+function parse(text: string): JsonObject {
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -45,6 +99,12 @@ export function readRequest(text: string): GenerateRequest {
     throw new RequestProblem('The request is no JSON.');
   }
   if (!isJsonObject(given)) throw new RequestProblem('The request must be a JSON object.');
+  return given;
+}
+
+/** Reads a request for pages. @throws RequestProblem */
+export function readRequest(text: string): GenerateRequest {
+  const given = parse(text);
   const stack = STACKS[oneOf(given, 'generatedCodeConfig', Object.keys(STACKS), 'html_tailwind')] ?? '';
   const inputMode = oneOf(given, 'inputMode', ['image', 'video', 'text'] as const, 'text');
   const isUpdate = oneOf(given, 'generationType', ['create', 'update'] as const, 'create') === 'update';
@@ -54,16 +114,21 @@ export function readRequest(text: string): GenerateRequest {
   const history = isUpdate ? arrayOf(given, 'history').map((turn, at) => turnOf(turn, `history[${at}]`)) : [];
   const plan = planOf(isUpdate, history, prompt, textOf(fileState['content']));
   return {
-    ...plan,
+    project: given['project'] === undefined ? randomBytes(12).toString('hex') : projectOf(given),
+    text: wordsOf(plan.prompt),
     ...withAdvice(plan, adviceOf(stack, images, textOf(given['designSystem']))),
     isUpdate,
     inputMode,
     images,
+    assets: given['isAssetExtractionEnabled'] !== false && hasImages(plan),
     file: { path: textOf(fileState['path']) || 'index.html', content: currentCode(given, history, fileState) },
     optionCodes: arrayOf(given, 'optionCodes').map(textOf),
     keys: keysOf(given),
   };
 }
+
+const hasImages = ({ history, prompt }: Plan): boolean =>
+  [...history.flatMap(({ content }) => content), ...prompt].some(({ type }) => type === 'image');
 
 type Plan = Pick<GenerateRequest, 'history' | 'prompt'>;
 
@@ -141,7 +206,7 @@ function mediaOf(value: unknown, name: string): UserContent {
 }
 
 function keysOf(given: JsonObject): ProviderKeys {
-  const names = ['openAiApiKey', 'anthropicApiKey', 'geminiApiKey'] as const;
+  const names = ['openAiApiKey', 'openAiBaseURL', 'anthropicApiKey', 'geminiApiKey'] as const;
   return Object.fromEntries(names.flatMap((name) => (textOf(given[name]) === '' ? [] : [[name, textOf(given[name])]])));
 }
 

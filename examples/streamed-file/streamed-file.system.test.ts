@@ -1,11 +1,10 @@
 // The application in a real browser: headless Chromium.
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startApp, type App } from './app.ts';
@@ -21,9 +20,6 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-
-/** Set to write the pictures of the documentation anew. */
-const PICTURES = process.env['TREADLE_PICTURES'];
 
 const profile = mkdtempSync(join(tmpdir(), 'treadle-chromium-'));
 let browser: BrowserContext;
@@ -48,10 +44,16 @@ async function open(models: readonly GatedModel[]): Promise<{ readonly app: App;
     await app.close(0);
   });
   await page.goto(app.url);
-  await page.fill('#token', app.token);
+  await signIn(page, app.token);
   await page.fill('#prompt', 'A page for a bakery.');
   await page.click('#generate');
   return { app, page };
+}
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await page.fill('#token', token);
+  await page.press('#token', 'Enter');
+  await page.locator('#login').waitFor({ state: 'hidden' });
 }
 
 /** The generated page of a variant: in a frame of the preview, which is a frame of ours. */
@@ -59,12 +61,6 @@ const preview = (page: Page, index: number) =>
   page.frameLocator(`[data-index="${index}"] > iframe`).frameLocator('iframe.shown');
 
 const state = (page: Page, index: number, is: string) => page.locator(`[data-index="${index}"][data-state="${is}"]`);
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (PICTURES === undefined) return;
-  mkdirSync(PICTURES, { recursive: true });
-  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
-}
 
 const COLORS = ['#7a3b2e', '#2e5c7a', '#3d6b35', '#6a3d7a'];
 
@@ -90,7 +86,6 @@ it('shows four pages of 200 KB while they are written, and each is complete what
     await frame.getByText('Loaf 400', { exact: true }).waitFor({ state: 'attached' });
     expect(await frame.locator('#end').count()).toBe(0);
   }
-  await picture(page, 'streamed-file-writing');
 
   models[2]?.finish();
   await state(page, 2, 'complete').waitFor();
@@ -113,7 +108,6 @@ it('shows four pages of 200 KB while they are written, and each is complete what
       .waitFor({ state: 'attached' });
   }
   expect(await page.locator('#generate').isEnabled()).toBe(true);
-  await picture(page, 'streamed-file-complete');
 }, 60_000);
 
 it('V10: lets a generated page reach neither the page around it, nor the token, nor the API', async () => {

@@ -146,7 +146,7 @@ describe('images', () => {
     expect(images.map(({ status }) => status)).toEqual(['ok', 'error', 'ok']);
     expect(images[0]?.url).toBe('https://images.example/cat.png');
     const name = images[2]?.url?.replace('/images/', '') ?? '';
-    expect(Buffer.from(store.find(name) ?? []).toString()).toBe('PNG');
+    expect(Buffer.from(store.find(name)?.bytes ?? []).toString()).toBe('PNG');
     expect(answer).not.toContain('a-key-of-ours');
     expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual(Array(3).fill('POST /v1/images/generations'));
     expect(asked[0]).toMatchObject({ authorization: 'Bearer a-key-of-ours', body: { model: 'm-1', n: 1 } });
