@@ -2,12 +2,13 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 import base from './vitest.config.ts';
 
-/** Tests against programs that npm doesn't bring; `.ci/run` installs them where it can. */
+/** Tests against programs that npm doesn't bring, and against the packages of `compat`. */
 export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ['packages/*/src/**/*.system.test.ts', 'scripts/**/*.system.test.ts', 'examples/**/*.system.test.ts'],
+    include: ['packages', 'scripts', 'examples', 'compat'].map((folder) => `${folder}/**/*.system.test.ts`),
     exclude: configDefaults.exclude,
+    globalSetup: ['scripts/vitest/compat.ts', 'scripts/vitest/built.ts'],
   },
 });

@@ -35,22 +35,37 @@ const GROUPS = [
   { name: 'shared', minShareCount: 2, priority: 1 },
 ];
 
+/**
+ * No file does anything when it is imported, so a call at its top may be left out with the constant that it makes. Bundlers
+ * can't see that, and would keep every wire in a program that uses one.
+ */
+const pureCalls = {
+  name: 'pure-calls',
+  // Lines stay where they were, which is what a source map is read for.
+  transform: (code: string) => ({
+    code: code.replace(/^((?:export )?const \w+(?:: .+)? = )(?=[\w.]+\()/gm, '$1/* @__PURE__ */ '),
+    map: null,
+  }),
+};
+
 async function bundle(folder: string): Promise<void> {
   const dist = join(folder, 'dist');
-  for await (const file of glob('**/*.js', { cwd: dist })) await rm(join(dist, file));
+  for await (const file of glob('**/*.js{,.map}', { cwd: dist })) await rm(join(dist, file));
   const build = await rolldown({
     input: await entriesOf(folder),
     platform: 'node',
     // Other packages and Node's own modules stay imports; only a package's own files are joined.
     external: (id) => !id.startsWith('.') && !id.startsWith(folder),
     treeshake: { moduleSideEffects: false },
+    plugins: [pureCalls],
   });
   // Comments are for readers of the sources; what users see of them is in the types.
   await build.write({
     dir: dist,
     format: 'esm',
     chunkFileNames: '[name]-[hash].js',
-    comments: false,
+    comments: { annotation: true, jsdoc: false, legal: false },
+    sourcemap: true,
     codeSplitting: { groups: GROUPS },
   });
   await build.close();

@@ -18,6 +18,7 @@ import {
   wireModel,
 } from '@treadle/models';
 import type { Protocol } from '@treadle/models';
+import { wholeReply } from './wires/whole.ts';
 import { recordedArguments, recordedItem, responsesIn, sameEnding } from './wires/openai-responses.ts';
 
 interface Row {
@@ -257,6 +258,32 @@ function differences({ expected, wire }: Row, actual: Outcome): string[] {
   return found;
 }
 
+/** What a stream and the whole reply that it amounts to have in common: the message. */
+const messageOf = ({ serverTools, toolCalls, text, reasoning, reasoningOpaque, finish }: Outcome): object => ({
+  serverTools,
+  toolCalls,
+  text,
+  reasoning,
+  reasoningOpaque,
+  finish,
+});
+
+/** The whole reply must be the same message as the stream. */
+async function checkWhole(row: Row, protocol: Protocol, bytes: Uint8Array): Promise<string[]> {
+  const outcome = emptyOutcome();
+  const asStreamed = await decode(protocol, row, bytes, () => bytes.length);
+  const bodies = row.wire === 'openai-responses' ? responsesIn(bytes) : [bytes];
+  for (const body of bodies) {
+    const whole = wholeReply(row.wire, protocol, body);
+    if (whole === undefined) return [];
+    const json = new TextEncoder().encode(JSON.stringify(whole));
+    collect(outcome, await streamed(protocol, 'application/json', json, () => json.length), row.wire);
+  }
+  const [expected, got] = [messageOf(asStreamed), messageOf(outcome)];
+  if (isDeepStrictEqual(expected, got)) return [];
+  return [`whole reply\n      expected ${short(expected)}\n      got      ${short({ ...got, error: outcome.error })}`];
+}
+
 async function checkRow(folder: string, row: Row, protocol: Protocol): Promise<string[]> {
   const bytes = new Uint8Array(readFileSync(join(folder, row.file)));
   const failures: string[] = [];
@@ -264,6 +291,8 @@ async function checkRow(folder: string, row: Row, protocol: Protocol): Promise<s
     const outcome = await decode(protocol, row, bytes, sizes(bytes.length));
     for (const difference of differences(row, outcome)) failures.push(`${name}: ${difference}`);
   }
+  if (row.expected.error === null && row.expected.finish !== null)
+    failures.push(...(await checkWhole(row, protocol, bytes)));
   return failures;
 }
 

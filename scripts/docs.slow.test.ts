@@ -10,7 +10,16 @@ import { promisify } from 'node:util';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { blocksOf, examplesOf, linksOf, matchesOutput, outputIn, runnables } from './docs/blocks.ts';
+import {
+  anchorsOf,
+  blocksOf,
+  examplesOf,
+  linksOf,
+  matchesOutput,
+  outputIn,
+  runnables,
+  targetsOf,
+} from './docs/blocks.ts';
 import type { Block, Runnable } from './docs/blocks.ts';
 import { execute } from './docs/execute.ts';
 import { documents, root, sourceExamples, temporaryFolder } from './docs/files.ts';
@@ -106,6 +115,15 @@ describe('the pages', { tags: ['share'] }, () => {
     expect(linksOf(text).filter((target) => !existsSync(join(root, dirname(file), target)))).toEqual([]);
   });
 
+  it.each(pages.map(({ file, text }) => [file, text] as const))('name headings that are there: %s', (file, text) => {
+    const missing = targetsOf(text).filter((target) => {
+      const [path = '', anchor] = target.split('#');
+      const page = pages.find((other) => other.file === (path === '' ? file : join(dirname(file), path)));
+      return anchor !== undefined && page !== undefined && !anchorsOf(page.text).includes(anchor);
+    });
+    expect(missing).toEqual([]);
+  });
+
   it('are all in the index', () => {
     const index = pages.find(({ file }) => file === 'docs/README.md');
     const inDocs = pages.filter(({ file }) => dirname(file) === 'docs' && file !== 'docs/README.md');
@@ -169,6 +187,11 @@ describe('the reader of code blocks', { tags: ['share'] }, () => {
   it('finds where links lead, but not in code', () => {
     const markdown = 'See [a](b.md#c), [d](#e) and [f](https://g.h).\n\n```text\n[i](j.md)\n```\n\nOr `[k](l.md)`.\n';
     expect(linksOf(markdown)).toEqual(['b.md']);
+    expect(targetsOf(markdown)).toEqual(['b.md#c', '#e']);
+  });
+
+  it('finds the anchors of headings', () => {
+    expect(anchorsOf('# `read_file`, and more\n\n```text\n# no\n```\n')).toEqual(['read_file-and-more']);
   });
 
   it('finds the examples of doc comments', () => {

@@ -21,6 +21,9 @@ const files: ReadonlyMap<string, string> = new Map(
     .map((file) => [file, readFileSync(join(root, file), 'utf8')]),
 );
 
+/** Rows of data that a script has written. */
+const isGenerated = (file: string): boolean => file.includes('/catalogue/snapshot/') && !file.endsWith('/row.ts');
+
 const linesOf = (text: string): number => text.split('\n').length - 1;
 
 /** Lines without blank ones and comments. */
@@ -110,7 +113,18 @@ interface Row {
 }
 
 /** Lines of code: those of the house, and what each feature since has added. A raise is a decision: say why in the commit. */
-const LINES = { house: 66_000, mcp: 3_300 };
+// prettier-ignore
+const LINES = {
+  house: 66_000,
+  mcp: 3_300,
+  types: 470,
+  catalogue: 1_500,
+  clients: 1_230,
+  rules: 995,
+  create: 190,
+  rows: 380,
+  skills: 520,
+};
 
 const rows: readonly Row[] = [
   { what: 'lines of the kernel', is: sum(kernel.map(([, text]) => linesOf(text))), most: 5000 },
@@ -135,7 +149,11 @@ const rows: readonly Row[] = [
     where: [...reduce],
   },
   { what: 'names that @treadle/core exports', is: namesOf(`${CORE}index.ts`).size, most: 120 },
-  { what: 'lines of code in packages', is: sum([...files.values()].map(codeLinesOf)), most: sum(Object.values(LINES)) },
+  {
+    what: 'lines of code in packages',
+    is: sum([...files].map(([file, text]) => (isGenerated(file) ? 0 : codeLinesOf(text)))),
+    most: sum(Object.values(LINES)),
+  },
 ];
 
 const problems: string[] = [];

@@ -52,11 +52,28 @@ export function blocksOf(markdown: string, file: string): readonly Block[] {
   return blocks;
 }
 
-/** Where the links of a Markdown text lead, outside of code. Addresses on the web and anchors of the page are left out. */
-export function linksOf(markdown: string): readonly string[] {
-  const prose = markdown.replaceAll(/^(`{3,})[^]*?^\1/gm, '').replaceAll(/`[^`\n]*`/g, 'code');
-  const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target.replace(/#.*$/, ''));
-  return targets.filter((target) => target !== '' && !/^[a-z]+:/.test(target));
+const withoutBlocks = (markdown: string): string => markdown.replaceAll(/^(`{3,})[^]*?^\1/gm, '');
+
+/** Where the links of a Markdown text lead, outside of code, anchors included. Addresses on the web are left out. */
+export function targetsOf(markdown: string): readonly string[] {
+  const prose = withoutBlocks(markdown).replaceAll(/`[^`\n]*`/g, 'code');
+  const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets.filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** The files that a Markdown text links to. */
+export const linksOf = (markdown: string): readonly string[] =>
+  targetsOf(markdown).flatMap((target) => target.replace(/#.*$/, '') || []);
+
+/** The anchors of a Markdown text's headings, as GitHub makes them. */
+export function anchorsOf(markdown: string): readonly string[] {
+  const headings = [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 /** The `ts` examples in the doc comments of a source, as blocks. Other kinds in comments are only shown. */

@@ -74,7 +74,9 @@ async function runModule(text: string, timeoutMs: number): Promise<Outcome> {
 async function runShell(text: string, timeoutMs: number): Promise<Outcome> {
   const [copy, home] = await Promise.all([freshCopy(true), temporaryFolder()]);
   try {
-    return await run('bash', ['-euo', 'pipefail', '-c', text], copy.path, environment(home.path), timeoutMs);
+    // Programs that a block writes import the packages as their users do.
+    const env = { ...environment(home.path), NODE_OPTIONS: '--conditions=treadle-source' };
+    return await run('bash', ['-euo', 'pipefail', '-c', text], copy.path, env, timeoutMs);
   } finally {
     await Promise.all([copy.dispose(), home.dispose()]);
   }

@@ -23,6 +23,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   tools: { packages: [CORE, HTTP], node: true },
   openapi: { packages: [CORE, HTTP], node: true },
   mcp: { packages: [CORE], node: true },
+  skills: { packages: [CORE, '@treadle/tools'], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
   formats: { packages: [CORE, '@treadle/server'], node: false },
@@ -36,12 +37,14 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
       '@treadle/mcp',
       '@treadle/models',
       '@treadle/otel',
+      '@treadle/skills',
       '@treadle/tools',
       '@treadle/store',
       '@treadle/server',
     ],
     node: true,
   },
+  'create-treadle': { packages: [], node: true },
 };
 
 /** What test files may import on top: never what ships. */

@@ -15,7 +15,7 @@ const root = dirname(dirname(import.meta.dirname));
 const kinds = ['missing', 'forbidden'] as const;
 
 /** The pages whose commands start agents. */
-const pages = ['README.md', 'docs/command-line.md', 'docs/sandbox.md', 'docs/permissions.md', 'docs/tools.md'];
+const pages = ['README', 'docs/start', 'docs/command-line', 'docs/sandbox', 'docs/permissions', 'docs/tools'];
 
 describe.each(kinds)('where bubblewrap is %s', (kind) => {
   test('the commands of the documentation work', async () => {
@@ -23,7 +23,7 @@ describe.each(kinds)('where bubblewrap is %s', (kind) => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const report = join(folder, 'report.json');
     const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-    const title = `runs: (${pages.join('|')}):`;
+    const title = `runs: (${pages.join('|')}).md:`;
     const args = [
       process.execPath,
       vitest,

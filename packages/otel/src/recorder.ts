@@ -11,6 +11,7 @@ import {
   type Meter,
   type Span,
   type Tracer,
+  INVALID_SPAN_CONTEXT,
 } from '@opentelemetry/api';
 import {
   attributesOf,
@@ -21,8 +22,10 @@ import {
   type Facts,
 } from './conventions.ts';
 
+/** Options of `traceSession`. */
 export interface TelemetryOptions {
-  readonly tracer: Tracer;
+  /** Absent: no spans. */
+  readonly tracer?: Tracer;
   /** Absent: no metrics. */
   readonly meter?: Meter;
   /** Whether prompts, replies, arguments and results are recorded. Default false; needs conventions 1.41. */
@@ -104,7 +107,8 @@ export function createRecorder(options: TelemetryOptions) {
     start(facts: Facts, at: number, parent: Context, links: readonly Link[] = []): OpenSpan {
       const kind = facts.operation === 'chat' ? SpanKind.CLIENT : SpanKind.INTERNAL;
       const settings = { kind, startTime: timeOf(at), attributes: write(facts), links: [...links] };
-      const span = tracer.startSpan(clean(nameOf(facts)), settings, parent);
+      const span =
+        tracer?.startSpan(clean(nameOf(facts)), settings, parent) ?? trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
       return { span, context: trace.setSpan(parent, span), startedAt: at, facts };
     },
     event(open: OpenSpan, name: string, facts: Facts, at: number): void {

@@ -196,8 +196,11 @@ export function sessionSpans(sessionId: string, around: Surroundings) {
       endTool(run, event.callId, { errorType: event.reason }, event.at);
       return;
     }
-    const { toolName, callId, reason, at } = event;
-    recorder.event(run.open, 'treadle.tool_call_rejected', { toolName, callId, reason }, at);
+    const { callId, reason, at } = event;
+    // A reply without a call is no call.
+    if (callId === '') return;
+    run.tools.set(callId, recorder.start(callFacts(run, event), at, run.open.context));
+    endTool(run, callId, { errorType: reason }, at);
   }
 
   function task(event: EventOf<'task_updated'>): void {

@@ -19,6 +19,7 @@ export interface Golden {
   text(): string;
 }
 
+/** Options of {@link golden}. */
 export interface GoldenOptions {
   /** Show what is live too. Default false. */
   readonly live?: boolean;

@@ -4,6 +4,7 @@ import { nextEvent } from './pause.ts';
 import { type Script, outOfTurns, takeTurn } from './script.ts';
 import { type Pause, DEFAULT_CHUNK_SIZE, playTurn } from './turns.ts';
 
+/** Options of {@link scriptedModel}. */
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly provider?: string;

@@ -1,6 +1,7 @@
 import type { Memory } from '@treadle/core';
 import { type FinishedRun, type MemoryScope, tellingWords, wordsOf } from '@treadle/core/features';
 
+/** Options of {@link transientMemory}. */
 export interface TransientMemoryOptions {
   /** Whose memory a run writes and reads. Default: the agent's id. */
   readonly namespace?: (scope: MemoryScope) => string;

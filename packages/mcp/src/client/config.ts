@@ -44,6 +44,7 @@ export interface InProcessServer {
   connect(transport: never): Promise<void>;
 }
 
+/** How to reach an MCP server. */
 export type McpServerConfig = StdioServerConfig | HttpServerConfig | InProcessServerConfig;
 
 /** Servers by name. The name is a part of their tools' names: `mcp__{server}__{tool}`. */

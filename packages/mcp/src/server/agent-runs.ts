@@ -101,7 +101,7 @@ export class AgentRuns {
   }
 
   async close(): Promise<void> {
-    const open = [...this.#sessions.values()].map((session) => session.close('The MCP server is closed.'));
+    const open = [...this.#sessions.values()].map((session) => session.close({ reason: 'The MCP server is closed.' }));
     await Promise.allSettled(open);
   }
 }

@@ -72,6 +72,7 @@ export async function callTool(tool: Tool | undefined, args: JsonObject): Promis
     runId: 'r',
     callId: 'c',
     toolName: tool.name,
+    context: undefined,
     idempotencyKey: 'key-1',
     lastRead: () => null,
     signal: new AbortController().signal,

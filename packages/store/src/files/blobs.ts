@@ -9,6 +9,7 @@ import { codeOf, unless } from '../errors.ts';
 import { systemFiles } from './file-system.ts';
 import { syncFolder } from './folder.ts';
 
+/** Options of {@link fileBlobs}. */
 export interface FileBlobsOptions {
   /** The folder. It is made when first needed, readable by its owner only. */
   readonly folder: string;

@@ -10,6 +10,7 @@ import type { DamageReport } from './log.ts';
 import { createLog, findSnapshot, readSession, removeLog, standingOf, writerOf, writeTo, type Logs } from './logs.ts';
 import { saveSnapshot } from './snapshots.ts';
 
+/** Options of {@link fileJournal}. */
 export interface FileJournalOptions {
   /** The folder. It is made when first needed, readable by its owner only. */
   readonly folder: string;

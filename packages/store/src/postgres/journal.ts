@@ -15,6 +15,7 @@ import { newestSnapshot, saveSnapshot } from './snapshots.ts';
 import { sessionOf } from './tables.ts';
 import { appendEvents, createSession, postInput } from './write.ts';
 
+/** Options of {@link postgresJournal}. */
 export interface PostgresJournalOptions extends PostgresConnection {
   /** The schema its tables are in, made when it isn't there. Default `treadle`. */
   readonly schema?: string;

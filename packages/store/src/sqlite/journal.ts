@@ -9,6 +9,7 @@ import { newestSnapshot, saveSnapshot } from './snapshots.ts';
 import { findSession, prepareStore } from './statements.ts';
 import { appendEvents, createSession, postInput, removeSession } from './write.ts';
 
+/** Options of {@link sqliteJournal}. */
 export interface SqliteJournalOptions extends SqliteFileOptions {
   /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
   readonly processes?: ProcessTable;

@@ -204,7 +204,7 @@ export function recordedBody(body: AsyncIterable<Uint8Array>, exchange: OpenExch
  * const provider = await fakeProvider(['Hello!']);
  * const lines: string[] = [];
  * const http = recordingHttp(fetchHttp(fetch), { sink: (line) => lines.push(line) });
- * const model = openai('gpt-5', { apiKey: 'a-secret-key', baseUrl: provider.openaiBaseUrl, http });
+ * const model = openai('gpt-6.1-sol', { apiKey: 'a-secret-key', baseUrl: provider.openaiBaseUrl, http });
  *
  * const session = await createSession(defineAgent({ model }));
  * await session.prompt('Hi').result;

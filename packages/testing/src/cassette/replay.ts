@@ -11,6 +11,7 @@ import { createCleaner, type Redaction } from './secrets.ts';
 /** How replayed bytes are cut: as recorded, in one piece, so many bytes each, or at random, the same for the same seed. */
 export type ReplayChunking = 'recorded' | 'whole' | number | { readonly seed: number };
 
+/** Options of {@link replayedModel} and {@link replayingHttp}. */
 export interface ReplayOptions {
   /** Default `recorded`. */
   readonly chunking?: ReplayChunking;

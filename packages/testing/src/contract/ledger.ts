@@ -13,6 +13,7 @@ export interface LedgerUnderTest {
   readonly dispose?: () => Promise<void>;
 }
 
+/** Options of {@link ledgerContract}. */
 export interface LedgerContractOptions {
   /** Seed of the random interleavings. Default 1: the same each time. A failure names it. */
   readonly seed?: number;

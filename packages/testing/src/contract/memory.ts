@@ -13,6 +13,7 @@ export interface MemoryUnderTest {
   readonly dispose?: () => Promise<void>;
 }
 
+/** Options of {@link memoryContract}. */
 export interface MemoryContractOptions {
   /** Seed of the random texts. Default 1: the same each time. A failure names it. */
   readonly seed?: number;

@@ -27,6 +27,7 @@ export interface CrashCourse {
   dispose?(): Promise<void>;
 }
 
+/** Options of {@link crashMatrix}. */
 export interface CrashOptions {
   /** Which of the moments to die at, counted from 0. Default: all of them. */
   readonly moments?: (moment: number, all: number) => boolean;
@@ -34,6 +35,7 @@ export interface CrashOptions {
   readonly deaths?: 1 | 2;
 }
 
+/** The result of {@link crashMatrix}. */
 export interface CrashReport {
   /** Every moment of the course that nobody died in. */
   readonly moments: readonly string[];
@@ -110,6 +112,7 @@ export async function crashMatrix(
   return { moments: all, courses, acknowledged };
 }
 
+/** Options of {@link crashAtRandom}. */
 export interface RandomCrashOptions {
   /** How many courses to play. */
   readonly courses: number;
@@ -119,6 +122,7 @@ export interface RandomCrashOptions {
   readonly latest?: number;
 }
 
+/** The result of {@link crashAtRandom}. */
 export interface RandomCrashReport {
   readonly courses: number;
   /** Processes that were killed, and all that lived. */

@@ -14,6 +14,7 @@ export interface DiskFailure {
   readonly times?: number;
 }
 
+/** Options of {@link simulatedDisk}. */
 export interface SimulatedDiskOptions {
   /** What decides which unsynced changes a power failure keeps, and where they tear. Default 1. */
   readonly seed?: number;

@@ -2,6 +2,7 @@ import type { JsonObject, Usage } from '@treadle/core';
 import type { ModelBlock, ModelEvent } from '@treadle/core/model';
 import { isJsonObject } from '@treadle/core/json';
 import { usageOf } from '../turns.ts';
+import { isText } from './requests.ts';
 import { validateAnthropicRequest } from './validate/anthropic.ts';
 import { bearerOf, eventsOf, inputOf, stopWord, type ReplyContext, type StopWords, type Wire } from './wire.ts';
 
@@ -170,13 +171,24 @@ function whole(context: ReplyContext): JsonObject {
   };
 }
 
-/** Anthropic Messages. */
+const VERTEX = /\/publishers\/anthropic\/models\/([^/:]+):(?:streamRawPredict|rawPredict)$/;
+
+/** Anthropic Messages, at Anthropic's own address and at Vertex AI's. */
 export const anthropicWire: Wire = {
   name: 'anthropic-messages',
   path: '/v1/messages',
+  otherPaths: VERTEX,
+  modelOf: (path, body) =>
+    decodeURIComponent(VERTEX.exec(path)?.[1] ?? (isText(body['model']) ? body['model'] : 'unknown')),
   requestIdHeader: 'request-id',
-  checkHeaders: (headers) => (headers['anthropic-version'] ? [] : ['anthropic-version: header is required']),
-  checkBody: validateAnthropicRequest,
+  checkHeaders: (headers, path) =>
+    headers['anthropic-version'] || VERTEX.test(path) ? [] : ['anthropic-version: header is required'],
+  // On Vertex AI the model is in the path, and the version in the body.
+  checkBody: (body) => {
+    if (!isJsonObject(body) || body['anthropic_version'] === undefined) return validateAnthropicRequest(body);
+    const wrong = body['model'] === undefined ? [] : ['model: Extra inputs are not permitted'];
+    return [...wrong, ...validateAnthropicRequest({ ...body, model: 'in the path' })];
+  },
   apiKey: (headers) => headers['x-api-key'] ?? bearerOf(headers),
   encoder,
   whole,

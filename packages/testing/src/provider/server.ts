@@ -50,6 +50,17 @@ const WIRES: readonly Wire[] = [
   ollamaWire,
 ];
 
+/** What servers tell of their models, by the path of the question. */
+const MODEL_FACTS: ReadonlyMap<string, (window: number, id: string) => object> = new Map<
+  string,
+  (window: number, id: string) => object
+>([
+  ['/api/show', (window) => ({ model_info: { 'general.architecture': 'x', 'x.context_length': window } })],
+  ['/v1/models', (window, id) => ({ data: [{ id, max_model_len: window }] })],
+  ['/api/v0/models', (window, id) => ({ data: [{ id, loaded_context_length: window }] })],
+  ['/props', (window) => ({ default_generation_settings: { n_ctx: window } })],
+]);
+
 function parse(json: string): JsonValue | undefined {
   try {
     return JSON.parse(json) as JsonValue;
@@ -69,7 +80,7 @@ function refusal(request: ProviderRequest, wire: Wire, options: FakeProviderOpti
   if (options.validate === false) return undefined;
   const type = request.headers['content-type'] ?? '';
   const wrong = /^application\/json\b/i.test(type) ? [] : ['content-type: must be application/json'];
-  wrong.push(...(wire.checkHeaders?.(request.headers) ?? []), ...wire.checkBody(request.body));
+  wrong.push(...(wire.checkHeaders?.(request.headers, request.path) ?? []), ...wire.checkBody(request.body));
   return wrong.length > 0 ? [400, wrong] : undefined;
 }
 
@@ -129,6 +140,12 @@ export async function fakeProvider(
     const requestId = `req_fake${++received}`;
     const rawBody = await text(incoming);
     const path = (incoming.url ?? '/').split('?')[0] ?? '/';
+    const told = MODEL_FACTS.get(path);
+    if (told !== undefined && (incoming.method === 'GET' || path === '/api/show')) {
+      const { contextWindow } = options;
+      if (contextWindow === undefined) return sendJson(response, 404, {}, { error: { message: 'not found' } });
+      return sendJson(response, 200, {}, told(contextWindow, options.listedModel ?? 'model-1'));
+    }
     const wire = WIRES.find((candidate) => candidate.path === path || candidate.otherPaths?.test(path) === true);
     const request: Logged = {
       wire: wire?.name,

@@ -46,6 +46,7 @@ export interface ProviderRequest {
 /** The same while it is being answered. */
 export type Logged = { -readonly [Key in keyof ProviderRequest]: ProviderRequest[Key] };
 
+/** Options of `fakeProvider`. */
 export interface FakeProviderOptions {
   /** UTF-16 code units per delta. Default 16. */
   readonly chunkSize?: number;
@@ -55,6 +56,13 @@ export interface FakeProviderOptions {
   readonly clock?: Clock;
   /** Requests with another key get a 401. Default: any key, or none, will do. */
   readonly apiKey?: string;
+  /**
+   * The window that the server tells of its models, where it is asked: by Ollama's `/api/show`, a list of models, or
+   * llama.cpp's `/props`. Default: it doesn't know the question. Such requests are not logged.
+   */
+  readonly contextWindow?: number;
+  /** The model in the list of models. Default `model-1`. */
+  readonly listedModel?: string;
   /** False answers requests that the real service would refuse. Default true. */
   readonly validate?: boolean;
 }

@@ -30,7 +30,7 @@ export interface Wire {
   /** The header in which this service gives its id of a request. */
   readonly requestIdHeader: string;
   /** What is wrong with a request's headers. Default: nothing. */
-  checkHeaders?(headers: Readonly<Record<string, string>>): string[];
+  checkHeaders?(headers: Readonly<Record<string, string>>, path: string): string[];
   checkBody(body: unknown): string[];
   /** The key a client sent, or undefined. Default: {@link bearerOf}. */
   apiKey?(headers: Readonly<Record<string, string>>): string | undefined;

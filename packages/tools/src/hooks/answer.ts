@@ -48,7 +48,7 @@ function resultOf(event: HookEvent, said: JsonObject): HookResult | undefined {
 }
 
 const PERMISSIONS: ReadonlyMap<unknown, HookResult['decision']> = new Map([
-  ['allow', 'proceed'],
+  ['allow', 'allow'],
   ['deny', 'deny'],
   ['ask', 'ask'],
   // Somebody else is to decide: as if nothing had been said.
@@ -64,11 +64,31 @@ function decisionOf(event: HookEvent, said: JsonObject, specific: JsonObject, re
     return { decision, ...because };
   }
   const { decision } = said;
+  const asked = specific['decision'];
+  if (event === 'permission_request' && asked !== undefined) return requestDecision(asked);
   if (decision === undefined || decision === 'approve') return because;
   if (decision !== 'block') throw new Error(`it decided ${JSON.stringify(decision)}, which is no decision`);
   // What has run can't be blocked; the model is told why it should not have.
   if (event === 'after_tool' || event === 'tool_failed') return { context: reason ?? 'A hook objects to this call.' };
   return { decision: 'deny', ...because };
+}
+
+/** The answer to a question of permission, as `hookSpecificOutput.decision` has it. */
+function requestDecision(asked: unknown): HookResult {
+  const { behavior, updatedInput, interrupt, ...more } = isJsonObject(asked) ? asked : {};
+  const message = textIn(more, 'message');
+  const because = message === undefined ? {} : { reason: message };
+  if (behavior === 'allow')
+    return {
+      decision: 'allow',
+      ...(updatedInput === undefined ? {} : { input: objectOf(updatedInput, 'updatedInput') }),
+    };
+  if (behavior !== 'deny') throw new Error(`it decided ${JSON.stringify(asked)}, which is no decision`);
+  return {
+    decision: 'deny',
+    ...because,
+    ...(interrupt === true ? { endRun: message ?? 'A hook ended the run.' } : {}),
+  };
 }
 
 function textIn(object: JsonObject, name: string): string | undefined {

@@ -6,10 +6,11 @@ import {
   memoryJournal,
   type Hook,
   type HookEvent,
+  type Tool,
   type TreadleEvent,
 } from '@treadle/core';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -36,6 +37,9 @@ const bash = defineTool({
   },
 });
 
+/** The same, which somebody has to allow. */
+const guarded: Tool = { ...bash, access: () => ({ readOnly: false }) };
+
 interface Played {
   readonly status: string;
   readonly message: string | null;
@@ -45,10 +49,10 @@ interface Played {
   readonly told: readonly string[];
 }
 
-async function play(hooks: readonly Hook[], command = 'ls'): Promise<Played> {
+async function play(hooks: readonly Hook[], command = 'ls', tool: Tool = bash): Promise<Played> {
   ran.length = 0;
   const model = scriptedModel([{ toolCalls: [{ name: 'bash', arguments: { command } }] }, 'Done.']);
-  const session = await createSession(defineAgent({ model, tools: [bash], hooks }));
+  const session = await createSession(defineAgent({ model, tools: [tool], hooks }));
   const events: TreadleEvent[] = [];
   session.subscribe((event) => events.push(event));
   const { status, message } = await session.prompt('Go.').result;
@@ -78,7 +82,7 @@ describe('a shell command as a before_tool hook', () => {
     expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toMatchObject({
       hook_event_name: 'PreToolUse',
       cwd: folder,
-      transcript_path: '',
+      transcript_path: expect.stringContaining('transcript.jsonl'),
       session_id: expect.stringMatching(/^session_/),
       tool_name: 'bash',
       tool_input: { command: 'ls' },
@@ -206,6 +210,57 @@ describe('a shell command as another hook', () => {
       hook_event_name: 'PostToolUseFailure',
       error: 'bash failed: exit 1',
     });
+  });
+
+  it('hears of success as PostToolUse, and of failure as PostToolUseFailure only', async () => {
+    const hooks = [hook('after_tool', 'cat >> told.txt'), hook('tool_failed', 'cat >> told.txt')];
+    const events = (): string[] => readFileSync(join(folder, 'told.txt'), 'utf8').match(/PostToolUse\w*/g) ?? [];
+    await play(hooks);
+    expect(events()).toEqual(['PostToolUse']);
+    await play(hooks, 'fail');
+    expect(events()).toEqual(['PostToolUse', 'PostToolUseFailure']);
+  });
+
+  it('answers a question of permission in the shape of the SDK', async () => {
+    const answering = (decision: object): Hook =>
+      hook('permission_request', saying({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }));
+    await play([answering({ behavior: 'allow', updatedInput: { command: 'pwd' } })], 'ls', guarded);
+    expect(ran).toEqual(['pwd']);
+    const denied = await play([answering({ behavior: 'deny', message: 'Not today.' })], 'ls', guarded);
+    expect(ran).toEqual([]);
+    expect(denied.rejected[0]).toContain('Not today.');
+    const ended = await play([answering({ behavior: 'deny', message: 'Stop it.', interrupt: true })], 'ls', guarded);
+    expect([ended.status, ended.message]).toEqual(['stopped', 'Stop it.']);
+    const unclear = await play([answering({ behavior: 'maybe' })], 'ls', guarded);
+    expect(unclear.rejected[0]).toContain('no decision');
+  });
+
+  it('allows a call as PreToolUse, so that nobody is asked', async () => {
+    await play([hook('before_tool', saying({ hookSpecificOutput: { permissionDecision: 'allow' } }))], 'ls', guarded);
+    expect(ran).toEqual(['ls']);
+  });
+
+  it('finds the conversation in a file of its own, and the permission mode', async () => {
+    const command =
+      'cat > told.json; path=$(sed -E \'s/.*"transcript_path":"([^"]+)".*/\\1/\' told.json); cp "$path" copy.jsonl; echo "$path" > path';
+    await play([hook('stop', command)]);
+    expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toMatchObject({ permission_mode: 'default' });
+    const lines = readFileSync(join(folder, 'copy.jsonl'), 'utf8').trim().split('\n');
+    const types = lines.map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(types).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(existsSync(readFileSync(join(folder, 'path'), 'utf8').trim())).toBe(false);
+  });
+
+  it('finds the conversation of a sub-agent that stops', async () => {
+    const worker = defineAgent({ id: 'worker', model: scriptedModel(['Worked.']) });
+    const boss = defineAgent({
+      model: scriptedModel([{ toolCalls: [{ name: 'worker', arguments: { prompt: 'Work.' } }] }, 'Done.']),
+      tools: [asTool(worker, { description: 'Works.' })],
+      hooks: [hook('subagent_stop', 'cp "$(sed -E \'s/.*"agent_transcript_path":"([^"]+)".*/\\1/\')" copy.jsonl')],
+    });
+    const session = await createSession(boss);
+    expect((await session.prompt('Go.').result).status).toBe('completed');
+    expect(readFileSync(join(folder, 'copy.jsonl'), 'utf8')).toContain('Worked.');
   });
 
   it('keeps a run going, once, by what it is told of itself', async () => {

@@ -5,8 +5,10 @@ import { runCommand, type CommandEnd } from '../bash/command.ts';
 import { commandVariables, withoutSecrets } from '../bash/environment.ts';
 import { KB, MB } from '../options.ts';
 import { answerOf } from './answer.ts';
+import { writeTranscript } from './transcript.ts';
 import { hookPayload } from './payload.ts';
 
+/** Options of {@link commandHook}. */
 export interface CommandHookOptions {
   /** Run by `bash -c`. */
   readonly command: string;
@@ -20,7 +22,7 @@ export interface CommandHookOptions {
   readonly background?: boolean;
   /** Default: this process's, without what looks like a secret. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The session's log as a file, if there is one: the `transcript_path` it is told. Default: empty. */
+  /** The `transcript_path` it is told. Default: a file with the conversation as models see it, removed afterwards. */
   readonly transcriptPath?: string;
   readonly clock?: Clock;
 }
@@ -62,9 +64,26 @@ const shortened = (command: string): string => (command.length > 60 ? `${command
 async function run(
   options: CommandHookOptions,
   input: HookInput,
-  { signal }: HookContext,
+  { signal, messages, permissionMode }: HookContext,
 ): Promise<HookResult | undefined> {
-  const { command, folder, environment = process.env, transcriptPath = '', clock = systemClock } = options;
+  // Failed calls have a moment of their own there.
+  if (input.event === 'after_tool' && input.isError) return undefined;
+  const transcript = await writeTranscript(input.event === 'subagent_stop' ? input.transcript : messages);
+  try {
+    return await ask(options, input, { signal, permissionMode, transcript: transcript.path });
+  } finally {
+    await transcript.remove();
+  }
+}
+
+async function ask(
+  options: CommandHookOptions,
+  input: HookInput,
+  told: { readonly signal: AbortSignal; readonly permissionMode: string; readonly transcript: string },
+): Promise<HookResult | undefined> {
+  const { command, folder, environment = process.env, clock = systemClock } = options;
+  const { signal, permissionMode, transcript } = told;
+  const transcriptPath = options.transcriptPath ?? transcript;
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   let length = 0;
   const end = await runCommand({
@@ -77,7 +96,9 @@ async function run(
     graceMs: GRACE_MS,
     signal,
     clock,
-    input: JSON.stringify(hookPayload(input, { folder, transcriptPath })),
+    input: JSON.stringify(
+      hookPayload(input, { folder, transcriptPath, agentTranscriptPath: transcript, permissionMode }),
+    ),
     onOutput(stream, bytes, stop) {
       length += bytes.length;
       if (length > MAX_OUTPUT) stop();

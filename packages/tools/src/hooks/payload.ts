@@ -4,14 +4,26 @@ import { commandEventOf } from './names.ts';
 /** What a shell-command hook is told, in the field names of the Claude Agent SDK. */
 export function hookPayload(
   input: HookInput,
-  { folder, transcriptPath }: { readonly folder: string; readonly transcriptPath: string },
+  {
+    folder,
+    transcriptPath,
+    agentTranscriptPath,
+    permissionMode,
+  }: {
+    readonly folder: string;
+    readonly transcriptPath: string;
+    readonly agentTranscriptPath: string;
+    readonly permissionMode: string;
+  },
 ): JsonObject {
   return {
     session_id: input.sessionId,
     ...(input.runId === undefined ? {} : { run_id: input.runId }),
     transcript_path: transcriptPath,
     cwd: folder,
+    permission_mode: permissionMode === 'bypass' ? 'bypassPermissions' : permissionMode,
     hook_event_name: commandEventOf(input.event),
+    ...(input.event === 'subagent_stop' ? { agent_transcript_path: agentTranscriptPath } : {}),
     ...fieldsOf(input),
   };
 }
@@ -23,9 +35,14 @@ function fieldsOf(input: HookInput): JsonObject {
     case 'permission_request':
       return { ...callOf(input), reason: input.reason };
     case 'after_tool':
-      return { ...callOf(input), tool_response: contentOf(input), is_error: input.isError };
+      return { ...callOf(input), tool_response: contentOf(input) };
     case 'tool_failed':
-      return { ...callOf(input), error: textOf(input), tool_response: contentOf(input) };
+      return {
+        ...callOf(input),
+        error: textOf(input),
+        tool_response: contentOf(input),
+        is_interrupt: input.interrupted === true,
+      };
     case 'before_tool_update':
     case 'after_tool_update':
       return { tool_name: input.toolName, tool_use_id: input.callId, tool_response: contentOf(input) };

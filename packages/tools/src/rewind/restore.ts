@@ -19,6 +19,7 @@ export type RewindAction =
   /** It can't be brought back; the message says why. It is left alone. */
   | 'refused';
 
+/** The outcome of a rewind for one file. */
 export interface RewoundFileReport {
   /** The real path of the root, and the file's path below it. */
   readonly root: string;

@@ -5,6 +5,7 @@ import { type RewindFold, type RewindPoint, rewindFold } from '@treadle/core/pro
 import { asRoot, type Root } from '../root/root.ts';
 import { inspect, keepNow, restore, type Restoration, type RewoundFileReport } from './restore.ts';
 
+/** Options of {@link rewind}. */
 export interface RewindOptions {
   readonly journal: Journal;
   readonly sessionId: string;
@@ -24,6 +25,7 @@ export interface RewindOptions {
   readonly owner?: string;
 }
 
+/** The outcome of a rewind. */
 export interface RewindReport {
   readonly to: RewindPoint;
   readonly dryRun: boolean;

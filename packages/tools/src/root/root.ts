@@ -10,6 +10,7 @@ import { openRegular, requireRegular, type OpenedFile, type OpenPolicy } from '.
 import { FileProblem, problemFrom } from './problem.ts';
 import { replaceFile, requireUnchanged } from './replace.ts';
 
+/** Options of a confined folder. */
 export interface RootOptions {
   /**
    * A file with several hard links may lie outside the root under another name, so it is refused. `allow` opens it;
@@ -26,6 +27,7 @@ export type FileChange = (current: OpenedFile | undefined) => Promise<Uint8Array
 /** Rejects when a file is not to be replaced. `real` is its real path, relative to the root, with `/`. */
 export type FileCheck = (current: OpenedFile | undefined, real: string) => Promise<void>;
 
+/** Options of an update of a file. */
 export interface UpdateOptions {
   /** Make the file, and the folders above it, when missing. */
   readonly create: boolean;

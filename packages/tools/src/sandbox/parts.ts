@@ -12,6 +12,7 @@ export interface HelperCommand extends Pick<
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+/** How a helper process of the sandbox ended. */
 export interface HelperEnd {
   /** Null when a signal ended it. */
   readonly exitCode: number | null;

@@ -58,6 +58,7 @@ export async function call(tool: Tool, args: JsonObject, options: CallOptions = 
     runId: 'run',
     callId: 'call',
     toolName: tool.name,
+    context: undefined,
     idempotencyKey: 'key',
     ...(options.confined === true && { confined: true }),
     lastRead: (path) => (knows === undefined ? null : hashOf(join(knows, path))),

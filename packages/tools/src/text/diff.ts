@@ -4,6 +4,7 @@ const contextLines = 3;
 const mostLines = 200;
 const longestLine = 500;
 
+/** The change of a text, as a unified diff. */
 export interface LineChange {
   /** The first line that differs, from 1, in the new text. */
   readonly firstChangedLine: number;

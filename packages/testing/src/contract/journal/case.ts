@@ -13,6 +13,7 @@ export interface JournalUnderTest {
   readonly dispose?: () => Promise<void>;
 }
 
+/** Options of `journalContract`. */
 export interface JournalContractOptions {
   /** Include the cases that open the store twice. Default false. */
   readonly shared?: boolean;

@@ -161,8 +161,9 @@ function checkThinking(found: Problems, body: JsonObject): void {
   if (thinking === undefined) return;
   if (!isJsonObject(thinking)) return found.add('thinking', 'must be an object');
   const { type, budget_tokens: budget } = thinking;
-  is.oneOf(['enabled', 'disabled', 'adaptive'], 'must be enabled, disabled or adaptive')(found, type, 'thinking.type');
-  if (type === 'disabled') return;
+  const types = ['enabled', 'disabled', 'adaptive', 'between_tools'];
+  is.oneOf(types, `must be one of ${types.join(', ')}`)(found, type, 'thinking.type');
+  if (type === 'disabled' || type === 'between_tools') return;
   if (temperature !== undefined && temperature !== 1)
     found.add('temperature', 'may only be 1 when thinking is enabled');
   if (isJsonObject(choice) && (choice['type'] === 'any' || choice['type'] === 'tool'))

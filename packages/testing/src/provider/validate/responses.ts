@@ -36,7 +36,7 @@ const FIELDS = [
   'user',
 ];
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const ITEM_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What the id of each kind of item begins with. */

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Blobs, Journal } from '@treadle/core';
 import { createSession, defineAgent, memoryBlobs, memoryJournal, openSession } from '@treadle/core';
 import { readBlob } from '@treadle/core/ports';
@@ -53,7 +55,7 @@ async function world(files: Readonly<Record<string, string>> = {}, blobs: Blobs 
 const actions = ({ files }: Awaited<ReturnType<typeof rewindSession>>) =>
   Object.fromEntries(files.map(({ path, action }) => [path, action]));
 
-describe('before a file tool changes a file', () => {
+describe('before a file tool changes a file', { tags: ['share'] }, () => {
   it('keeps what it held, or that it was not there, once per prompt', async () => {
     const { say, journal, blobs } = await world({ 'a.txt': 'one\n' });
     await say('Go.', edit('a.txt', 'one', 'two'), edit('a.txt', 'two', 'three'), write('b/new.txt', 'new'));
@@ -113,7 +115,7 @@ describe('rewindSession', () => {
     }
   });
 
-  it('does only what it is told to', async () => {
+  it('does only what it is told to', { tags: ['share'] }, async () => {
     const { say, rewind, has, journal } = await world({ 'a.txt': 'a0' });
     await say('Go.', write('a.txt', 'a1'));
     expect(await rewind({ what: 'conversation' })).toMatchObject({
@@ -162,7 +164,7 @@ describe('rewindSession', () => {
     ]);
   });
 
-  it('T20: restores nothing through links, nor in folders that it was not given', async () => {
+  it('T20: restores nothing through links, nor in folders that it was not given', { tags: ['share'] }, async () => {
     const { say, rewind, root, outside, has } = await world({ 'a.txt': 'a0', 'd/b.txt': 'b0', 'in.txt': 'in' });
     await say(
       'Go.',

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Journal } from '@treadle/core';
@@ -52,7 +54,7 @@ describe('postgresJournal keeps the contract of journals', () => {
 });
 
 describe('the database', () => {
-  it('gets its tables once, however many journals open it at the same time', async () => {
+  it('gets its tables once, however many journals open it at the same time', { tags: ['share'] }, async () => {
     const url = await server.database();
     const all = Array.from({ length: 5 }, () => open(url));
     await Promise.all(all.map((journal, index) => journal.create(`s${index}`, created(`s${index}`))));
@@ -106,7 +108,7 @@ describe('the database', () => {
     expect(await sql`select name from treadle.sessions`).toEqual([{ name: 's' }]);
   });
 
-  it('S3: whose last events are gone says so, and gives those before them', async () => {
+  it('S3: whose last events are gone says so, and gives those before them', { tags: ['share'] }, async () => {
     const url = await server.database();
     const writer = open(url);
     await writer.create('s', created('s'));
@@ -137,7 +139,7 @@ describe('the database', () => {
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   });
 
-  it('keeps what was written byte for byte, also what jsonb would not', async () => {
+  it('keeps what was written byte for byte, also what jsonb would not', { tags: ['share'] }, async () => {
     const journal = open(await server.database());
     await journal.create('s', created('s'));
     const text = 'a\u0000b \ud83d\ude00 \u2028 1.0 {"z":1,"a":2}';
