@@ -119,7 +119,7 @@ const LINES = {
   mcp: 3_300,
   types: 470,
   catalogue: 1_500,
-  clients: 1_230,
+  clients: 1_260,
   rules: 995,
   create: 190,
   rows: 380,

@@ -46,6 +46,18 @@ describe('sessions', () => {
     expect((await client.listSessions({ limit: 1 })).sessions).toHaveLength(1);
   });
 
+  it('ask the model that a run names, and refuse one that the agent does not have', async () => {
+    const routing = { models: { small: scriptedModel(['From the small one.'], { id: 'small' }) } };
+    const { client } = await connected(defineAgent({ model: scriptedModel(['From the large one.']), routing }));
+    const session = await client.createSession();
+    expect(await session.run('Hello.', { model: 'small' })).toMatchObject({ text: 'From the small one.' });
+    expect(await session.run('Hello.')).toMatchObject({ text: 'From the large one.' });
+    await expect(session.run('Hello.', { model: 'tiny' })).rejects.toMatchObject({
+      code: 'invalid_definition',
+      message: 'The agent has no model "tiny". There are default, small.',
+    });
+  });
+
   it('are compacted, replaced and reset, and change what they may do', async () => {
     const allowed = defineTool({ name: 'erase', description: 'Erases.', approval: 'always', execute: () => 'erased' });
     const model = scriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'Erased.', 'Hello again.']);

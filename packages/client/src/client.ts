@@ -217,9 +217,8 @@ export function createClient(options: ClientOptions): Client {
     const decide = (approvalId: string, approval: Approval): Promise<void> =>
       say(`/approvals/${encodeURIComponent(approvalId)}`, approval);
     const start = async (asked: object, run: RunOptions): Promise<RunOutcome> => {
-      const { metadata, clientTools, key = newKey(), signal } = run;
-      const tools = clientTools === undefined ? {} : { clientTools };
-      const body = { ...asked, ...tools, ...(metadata === undefined ? {} : { metadata }) };
+      const { metadata, model, clientTools, key = newKey(), signal } = run;
+      const body = { ...asked, clientTools, metadata, model };
       const { inputSeq } = await http.json<{ inputSeq: number }>('POST', `${at}/runs`, { body, key, signal });
       return followRun(http, id, inputSeq, run);
     };

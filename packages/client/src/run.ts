@@ -42,6 +42,8 @@ export interface FollowOptions {
 /** Options of a run that a client starts and follows. */
 export interface RunOptions extends FollowOptions {
   readonly metadata?: JsonObject;
+  /** The name of one of the models of the agent's `routing`, or `default`, for this run. */
+  readonly model?: string;
   /** Tools that the agent doesn't have, and this run does, where the server takes them: those of `tools` answer them. */
   readonly clientTools?: readonly OfferedTool[];
   /** The key under which the server counts this prompt once. Default: a new one. */

@@ -25,6 +25,7 @@ export type {
   RoutingChoice,
   RoutingFacts,
 } from '../features/routing/routing.ts';
+export { withModel } from '../features/routing/routing.ts';
 export * from '../features/secrets/guard.ts';
 export { createRedactor, type Redactor, type RedactorStream } from '../features/secrets/redactor.ts';
 export * from '../features/secrets/spellings.ts';

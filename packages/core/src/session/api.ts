@@ -83,6 +83,8 @@ export interface CloseOptions {
 export interface RunOptions {
   /** Data of the caller's, kept in `run_started`. */
   readonly metadata?: JsonObject;
+  /** The name of one of the models of the agent's `routing`, or `default`: it is asked in all turns. Kept as `metadata.model`. */
+  readonly model?: string;
   /**
    * Limits of this run that differ from the agent's. Counts begin anew with each run, so a run that ended at a limit goes
    * on with `continue()`, with more room or the same.

@@ -3,6 +3,8 @@ import { TreadleError, type TreadleErrorCode } from '../errors.ts';
 import { checkMetadata, type JsonObject } from '../json.ts';
 import { checkLimits, limitChanges } from '../features/limits/options.ts';
 import type { Limits, LimitsData } from '../events/limits.ts';
+import type { Agent } from '../agent/agent.ts';
+import { withModel } from '../features/routing/routing.ts';
 import { drive, type OpenInput } from '../kernel/drive.ts';
 import { endSession } from '../features/hooks/hook-observers.ts';
 import { agentOfRun } from '../kernel/perform/offered-tools.ts';
@@ -24,6 +26,7 @@ export type { SessionParts } from './parts.ts';
 
 export interface Extra {
   readonly metadata?: JsonObject;
+  readonly model?: string;
   readonly limits?: Partial<Limits>;
   readonly clientTools?: readonly OfferedTool[];
   readonly continuation?: Continuation;
@@ -58,7 +61,7 @@ export async function foldNews({ journal, state, keeper }: SessionParts): Promis
 
 export function prompt(parts: SessionParts, messages: readonly InputMessage[], extra: Extra): Run {
   refuseActive(parts);
-  const kept = checkedExtra(extra);
+  const kept = checkedExtra(parts.agent, extra);
   return start(parts, async (control) => {
     await makeRoom(parts);
     control.bind((await parts.post({ type: 'prompt', messages, ...kept })).seq);
@@ -68,7 +71,7 @@ export function prompt(parts: SessionParts, messages: readonly InputMessage[], e
 export function continueRun(parts: SessionParts, continuation: Continuation, extra: Extra): Run {
   refuseActive(parts);
   refuseContinue(parts.state);
-  const kept = checkedExtra(extra);
+  const kept = checkedExtra(parts.agent, extra);
   return start(parts, async (control) => {
     await makeRoom(parts);
     refuseContinue(parts.state);
@@ -77,10 +80,11 @@ export function continueRun(parts: SessionParts, continuation: Continuation, ext
 }
 
 /** What goes into the log must be what comes out of it. */
-export function checkedExtra({ metadata, limits, continuation, clientTools }: Extra): KeptExtra {
+export function checkedExtra(agent: Agent, { metadata, model, limits, continuation, clientTools }: Extra): KeptExtra {
   if (limits !== undefined) checkLimits(limits);
+  const data = withModel(agent.routing, model, metadata);
   return {
-    ...(metadata === undefined ? {} : { metadata: checkMetadata('run', metadata) }),
+    ...(data === undefined ? {} : { metadata: checkMetadata('run', data) }),
     ...(limits === undefined ? {} : { limits: limitChanges(limits) }),
     ...(clientTools === undefined || clientTools.length === 0 ? {} : { clientTools: checkOffered(clientTools) }),
     ...(continuation === undefined ? {} : { continuation }),

@@ -11,7 +11,7 @@ import { abortRun, checkedExtra, makeRoom, refuseActive, start, type Extra, type
  */
 export function promptStream(parts: SessionParts, stream: AsyncIterable<UserInput>, extra: Extra): Run {
   refuseActive(parts);
-  const kept = checkedExtra(extra);
+  const kept = checkedExtra(parts.agent, extra);
   const iterator = stream[Symbol.asyncIterator]();
   const input = openInput();
   const givenUp = Promise.withResolvers<never>();

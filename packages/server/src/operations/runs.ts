@@ -8,6 +8,7 @@ import {
 } from '@treadle/core';
 import type { LimitsData, SessionInput } from '@treadle/core/events';
 import type { SessionState } from '@treadle/core/kernel';
+import { withModel } from '@treadle/core/features';
 import { userMessages, type MessageInput } from '@treadle/core/session';
 import { checkOffered } from '@treadle/core/tools';
 import type { ServerParts } from '../parts.ts';
@@ -23,6 +24,8 @@ export interface RunRequest {
   /** Goes on with the conversation as it is, instead of a prompt. */
   readonly continue?: boolean;
   readonly metadata?: JsonObject;
+  /** One of the models of the agent's `routing`, by name. */
+  readonly model?: string;
   /** Tools that this run's client runs, where the server takes them. */
   readonly clientTools?: readonly OfferedTool[];
   /** May be lower than the agent's, not higher. */
@@ -40,7 +43,7 @@ export async function agentOf(parts: ServerParts, sessionId: string): Promise<Ag
 /** What is said of a run besides its prompt. @throws RequestError `bad_request` for limits above the agent's. */
 export function runExtra(
   agent: Agent,
-  { metadata, limits }: Pick<RunRequest, 'metadata' | 'limits'>,
+  { metadata, model, limits }: Pick<RunRequest, 'metadata' | 'model' | 'limits'>,
 ): { readonly metadata?: JsonObject; readonly limits?: LimitsData } {
   const own = new Map<string, number>(Object.entries(agent.limits));
   for (const [name, value] of Object.entries(limits ?? {})) {
@@ -48,7 +51,8 @@ export function runExtra(
     if (most === undefined) throw new RequestError('bad_request', `There is no limit \`${name}\`.`);
     if (value > most) throw new RequestError('bad_request', `limits.${name} may be ${most} at most.`);
   }
-  return { ...(metadata && { metadata }), ...(limits && { limits }) };
+  const data = withModel(agent.routing, model, metadata);
+  return { ...(data && { metadata: data }), ...(limits && { limits }) };
 }
 
 /** Starts a run. @throws TreadleError `run_active`, `nothing_to_continue`, `ends_with_assistant` */

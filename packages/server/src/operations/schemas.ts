@@ -52,6 +52,8 @@ const runLimits = {
   description: 'Limits of this run, lower than the agent’s.',
 } as const;
 
+const runModel = words('The name of one of the models of the agent’s `routing`, or `default`, for this run.');
+
 export const run = shape({
   input: { ...userInput, description: 'A text, blocks, or messages.' },
   clientTools: {
@@ -61,6 +63,7 @@ export const run = shape({
   },
   continue: { type: 'boolean', description: 'Go on with the conversation as it is, without a prompt.' },
   metadata: object,
+  model: runModel,
   limits: runLimits,
 });
 
@@ -107,6 +110,7 @@ const again = {
   ...sessionFacts,
   tag: { type: 'string', minLength: 1, maxLength: 200, description: 'Names the attempt. Default: the time.' },
   metadata: { type: 'object', description: 'Data of yours about the run, kept in the log.' },
+  model: runModel,
   limits: runLimits,
 } as const;
 

@@ -36,9 +36,13 @@ export async function decideRouting(
 /** A table is looked up; a function is called, and has its time. */
 function choiceOf(
   { clock }: PerformContext,
-  { choose, timeoutMs }: Routing,
+  { choose, models, timeoutMs }: Routing,
   facts: RoutingFacts,
 ): Promise<TimedOutcome> | TimedOutcome {
+  const named = facts.metadata?.['model'];
+  if (typeof named === 'string' && Object.hasOwn(models, named)) {
+    return { ok: true, value: { model: named, reason: 'The run names it.' } };
+  }
   if (typeof choose !== 'function') return { ok: true, value: chosenRoute(choose, facts) };
   const call = (signal: AbortSignal): unknown => choose({ ...facts, signal });
   return timedCall({ name: 'The choice of a model', timeoutMs, clock, signal: facts.signal, call });

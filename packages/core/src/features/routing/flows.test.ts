@@ -92,6 +92,31 @@ describe('the model of a turn', () => {
     expect((await play(routing(), [LOOK, 'Seen.'])).models).toEqual(['large', 'large']);
   });
 
+  it('is the one that the run names, in all of its turns, and nobody is asked', async () => {
+    const asked: string[] = [];
+    const choose: ChooseModel = ({ current }) => {
+      asked.push(current);
+      return 'default';
+    };
+    const small = named('small', [LOOK, 'Seen.']);
+    const agent = defineAgent({ model: named('large', []), tools: [look], routing: { models: { small }, choose } });
+    const session = await createSession(agent);
+    const { messages } = await session.prompt('Go.', { model: 'small', metadata: { from: 'a test' } }).result;
+    const models = messages.flatMap((message) => (message.role === 'assistant' ? [message.model] : []));
+    expect(models).toEqual(['small', 'small']);
+    expect(asked).toEqual([]);
+  });
+
+  it('is not begun with where the run names one that the agent does not have', async () => {
+    const routing = { models: { small: named('small', []) } };
+    const session = await createSession(defineAgent({ model: named('large', []), routing }));
+    expect(() => session.prompt('Go.', { model: 'tiny' })).toThrow(
+      'The agent has no model "tiny". There are default, small.',
+    );
+    const plain = await createSession(defineAgent({ model: named('large', []) }));
+    expect(() => plain.prompt('Go.', { model: 'tiny' })).toThrow('Give it `routing: { models }`.');
+  });
+
   it('stays what it was where nobody chooses, also over turns', async () => {
     const choose: ChooseModel = ({ turnIndex }) => (turnIndex === 0 ? 'small' : undefined);
     const { models } = await play({ models: { small: named('small', [LOOK, LOOK, 'Seen.']) }, choose }, []);

@@ -80,8 +80,11 @@ export interface Route {
 export interface RoutingOptions {
   /** The models that can be chosen besides the agent's own, by name. */
   readonly models: Readonly<Record<string, Model>>;
-  /** A function, or a table: its first line that holds is taken, and without one the model stays what it was. */
-  readonly choose: ChooseModel | readonly Route[];
+  /**
+   * A function, or a table: its first line that holds is taken, and without one the model stays what it was. A run that
+   * names its model isn't asked about. Default: an empty table.
+   */
+  readonly choose?: ChooseModel | readonly Route[];
   /** Milliseconds for a function. What takes longer chooses nothing. Default 10,000. */
   readonly timeoutMs?: number;
 }
@@ -108,7 +111,7 @@ export function checkRouting(
   hasTools: boolean,
 ): { readonly models: readonly Model[]; readonly routing: Routing | null } {
   if (given === undefined) return { models: own, routing: null };
-  const { choose, timeoutMs = 10_000 } = given;
+  const { choose = [], timeoutMs = 10_000 } = given;
   const models = [...own];
   const indexes = new Map([[DEFAULT_MODEL, 0]]);
   for (const [name, model] of Object.entries(given.models ?? {})) {
@@ -164,6 +167,25 @@ function checkRange(name: string, range: Range | undefined): void {
   if (typeof range !== 'object' || !ends.every((end) => typeof end === 'number' && end >= 0)) {
     refuse(`${name} must be { from, to }, with numbers of at least 0.`);
   }
+}
+
+/**
+ * The data of a run, with the model that it names.
+ *
+ * @throws TreadleError `invalid_definition` where the agent has no such model.
+ */
+export function withModel(
+  routing: Routing | null,
+  model: string | undefined,
+  metadata: JsonObject | undefined,
+): JsonObject | undefined {
+  if (model === undefined) return metadata;
+  const names = Object.keys(routing?.models ?? {});
+  if (!names.includes(model)) {
+    const known = names.length === 0 ? 'Give it `routing: { models }`.' : `There are ${names.join(', ')}.`;
+    refuse(`The agent has no model ${JSON.stringify(model)}. ${known}`);
+  }
+  return { ...metadata, model };
 }
 
 /** What a table chooses: null for nothing. */
