@@ -124,6 +124,7 @@ const LINES = {
   create: 190,
   rows: 380,
   skills: 520,
+  stores: 40,
 };
 
 const rows: readonly Row[] = [

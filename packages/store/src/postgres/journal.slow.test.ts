@@ -139,6 +139,27 @@ describe('the database', () => {
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   });
 
+  it('keeps its transactions off connections that have all the statements they take', { tags: ['share'] }, async () => {
+    const url = await server.database();
+    const own = postgres(url, { max: 2, fetch_types: false, onnotice: () => {} });
+    clients.push(own);
+    const journal = open(own);
+    await own`create table writes (n int)`;
+    let written = 0;
+    // The client sends 100 statements ahead on a connection: one of these claims begins where the next would be too many.
+    for (let ahead = 196; ahead < 208; ahead += 1) {
+      const sessionId = `s${ahead}`;
+      await journal.create(sessionId, created(sessionId));
+      const write = () => own.unsafe(`insert into writes values (${(written += 1)})`).then(() => {});
+      const before = Array.from({ length: ahead }, write);
+      const claiming = journal.claim(sessionId, { id: 'p', label: 'P' });
+      await Promise.all([...before, ...Array.from({ length: 110 }, write)]);
+      await (await claiming).release();
+    }
+    const rows = await client(url)`select n from writes`;
+    expect(rows).toHaveLength(written);
+  });
+
   it('keeps what was written byte for byte, also what jsonb would not', { tags: ['share'] }, async () => {
     const journal = open(await server.database());
     await journal.create('s', created('s'));

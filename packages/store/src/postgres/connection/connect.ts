@@ -1,7 +1,8 @@
 import { errorText, TreadleError, type Clock } from '@treadle/core';
 import type postgres from 'postgres';
-import { deadlinesOf, withDeadlines } from './deadline.ts';
+import { begin, deadlinesOf, withDeadlines } from './deadline.ts';
 import { createSockets } from './sockets.ts';
+import { createTurns } from './turns.ts';
 
 /** A client of the `postgres` package. */
 export type Sql = postgres.Sql;
@@ -21,7 +22,7 @@ export interface PostgresConnection {
    * connection of your own client is yours), and the error is `journal_timeout`. Default: `statementTimeoutMs` and 5,000 more.
    */
   readonly answerTimeoutMs?: number;
-  /** Connections at most, for a connection made from a URL. Default 10. */
+  /** Connections at most, and at least 2, for a connection made from a URL; one more listens. Default 10. */
   readonly maxConnections?: number;
 }
 
@@ -35,6 +36,9 @@ export interface Connected {
 }
 
 const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
+const DEFAULT_CONNECTIONS = 10;
+/** How many of the connections are for transactions. */
+const TRANSACTION_SHARE = 1 / 3;
 /** What is under way when the journal is closed has so long. */
 const LAST_ANSWERS_S = 5;
 /**
@@ -55,7 +59,7 @@ export async function connect(
     connection,
     statementTimeoutMs = DEFAULT_STATEMENT_TIMEOUT_MS,
     answerTimeoutMs,
-    maxConnections,
+    maxConnections = DEFAULT_CONNECTIONS,
   }: PostgresConnection,
   clock: Clock,
 ): Promise<Connected> {
@@ -66,42 +70,55 @@ export async function connect(
   const sockets = createSockets();
   const deadlines = deadlinesOf(clock, answerTimeoutMs ?? statementTimeoutMs + WAY_MS, sockets);
   const isOurs = typeof connection === 'string';
+  const transactions = Math.max(1, Math.floor(maxConnections * TRANSACTION_SHARE));
+  const statements = Math.max(1, maxConnections - transactions);
   let sql: Sql;
   try {
-    sql = isOurs ? client(connection, ourOptions(statementTimeoutMs, maxConnections, sockets.open)) : connection;
+    sql = isOurs ? client(connection, ourOptions(statementTimeoutMs, statements, sockets.open)) : connection;
   } catch (cause) {
     // The URL has a password in it, so nothing of it is repeated.
     throw new TreadleError('journal_failed', "The Postgres journal's URL can't be read.", { cause });
   }
+  /** More connections of the same kind. */
+  const others = (options: object): Sql => {
+    const own: object = {
+      ...sql.options,
+      ...NO_TYPES,
+      socket: ('socket' in sql.options && sql.options.socket) || sockets.open,
+      ...options,
+    };
+    return client(own);
+  };
+  // A BEGIN that fills the pipeline of a connection doesn't reserve it: the client reports UNSAFE_TRANSACTION, and what it
+  // sends there from then on is acknowledged, and never committed. So transactions have connections of their own, each of
+  // which is given one at a time.
+  const transacting = others({ max: transactions });
+  const inTurn = createTurns(transactions);
   const listeners = new Set<Sql>();
   return {
-    sql: withDeadlines(sql, deadlines),
+    sql: withDeadlines(sql, deadlines, (work) => inTurn(() => begin(transacting, deadlines, work))),
     listener(heard, closed) {
       // As the client's own `listen` does it, but on a connection that can be asked something, too.
-      const { options } = sql;
-      const own: object = {
-        ...options,
-        ...NO_TYPES,
+      const listening = others({
         max: 1,
         idle_timeout: 0,
         max_lifetime: null,
         onnotify: (_channel: string, payload: string) => heard(payload),
         onclose: closed,
-        socket: ('socket' in options && options.socket) || sockets.open,
-      };
-      const listening = client(own);
+      });
       listeners.add(listening);
       return withDeadlines(listening, deadlines);
     },
     async end() {
       await Promise.all([...listeners].map((listening) => listening.end({ timeout: 0 })));
       // The client waits for connections that were lost, too, whose statements have failed long ago.
-      if (isOurs) await sql.end({ timeout: deadlines.isWaiting() ? LAST_ANSWERS_S : 0 });
+      const timeout = deadlines.isWaiting() ? LAST_ANSWERS_S : 0;
+      await Promise.all([transacting.end({ timeout }), isOurs && sql.end({ timeout })]);
     },
   };
 }
 
-function ourOptions(statementTimeoutMs: number, max = 10, socket: unknown): postgres.Options<Record<string, never>> {
+function ourOptions(statementTimeoutMs: number, max: number, socket: unknown): postgres.Options<Record<string, never>> {
   const options = {
     ...NO_TYPES,
     max,

@@ -94,8 +94,15 @@ function answered<Value>(deadline: Deadline, work: () => PromiseLike<Value>): Pr
   });
 }
 
-/** The same client, each of whose statements has a deadline: a transaction's BEGIN and COMMIT, too. */
-export function withDeadlines<Client extends postgres.ISql>(client: Client, deadline: Deadline): Client {
+/** Runs a transaction. */
+export type Begin = (work: (transaction: postgres.TransactionSql) => Promise<unknown>) => Promise<unknown>;
+
+/** The same client, each of whose statements has a deadline; its transactions run as `transact` does it. */
+export function withDeadlines<Client extends postgres.ISql>(
+  client: Client,
+  deadline: Deadline,
+  transact?: Begin,
+): Client {
   /** Nothing is sent until somebody waits for it, so a part of another statement has no deadline. */
   const timed = (made: unknown): unknown => {
     if (!(made instanceof Promise)) return made;
@@ -110,22 +117,18 @@ export function withDeadlines<Client extends postgres.ISql>(client: Client, dead
       if (key === 'unsafe') {
         return (...values: Parameters<postgres.ISql['unsafe']>) => timed(target.unsafe(...values));
       }
-      if (key === 'begin' && isWhole(target)) {
-        return (work: (transaction: postgres.TransactionSql) => Promise<unknown>) => begin(target, deadline, work);
-      }
+      if (key === 'begin' && transact) return transact;
       return Reflect.get(target, key) as unknown;
     },
   });
 }
-
-const isWhole = (client: postgres.ISql): client is postgres.Sql => 'begin' in client;
 
 /**
  * A transaction has one deadline, which begins anew with each step of it. Nothing more is sent when its connection is gone:
  * the client would write to a socket that isn't there, which ends the process. It sends ROLLBACK for work that fails, so
  * such work is left unfinished instead.
  */
-function begin(
+export function begin(
   client: postgres.Sql,
   deadline: Deadline,
   work: (transaction: postgres.TransactionSql) => Promise<unknown>,
