@@ -125,6 +125,7 @@ const LINES = {
   rows: 380,
   skills: 520,
   stores: 40,
+  plugins: 330,
 };
 
 const rows: readonly Row[] = [

@@ -14,7 +14,8 @@ export interface SkillPlaces {
 }
 
 /** Below the home folder and below a project: the later ones win. */
-const BELOW = ['.claude/skills', '.agents/skills', '.treadle/skills'] as const;
+const SKILLS = ['.claude/skills', '.agents/skills', '.treadle/skills'] as const;
+const COMMANDS = ['.claude/commands', '.treadle/commands'] as const;
 
 /**
  * The folders that skills are looked for in, for `loadSkills`: packages, then the user's own, then the project's.
@@ -27,13 +28,31 @@ const BELOW = ['.claude/skills', '.agents/skills', '.treadle/skills'] as const;
  * const { skills } = await loadSkills(skillFolders({ home: homedir(), project: process.cwd() }));
  * ```
  */
-export function skillFolders({ home, project, packages = [] }: SkillPlaces): readonly SkillFolder[] {
+export function skillFolders({ packages = [], ...places }: SkillPlaces): readonly SkillFolder[] {
+  return [...packages.map(packageFolder), ...below(SKILLS, places)];
+}
+
+/**
+ * The folders that commands are looked for in, for `loadCommands`: the user's own, then the project's.
+ *
+ * @example
+ * ```ts
+ * import { commandFolders, loadCommands } from '@treadle/skills';
+ * import { homedir } from 'node:os';
+ *
+ * const { commands } = await loadCommands(commandFolders({ home: homedir(), project: process.cwd() }));
+ * ```
+ */
+export const commandFolders = (places: Pick<SkillPlaces, 'home' | 'project'>): readonly SkillFolder[] =>
+  below(COMMANDS, places);
+
+function below(paths: readonly string[], places: Pick<SkillPlaces, 'home' | 'project'>): readonly SkillFolder[] {
+  const { home, project } = places;
+  const inside = (folder: string, more: Pick<SkillFolder, 'source' | 'within'>): SkillFolder[] =>
+    paths.map((path) => ({ path: join(folder, path), ...more }));
   return [
-    ...packages.map(packageFolder),
-    ...(home === undefined ? [] : BELOW.map((path) => ({ path: join(home, path), source: 'user' }))),
-    ...(project === undefined
-      ? []
-      : BELOW.map((path) => ({ path: join(project, path), source: 'project', within: project }))),
+    ...(home === undefined ? [] : inside(home, { source: 'user' })),
+    ...(project === undefined ? [] : inside(project, { source: 'project', within: project })),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@treadle/core/json';
 
-/** What stands above the instructions of a `SKILL.md`. Every value is text, a list or a map. */
+/** What stands above the text of a Markdown file. Every value is text, a list or a map. */
 export interface FrontMatter {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly body: string;
@@ -10,10 +10,10 @@ export interface FrontMatter {
 
 const MAX_LENGTH = 64_000;
 
-const FENCED = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
+export const FENCED = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\s\S]*)$/;
 
 /**
- * Splits a `SKILL.md` into its front matter and its instructions.
+ * Splits a Markdown file into its front matter and its text.
  *
  * @throws Error that says what is wrong.
  */
@@ -52,7 +52,7 @@ function quotePlainValues(head: string): string {
   for (let index = 0; index < source.length; index += 1) {
     const line = source[index] ?? '';
     const [, key, value = ''] = /^([A-Za-z][\w-]*):[ \t]+(\S.*)$/.exec(line) ?? [];
-    if (key === undefined || !isPlain(value.trim())) {
+    if (key === undefined || !isPlain(key, value.trim())) {
       lines.push(line);
       continue;
     }
@@ -63,4 +63,6 @@ function quotePlainValues(head: string): string {
   return lines.join('\n');
 }
 
-const isPlain = (value: string): boolean => !/^(".*"|'.*'|\[.*\]|\{.*\}|[|>][-+\d]*)$/.test(value);
+/** `argument-hint: [file] [words]` is no list. */
+const isPlain = (key: string, value: string): boolean =>
+  (key === 'argument-hint' && value.startsWith('[')) || !/^(".*"|'.*'|\[.*\]|\{.*\}|[|>][-+\d]*)$/.test(value);

@@ -1,4 +1,5 @@
 export { loadSkills, mergeSkills, type SkillFolder, type SkillSet } from './load.ts';
-export { skillFolders, type SkillPlaces } from './folders.ts';
+export { commandFolders, skillFolders, type SkillPlaces } from './folders.ts';
 export type { Skill, SkillProblem, SkillProblemCode } from './skill.ts';
 export { isActiveSkill, skillsPrompt, skillTools, withSkills } from './agent.ts';
+export { expandCommand, loadCommands, type Command, type CommandFolder, type CommandSet } from './commands.ts';

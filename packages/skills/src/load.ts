@@ -61,7 +61,7 @@ export function mergeSkills(first: SkillSet, second: SkillSet): SkillSet {
   return { skills: [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)), problems };
 }
 
-const problemOf = (
+export const problemOf = (
   severity: SkillProblem['severity'],
   code: SkillProblemCode,
   path: string,

@@ -1,10 +1,10 @@
 import { errorText } from '@treadle/core';
 import { builtInToolName } from '@treadle/core/names';
-import { openRoot } from '@treadle/tools';
 
 import { basename, join } from 'node:path';
 
 import { splitFrontMatter, type FrontMatter } from './front-matter.ts';
+import { readTextFile } from './text-file.ts';
 
 /** A skill as its `SKILL.md` describes it. The instructions are read when a model asks for them. */
 export interface Skill {
@@ -27,7 +27,7 @@ export interface Skill {
   readonly hardLinks: 'refuse' | 'allow';
 }
 
-/** What is wrong with a skill. `error`: it isn't in the set. `warning`: it is, with the flaw. */
+/** What is wrong with a skill or a command. `error`: it isn't in the set. `warning`: it is, with the flaw. */
 export interface SkillProblem {
   readonly severity: 'error' | 'warning';
   readonly code: SkillProblemCode;
@@ -36,13 +36,20 @@ export interface SkillProblem {
   readonly message: string;
 }
 
-/** Why a skill was left out, or what is odd about it. */
+/** Why a skill or a command was left out, or what is odd about it. */
 export type SkillProblemCode =
-  'unreadable' | 'no_skill_file' | 'bad_front_matter' | 'bad_name' | 'bad_description' | 'shadowed' | 'too_many';
+  | 'unreadable'
+  | 'no_skill_file'
+  | 'bad_front_matter'
+  | 'bad_name'
+  | 'bad_description'
+  | 'unknown_key'
+  | 'not_run'
+  | 'shadowed'
+  | 'too_many';
 
 export const SKILL_FILE = 'SKILL.md';
 
-const MAX_BYTES = 1_000_000;
 const MAX_DESCRIPTION = 1024;
 
 const NAME = /^[\p{Ll}\p{Lo}\p{Nd}]+(?:-[\p{Ll}\p{Lo}\p{Nd}]+)*$/u;
@@ -50,18 +57,8 @@ const NAME = /^[\p{Ll}\p{Lo}\p{Nd}]+(?:-[\p{Ll}\p{Lo}\p{Nd}]+)*$/u;
 const isName = (text: string): boolean => text.length <= 64 && NAME.test(text);
 
 /** The text of a skill's `SKILL.md`. @throws Error when it can't be read, is too large, or is no text. */
-export async function readSkillFile({ folder, hardLinks }: Pick<Skill, 'folder' | 'hardLinks'>): Promise<string> {
-  // Nothing outside the folder is read, whatever its links say.
-  const { handle, stats } = await openRoot(folder, { hardLinks }).open(SKILL_FILE);
-  try {
-    if (stats.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
-    if (text.includes('\0')) throw new Error('it is no text');
-    return text;
-  } finally {
-    await handle.close();
-  }
-}
+export const readSkillFile = ({ folder, hardLinks }: Pick<Skill, 'folder' | 'hardLinks'>): Promise<string> =>
+  readTextFile(folder, SKILL_FILE, hardLinks);
 
 /** Reads the skill of a folder. Null when it can't be used: `report` says why. */
 export async function readSkill(
@@ -122,7 +119,7 @@ function nameOf(
   return folder;
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
 function metadataOf(value: unknown): Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null) return {};
@@ -132,7 +129,7 @@ function metadataOf(value: unknown): Readonly<Record<string, string>> {
 }
 
 /** `Bash(git add:*) Read`, with commas or as a list, in the names of our tools. */
-function rulesOf(value: unknown): readonly string[] {
+export function rulesOf(value: unknown): readonly string[] {
   const text = Array.isArray(value) ? value.filter((item) => typeof item === 'string').join(' ') : textOf(value);
   return (text.match(/[^\s,()]+(?:\([^)]*\))?/g) ?? []).map((rule) => {
     const [, tool = '', rest = ''] = /^([^(]*)(.*)$/s.exec(rule) ?? [];

@@ -1,15 +1,15 @@
 import { errorText, type JsonObject, type PermissionMode } from '@treadle/core';
 import { PERMISSION_MODES } from '@treadle/core/events';
 import { isJsonObject } from '@treadle/core/json';
-import { builtInToolName, didYouMean } from '@treadle/core/names';
+import { builtInToolName } from '@treadle/core/names';
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { readSettingsFile } from './settings.ts';
 
-/** Where a project keeps its agents, and the user's own are, below their folder of settings. */
-export const PROJECT_AGENTS = '.treadle/agents';
+/** Where a project keeps its agents; the later win. The user's own are in `agents` of their folder of settings, too. */
+export const PROJECT_AGENTS = ['.claude/agents', '.treadle/agents'] as const;
 
 /** An agent as a file defines it: Markdown with front matter, and its instructions below. */
 export type AgentFile = Awaited<ReturnType<typeof parseAgentFile>>;
@@ -47,6 +47,7 @@ const KNOWN: readonly string[] = [
   'name',
   'description',
   'tools',
+  'disallowedTools',
   'model',
   'permissionMode',
   'maxTurns',
@@ -64,9 +65,7 @@ export async function parseAgentFile(path: string, text: string) {
   const { parse } = await import('yaml');
   const front: unknown = parse(head, { maxAliasCount: 0, logLevel: 'error' });
   if (!isJsonObject(front)) throw new Error('its front matter must be a list of keys with values');
-  const unknown = Object.keys(front).find((key) => !KNOWN.includes(key));
-  if (unknown !== undefined)
-    throw new Error(`its front matter has the unknown key ${JSON.stringify(unknown)}.${didYouMean(unknown, KNOWN)}`);
+  const ignored = Object.keys(front).filter((key) => !KNOWN.includes(key));
   const name = textOf(front, 'name') ?? '';
   if (!/^[\w-]{1,64}$/.test(name)) throw new Error('its name must be 1 to 64 letters, digits, "_" or "-"');
   const description = textOf(front, 'description')?.trim() ?? '';
@@ -79,12 +78,15 @@ export async function parseAgentFile(path: string, text: string) {
     description,
     instructions,
     /** Our names of tools. Absent: those of the agent that starts it. */
-    tools: toolsOf(front),
+    tools: toolsOf(front, 'tools'),
+    disallowedTools: toolsOf(front, 'disallowedTools') ?? [],
     /** `provider/model`. Absent: the model of the agent that starts it. */
-    model: textOf(front, 'model'),
+    model: modelOf(front),
     mode: modeOf(front),
     maxTurns: countOf(front, 'maxTurns'),
     maxDurationMs: countOf(front, 'maxDurationMs'),
+    /** Keys that nobody reads here. Other programs have more of them. */
+    ignored,
   };
 }
 
@@ -95,18 +97,34 @@ function textOf(front: JsonObject, key: string): string | undefined {
   throw new Error(`its ${key} must be a text`);
 }
 
+/** What Claude Code calls models, and what they are. */
+const ALIASES: Readonly<Record<string, string | undefined>> = {
+  inherit: undefined,
+  opus: 'anthropic/claude-opus-5-5',
+  sonnet: 'anthropic/claude-sonnet-5-5',
+  haiku: 'anthropic/claude-haiku-5-5',
+};
+
+function modelOf(front: JsonObject): string | undefined {
+  const name = textOf(front, 'model');
+  if (name === undefined) return undefined;
+  if (Object.hasOwn(ALIASES, name)) return ALIASES[name];
+  return name.startsWith('claude-') ? `anthropic/${name}` : name;
+}
+
 /** A list, or its items in one text with commas. */
-function toolsOf(front: JsonObject): readonly string[] | undefined {
-  const value = front['tools'];
+function toolsOf(front: JsonObject, key: 'tools' | 'disallowedTools'): readonly string[] | undefined {
+  const value = front[key];
   if (value === undefined || value === null) return undefined;
   const list = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
   if (Array.isArray(list) && list.every((item) => typeof item === 'string'))
     return [...new Set(list.filter((item) => item !== '').map(builtInToolName))];
-  throw new Error('its tools must be a list of names');
+  throw new Error(`its ${key} must be a list of names`);
 }
 
 function modeOf(front: JsonObject): PermissionMode | undefined {
-  const word = textOf(front, 'permissionMode');
+  const given = textOf(front, 'permissionMode');
+  const word = given === 'bypassPermissions' ? 'bypass' : given;
   const mode = PERMISSION_MODES.find((known) => known === word);
   if (word === undefined || mode) return mode;
   throw new Error(`its permissionMode must be one of ${PERMISSION_MODES.join(', ')}`);

@@ -81,6 +81,33 @@ describe('treadle run, in a folder with agents', () => {
   });
 });
 
+describe("treadle run, in a folder with agents of Claude Code's", () => {
+  it('maps their tools and models, and says what has no effect', async () => {
+    const text =
+      '---\nname: reader\ndescription: "Reads."\ntools: Read, Bash, Write, NotebookEdit, mcp__db__query\n' +
+      'disallowedTools: Write\nmodel: opus\ncolor: red\n---\nRead, and report.\n';
+    await using project = await folderWith({ '.claude/agents/reader.md': text, 'notes.txt': 'tides\n' });
+    const model = scriptedModel([delegate, 'It is about tides.', 'Tides.']);
+    const { code, stderr } = await runCli(['Go.', '--trust'], {
+      cwd: project.path,
+      env: { HOME: join(project.path, 'home') },
+      model,
+    });
+    expect(code).toBe(0);
+    expect(stderr).toContain("it runs without NotebookEdit, mcp__db__query, which this run doesn't have.");
+    expect(stderr).toContain('color has no effect here.');
+    expect(model.requests[1]?.tools.map(({ name }) => name).toSorted()).toEqual(['bash', 'read_file']);
+  });
+
+  it('leaves them alone while nobody has trusted it', async () => {
+    await using project = await folderWith({ '.claude/agents/reader.md': READER });
+    const model = scriptedModel(['Done.']);
+    const { stderr } = await runCli(['Go.'], { cwd: project.path, env: { HOME: join(project.path, 'home') }, model });
+    expect(stderr).toContain('The agent of .claude/agents left alone: nobody has trusted this folder.');
+    expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('agent');
+  });
+});
+
 describe('the definition of an agent', () => {
   it('has its limits, model and mode in front, and its instructions below', async () => {
     const text = READER.replace(
@@ -96,7 +123,21 @@ describe('the definition of an agent', () => {
       model: 'anthropic/claude-haiku-4-5',
       mode: 'plan',
       maxDurationMs: 60_000,
+      disallowedTools: [],
+      ignored: [],
     });
+  });
+
+  it.each([
+    ['model: opus', { model: 'anthropic/claude-opus-5-5' }],
+    ['model: inherit', { model: undefined }],
+    ['model: claude-haiku-4-5', { model: 'anthropic/claude-haiku-4-5' }],
+    ['model: openai/gpt-6.1-sol', { model: 'openai/gpt-6.1-sol' }],
+    ['permissionMode: bypassPermissions', { mode: 'bypass' }],
+    ['disallowedTools: Bash, Write', { disallowedTools: ['bash', 'write_file'] }],
+    ['color: red\nmemory: user', { ignored: ['color', 'memory'] }],
+  ])("reads %s as Claude Code's files mean it", async (line, expected) => {
+    expect(await parseAgentFile('reader.md', READER.replace('maxTurns: 3', line))).toMatchObject(expected);
   });
 
   it.each<[string, string, RegExp]>([
@@ -104,8 +145,6 @@ describe('the definition of an agent', () => {
     ['no name', '---\ndescription: Reads.\n---\nRead.', /name must be/],
     ['no description', '---\nname: reader\n---\nRead.', /no description/],
     ['no instructions', '---\nname: reader\ndescription: Reads.\n---\n', /no instructions/],
-    ['a key nobody knows', '---\nname: reader\nhooks: x\n---\nRead.', /unknown key "hooks"/],
-    ['a misspelt key', '---\nname: reader\ndescribtion: x\n---\nRead.', /Did you mean "description"\?/],
     ['a mode there is not', READER.replace('maxTurns: 3', 'permissionMode: all'), /permissionMode must be/],
     ['a limit of nothing', READER.replace('maxTurns: 3', 'maxTurns: 0'), /maxTurns must be/],
     ['R8: a bomb of aliases', '---\na: &a [x, x]\nb: &b [*a, *a]\nname: *b\n---\nRead.', /[Aa]lias/],

@@ -3,9 +3,9 @@ import { isStricter } from '@treadle/core/events';
 import type { SubAgentDefinition } from '@treadle/core/features';
 import { didYouMean } from '@treadle/core/names';
 
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
-import { PROJECT_AGENTS, readAgentFiles, type AgentFile } from '../../settings/agent-files.ts';
+import { PROJECT_AGENTS, readAgentFiles, type AgentFile, type AgentFiles } from '../../settings/agent-files.ts';
 import { configFolder } from '../../settings/settings.ts';
 import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
@@ -28,12 +28,19 @@ export interface AgentParts {
 /** The tool `agent` with the agents that the user's files and the folder's define; null when there are none. */
 export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts): Promise<Tool | null> {
   const config = configFolder(io);
-  const own = config === null ? { agents: [], problems: [] } : await readAgentFiles(join(config, 'agents'));
-  const found = await readAgentFiles(join(parts.folder, PROJECT_AGENTS));
+  const home = io.env['HOME'];
+  const places = [
+    ...(home ? [join(home, '.claude/agents')] : []),
+    ...(config === null ? [] : [join(config, 'agents')]),
+  ];
+  const own = await allOf(places);
+  const theirs = PROJECT_AGENTS.map((path) => join(parts.folder, path)).filter((path) => !places.includes(path));
+  const found = await allOf(theirs);
   const count = found.agents.length;
   if (count > 0 && !parts.isTrusted) {
     const what = count === 1 ? 'The agent' : `The ${count} agents`;
-    parts.note(`${what} of ${PROJECT_AGENTS} left alone: nobody has trusted this folder. --trust does.`);
+    const where = [...new Set(found.agents.map(({ path }) => relative(parts.folder, dirname(path))))].join(', ');
+    parts.note(`${what} of ${where} left alone: nobody has trusted this folder. --trust does.`);
   }
   const project = parts.isTrusted ? found : { agents: [], problems: [] };
   for (const problem of [...own.problems, ...project.problems]) parts.note(plainLine(problem, 300));
@@ -48,26 +55,49 @@ export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts):
   return agentsTool(Object.fromEntries(definitions));
 }
 
+async function allOf(folders: readonly string[]): Promise<AgentFiles> {
+  const all = await Promise.all(folders.map(readAgentFiles));
+  return { agents: all.flatMap(({ agents }) => agents), problems: all.flatMap(({ problems }) => problems) };
+}
+
+/** Names as Claude Code has them: its own tools and those of servers. Files for it may name some that aren't here. */
+const isOthers = (name: string): boolean => /^(?:[A-Z]|mcp__)/.test(name);
+
 /** An agent that does no more than the one it works for: a mode of its own counts where it is stricter. */
 async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgentDefinition | null> {
   const { re2Validator } = await import('@treadle/tools');
   const { tools, permissions, knownTools, note } = parts;
   const known = new Set(tools.map(({ name }) => name));
-  const missing = file.tools?.find((name) => !known.has(name));
-  if (missing !== undefined) {
-    note(plainLine(`${file.path} was left out: there is no tool ${missing}.${didYouMean(missing, known)}`, 300));
+  const say = (text: string): void => note(plainLine(`${file.path}: ${text}`, 300));
+  const absent = (file.tools ?? []).filter((name) => !known.has(name));
+  const typo = absent.find((name) => !isOthers(name) && !knownTools.includes(name));
+  if (typo !== undefined) {
+    note(plainLine(`${file.path} was left out: there is no tool ${typo}.${didYouMean(typo, known)}`, 300));
     return null;
   }
+  if (absent.length > 0) say(`it runs without ${absent.join(', ')}, which this run doesn't have.`);
+  if (file.ignored.length > 0) say(`${file.ignored.join(', ')} has no effect here.`);
   const mode = file.mode !== undefined && isStricter(file.mode, permissions.mode ?? 'default') ? file.mode : null;
   const agent = defineAgent({
     id: file.name,
-    model: file.model === undefined ? parts.model : await parts.loadModel(file.model),
+    model: await modelOf(file, parts),
     instructions: file.instructions,
-    tools: file.tools === undefined ? tools : tools.filter(({ name }) => file.tools?.includes(name)),
+    tools: tools.filter(({ name }) => file.tools?.includes(name) !== false && !file.disallowedTools.includes(name)),
     permissions: { ...permissions, ...(mode === null ? {} : { mode }) },
     knownTools,
     validator: re2Validator(),
     limits: defined({ maxTurns: file.maxTurns, maxDurationMs: file.maxDurationMs }),
   });
   return { agent, description: file.description };
+}
+
+/** Its own model; that of the run where it is Claude's, and the run is at another provider. */
+async function modelOf({ path, model }: AgentFile, parts: AgentParts): Promise<Model> {
+  if (model === undefined) return parts.model;
+  const isElsewhere = model.startsWith('anthropic/') && parts.model.provider !== 'anthropic';
+  if (!isElsewhere) return parts.loadModel(model);
+  return parts.loadModel(model).catch(() => {
+    parts.note(plainLine(`${path}: ${model} can't be used here, and it works with the run's model.`, 300));
+    return parts.model;
+  });
 }

@@ -28,6 +28,7 @@ import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from '../context.ts';
 import { mcpFor } from './mcp.ts';
+import { withCommand } from './prompt-commands.ts';
 import { skillsFor } from './skills.ts';
 import type { CliIo } from '../io.ts';
 import { openBlobs, unsavedJournal } from '../parts.ts';
@@ -70,6 +71,9 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const skills = await interruptions.unless(
       skillsFor({ io, note, request, folder: place.folder }, rights, asks, interruptions.first),
     );
+    const said = await interruptions.unless(
+      withCommand(texts, { io, folder: place.folder, note }, rights, asks, interruptions.first),
+    );
     const { isActiveSkill } = await import('@treadle/skills');
     const moreTools = [...(mcp?.tools ?? []), ...skills.tools].map(guard.tool);
     const agentParts = { io, model, loadModel, note };
@@ -101,15 +105,15 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const blobs = request.save ? await openBlobs(io) : null;
     const kept = { journal, ...(blobs ? { blobs } : {}) };
     if (request.instead && sessionId !== null) return await request.instead(agent, kept, sessionId);
-    const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, texts) : null;
+    const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, said) : null;
     const session = again?.session ?? (await openOrCreate(kept, sessionId, agent, output));
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
     const begin = async (): Promise<Run> => {
       if (again) return again.run;
-      if (request.branches === null) return startRun(session, texts);
+      if (request.branches === null) return startRun(session, said);
       const { folder } = place;
       const { branches } = request;
-      return startBranches(session, texts, { io, note, request: branches, definition, folder, toolsIn, loadModel });
+      return startBranches(session, said, { io, note, request: branches, definition, folder, toolsIn, loadModel });
     };
     const stopTracing = request.telemetry ? (await telemetry())(session) : null;
     try {
