@@ -126,6 +126,7 @@ const LINES = {
   skills: 520,
   stores: 40,
   plugins: 330,
+  firstrun: 340,
 };
 
 const rows: readonly Row[] = [

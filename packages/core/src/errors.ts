@@ -30,6 +30,8 @@ export type TreadleErrorCode =
   | 'cancelled'
   /** A definition (agent, tool, limit) that can't work. */
   | 'invalid_definition'
+  /** A file that can't be a part of a message: unreadable, too large, or of no kind that models take. */
+  | 'invalid_attachment'
   /** Imported or posted messages that don't have the shape of messages. */
   | 'invalid_messages'
   /** Tool results while no call of a client's waits for any. */

@@ -64,7 +64,7 @@ function checkTexts(args: EditFileArguments): void {
   }
 }
 
-function replaced(path: string, text: string, args: EditFileArguments): string {
+export function replaced(path: string, text: string, args: EditFileArguments): string {
   // The mark is not part of the first line, neither for a match nor for what replaces it.
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
   const body = text.slice(mark.length);
@@ -91,7 +91,7 @@ function replaced(path: string, text: string, args: EditFileArguments): string {
 }
 
 /** The whole file, its byte order mark included; refuses what would not come back byte for byte. */
-async function readUtf8(file: OpenedFile, maxBytes: number, signal: AbortSignal): Promise<string> {
+export async function readUtf8(file: OpenedFile, maxBytes: number, signal: AbortSignal): Promise<string> {
   const { path } = file;
   if (file.stats.size > maxBytes) {
     throw new FileProblem('too_large', `${path} has ${file.stats.size} bytes; edit_file takes up to ${maxBytes}.`);

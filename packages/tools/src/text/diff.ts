@@ -14,8 +14,12 @@ export interface LineChange {
   readonly diff: string;
 }
 
-/** The one region in which `before` and `after` differ, as a unified diff. Line ends do not count as content. */
-export function describeChange(path: string, before: string, after: string): LineChange {
+/**
+ * The one region in which `before` and `after` differ, as a unified diff. Line ends do not count as content.
+ *
+ * @param whole true leaves every line as it is; else control characters are shown as pictures, and a long diff is cut
+ */
+export function describeChange(path: string, before: string, after: string, whole = false): LineChange {
   const old = splitLines(before);
   const now = splitLines(after);
   const [start, end] = commonEnds(old, now);
@@ -27,16 +31,13 @@ export function describeChange(path: string, before: string, after: string): Lin
   const from = Math.max(0, start - contextLines);
   const above = now.slice(from, start);
   const below = now.slice(now.length - end, now.length - end + contextLines);
-  const body = [
-    ...above.map(marked(' ')),
-    ...removed.map(marked('-')),
-    ...added.map(marked('+')),
-    ...below.map(marked(' ')),
-  ];
+  const line = whole ? (text: string): string => text : (text: string): string => cutLine(safeLine(text), longestLine);
+  const marked = (lines: readonly string[], mark: string): string[] => lines.map((text) => mark + line(text));
+  const body = [...marked(above, ' '), ...marked(removed, '-'), ...marked(added, '+'), ...marked(below, ' ')];
   const context = above.length + below.length;
   const range = (count: number): string => `${count === 0 ? from : from + 1},${count}`;
   const hunk = `@@ -${range(removed.length + context)} +${range(added.length + context)} @@`;
-  return { ...change, diff: [`--- ${path}`, `+++ ${path}`, hunk, ...shortened(body)].join('\n') };
+  return { ...change, diff: [`--- ${path}`, `+++ ${path}`, hunk, ...(whole ? body : shortened(body))].join('\n') };
 }
 
 /** How much two texts or lists share at their beginning and, without overlapping, at their end. */
@@ -54,11 +55,6 @@ function splitLines(text: string): string[] {
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }
-
-const marked =
-  (mark: string): ((line: string) => string) =>
-  (line) =>
-    mark + cutLine(safeLine(line), longestLine);
 
 function shortened(lines: readonly string[]): readonly string[] {
   if (lines.length <= mostLines) return lines;

@@ -9,6 +9,8 @@ const COMMON = {
 export const RUN_OPTIONS = {
   prompt: { short: 'p', value: 'TEXT', help: 'The prompt, as an option instead of an argument.' },
   model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-5-5 or demo.' },
+  thinking: { value: 'LEVEL', help: 'How much the model thinks: off, minimal, low, medium, high, xhigh or max.' },
+  image: { value: 'FILE', repeatable: true, help: 'Send this image (or PDF) too. @FILE in the prompt does the same.' },
   cwd: { value: 'FOLDER', help: 'Work in this folder, and let the tools change files in it.' },
   'output-format': { value: 'FORMAT', help: 'text (default), json (one object at the end) or events (JSON lines).' },
   'max-turns': { value: 'N', help: 'At most so many calls of the model (default 50).' },

@@ -42,6 +42,8 @@ export interface Printer {
   flushed(): Promise<void>;
   /** Ends the line that is open, if one is. */
   endLine(): void;
+  /** True when what was printed last has no end of line. */
+  readonly isLineOpen: boolean;
   /** True when the reader closed its end (`EPIPE`) or a write failed otherwise: what is printed goes nowhere. */
   readonly isClosed: boolean;
   /** Why a write failed; null when none did, and when it was only that the reader left. Certain once `flushed`. */
@@ -103,6 +105,9 @@ export function createPrinter(stream: OutputStream): Printer {
       return failure;
     },
     print,
+    get isLineOpen() {
+      return lineIsOpen;
+    },
     endLine() {
       if (lineIsOpen) print('\n');
     },

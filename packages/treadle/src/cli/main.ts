@@ -91,7 +91,12 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
 }
 
 /** What the user did wrong, or asked for in vain, is theirs to mend: it exits as usage. */
-const USERS_OWN: ReadonlySet<string> = new Set(['invalid_definition', 'session_not_found', 'empty_prompt']);
+const USERS_OWN: ReadonlySet<string> = new Set([
+  'invalid_definition',
+  'session_not_found',
+  'empty_prompt',
+  'invalid_attachment',
+]);
 
 async function explain(error: unknown, out: Printer, note: (text: string) => void): Promise<number> {
   if (error instanceof Interrupted) return SIGNAL_EXIT[error.signal];

@@ -50,8 +50,8 @@ function replyTo({ messages, tools, toolChoice }: ModelRequest): Reply {
   return nextReply(job, resultsIn(messages.slice(at + 1)), callable);
 }
 
-/** Standard input that was piped in next to a prompt: data, and no request. */
-const PIPED = /^<(stdin(?:-\d+)?)>\n[^]*\n<\/\1>$/;
+/** What was piped in next to a prompt, or mentioned in it: data, and no request. */
+const PIPED = /^<((?:stdin|file)(?:-\d+)?)(?: path=.*)?>\n[^]*\n<\/\1>$/;
 
 function promptOf({ content }: ModelMessage): string {
   const texts = content.flatMap((block) => (block.type === 'text' && !PIPED.test(block.text) ? [block.text] : []));

@@ -4,12 +4,14 @@ import { expect, it } from 'vitest';
 
 import { askPermission, type ApprovalQuestion } from './ask-permission.ts';
 import { createPrinter } from '../io.ts';
+import { styleFor } from '../style.ts';
 import { readLines } from './terminal.ts';
 
 /** What is shown for a call, when the answer is no. */
 async function shown(
   call: { readonly toolName: string; readonly arguments: Readonly<Record<string, unknown>> },
   question: Partial<ApprovalQuestion> = {},
+  diff: string | null = null,
 ): Promise<string> {
   let screen = '';
   const write = new Writable({
@@ -21,10 +23,16 @@ async function shown(
   const out = createPrinter(Object.assign(write, { isTTY: true }));
   const lines = readLines(Readable.from([Buffer.from('n\n')]));
   const terminal = { isThere: true, ask: async () => lines.next() };
-  const asking = { terminal, out, stopped: new Promise(() => {}), isStopped: () => false };
+  const asking = {
+    terminal,
+    out,
+    style: styleFor(diff !== null, {}),
+    stopped: new Promise(() => {}),
+    isStopped: () => false,
+  };
   const asked = { type: 'approval_requested', question: 'May it?', ...question } as ApprovalQuestion;
   const pending = { type: 'approval', callId: 'c', approvalId: 'a', question: 'May it?', ...call } as const;
-  await askPermission({ ...pending, arguments: call.arguments as never }, asked, asking, null);
+  await askPermission({ ...pending, arguments: call.arguments as never }, asked, asking, { about: null, diff });
   await out.flushed();
   return screen;
 }
@@ -62,4 +70,17 @@ it('says that there are escapes, and not so of the same letters in a call', asyn
   expect(one).toContain('  command: rm\\u{a0}-rf\n');
   expect(one).toContain('Characters of it that do not show are written as \\u{…}.\n');
   expect(await shown({ toolName: 'bash', arguments: { command: 'rm\\u{a0}-rf' } })).not.toContain('do not show');
+});
+
+it('shows a change of a file as a coloured diff, whole and exact, instead of the texts', async () => {
+  const diff = `--- a.md\n+++ a.md\n@@ -1,2 +1,2 @@\n \tkept\n-${'x'.repeat(900)}\n+\u202enew`;
+  const screen = await shown(
+    { toolName: 'edit_file', arguments: { path: 'a.md', old_text: 'x', new_text: 'new', other: 1 } },
+    {},
+    diff,
+  );
+  expect(screen).toContain(
+    `\nedit_file\n  other: 1\n  \u001b[2m--- a.md\u001b[22m\n  \u001b[2m+++ a.md\u001b[22m\n  \u001b[2m@@ -1,2 +1,2 @@\u001b[22m\n` +
+      `   \tkept\n  \u001b[31m-${'x'.repeat(900)}\u001b[39m\n  \u001b[32m+\\u{202e}new\u001b[39m\nMay it?\n`,
+  );
 });

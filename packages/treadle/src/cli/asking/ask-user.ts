@@ -2,6 +2,7 @@ import { answerQuestions, userQuestions, type ClientToolResult, type PendingCall
 import { ASK_USER_TOOL, nobodyToAsk, type UserAnswer, type UserQuestion } from '@treadle/core/tools';
 
 import type { Printer } from '../io.ts';
+import type { Style } from '../style.ts';
 import { plainLine } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -9,6 +10,7 @@ import type { Terminal } from './terminal.ts';
 export interface Asking {
   readonly terminal: Terminal;
   readonly out: Printer;
+  readonly style: Style;
   /** Resolves when the run is to end: nobody waits for an answer any more. */
   readonly stopped: Promise<unknown>;
   isStopped(): boolean;

@@ -40,7 +40,8 @@ export function createRunOutput(
   }
   const style = styleFor(out.isTTY, io.env);
   const label = (toolName: string): string => agent.tools.get(toolName)?.label ?? toolName;
-  const text = createTextOutput({ out, note, style, label, showPrompts: false });
+  const watched = out.isTTY ? { after: io.after.bind(io) } : {};
+  const text = createTextOutput({ out, note, style, label, showPrompts: false, ...watched });
   return {
     take: text.take,
     end(report) {

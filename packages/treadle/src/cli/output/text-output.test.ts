@@ -8,9 +8,14 @@ import { createPrinter } from '../io.ts';
 import { styleFor } from '../style.ts';
 import { createTextOutput } from './text-output.ts';
 
-function transcript(events: readonly TreadleEvent[]): { readonly printed: string; readonly notes: readonly string[] } {
+/** What is printed of events; with `soon`, on a terminal, where that is called before the last event. */
+function transcript(
+  events: readonly TreadleEvent[],
+  soon?: 'passes' | 'is not over',
+): { readonly printed: string; readonly notes: readonly string[] } {
   let printed = '';
   const notes: string[] = [];
+  const timers: (() => void)[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       printed += chunk.toString();
@@ -23,8 +28,17 @@ function transcript(events: readonly TreadleEvent[]): { readonly printed: string
     style: styleFor(false, {}),
     label: (name) => name,
     showPrompts: false,
+    ...(soon && {
+      after: (_ms, fn) => {
+        timers.push(fn);
+        return () => timers.splice(0);
+      },
+    }),
   });
-  for (const event of events) output.take(event);
+  for (const [index, event] of events.entries()) {
+    if (index === events.length - 1 && soon === 'passes') for (const fn of timers.splice(0)) fn();
+    output.take(event);
+  }
   output.breakOff();
   return { printed, notes };
 }
@@ -40,6 +54,91 @@ const said = (messageId: string, text: string, offset = 0): TreadleEvent => ({
   index: 0,
   offset,
   text,
+});
+
+const started = (callId: string, command: string): TreadleEvent => ({
+  type: 'tool_started',
+  seq: 1,
+  at: 0,
+  ...turn,
+  callId,
+  toolName: 'bash',
+  arguments: { command },
+  idempotencyKey: callId,
+  replay: 'never',
+  runs: 'server',
+});
+
+const ended = (callId: string): TreadleEvent => ({
+  type: 'tool_ended',
+  seq: 2,
+  at: 0,
+  ...turn,
+  callId,
+  toolName: 'bash',
+  content: [],
+  isError: false,
+  durationMs: 1,
+});
+
+const wrote = (callId: string, text: string): TreadleEvent => ({
+  type: 'tool_update',
+  ...live,
+  callId,
+  toolName: 'bash',
+  content: [{ type: 'text', text }],
+});
+
+describe('calls of tools', () => {
+  it('have a line from their start on, which their end completes', () => {
+    const begun = [started('1', 'make')];
+    expect(transcript(begun).printed).toBe('• bash · make\n\n');
+    expect(transcript([...begun, ended('1')]).printed).toBe('• bash · make · ok · 1 ms\n\n');
+  });
+
+  it('have a line each in their order, whichever ends first', () => {
+    const events = [started('1', 'a'), started('2', 'b'), ended('2'), started('3', 'c'), ended('1'), ended('3')];
+    expect(transcript(events).printed).toBe(
+      '• bash · a · ok · 1 ms\n• bash · b · ok · 1 ms\n• bash · c · ok · 1 ms\n\n',
+    );
+  });
+
+  it('are all begun on a terminal when they take longer', () => {
+    const events = [started('1', 'a'), started('2', 'b'), ended('1')];
+    expect(transcript(events, 'is not over').printed).toBe('• bash · a · ok · 1 ms\n• bash · b\n\n');
+    expect(transcript(events, 'passes').printed).toBe('• bash · a\n• bash · b\n• bash · a · ok · 1 ms\n\n');
+  });
+
+  it('show on a terminal the latest lines that a command has written, each once', () => {
+    const events = [
+      started('1', 'make'),
+      wrote('1', 'one\ntwo\nthr'),
+      wrote('1', 'two\nthree\n\u001b[2J4\n5\n6\n7\n8\n'),
+      ended('1'),
+    ];
+    expect(transcript(events).printed).toBe('• bash · make · ok · 1 ms\n\n');
+    expect(transcript(events, 'is not over').printed).toBe(
+      String.raw`• bash · make
+  │ one
+  │ two
+  │ … 1 more line
+  │ \u{1b}[2J4
+  │ 5
+  │ 6
+  │ 7
+  │ 8
+• bash · make · ok · 1 ms
+
+`,
+    );
+  });
+
+  it('show which command writes, when two do', () => {
+    const events = [started('1', 'a'), started('2', 'b'), wrote('1', 'x\n'), wrote('2', 'y\n'), ended('2'), ended('1')];
+    expect(transcript(events, 'is not over').printed).toBe(
+      '• bash · a\n• bash · b\n• bash · a\n  │ x\n• bash · b\n  │ y\n• bash · a · ok · 1 ms\n• bash · b · ok · 1 ms\n\n',
+    );
+  });
 });
 
 describe('a run as text', () => {

@@ -3,12 +3,12 @@ import { isConversation } from '@treadle/core/messages';
 import { PLAN_TOOL, planOf, TODO_TOOL, todoItems } from '@treadle/core/projections';
 
 import { duration } from './figures.ts';
-import type { Printer } from '../io.ts';
+import type { CliIo, Printer } from '../io.ts';
 import { plainLine, plainText } from '../asking/plain-text.ts';
 import type { Style } from '../style.ts';
 import { planLines } from './plan-lines.ts';
 import { todoLines } from './todo-lines.ts';
-import { toolLine } from './tool-line.ts';
+import { createToolCalls } from './tool-calls.ts';
 
 /** A run, or a log, as text for a person: append-only, line by line. */
 export interface TextOutput {
@@ -28,7 +28,12 @@ export interface TextOutputOptions {
   readonly label: (toolName: string) => string;
   /** Also print what the user said, marked. */
   readonly showPrompts: boolean;
+  /** Absent for what has happened, and where nobody looks on. */
+  readonly after?: CliIo['after'];
 }
+
+const textOf = (content: EventOf<'tool_update'>['content']): string =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 
 const ENDED = { completed: 'completed', failed: 'failed', killed: 'been ended' } as const;
 
@@ -38,13 +43,14 @@ type Section = 'nothing' | 'text' | 'tools' | 'prompt' | 'remark';
 
 type EventOf<Type extends TreadleEvent['type']> = Extract<TreadleEvent, { type: Type }>;
 
-export function createTextOutput({ out, note, style, label, showPrompts }: TextOutputOptions): TextOutput {
+export function createTextOutput({ out, note, style, label, showPrompts, after }: TextOutputOptions): TextOutput {
   let section: Section = 'nothing';
   let openMessage: string | null = null;
   /** What was printed of it last. */
   let lastSaid = '';
   const argumentsOf = new Map<string, JsonObject>();
   const taskTools = new Map<string, string>();
+  const calls = createToolCalls({ out, style, label, begin: () => begin('tools'), ...(after && { after }) });
 
   function begin(next: Section): void {
     out.endLine();
@@ -54,6 +60,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
 
   function text(messageId: string, said: string): void {
     if (said === '') return;
+    calls.flush();
     const goesOn = openMessage === messageId && section === 'text';
     if (!goesOn) begin('text');
     openMessage = messageId;
@@ -62,6 +69,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
   }
 
   function line(next: Section, said: string): void {
+    calls.flush();
     begin(next);
     out.print(`${said}\n`);
   }
@@ -92,10 +100,14 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
             ...(event.details === undefined ? {} : { details: event.details }),
           }
         : { isError: true, isRefused: event.reason === 'denied' || event.reason === 'hook' };
-    line('tools', toolLine({ toolName, label: label(toolName), arguments: args, content, ...outcome }, style));
-    if (event.type === 'tool_ended' && toolName === TODO_TOOL)
-      out.print(todoLines(todoItems(event.details) ?? [], style));
-    if (event.type === 'tool_ended' && toolName === PLAN_TOOL) out.print(planLines(planOf(event.details), style));
+    calls.ended(callId, args, { toolName, content, ...outcome }, listOf(event));
+  }
+
+  /** The todo list or the plan that the call has written. */
+  function listOf(event: EventOf<'tool_ended' | 'tool_call_rejected'>): string {
+    if (event.type !== 'tool_ended') return '';
+    if (event.toolName === TODO_TOOL) return todoLines(todoItems(event.details) ?? [], style);
+    return event.toolName === PLAN_TOOL ? planLines(planOf(event.details), style) : '';
   }
 
   /** Of a task's beginning its call tells. */
@@ -125,6 +137,13 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
         return;
       case 'tool_started':
         argumentsOf.set(event.callId, event.arguments);
+        calls.started(event.callId, event.toolName, event.arguments);
+        return;
+      case 'tool_update':
+        calls.updated(event.callId, textOf(event.content));
+        return;
+      case 'run_paused':
+        calls.pause();
         return;
       case 'tool_ended':
       case 'tool_call_rejected':
@@ -159,6 +178,7 @@ export function createTextOutput({ out, note, style, label, showPrompts }: TextO
     take,
     remark: (said) => line('remark', style.dim(said)),
     breakOff() {
+      calls.flush();
       if (section !== 'nothing') begin('nothing');
     },
   };

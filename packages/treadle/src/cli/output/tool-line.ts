@@ -5,11 +5,9 @@ import { outcomeOf, type Outcome } from './outcome.ts';
 import { plainLine } from '../asking/plain-text.ts';
 import type { Style } from '../style.ts';
 
-/** A call that is over, as one line tells of it. */
-export interface FinishedCall {
+/** How a call ended. */
+export interface CallEnd {
   readonly toolName: string;
-  readonly label: string;
-  readonly arguments: JsonObject;
   readonly isError: boolean;
   /** It was not run, because somebody said no. */
   readonly isRefused?: boolean;
@@ -19,17 +17,27 @@ export interface FinishedCall {
   readonly durationMs?: number;
 }
 
+/** A call that is over, as one line tells of it. */
+export interface FinishedCall extends CallEnd {
+  readonly label: string;
+  readonly arguments: JsonObject;
+}
+
 /** `• Read a file · src/a.ts · 12 lines · 3 ms` */
-export function toolLine(call: FinishedCall, style: Style): string {
-  const shortArguments = argumentsText(call.arguments);
+export const toolLine = (call: FinishedCall, style: Style): string =>
+  toolHead(call.label, call.arguments, style) + toolEnd(call, style);
+
+/** The part of a line that is known when its call starts: `• Read a file · src/a.ts` */
+export function toolHead(label: string, args: JsonObject, style: Style): string {
+  const shortArguments = argumentsText(args);
+  return style.dim(`• ${plainLine(label, 60)}${shortArguments === '' ? '' : ` · ${shortArguments}`}`);
+}
+
+/** The rest of it: ` · 12 lines · 3 ms` */
+export function toolEnd(call: CallEnd, style: Style): string {
   const { words, isBad } = outcomeText(call);
-  const parts = [
-    style.dim(`• ${plainLine(call.label, 60)}`),
-    ...(shortArguments === '' ? [] : [style.dim(shortArguments)]),
-    isBad ? style.bad(words) : style.dim(words),
-    ...(call.durationMs === undefined ? [] : [style.dim(duration(call.durationMs))]),
-  ];
-  return parts.join(style.dim(' · '));
+  const took = call.durationMs === undefined ? '' : style.dim(` · ${duration(call.durationMs)}`);
+  return style.dim(' · ') + (isBad ? style.bad(words) : style.dim(words)) + took;
 }
 
 /** Arguments that say by themselves what they are, the most telling first. */
@@ -52,7 +60,7 @@ function shortValue(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value.length <= 30 && !value.includes('\n') ? value : null;
 }
 
-function outcomeText(call: FinishedCall): Outcome {
+function outcomeText(call: CallEnd): Outcome {
   if (call.isRefused === true) return { words: 'refused', isBad: true };
   const told = call.isError ? null : outcomeOf(call.toolName, call.details);
   if (told !== null) return told;

@@ -1,4 +1,4 @@
-import type { Agent, AgentDefinition, Model, RunResult, Session, Tool } from '@treadle/core';
+import type { Agent, AgentDefinition, Model, RunResult, Session, Tool, UserContent } from '@treadle/core';
 import type { BranchesRun, BranchStrategy, WorkingCopies } from '@treadle/core/branches';
 
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export interface BranchesInHand {
 /** Runs the prompt in branches, each in a copy of the folder, and tells of each that ends. The copies are gone afterwards. */
 export async function startBranches(
   session: Session,
-  texts: readonly string[],
+  content: readonly UserContent[],
   { io, note, request, definition, folder, toolsIn, loadModel }: BranchesInHand,
 ): Promise<BranchesRun> {
   const strategy = await strategyOf(request.judge, definition.model, loadModel);
@@ -59,7 +59,7 @@ export async function startBranches(
       configId: String(index + 1),
       agent: (place) => agentIn(place.folder ?? folder),
     })),
-    ...(texts.length > 0 ? { prompt: texts.map((text) => ({ type: 'text' as const, text })) } : {}),
+    ...(content.length > 0 ? { prompt: content } : {}),
     strategy,
     copies,
     onOutcome({ configId, status, message, turns, usage }) {

@@ -8,10 +8,12 @@ import {
   type Hook,
   type Journal,
   type Model,
+  type PendingCall,
   type PermissionOptions,
   type Run,
   type Session,
   type Tool,
+  type UserContent,
 } from '@treadle/core';
 import type { Validator } from '@treadle/core/ports';
 import { builtInToolName } from '@treadle/core/names';
@@ -36,7 +38,7 @@ import { folderSettings } from '../asking/folder-trust.ts';
 import type { CombinedSettings } from '../../settings/combine.ts';
 import { nobodyToAsk, permissionsFor, rulesOfFlags } from '../asking/permissions.ts';
 import { createRunOutput, type RunOutput } from '../output/run-output.ts';
-import { promptTexts, type KeptIn, type RunRequest } from './request.ts';
+import { promptContent, promptTexts, type KeptIn, type RunRequest } from './request.ts';
 import { openTerminal, readLines, type Terminal } from '../asking/terminal.ts';
 import { telemetry } from '../serve/telemetry.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
@@ -74,6 +76,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const said = await interruptions.unless(
       withCommand(texts, { io, folder: place.folder, note }, rights, asks, interruptions.first),
     );
+    const content = await promptContent(io, request, said, place.folder, note);
     const { isActiveSkill } = await import('@treadle/skills');
     const moreTools = [...(mcp?.tools ?? []), ...skills.tools].map(guard.tool);
     const agentParts = { io, model, loadModel, note };
@@ -85,6 +88,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const definition: AgentDefinition = {
       id: agentIdOf(place.folder),
       model,
+      ...(request.thinking === undefined ? {} : { thinking: request.thinking }),
       instructions: skills.instructions(request.system ?? defaultInstructions(place.folder)),
       projectInstructions,
       tools,
@@ -105,20 +109,22 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const blobs = request.save ? await openBlobs(io) : null;
     const kept = { journal, ...(blobs ? { blobs } : {}) };
     if (request.instead && sessionId !== null) return await request.instead(agent, kept, sessionId);
-    const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, said) : null;
+    const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, content) : null;
     const session = again?.session ?? (await openOrCreate(kept, sessionId, agent, output));
     if (choice.reason !== null) note(`Model: ${model.provider}/${model.id} (${choice.reason}).`);
     const begin = async (): Promise<Run> => {
       if (again) return again.run;
-      if (request.branches === null) return startRun(session, said);
+      if (request.branches === null) return startRun(session, content);
       const { folder } = place;
       const { branches } = request;
-      return startBranches(session, said, { io, note, request: branches, definition, folder, toolsIn, loadModel });
+      return startBranches(session, content, { io, note, request: branches, definition, folder, toolsIn, loadModel });
     };
     const stopTracing = request.telemetry ? (await telemetry())(session) : null;
     try {
       const { aboutCommands } = rights;
-      const code = await driveRun({ ...context, note }, { session, journal, begin, output, terminals, aboutCommands });
+      const preview = previewIn(place.folder);
+      const inHand = { session, journal, begin, output, terminals, aboutCommands, preview };
+      const code = await driveRun({ ...context, note }, inHand);
       // All is printed; whoever doesn't want to wait for a title goes.
       if (request.title) await Promise.race([session.settled(), interruptions.first]);
       return code;
@@ -130,6 +136,12 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     await journal.close();
   }
 }
+
+/** What a call would change in a file of the folder, as a diff; null for calls that change none. */
+const previewIn =
+  (folder: string) =>
+  async ({ toolName, arguments: args }: PendingCall): Promise<string | null> =>
+    (await import('@treadle/tools')).previewChange(folder, toolName, args);
 
 /** The tools whose calls may take long: commands, and other agents. */
 const inBackground = (tools: readonly Tool[]): readonly string[] =>
@@ -287,8 +299,8 @@ async function openOrCreate(kept: KeptIn, sessionId: string | null, agent: Agent
 }
 
 /** The run that was asked for: a prompt, or the one that was cut off, or another go at the history as it is. */
-function startRun(session: Session, texts: readonly string[]): Run {
-  if (texts.length > 0) return session.prompt(texts.map((text) => ({ type: 'text', text })));
+function startRun(session: Session, content: readonly UserContent[]): Run {
+  if (content.length > 0) return session.prompt(content);
   if (session.status !== 'idle') return session.resume();
   try {
     return session.continue();

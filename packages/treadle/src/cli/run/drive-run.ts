@@ -1,4 +1,4 @@
-import { errorText, type Journal, type Run, type RunResult, type Session } from '@treadle/core';
+import { errorText, type Journal, type PendingCall, type Run, type RunResult, type Session } from '@treadle/core';
 
 import { askForm } from '../asking/ask-form.ts';
 import { askPermission, type ApprovalQuestion } from '../asking/ask-permission.ts';
@@ -7,6 +7,7 @@ import type { CommandContext } from '../context.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from '../exit-codes.ts';
 import type { RunOutput } from '../output/run-output.ts';
 import type { Terminal } from '../asking/terminal.ts';
+import { styleFor } from '../style.ts';
 
 /** Where somebody can be asked: questions of the model on standard output, of permission on standard error. */
 export interface Terminals {
@@ -24,6 +25,8 @@ export interface RunInHand {
   readonly terminals: Terminals;
   /** What is to be said beside a question about a command; null for nothing. */
   readonly aboutCommands: () => Promise<string | null>;
+  /** What a call would change, as a diff; null for calls that change no file. */
+  readonly preview: (call: PendingCall) => Promise<string | null>;
 }
 
 /** Drives a run to its end, through all that it waits for. Returns the exit code. */
@@ -52,8 +55,14 @@ export async function driveRun(context: CommandContext, inHand: RunInHand): Prom
     stop(`Interrupted by ${signal}.`);
   });
   const isStopped = (): boolean => left || interruptions.signal !== null;
-  const asking: Asking = { terminal: terminals.user, out, stopped: stops.promise, isStopped };
-  const permissions: Asking = { ...asking, terminal: terminals.permissions, out: err };
+  const style = styleFor(out.isTTY, io.env);
+  const asking: Asking = { terminal: terminals.user, out, style, stopped: stops.promise, isStopped };
+  const permissions: Asking = {
+    ...asking,
+    terminal: terminals.permissions,
+    out: err,
+    style: styleFor(err.isTTY, io.env),
+  };
   let result = await follow(context, run, output);
   while (result.status === 'paused') {
     isAsking = true;
@@ -77,7 +86,7 @@ const isFailure = ({ by }: RunResult['permissionDenials'][number]): boolean => b
 
 /** How a paused run goes on, once somebody has answered; null when nobody does. */
 async function answered(
-  { session, journal, aboutCommands }: RunInHand,
+  { session, journal, aboutCommands, preview }: RunInHand,
   pending: RunResult['pending'],
   asking: Asking,
   permissions: Asking,
@@ -92,7 +101,10 @@ async function answered(
   const question = await questionOf(journal, call.sessionId ?? session.id, approvalId);
   const typed =
     question?.key === undefined
-      ? await askPermission(call, question, permissions, call.toolName === 'bash' ? await aboutCommands() : null)
+      ? await askPermission(call, question, permissions, {
+          about: call.toolName === 'bash' ? await aboutCommands() : null,
+          diff: await preview(call),
+        })
       : await askForm(call, question, permissions);
   return typed && (() => session[typed.decision](approvalId, typed.said));
 }

@@ -1,16 +1,21 @@
-import type { Agent, Limits, PermissionMode } from '@treadle/core';
+import type { Agent, Limits, PermissionMode, ThinkingLevel, UserContent } from '@treadle/core';
 import type { AgainOptions, RunAgain } from '@treadle/core/history';
+
+import { resolve } from 'node:path';
 
 import { branchesOf } from './branches-request.ts';
 import { RUN_OPTIONS } from '../commands.ts';
 import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
 import { parseOptions, type ParsedOptions } from '../options.ts';
+import { asData } from '../prompt/as-data.ts';
 import { readStandardInput } from '../standard-input.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** As in core, which is too big to load for `--help`. */
 const PERMISSION_MODES: readonly PermissionMode[] = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypass'];
+
+const THINKING: readonly ThinkingLevel[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 const FORMATS = ['text', 'json', 'events'] as const;
 
@@ -22,7 +27,12 @@ export type KeptIn = Pick<AgainOptions, 'journal' | 'blobs'>;
 /** What `treadle run` was asked for. */
 export interface RunRequest extends ReturnType<typeof readRunRequest> {
   /** Begins the run in another way, in another session. */
-  readonly begin?: (agent: Agent, kept: KeptIn, sessionId: string, texts: readonly string[]) => Promise<RunAgain>;
+  readonly begin?: (
+    agent: Agent,
+    kept: KeptIn,
+    sessionId: string,
+    content: readonly UserContent[],
+  ) => Promise<RunAgain>;
   /** Does something else with the agent; what it returns is the exit code. */
   readonly instead?: (agent: Agent, kept: KeptIn, sessionId: string) => Promise<number>;
 }
@@ -47,6 +57,9 @@ export function readRunRequest(args: readonly string[], table: typeof RUN_OPTION
   return {
     prompt: promptOf(options.inOrder('prompt')),
     model: options.text('model'),
+    thinking: options.choice('thinking', THINKING),
+    /** Files beside the prompt. */
+    images: options.raw('image'),
     cwd: options.text('cwd'),
     format: options.choice('output-format', FORMATS) ?? 'text',
     limits: limitsOf(options),
@@ -115,7 +128,7 @@ function promptOf(all: readonly string[]): string | null {
 export async function promptTexts(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string[]> {
   const { prompt, session } = request;
   const piped = await pipedText(io, request, say);
-  const texts = [prompt, prompt !== null && piped !== null ? asData(piped) : piped];
+  const texts = [prompt, prompt !== null && piped !== null ? asData('stdin', piped) : piped];
   const said = texts.filter((text) => text !== null);
   if (said.length === 0 && session.kind === 'new') {
     throw new UsageError(
@@ -125,11 +138,27 @@ export async function promptTexts(io: CliIo, request: RunRequest, say: (text: st
   return said;
 }
 
-/** Piped text beside a prompt, marked so that a model takes it for data. No line of the text can end it early. */
-function asData(piped: string): string {
-  let tag = 'stdin';
-  for (let number = 2; piped.includes(`</${tag}>`); number += 1) tag = `stdin-${number}`;
-  return `<${tag}>\n${piped}\n</${tag}>`;
+/**
+ * The parts of the message: the texts, the files that the prompt mentions, then those of `--image`. Nothing that was piped
+ * in mentions files: it may be anybody's text.
+ *
+ * @throws UsageError or TreadleError `invalid_attachment` for a file that can't be sent.
+ */
+export async function promptContent(
+  io: CliIo,
+  { prompt, images }: Pick<RunRequest, 'prompt' | 'images'>,
+  texts: readonly string[],
+  folder: string,
+  note: (text: string) => void,
+): Promise<readonly UserContent[]> {
+  const { attachment, mentionedFiles } = await import('../prompt/mentions.ts');
+  const mentioned = prompt === null ? [] : await mentionedFiles(prompt, { folder, env: io.env, note });
+  const shown = await Promise.all(images.map((name) => attachment(resolve(io.cwd, name), name)));
+  const other = images.find((_, index) => shown[index]?.type === 'text');
+  if (other !== undefined) {
+    throw new UsageError(`--image ${other} is a text. Mention it in the prompt instead: @${other}`);
+  }
+  return [...texts.map((text) => ({ type: 'text', text }) as const), ...mentioned, ...shown];
 }
 
 async function pipedText(io: CliIo, request: RunRequest, say: (text: string) => void): Promise<string | null> {

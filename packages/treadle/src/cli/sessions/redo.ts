@@ -1,4 +1,4 @@
-import type { Agent } from '@treadle/core';
+import type { Agent, UserContent } from '@treadle/core';
 import { branchSession, replaySession, rerunSession, type ReplayReport, type RunAgain } from '@treadle/core/history';
 
 import { REDO_OPTIONS, RUN_OPTIONS } from '../commands.ts';
@@ -34,7 +34,7 @@ export async function redoCommand(
     return runCommand(context, {
       ...request,
       format: isJson ? 'json' : request.format,
-      begin: (agent, kept, sessionId, texts) => rerun(agent, kept, sessionId, texts, runId),
+      begin: (agent, kept, sessionId, content) => rerun(agent, kept, sessionId, content, runId),
     });
   if (request.prompt !== null) throw new UsageError('A replay has the prompts that were recorded. Leave this one out.');
   const turn = options.text('turn');
@@ -58,10 +58,9 @@ function rerun(
   agent: Agent,
   kept: KeptIn,
   sessionId: string,
-  texts: readonly string[],
+  prompt: readonly UserContent[],
   runId: string | undefined,
 ): Promise<RunAgain> {
-  const prompt = texts.map((text) => ({ type: 'text', text }) as const);
   if (prompt.length > 0) return branchSession(agent, sessionId, { ...kept, instead: runId ?? true, prompt });
   return rerunSession(agent, sessionId, { ...kept, ...defined({ runId }) });
 }
