@@ -26,6 +26,8 @@ export interface AppOptions {
   readonly http?: Http;
   readonly host?: string;
   readonly port?: number;
+  /** Milliseconds between two pieces of what the demo models write. */
+  readonly demoDelayMs?: number;
   /** Default: a new one. */
   readonly token?: string;
 }
@@ -69,7 +71,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   const { models = () => [], journal = memoryJournal(), http = nodeHttp(), images: services = {} } = options;
   const token = options.token ?? randomBytes(24).toString('base64url');
   const store = createImageStore(options.imageFolder ?? null);
-  const demo = demoModels();
+  const demo = demoModels(options.demoDelayMs);
   const projects = createProjects({ journal, http, services, store, chromium: options.chromium ?? null });
   const grant = { name: 'page', token };
   const isToken = tokenCheck(token);
@@ -163,7 +165,7 @@ interface Visit {
 async function answer(message: ClientMessage, { projects, modelsFor, send, signal }: Visit): Promise<void> {
   const name = message.action === 'create' ? message.request.project : message.project;
   const project = await projects.find(name);
-  if (message.action === 'create' && !project) {
+  if (message.action === 'create' && !project?.isBegun) {
     const reader = message.isNamed ? send : onlyProtocol(send);
     await projects.create(message.request, modelsFor(message.request.keys), reader, signal);
     return;

@@ -46,6 +46,7 @@ const app = await startApp({
   ...(chromium && { chromium }),
   token: ownToken(join(folder, 'token')),
   port: Number(env['PORT'] ?? 7001),
+  ...(env['DEMO_DELAY_MS'] && { demoDelayMs: Number(env['DEMO_DELAY_MS']) }),
 });
 const models = availableModels(env, {}).map(({ provider, id }) => `${provider}/${id}`);
 

@@ -12,6 +12,8 @@ export type Reader = (frames: readonly Frame[]) => void;
 /** The variants of one request, and who reads of them. */
 export interface Project {
   readonly variants: readonly Variant[];
+  /** False where the process ended before every variant was asked for its page. */
+  readonly isBegun: boolean;
   /** Tells the reader all that was told so far, and what is told from here on. Returns a function that ends it. */
   join(reader: Reader): () => void;
   change(request: ChangeRequest, models: readonly Model[]): Promise<boolean>;
@@ -30,7 +32,11 @@ export interface ProjectRow extends JsonObject {
 
 /** All projects of a journal. They are read from it when they are first asked for. */
 export interface Projects {
-  /** @throws Error when there is no model, or when every variant failed. */
+  /**
+   * Begins a project, or what is missing of one whose process ended before all was begun.
+   *
+   * @throws Error when there is no model, or when every variant failed.
+   */
   create(request: GenerateRequest, models: readonly Model[], reader: Reader, signal: AbortSignal): Promise<void>;
   find(id: string): Promise<Project | null>;
   list(): Promise<readonly ProjectRow[]>;
@@ -48,10 +54,10 @@ const LISTED = 30;
 const titleOf = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, 80) || 'From a screenshot';
 
 export function createProjects(workshop: Workshop): Projects {
-  const known = new Map<string, Promise<Project | null>>();
+  const known = new Map<string, Promise<OwnProject | null>>();
   const sessions = sessionsOf(workshop.journal);
 
-  async function load(id: string): Promise<Project | null> {
+  async function load(id: string): Promise<OwnProject | null> {
     const { sessions: rows } = await sessions.list({ tag: `${TAG}${id}` });
     const project = createProject();
     for (const row of rows) {
@@ -62,7 +68,7 @@ export function createProjects(workshop: Workshop): Projects {
     return project.variants.length === 0 ? null : project;
   }
 
-  async function find(id: string): Promise<Project | null> {
+  async function find(id: string): Promise<OwnProject | null> {
     const found = known.get(id) ?? load(id);
     known.set(id, found);
     const project = await found;
@@ -78,21 +84,28 @@ export function createProjects(workshop: Workshop): Projects {
         (model) => model !== undefined,
       );
       if (chosen.length === 0) throw new Error('There is no model to write with.');
-      const project = createProject();
+      const begun = await find(request.project);
+      const project = begun ?? createProject();
       known.set(request.project, Promise.resolve(project));
       reader([variantCount(count)]);
       const made: (readonly [Variant, Model])[] = [];
       for (const [index, model] of chosen.entries()) {
         const place = { index, project: `${TAG}${request.project}`, title: titleOf(request.text) };
-        made.push([await newVariant(place, model, request, workshop, project.tell), model]);
+        const variant =
+          begun?.variants.find((each) => each.index === index) ??
+          (await newVariant(place, model, request, workshop, project.tell));
+        if (!variant.isBegun) made.push([variant, model]);
       }
-      project.variants.push(...made.map(([variant]) => variant));
+      const added = made.map(([variant]) => variant).filter((variant) => !project.variants.includes(variant));
+      project.variants.push(...added);
+      if (begun) reader(begun.variants.flatMap((variant) => variant.recap()).map(frameOf));
       const leave = project.listen(reader);
       signal.addEventListener('abort', project.abort, { once: true });
       const order = { prompt: request.prompt, text: request.text, optionCodes: request.optionCodes };
       const runs = made.map(([variant, model]) => variant.run(order, model));
       reader([variantModels(project.variants.map(({ modelName }) => modelName))]);
       const succeeded = await Promise.all(runs);
+      await project.settled();
       signal.removeEventListener('abort', project.abort);
       leave();
       if (!succeeded.includes(true)) throw new Error('All variants failed.');
@@ -118,6 +131,8 @@ export function createProjects(workshop: Workshop): Projects {
     },
   };
 }
+
+type OwnProject = ReturnType<typeof createProject>;
 
 const modelFor = ({ modelName }: Variant, models: readonly Model[]): Model | null =>
   models.find(({ provider, id }) => `${provider}/${id}` === modelName) ?? null;
@@ -151,6 +166,9 @@ function createProject() {
 
   return {
     variants,
+    get isBegun() {
+      return variants.every(({ isBegun }) => isBegun);
+    },
     tell,
     listen,
     join(reader: Reader) {

@@ -55,6 +55,8 @@ export interface Variant {
   readonly index: number;
   readonly modelName: string;
   readonly isWorking: boolean;
+  /** Whether it was ever asked for its page. */
+  readonly isBegun: boolean;
   /** The code that is shown: of the last run, or of the one that the user went back to. */
   readonly code: string | null;
   recap(): readonly Told[];
@@ -193,6 +195,9 @@ function makeVariant(kept: Kept, runs: RunLog[], back: number | null, workshop: 
     modelName,
     get isWorking() {
       return runs.some(({ isOver }) => !isOver);
+    },
+    get isBegun() {
+      return runs.length > 0;
     },
     get code() {
       return codeOf(shown ?? newest());
