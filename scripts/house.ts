@@ -122,7 +122,7 @@ const LINES = {
   clients: 1_260,
   rules: 995,
   create: 190,
-  rows: 380,
+  rows: 405,
   skills: 520,
   stores: 40,
   plugins: 330,

@@ -10,7 +10,7 @@ import {
   type TreadleEvent,
 } from '@treadle/core';
 import { logOf, scriptedModel, testClock } from '@treadle/testing';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -248,7 +248,18 @@ describe('a shell command as another hook', () => {
     const lines = readFileSync(join(folder, 'copy.jsonl'), 'utf8').trim().split('\n');
     const types = lines.map((line) => (JSON.parse(line) as { type: string }).type);
     expect(types).toEqual(['user', 'assistant', 'tool', 'assistant']);
-    expect(existsSync(readFileSync(join(folder, 'path'), 'utf8').trim())).toBe(false);
+  });
+
+  it('finds one file for a session, to which only new messages are added', async () => {
+    const path = `path=$(sed -E 's/.*"transcript_path":"([^"]+)".*/\\1/')`;
+    const look = `${path}; echo "$path $(stat -c %i "$path") $(wc -l < "$path")" >> seen`;
+    await play([hook('before_tool', look), hook('stop', look)]);
+    const [before, after] = readFileSync(join(folder, 'seen'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' '));
+    expect(before?.[2]).toBe('2');
+    expect(after).toEqual([before?.[0], before?.[1], '4']);
   });
 
   it('finds the conversation of a sub-agent that stops', async () => {

@@ -5,8 +5,8 @@ import { runCommand, type CommandEnd } from '../bash/command.ts';
 import { commandVariables, withoutSecrets } from '../bash/environment.ts';
 import { KB, MB } from '../options.ts';
 import { answerOf } from './answer.ts';
-import { writeTranscript } from './transcript.ts';
-import { hookPayload } from './payload.ts';
+import { transcriptFile, writeTranscript } from './transcript.ts';
+import { hookPayload, type Surroundings } from './payload.ts';
 
 /** Options of {@link commandHook}. */
 export interface CommandHookOptions {
@@ -22,7 +22,7 @@ export interface CommandHookOptions {
   readonly background?: boolean;
   /** Default: this process's, without what looks like a secret. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The `transcript_path` it is told. Default: a file with the conversation as models see it, removed afterwards. */
+  /** The `transcript_path` it is told. Default: a file with the conversation as models see it, which goes with this process. */
   readonly transcriptPath?: string;
   readonly clock?: Clock;
 }
@@ -68,22 +68,23 @@ async function run(
 ): Promise<HookResult | undefined> {
   // Failed calls have a moment of their own there.
   if (input.event === 'after_tool' && input.isError) return undefined;
-  const transcript = await writeTranscript(input.event === 'subagent_stop' ? input.transcript : messages);
+  const transcriptPath = options.transcriptPath ?? (await transcriptFile(input.sessionId, messages));
+  if (input.event !== 'subagent_stop') return ask(options, input, { signal, permissionMode, transcriptPath });
+  const agents = await writeTranscript(input.transcript);
   try {
-    return await ask(options, input, { signal, permissionMode, transcript: transcript.path });
+    const told = { signal, permissionMode, transcriptPath, agentTranscriptPath: agents.path };
+    return await ask(options, input, told);
   } finally {
-    await transcript.remove();
+    await agents.remove();
   }
 }
 
 async function ask(
   options: CommandHookOptions,
   input: HookInput,
-  told: { readonly signal: AbortSignal; readonly permissionMode: string; readonly transcript: string },
+  { signal, ...told }: Omit<Surroundings, 'folder'> & { readonly signal: AbortSignal },
 ): Promise<HookResult | undefined> {
   const { command, folder, environment = process.env, clock = systemClock } = options;
-  const { signal, permissionMode, transcript } = told;
-  const transcriptPath = options.transcriptPath ?? transcript;
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   let length = 0;
   const end = await runCommand({
@@ -96,9 +97,7 @@ async function ask(
     graceMs: GRACE_MS,
     signal,
     clock,
-    input: JSON.stringify(
-      hookPayload(input, { folder, transcriptPath, agentTranscriptPath: transcript, permissionMode }),
-    ),
+    input: JSON.stringify(hookPayload(input, { folder, ...told })),
     onOutput(stream, bytes, stop) {
       length += bytes.length;
       if (length > MAX_OUTPUT) stop();

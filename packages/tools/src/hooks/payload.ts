@@ -1,20 +1,19 @@
 import type { HookInput, JsonObject } from '@treadle/core';
 import { commandEventOf } from './names.ts';
 
+/** What a hook is told besides its input. */
+export interface Surroundings {
+  readonly folder: string;
+  readonly transcriptPath: string;
+  /** Where the conversation of the sub-agent is that has ended. */
+  readonly agentTranscriptPath?: string;
+  readonly permissionMode: string;
+}
+
 /** What a shell-command hook is told, in the field names of the Claude Agent SDK. */
 export function hookPayload(
   input: HookInput,
-  {
-    folder,
-    transcriptPath,
-    agentTranscriptPath,
-    permissionMode,
-  }: {
-    readonly folder: string;
-    readonly transcriptPath: string;
-    readonly agentTranscriptPath: string;
-    readonly permissionMode: string;
-  },
+  { folder, transcriptPath, agentTranscriptPath, permissionMode }: Surroundings,
 ): JsonObject {
   return {
     session_id: input.sessionId,
@@ -23,7 +22,7 @@ export function hookPayload(
     cwd: folder,
     permission_mode: permissionMode === 'bypass' ? 'bypassPermissions' : permissionMode,
     hook_event_name: commandEventOf(input.event),
-    ...(input.event === 'subagent_stop' ? { agent_transcript_path: agentTranscriptPath } : {}),
+    ...(agentTranscriptPath === undefined ? {} : { agent_transcript_path: agentTranscriptPath }),
     ...fieldsOf(input),
   };
 }
