@@ -127,6 +127,7 @@ const LINES = {
   stores: 40,
   plugins: 330,
   firstrun: 340,
+  agentSdk: 2_000,
 };
 
 const rows: readonly Row[] = [

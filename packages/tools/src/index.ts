@@ -18,6 +18,9 @@ export type {
 } from './instructions/read.ts';
 export { defaultSkippedFolders, type CommonToolOptions } from './options.ts';
 export { commandHook, type CommandHookOptions } from './hooks/command-hook.ts';
+export { hookAnswer } from './hooks/answer.ts';
+export { hookEventName, hookEventOf } from './hooks/names.ts';
+export { hookPayload } from './hooks/payload.ts';
 export { hooksFromSettings, type HookSettings } from './hooks/settings.ts';
 export { defaultDenyPatterns, type DenyPattern } from './bash/deny.ts';
 export { analyseCommand, type CommandAnalysis } from './bash/grammar/analyse.ts';

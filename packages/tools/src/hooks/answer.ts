@@ -23,12 +23,17 @@ export function answerOf(event: HookEvent, stdout: string): HookResult | undefin
     throw new Error(`it printed JSON that doesn't parse: ${excerpt(text)}`);
   }
   if (!isJsonObject(value)) throw new Error(`it printed something that is no JSON object: ${excerpt(text)}`);
-  return resultOf(event, value);
+  return hookAnswer(event, value);
 }
 
 const excerpt = (text: string): string => JSON.stringify(text.slice(0, 200));
 
-function resultOf(event: HookEvent, said: JsonObject): HookResult | undefined {
+/**
+ * What the JSON output of a hook of the Claude Agent SDK means here; undefined for one that nobody waits for.
+ *
+ * @throws Error when it can't be understood: the hook has then failed.
+ */
+export function hookAnswer(event: HookEvent, said: JsonObject): HookResult | undefined {
   // Nobody waits for what it does, so there is nothing to read.
   if (said['async'] === true) return undefined;
   const specific = isJsonObject(said['hookSpecificOutput']) ? said['hookSpecificOutput'] : {};

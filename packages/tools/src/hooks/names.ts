@@ -27,9 +27,24 @@ const NAMES: Readonly<Record<HookEvent, string>> = {
 /** Every name a hook's event may have in settings. */
 export const eventNames: readonly string[] = Object.values(NAMES);
 
-/** The event of that name, in the SDK's spelling or in ours. */
-export const eventOf = (name: string): HookEvent | undefined =>
+/** The moment of hooks that has this name, in the spelling of the Claude Agent SDK or in ours; undefined for none. */
+export const hookEventOf = (name: string): HookEvent | undefined =>
   (Object.keys(NAMES) as HookEvent[]).find((event) => event === name || NAMES[event] === name);
 
 /** The name a shell command is told. */
 export const commandEventOf = (event: HookEvent): string => NAMES[event];
+
+/**
+ * What the Claude Agent SDK calls a moment of hooks; our name where it has none.
+ *
+ * @example
+ * ```ts
+ * import { hookEventName } from '@treadle/tools';
+ *
+ * console.log(hookEventName('before_tool'), hookEventName('before_run')); // PreToolUse before_run
+ * ```
+ */
+export const hookEventName = (event: string): string => {
+  const known = hookEventOf(event);
+  return known === undefined ? event : commandEventOf(known);
+};

@@ -2,7 +2,7 @@ import { TreadleError, type Hook, type JsonObject, type JsonValue } from '@tread
 import { isJsonObject } from '@treadle/core/json';
 import { didYouMean } from '@treadle/core/names';
 import { commandHook, type CommandHookOptions } from './command-hook.ts';
-import { eventNames, eventOf } from './names.ts';
+import { eventNames, hookEventOf } from './names.ts';
 
 /** What hooks from settings share. */
 export type HookSettings = Pick<CommandHookOptions, 'folder' | 'environment' | 'transcriptPath' | 'clock'> & {
@@ -33,7 +33,7 @@ export function hooksFromSettings(settings: JsonValue, shared: HookSettings): Ho
   };
   if (!isJsonObject(settings)) return fail('hooks', 'must be an object with a list for each event.');
   return Object.entries(settings).flatMap(([name, groups]) => {
-    const event = eventOf(name) ?? fail(`hooks.${name}`, `is no event.${didYouMean(name, eventNames)}`);
+    const event = hookEventOf(name) ?? fail(`hooks.${name}`, `is no event.${didYouMean(name, eventNames)}`);
     if (!Array.isArray(groups)) return fail(`hooks.${name}`, 'must be a list.');
     return groups.flatMap((group: JsonValue, index): Hook[] => {
       const path = `hooks.${name}[${index}]`;

@@ -7,7 +7,7 @@ import { DEFAULT_PARTS, type CliParts } from './parts.ts';
 const SIGNALS: readonly InterruptSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** This process as the outside of the command line. */
-function processIo(): CliIo {
+export function processIo(): CliIo {
   return {
     env: process.env,
     cwd: process.cwd(),

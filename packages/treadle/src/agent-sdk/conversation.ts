@@ -1,0 +1,191 @@
+import {
+  createSession,
+  errorText,
+  openSession,
+  sessionsOf,
+  type Blobs,
+  type Journal,
+  type JsonObject,
+  type JsonValue,
+  type Run,
+  type Session,
+  type UserInput,
+} from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+
+import { latestSession, sessionOf } from '../cli/sessions/folder-sessions.ts';
+import type { SdkAgent } from './agent.ts';
+import type { SdkOptions } from './options.ts';
+import { uuidOf } from './wire/ids.ts';
+
+/** A line of the user's that waits for its turn. */
+interface Queued {
+  readonly uuid: string;
+  readonly line: JsonObject;
+}
+
+/** Where sessions are kept. */
+export interface Kept {
+  readonly journal: Journal;
+  readonly blobs: Blobs | null;
+}
+
+/** The session that the arguments mean, opened or begun. `isNew` when nothing was said in it yet. */
+export async function openFor(options: SdkOptions, { agent }: SdkAgent, kept: Kept, folder: string): Promise<Session> {
+  const { journal, blobs } = kept;
+  const rest = {
+    journal,
+    ...(blobs ? { blobs } : {}),
+    owner: `treadle-agent-sdk, process ${process.pid} on ${hostname()}`,
+  };
+  const before = await sessionBefore(options, journal, folder);
+  if (before === null) {
+    const { title } = options;
+    return createSession(agent, {
+      ...rest,
+      id: options.sessionId ?? randomUUID(),
+      ...(title === null ? {} : { title }),
+    });
+  }
+  if (!options.fork && options.resumeAt === null) return openSession(agent, before, rest);
+  const at = options.resumeAt === null ? null : await lastSeqOf(journal, before, options.resumeAt);
+  const id = options.sessionId ?? randomUUID();
+  const fork = await sessionsOf(journal).fork(before, { id, ...(at === null ? {} : { at }) });
+  return openSession(agent, fork, rest);
+}
+
+async function sessionBefore(
+  { resume, continues }: SdkOptions,
+  journal: Journal,
+  folder: string,
+): Promise<string | null> {
+  if (resume !== null) return sessionOf(journal, resume);
+  // Without a session to continue, a new one begins: so the clients expect it.
+  return continues ? latestSession(journal, folder).catch(() => null) : null;
+}
+
+/** The event of the message that a client knows by this id, with the calls that it asked for. */
+async function lastSeqOf(journal: Journal, sessionId: string, uuid: string): Promise<number> {
+  let at: number | null = null;
+  for await (const event of journal.read(sessionId, 1)) {
+    if (event.type === 'turn_ended' && at !== null) return event.seq;
+    if (event.type !== 'message_added') continue;
+    const { message } = event;
+    if (at !== null) return at;
+    const blocks = message.role === 'assistant' ? message.content.length : 0;
+    const ids = [
+      uuidOf(sessionId, message.id),
+      ...Array.from({ length: blocks }, (_, index) => uuidOf(sessionId, message.id, index)),
+    ];
+    if (ids.includes(uuid)) at = event.seq;
+  }
+  if (at !== null) return at;
+  throw new Error(`Session ${sessionId} has no message ${uuid}.`);
+}
+
+/** What a conversation tells of itself. */
+export interface ConversationParts {
+  readonly session: Session;
+  /** What is left to spend, in US dollars; null for no limit. */
+  readonly budget: () => number | null;
+  /** How a run goes on that waits for somebody; null when nobody is there to answer. */
+  readonly answer: (session: Session) => Promise<Run>;
+  /** A run that never began, or could not be driven. */
+  readonly failed: (message: string) => void;
+}
+
+/** The user's lines, one after the other, each with a run of its own. */
+export interface Conversation {
+  add(line: JsonObject): void;
+  /** Ids of the lines that wait. */
+  waiting(): readonly string[];
+  /** Takes lines back that wait; returns their ids. */
+  drop(uuid?: string): readonly string[];
+  /** Resolves once no line waits and no run is driven. */
+  done(): Promise<void>;
+}
+
+/** @param parts resolves when the session is open; lines that come before wait for it */
+export function createConversation(parts: () => Promise<ConversationParts>): Conversation {
+  let queue: Queued[] = [];
+  let working: Promise<void> | null = null;
+
+  async function work(): Promise<void> {
+    const opened = await parts();
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      try {
+        await turn(opened, next);
+      } catch (error) {
+        opened.failed(errorText(error));
+      }
+    }
+  }
+
+  function start(): void {
+    working ??= work().finally(() => {
+      working = null;
+      // One may have come while the last one ended.
+      if (queue.length > 0) start();
+    });
+  }
+
+  return {
+    add(line) {
+      queue.push({ uuid: typeof line['uuid'] === 'string' ? line['uuid'] : randomUUID(), line });
+      start();
+    },
+    waiting: () => queue.map(({ uuid }) => uuid),
+    drop(uuid) {
+      const dropped = queue.filter((one) => uuid === undefined || one.uuid === uuid);
+      queue = queue.filter((one) => !dropped.includes(one));
+      return dropped.map((one) => one.uuid);
+    },
+    async done() {
+      while (working !== null) await working;
+    },
+  };
+}
+
+async function turn({ session, budget, answer }: ConversationParts, { uuid, line }: Queued): Promise<void> {
+  const input = inputOf(line);
+  // A background task may have woken the session.
+  await session.idle();
+  const left = budget();
+  const options = { metadata: { uuid }, ...(left === null ? {} : { limits: { maxCost: Math.max(left, 1e-9) } }) };
+  let run: Run;
+  if (session.status === 'idle') run = session.prompt(input, options);
+  else {
+    // The run that a dead process has left goes on, with what it was asked before, and then reads this.
+    await session.followUp(input);
+    run = session.status === 'paused' ? await answer(session) : session.resume();
+  }
+  while ((await run.outcome) === 'paused') run = await answer(session);
+}
+
+/** The content of a line of the user's. @throws Error for what is no message. */
+function inputOf({ message }: JsonObject): UserInput {
+  const { content } = isJsonObject(message) ? message : {};
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) throw new Error('A user message needs content: a text, or a list of blocks.');
+  return (content as readonly JsonValue[]).map(blockOf);
+}
+
+type Block = Exclude<UserInput, string | { readonly content: unknown }>[number];
+
+function blockOf(block: JsonValue): Block {
+  const { type, text, source, title } = isJsonObject(block) ? block : {};
+  if (type === 'text' && typeof text === 'string') return { type, text };
+  if ((type === 'image' || type === 'document') && isJsonObject(source)) {
+    const kind = type === 'image' ? 'image' : 'file';
+    const { type: by, data, url, media_type: given } = source;
+    const mediaType = typeof given === 'string' ? given : type === 'image' ? 'image/png' : 'application/pdf';
+    const name = kind === 'file' && typeof title === 'string' ? { name: title } : {};
+    if (by === 'url' && typeof url === 'string') return { type: kind, mediaType, url, ...name };
+    if (by === 'text' && typeof data === 'string') return { type: 'text', text: data };
+    if (typeof data === 'string') return { type: kind, mediaType, data, ...name };
+  }
+  throw new Error(`A block of type ${JSON.stringify(type)} can't be read: text, image and document are known.`);
+}
