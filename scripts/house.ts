@@ -124,7 +124,7 @@ const LINES = {
   create: 190,
   rows: 405,
   skills: 520,
-  stores: 40,
+  stores: 440,
   plugins: 330,
   firstrun: 340,
   agentSdk: 2_000,

@@ -1,2 +1,6 @@
 export { postgresJournal, type PostgresJournalOptions } from './postgres/journal.ts';
 export type { PostgresConnection } from './postgres/connection/connect.ts';
+export { postgresBlobs, type PostgresBlobs, type PostgresBlobsOptions } from './postgres/stores/blobs.ts';
+export { postgresLedger, type PostgresLedger, type PostgresLedgerOptions } from './postgres/stores/ledger.ts';
+export { postgresMemory, type PostgresMemory, type PostgresMemoryOptions } from './postgres/stores/memory.ts';
+export type { PostgresStoreOptions } from './postgres/stores/store.ts';

@@ -1,4 +1,4 @@
-import { systemClock, TreadleError, type Clock, type DurableEvent, type Journal } from '@treadle/core';
+import { systemClock, type Clock, type DurableEvent, type Journal } from '@treadle/core';
 import { journalErrors } from '@treadle/core/journal';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
@@ -11,6 +11,7 @@ import { placeOf } from './place.ts';
 import { listSessions, lookAtAll, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
 import { migrate } from './schema.ts';
+import { requireSchema } from './stores/store.ts';
 import { newestSnapshot, saveSnapshot } from './snapshots.ts';
 import { sessionOf } from './tables.ts';
 import { appendEvents, createSession, postInput } from './write.ts';
@@ -44,10 +45,7 @@ interface Opened {
  */
 export function postgresJournal(options: PostgresJournalOptions): Journal {
   const { schema = 'treadle', clock = systemClock, processes = systemProcesses, leaseMs = 30_000 } = options;
-  if (!/^[a-z_][a-z0-9_]{0,40}$/.test(schema)) {
-    const message = `postgresJournal: "${schema}" is no name for a schema. Use lower-case letters, digits and _.`;
-    throw new TreadleError('invalid_definition', message);
-  }
+  requireSchema('postgresJournal', schema);
   const leasing = { clock, processes, leaseMs };
   const outages = { clock, outageMs: options.outageMs ?? 10_000, isClosed: () => closed };
   const place = placeOf(schema);

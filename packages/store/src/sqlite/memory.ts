@@ -1,30 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Memory, TreadleError } from '@treadle/core';
-import { type FinishedRun, type MemoryScope, tellingWords, wordsOf } from '@treadle/core/features';
+import { tellingWords, wordsOf } from '@treadle/core/features';
 import { journalErrors } from '@treadle/core/journal';
+import {
+  keptOptions,
+  LONGEST_QUERY,
+  MOST_WORDS,
+  namespaceOf,
+  rememberedText,
+  shortened,
+  type Kept,
+  type KeptMemory,
+  type KeptMemoryOptions,
+  type Remembered,
+} from '../kept-memory.ts';
 import { transaction } from './database.ts';
 import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
 
 /** The file may be the one of `sqliteJournal`. */
-export interface SqliteMemoryOptions extends SqliteFileOptions {
-  /**
-   * Whose memory a run writes and reads; runs of different namespaces never see each other's. A name, or what finds it for
-   * a run, such as by its metadata. Default: the agent's id.
-   */
-  readonly namespace?: string | ((scope: MemoryScope) => string);
-  /** Runs that one retrieval brings back, at most. Default 5. */
-  readonly limit?: number;
-  /** Characters kept of a run's prompt, and of its answer; the middle of longer ones is cut out. Default 4000. */
-  readonly maxLength?: number;
-}
+export interface SqliteMemoryOptions extends SqliteFileOptions, KeptMemoryOptions {}
 
 /** A memory with a file to let go of. */
-export interface SqliteMemory extends Memory {
-  /** Forgets all that a namespace has. Resolves to the number of runs forgotten. */
-  forget(namespace: string): Promise<number>;
-  /** Closes the file. Calls after it reject with `journal_failed`. */
-  close(): Promise<void>;
-}
+export type SqliteMemory = KeptMemory;
 
 /**
  * The index holds words only, taken apart and put into lower case beforehand; the texts stand beside it. Each row of the index
@@ -50,17 +46,6 @@ const SCHEMA = `
     content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
   );
 `;
-
-/** More words than this make a search slower and no better. */
-const MOST_WORDS = 48;
-/** Beyond this a prompt is data that was handed over, and its beginning says what is asked. */
-const LONGEST_QUERY = 20_000;
-
-interface Row {
-  readonly at: number;
-  readonly prompt: string;
-  readonly answer: string;
-}
 
 /**
  * A memory in an SQLite file with a full-text index, for any number of agents, users and processes of this machine. It keeps
@@ -88,35 +73,24 @@ interface Row {
  * ```
  */
 export function sqliteMemory(options: SqliteMemoryOptions): SqliteMemory {
-  const { limit = 5, maxLength = 4000, namespace = (scope) => scope.agentId } = options;
+  const kept = keptOptions(options);
   const file = sqliteFile(options, 'sqliteMemory needs the path of a file.', (db) => {
     transaction(db, () => db.exec(SCHEMA));
     return db;
   });
-  for (const [name, count] of Object.entries({ limit, maxLength })) {
-    if (!Number.isSafeInteger(count) || count < 1)
-      throw new TreadleError('invalid_definition', `${name} must be a whole number of at least 1, and it is ${count}.`);
-  }
   let closed = false;
-
-  const nameOf = (scope: MemoryScope): string => {
-    const name = typeof namespace === 'string' ? namespace : namespace(scope);
-    if (typeof name === 'string' && name !== '') return name;
-    // Not a default of any kind: what belongs to nobody must not be everybody's.
-    throw new TreadleError('invalid_definition', 'The namespace of a memory must be a text that is not empty.');
-  };
 
   return {
     async retrieve({ query, signal, ...scope }) {
       if (closed) throw journalErrors.closed();
-      const name = nameOf(scope);
+      const name = namespaceOf(kept, scope);
       const words = tellingWords(query.slice(0, LONGEST_QUERY), MOST_WORDS);
       if (words.length === 0 || signal.aborted) return [];
-      return file.run((open) => search(open, name, words, limit).map(textOf));
+      return file.run((open) => search(open, name, words, kept.limit).map(rememberedText));
     },
     async update(finished) {
-      const name = nameOf(finished);
-      await file.run((open) => transaction(open, () => keep(open, name, shortened(finished, maxLength))));
+      const name = namespaceOf(kept, finished);
+      await file.run((open) => transaction(open, () => keep(open, name, shortened(finished, kept.maxLength))));
     },
     forget: (name) => file.run((open) => transaction(open, () => forgetAll(open, name))),
     async close() {
@@ -133,7 +107,7 @@ const numberOf = (db: DatabaseSync, name: string): number | undefined =>
 /** The word that stands for a namespace in the index. Digits, so that no stemming touches it. */
 const scopeWord = (id: number): string => `n${id}`;
 
-function search(db: DatabaseSync, name: string, words: readonly string[], limit: number): Row[] {
+function search(db: DatabaseSync, name: string, words: readonly string[], limit: number): Remembered[] {
   const id = numberOf(db, name);
   if (id === undefined) return [];
   // Letters and digits in quotes: nothing a person wrote is syntax here.
@@ -145,11 +119,7 @@ function search(db: DatabaseSync, name: string, words: readonly string[], limit:
        WHERE memory_words MATCH :match AND memories.namespace = :namespace
        ORDER BY bm25(memory_words, 0.0, 1.0), memories.at DESC, memories.id DESC LIMIT :limit`,
     )
-    .all({ match: `scope : "${scopeWord(id)}" AND words : (${any})`, namespace: id, limit }) as unknown as Row[];
-}
-
-interface Kept extends Row {
-  readonly runId: string;
+    .all({ match: `scope : "${scopeWord(id)}" AND words : (${any})`, namespace: id, limit }) as unknown as Remembered[];
 }
 
 /** What is said of a run last stands in the place of what was said of it before. */
@@ -175,21 +145,3 @@ function forgetAll(db: DatabaseSync, name: string): number {
   db.prepare('DELETE FROM memory_words WHERE rowid IN (SELECT id FROM memories WHERE namespace = ?)').run(id);
   return Number(db.prepare('DELETE FROM memories WHERE namespace = ?').run(id).changes);
 }
-
-const shortened = ({ runId, at, prompt, answer }: FinishedRun, maxLength: number): Kept => ({
-  runId,
-  at,
-  prompt: middleOut(prompt, maxLength),
-  answer: middleOut(answer, maxLength),
-});
-
-/** The beginning and the end say most. */
-function middleOut(text: string, length: number): string {
-  const whole = text.trim();
-  if (whole.length <= length) return whole;
-  const half = Math.max(1, Math.floor(length / 2));
-  return `${whole.slice(0, half).toWellFormed()}\n[…]\n${whole.slice(-half).toWellFormed()}`;
-}
-
-const textOf = ({ at, prompt, answer }: Row): string =>
-  `${new Date(at).toISOString().slice(0, 10)}, the user said: ${prompt}\nThe answer was: ${answer}`;

@@ -64,7 +64,7 @@ export async function connect(
   clock: Clock,
 ): Promise<Connected> {
   const { default: client } = await import('postgres').catch((cause: unknown) => {
-    const message = 'The Postgres journal needs the package "postgres". Install it: npm install postgres';
+    const message = 'Stores in Postgres need the package "postgres". Install it: npm install postgres';
     throw new TreadleError('journal_failed', message, { cause });
   });
   const sockets = createSockets();
@@ -77,7 +77,11 @@ export async function connect(
     sql = isOurs ? client(connection, ourOptions(statementTimeoutMs, statements, sockets.open)) : connection;
   } catch (cause) {
     // The URL has a password in it, so nothing of it is repeated.
-    throw new TreadleError('journal_failed', "The Postgres journal's URL can't be read.", { cause });
+    throw new TreadleError(
+      'journal_failed',
+      "The URL of the Postgres database can't be read. It looks like postgres://user:password@host:5432/database.",
+      { cause },
+    );
   }
   /** More connections of the same kind. */
   const others = (options: object): Sql => {
@@ -134,7 +138,7 @@ function ourOptions(statementTimeoutMs: number, max: number, socket: unknown): p
 /** Any error of the client as the journal port reports it. */
 export function postgresError(thrown: unknown): TreadleError {
   if (thrown instanceof TreadleError) return thrown;
-  return new TreadleError('journal_failed', `The Postgres journal failed: ${errorText(thrown)}`, { cause: thrown });
+  return new TreadleError('journal_failed', `The Postgres database failed: ${errorText(thrown)}`, { cause: thrown });
 }
 
 /** The code of an error: somebody else has written a row with the same key meanwhile. */
