@@ -82,6 +82,37 @@ const hostile = {
   hardLinks: 'refuse',
 } as const;
 
+describe('the budget of the list of skills', () => {
+  const setOf = (count: number, length: number) => ({
+    skills: Array.from({ length: count }, (_, index) => {
+      const name = `skill-${String(index).padStart(3, '0')}`;
+      const folder = `/skills/${name}`;
+      const description = `${name} ${'x'.repeat(length)}`;
+      const more = { metadata: {}, suggestedRules: [], hardLinks: 'refuse' as const, source: 'user' };
+      return { name, description, folder, path: `${folder}/SKILL.md`, ...more };
+    }),
+    problems: [],
+  });
+
+  it.each([
+    [20, 300, 20, null],
+    [
+      60,
+      300,
+      60,
+      /^The list of 60 skills takes about \d+ tokens, above 4000: descriptions are cut to \d+ characters\.$/,
+    ],
+    [400, 300, 120, /: \d+ skills are left out of it\.$/],
+  ])('of %i with descriptions of %i characters keeps its budget', (count, length, atLeast, warning) => {
+    const warnings: string[] = [];
+    const text = skillsPrompt(setOf(count, length), { onWarning: (message) => warnings.push(message) });
+    expect(text.length).toBeLessThan(4000 * 4 + 300);
+    expect(text.match(/<name>/g)?.length).toBeGreaterThanOrEqual(atLeast);
+    if (warning === null) expect(warnings).toEqual([]);
+    else expect(warnings).toEqual([expect.stringMatching(warning) as string]);
+  });
+});
+
 describe('the tool skill', () => {
   it('returns the instructions and the names of the files; each file is read by skill_file', async () => {
     await using w = await world();

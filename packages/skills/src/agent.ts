@@ -12,23 +12,61 @@ import { readSkillFile, SKILL_FILE, type Skill } from './skill.ts';
 const SKILL = 'skill';
 const SKILL_FILE_TOOL = 'skill_file';
 
+/** What the list of skills may take of a prompt. */
+export interface SkillsPromptOptions {
+  /** Estimated at four characters each. Default 4,000. Longer lists have shorter descriptions. */
+  readonly maxTokens?: number;
+  /** Gets a sentence when the list was shortened. */
+  readonly onWarning?: (message: string) => void;
+}
+
+const MAX_TOKENS = 4000;
+const CHARACTERS_PER_TOKEN = 4;
+
 /**
  * The list of skills for a system prompt: an `<available_skills>` block with names, descriptions and locations. Empty
- * without skills.
+ * without skills. Above `maxTokens`, descriptions are cut to one length; where that isn't enough, the last skills have none.
  */
-export function skillsPrompt({ skills }: SkillSet): string {
+export function skillsPrompt({ skills }: SkillSet, options: SkillsPromptOptions = {}): string {
   if (skills.length === 0) return '';
-  const entries = skills.map(
-    ({ name, description, path }) =>
-      `  <skill>\n    <name>${escaped(name)}</name>\n    <description>${escaped(description)}</description>\n` +
-      `    <location>${escaped(path)}</location>\n  </skill>`,
-  );
+  const { maxTokens = MAX_TOKENS, onWarning } = options;
+  const listed = (most: number): readonly string[] =>
+    skills.map(
+      ({ name, description, path }) =>
+        `  <skill>\n    <name>${escaped(name)}</name>\n    <description>${escaped(cut(description, most))}</description>\n` +
+        `    <location>${escaped(path)}</location>\n  </skill>`,
+    );
+  const sizeOf = (entries: readonly string[]): number => entries.join('\n').length;
+  const most = maxTokens * CHARACTERS_PER_TOKEN;
+  let entries = listed(Number.POSITIVE_INFINITY);
+  const whole = sizeOf(entries);
+  if (whole > most) {
+    const room = Math.floor((most - sizeOf(listed(0))) / skills.length);
+    entries = listed(Math.max(0, room));
+    let size = 0;
+    const fitting = entries.filter((entry) => (size += entry.length + 1) <= most);
+    onWarning?.(
+      `The list of ${skills.length} skills takes about ${Math.ceil(whole / CHARACTERS_PER_TOKEN)} tokens, above ${maxTokens}: ` +
+        (fitting.length === skills.length
+          ? `descriptions are cut to ${room} characters.`
+          : `${skills.length - fitting.length} skills are left out of it.`),
+    );
+    entries = fitting;
+  }
   return `Skills are instructions for special tasks. When a task matches a description, call ${SKILL} with the name first.
 
 <available_skills>
 ${entries.join('\n')}
 </available_skills>`;
 }
+
+const cut = (text: string, most: number): string =>
+  text.length <= most
+    ? text
+    : `${text
+        .slice(0, Math.max(0, most - 1))
+        .toWellFormed()
+        .trimEnd()}${most > 0 ? '…' : ''}`;
 
 const escaped = (text: string): string =>
   text
@@ -162,12 +200,13 @@ export const isActiveSkill = (message: Message): boolean =>
 export function withSkills<Definition extends Omit<AgentDefinition, 'tools'> & { readonly tools?: readonly Tool[] }>(
   definition: Definition,
   set: SkillSet,
+  options: SkillsPromptOptions = {},
 ): Definition & { readonly tools: readonly Tool[] } {
   const { tools = [], instructions, context = {} } = definition;
   if (set.skills.length === 0) return { ...definition, tools };
   return {
     ...definition,
-    instructions: [instructions, skillsPrompt(set)].filter((text) => text).join('\n\n'),
+    instructions: [instructions, skillsPrompt(set, options)].filter((text) => text).join('\n\n'),
     tools: [...tools, ...skillTools(set)],
     context: context && {
       ...context,

@@ -10,6 +10,7 @@ export * from '../features/files/sweep.ts';
 export type { AnswerContext, AnswerVerdict, NamedOutputGuardrail } from '../features/guardrails/output.ts';
 export type { FilterContext, FilterVerdict, NamedInputGuardrail } from '../features/guardrails/input.ts';
 export type { HandoffOptions } from '../features/handoff/handoff.ts';
+export { checkMatchers } from '../features/hooks/check-matchers.ts';
 export * from '../features/hooks/hook.ts';
 export { DEFAULT_LOOP_DETECTION } from '../features/limits/loop-detection.ts';
 export * from '../features/memory/memory.ts';

@@ -17,7 +17,7 @@ export interface Protection {
 
 /** @throws FileProblem when a name is a symbolic link, which can't be held in its place. */
 export async function protectionsOf(root: string, names: readonly string[]): Promise<Protection[]> {
-  return Promise.all(
+  const found = await Promise.all(
     names.map(async (name) => {
       const path = join(root, name);
       const stats = await unless(lstat(path), 'ENOENT');
@@ -25,6 +25,8 @@ export async function protectionsOf(root: string, names: readonly string[]): Pro
       // Another sandbox may have ended meanwhile, and taken its folder away.
       if (stats.isDirectory()) return { path, needsPlaceholder: !(await unless(readdir(path), 'ENOENT'))?.length };
       if (stats.isFile()) return { path, needsPlaceholder: false };
+      // Many have their folders of other programs as links. No command could run beside them.
+      if (OFTEN_LINKS.has(name)) return null;
       throw new FileProblem(
         'sandbox',
         `${name} is a symbolic link or a special file, which the sandbox can not keep in its place. ` +
@@ -32,7 +34,10 @@ export async function protectionsOf(root: string, names: readonly string[]): Pro
       );
     }),
   );
+  return found.filter((protection) => protection !== null);
 }
+
+const OFTEN_LINKS: ReadonlySet<string> = new Set(['.claude', '.agents']);
 
 /**
  * Locks the folder for as long as the sandbox is there, makes what is missing, then becomes the command. Placeholders are told

@@ -225,9 +225,23 @@ describe('names that are protected', () => {
     await expect(protectionsOf(root, ['.git'])).rejects.toMatchObject({ code: 'sandbox' });
   });
 
+  test('of other programs may be links, which are left unprotected', async () => {
+    const { root, outside } = await workspace({ '.agents/skills/a/SKILL.md': '' });
+    await symlink(outside, join(root, '.claude'));
+    expect(await protectionsOf(root, ['.claude', '.agents'])).toEqual([
+      { path: join(root, '.agents'), needsPlaceholder: false },
+    ]);
+  });
+
   test('that exist cost no lock and nothing to clear away', async () => {
     const one = machine();
-    const { root } = await workspace({ '.git/config': '', '.treadle/settings.json': '{}', '.mcp.json': '{}' });
+    const { root } = await workspace({
+      '.git/config': '',
+      '.treadle/settings.json': '{}',
+      '.claude/a': '',
+      '.agents/a': '',
+      '.mcp.json': '{}',
+    });
     const { args, release } = await open(root, one).wrap(['/bin/true']);
     const before = one.started.length;
     expect(args).not.toContain('--sync-fd');
@@ -239,7 +253,7 @@ describe('names that are protected', () => {
     const one = machine();
     const { root } = await workspace({ '.git/config': '' });
     const { args, release } = await open(root, one).wrap(['/bin/true']);
-    expect(args).toEqual(expect.arrayContaining(['--sync-fd', '2', `${root}/.treadle`, `${root}/.mcp.json`]));
+    expect(args).toEqual(expect.arrayContaining(['--sync-fd', '4', `${root}/.treadle`, `${root}/.mcp.json`]));
     await release();
     expect(one.started.at(-1)?.args).toEqual(
       expect.arrayContaining([expect.stringContaining('--exclusive'), `${root}/.treadle`, `${root}/.mcp.json`]),

@@ -38,10 +38,10 @@ export interface SandboxOptions {
 export type SandboxSettings = Readonly<Required<SandboxOptions>>;
 
 /**
- * What decides which programs run, now or later: git's hooks and settings, our own configuration, MCP servers. Nobody but
+ * What decides which programs run, now or later: git's hooks and settings, our own configuration, skills, MCP servers. Nobody but
  * the user changes these.
  */
-export const protectedNames: readonly string[] = ['.git', '.treadle', '.mcp.json'];
+export const protectedNames: readonly string[] = ['.git', '.treadle', '.claude', '.agents', '.mcp.json'];
 
 const GB = 1024 ** 3;
 

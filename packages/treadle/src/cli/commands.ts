@@ -50,6 +50,7 @@ export const RUN_OPTIONS = {
     help: 'Use the skills of this npm package, or of this folder (./FOLDER) too.',
   },
   'no-skills': { help: 'Use no skills.' },
+  'no-plugins': { help: 'Use no plugins.' },
   trust: { help: 'Trust this folder: let its .treadle/settings.json act, now and later.' },
   stdin: { help: 'Wait for standard input to its end, however long it takes to begin.' },
   'no-stdin': { help: 'Leave standard input alone.' },
@@ -262,6 +263,16 @@ export const SKILLS_OPTIONS = {
 
 export const SKILLS_COMMANDS = ['list', 'check'] as const;
 
+/** The flags of `treadle plugins`. */
+export const PLUGINS_OPTIONS = {
+  path: { value: 'FOLDER', help: 'add: the plugin is in this folder of the source.' },
+  trust: { help: 'add: trust it without a question.' },
+  json: { help: 'list: one JSON object instead of text.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
+export const PLUGINS_COMMANDS = ['add', 'list', 'remove'] as const;
+
 /** The flags of `treadle mcp serve`. */
 export const MCP_SERVE_OPTIONS = {
   http: { help: 'Over Streamable HTTP, instead of standard input and output. Prints the address, and a token once.' },
@@ -275,7 +286,7 @@ export const MCP_SERVE_OPTIONS = {
 export const MCP_COMMANDS = ['add', 'list', 'remove', 'test', 'login', 'serve'] as const;
 
 /** The commands there are. A bare prompt is `run`'s. */
-export const COMMANDS = ['run', 'serve', 'sessions', 'mcp', 'skills', 'models', 'doctor', 'help'] as const;
+export const COMMANDS = ['run', 'serve', 'sessions', 'mcp', 'skills', 'plugins', 'models', 'doctor', 'help'] as const;
 
 /** How the arguments are to be read. */
 export interface Command {

@@ -3,6 +3,7 @@ import {
   MCP_OPTIONS,
   MCP_SERVE_OPTIONS,
   MODELS_OPTIONS,
+  PLUGINS_OPTIONS,
   RUN_OPTIONS,
   SERVE_OPTIONS,
   SESSIONS_COMMANDS,
@@ -33,6 +34,8 @@ export function helpText(command: string | undefined): string {
       return MCP_HELP;
     case 'skills':
       return SKILLS_HELP;
+    case 'plugins':
+      return PLUGINS_HELP;
     default:
       return RUN_HELP;
   }
@@ -81,6 +84,7 @@ Usage:
   treadle sessions rewind ID               its files and conversation, as they were before a message
   treadle mcp list                         the MCP servers whose tools the agent has
   treadle skills list                      the skills that the agent may read
+  treadle plugins list                     the plugins that you have trusted
   treadle models                           models, their windows and prices
   treadle doctor                           what there is here, and which providers answer
 
@@ -161,6 +165,25 @@ Exit codes:
   0    done
   1    check: a skill can't be used
   2    usage: an argument or a folder that can't be used
+`;
+
+const PLUGINS_HELP = `treadle plugins: skills, commands, agents, hooks and MCP servers in one folder
+
+Usage:
+  treadle plugins add FOLDER               shows what it contains; once you trust it, copies it
+  treadle plugins add URL[#REFERENCE]      the same for a repository of git: a branch, a tag or a commit
+  treadle plugins list                     those that you have trusted, and whether they are as they were
+  treadle plugins remove NAME              forgets one, and deletes its copy
+
+Options of plugins:
+${optionLines(PLUGINS_OPTIONS)}
+
+  A plugin is pinned by the SHA-256 of its files. One that differs is left alone until you add it again.
+
+Exit codes:
+  0    done
+  1    add: you didn't trust it
+  2    usage: an argument or a source that can't be used
 `;
 
 const MODELS_HELP = `treadle models: what is known about models

@@ -77,6 +77,8 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       return (await import('./mcp/command.ts')).mcpCommand(context, command.args);
     case 'skills':
       return (await import('./skills/command.ts')).skillsCommand(context, command.args);
+    case 'plugins':
+      return (await import('./plugins/command.ts')).pluginsCommand(context, command.args);
     case 'models':
       return (await import('./models/command.ts')).modelsCommand(context, command.args);
     case 'doctor':

@@ -28,11 +28,17 @@ const MAX_FRONT_MATTER = 10_000;
 /** Reads the definitions in a folder, in the order of their files. One that can't be used is a problem, and no more. */
 export async function readAgentFiles(folder: string): Promise<AgentFiles> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.md')).toSorted();
+  return readAgents(names.map((name) => join(folder, name)));
+}
+
+/** Reads these files. */
+export async function readAgents(paths: readonly string[]): Promise<AgentFiles> {
   const problems =
-    names.length > MAX_FILES ? [`${folder} has more than ${MAX_FILES} agents: the rest is left out.`] : [];
+    paths.length > MAX_FILES
+      ? [`There are more than ${MAX_FILES} agents: ${paths[MAX_FILES]} and later ones are left out.`]
+      : [];
   const agents: AgentFile[] = [];
-  for (const name of names.slice(0, MAX_FILES)) {
-    const path = join(folder, name);
+  for (const path of paths.slice(0, MAX_FILES)) {
     try {
       const file = await readSettingsFile(path);
       if (file) agents.push(await parseAgentFile(path, file.text));

@@ -122,10 +122,10 @@ function mustAsk({ mode, rules }: Rights, subject: CallSubject): { reason: strin
 }
 
 /** What decides what runs: whoever may write there may do everything. Compared without regard to case. */
-const PROTECTED_FOLDERS: ReadonlySet<string> = new Set(['.git', '.treadle']);
+const PROTECTED_FOLDERS: ReadonlySet<string> = new Set(['.git', '.treadle', '.claude', '.claude-plugin', '.agents']);
 const PROTECTED_FILES: ReadonlySet<string> = new Set(['.mcp.json']);
 
-/** Whether a path is one of those that are never changed without asking: our settings, git's internals, MCP servers. */
+/** Whether a path is one of those that are never changed without asking: our settings, git's internals, skills, MCP servers. */
 function isProtected(...paths: readonly string[]): boolean {
   return paths.some((path) => {
     const names = namesOf(path.toLowerCase());

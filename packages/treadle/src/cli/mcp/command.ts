@@ -12,6 +12,7 @@ import { EXIT } from '../exit-codes.ts';
 import { helpText } from '../help.ts';
 import { parseOptions, type ParsedOptions } from '../options.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
+import { actingPlugins } from '../plugins/store.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
 import { version } from '../version.ts';
@@ -55,7 +56,7 @@ export async function mcpCommand(context: CommandContext, args: readonly string[
 
 async function list({ out, io, folder, words, options, note }: Given): Promise<number> {
   noMore(words, 'list');
-  const all = await namedServers(folder, io, options.list('mcp-config') ?? [], note);
+  const all = await namedServers(folder, io, options.list('mcp-config') ?? [], note, await actingPlugins(io, note));
   const approvals = await openApprovals(folder, io);
   const stateOf = ({ source, disabled, problem, name, digest }: NamedServer): string => {
     if (disabled) return 'off';
@@ -77,7 +78,7 @@ async function list({ out, io, folder, words, options, note }: Given): Promise<n
 
 async function test(given: Given): Promise<number> {
   const { out, io, folder, words, options, note, interruptions } = given;
-  const all = await namedServers(folder, io, options.list('mcp-config') ?? [], note);
+  const all = await namedServers(folder, io, options.list('mcp-config') ?? [], note, await actingPlugins(io, note));
   const named = words.length === 0 ? all : words.map((name) => known(all, name));
   const found = await findFolderSettings(folder, io);
   const configs = await chosenServers(named, {
@@ -141,7 +142,10 @@ async function login({ io, folder, words, options, out, note, interruptions }: G
   const [name, ...more] = words;
   if (name === undefined) throw new UsageError('Which server? treadle mcp login NAME');
   noMore(more, 'login NAME');
-  const { config, problem } = known(await namedServers(folder, io, options.list('mcp-config') ?? [], note), name);
+  const { config, problem } = known(
+    await namedServers(folder, io, options.list('mcp-config') ?? [], note, await actingPlugins(io, note)),
+    name,
+  );
   if (config === null) throw new UsageError(`${name} can't be used: ${problem}.`);
   if (!('url' in config)) throw new UsageError(`${name} is started here, and takes no login.`);
   const { browserLogin, mcpServers } = await import('@treadle/mcp');

@@ -1,6 +1,7 @@
 import { errorText } from '@treadle/core';
 import { readMcpFile } from '@treadle/mcp';
 import type { FileServer, McpServerConfig } from '@treadle/mcp';
+import type { Plugin } from '@treadle/skills';
 
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -15,7 +16,7 @@ import { openApprovals } from './approvals.ts';
 export const PROJECT_FILE = '.mcp.json';
 
 /** Where a server is named. */
-export type ServerSource = 'flag' | 'user' | 'project';
+export type ServerSource = 'flag' | 'user' | 'plugin' | 'project';
 
 export interface NamedServer extends FileServer {
   readonly source: ServerSource;
@@ -45,6 +46,7 @@ export async function namedServers(
   io: Where,
   files: readonly string[],
   note: (text: string) => void,
+  plugins: readonly Plugin[],
 ): Promise<NamedServer[]> {
   const given = await Promise.all(
     files.map(async (file) => {
@@ -57,7 +59,9 @@ export async function namedServers(
     }),
   );
   const own = userFile(io);
-  const user = own === null ? [] : await serversOf(own, 'user', io, folder);
+  const { pluginServers } = await import('../plugins/contents.ts');
+  const ofPlugins = plugins.flatMap((plugin) => pluginServers(plugin, io, folder));
+  const user = [...(own === null ? [] : await serversOf(own, 'user', io, folder)), ...ofPlugins];
   const shared = join(folder, PROJECT_FILE);
   // The sandbox of a command holds the place of a file that isn't there by an empty folder.
   if ((await stat(shared).catch(() => null))?.isDirectory()) return [...given.flat(), ...user];

@@ -2,10 +2,17 @@ import { agentsTool, defineAgent, type Model, type PermissionOptions, type Tool 
 import { isStricter } from '@treadle/core/events';
 import type { SubAgentDefinition } from '@treadle/core/features';
 import { didYouMean } from '@treadle/core/names';
+import type { Plugin } from '@treadle/skills';
 
 import { dirname, join, relative } from 'node:path';
 
-import { PROJECT_AGENTS, readAgentFiles, type AgentFile, type AgentFiles } from '../../settings/agent-files.ts';
+import {
+  PROJECT_AGENTS,
+  readAgentFiles,
+  readAgents,
+  type AgentFile,
+  type AgentFiles,
+} from '../../settings/agent-files.ts';
 import { configFolder } from '../../settings/settings.ts';
 import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
@@ -16,6 +23,7 @@ export interface AgentParts {
   readonly folder: string;
   /** Whether the folder's own definitions act. */
   readonly isTrusted: boolean;
+  readonly plugins: readonly Plugin[];
   readonly model: Model;
   readonly tools: readonly Tool[];
   readonly permissions: PermissionOptions;
@@ -33,9 +41,10 @@ export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts):
     ...(home ? [join(home, '.claude/agents')] : []),
     ...(config === null ? [] : [join(config, 'agents')]),
   ];
-  const own = await allOf(places);
+  const ofPlugins = await readAgents(parts.plugins.flatMap(({ agents }) => agents));
+  const own = merged([ofPlugins, ...(await Promise.all(places.map(readAgentFiles)))]);
   const theirs = PROJECT_AGENTS.map((path) => join(parts.folder, path)).filter((path) => !places.includes(path));
-  const found = await allOf(theirs);
+  const found = merged(await Promise.all(theirs.map(readAgentFiles)));
   const count = found.agents.length;
   if (count > 0 && !parts.isTrusted) {
     const what = count === 1 ? 'The agent' : `The ${count} agents`;
@@ -55,10 +64,10 @@ export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts):
   return agentsTool(Object.fromEntries(definitions));
 }
 
-async function allOf(folders: readonly string[]): Promise<AgentFiles> {
-  const all = await Promise.all(folders.map(readAgentFiles));
-  return { agents: all.flatMap(({ agents }) => agents), problems: all.flatMap(({ problems }) => problems) };
-}
+const merged = (all: readonly AgentFiles[]): AgentFiles => ({
+  agents: all.flatMap(({ agents }) => agents),
+  problems: all.flatMap(({ problems }) => problems),
+});
 
 /** Names as Claude Code has them: its own tools and those of servers. Files for it may name some that aren't here. */
 const isOthers = (name: string): boolean => /^(?:[A-Z]|mcp__)/.test(name);

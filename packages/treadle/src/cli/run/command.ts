@@ -16,6 +16,7 @@ import {
   type UserContent,
 } from '@treadle/core';
 import type { Validator } from '@treadle/core/ports';
+import type { Plugin } from '@treadle/skills';
 import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';
@@ -189,6 +190,8 @@ export async function rightsFor(
   readonly toolsIn: (folder: string) => readonly Tool[];
   readonly permissions: PermissionOptions;
   readonly hooks: readonly Hook[];
+  /** Those that the user has trusted, as they were trusted. */
+  readonly plugins: readonly Plugin[];
   /** Checks the arguments of tools. */
   readonly validator: Validator;
   /** Names of all tools that there may be: rules and hooks may be about them. */
@@ -240,7 +243,13 @@ export async function rightsFor(
     // At a terminal the run pauses, and is asked about below.
     ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
   });
-  const hooks = settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder }));
+  const plugins = request.plugins ? await (await import('../plugins/store.ts')).actingPlugins(io, note) : [];
+  const { pluginHooks } = await import('../plugins/contents.ts');
+  const hooks = [
+    ...settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder })),
+    // What is left out was shown before the plugin was trusted.
+    ...plugins.flatMap((plugin) => pluginHooks(plugin, folder, knownTools, () => {})),
+  ];
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
   const trust = async (): Promise<void> => void (await trustFolder(found));
@@ -248,6 +257,7 @@ export async function rightsFor(
     toolsIn,
     permissions,
     hooks,
+    plugins,
     knownTools,
     validator: re2Validator(),
     // One who trusts it at a question trusts it for all that follows.
@@ -264,7 +274,7 @@ const SOMETIMES = ['agent', 'recall', 'skill', 'skill_file', 'task_output', 'tas
 
 /** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
 async function withAgents(
-  { toolsIn, permissions, knownTools, isTrusted }: Awaited<ReturnType<typeof rightsFor>>,
+  { toolsIn, permissions, knownTools, isTrusted, plugins }: Awaited<ReturnType<typeof rightsFor>>,
   { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
   request: RunRequest,
   { folder }: Place,
@@ -272,7 +282,7 @@ async function withAgents(
 ): Promise<readonly Tool[]> {
   const tools = toolsIn(root);
   if (request.tools !== undefined) return tools;
-  const agents = await asTool(io, { folder, isTrusted, tools, permissions, knownTools, ...parts });
+  const agents = await asTool(io, { folder, isTrusted, plugins, tools, permissions, knownTools, ...parts });
   return agents ? [...tools, agents] : tools;
 }
 

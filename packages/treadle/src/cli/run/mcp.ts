@@ -1,4 +1,5 @@
 import type { McpServers } from '@treadle/mcp';
+import type { Plugin } from '@treadle/skills';
 
 import type { Terminal } from '../asking/terminal.ts';
 import type { CliIo } from '../io.ts';
@@ -12,13 +13,13 @@ export async function mcpFor(
     readonly request: Pick<RunRequest, 'mcpConfig' | 'tools' | 'trust'>;
     readonly folder: string;
   },
-  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void> },
+  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void>; readonly plugins: readonly Plugin[] },
   terminal: Terminal,
 ): Promise<McpServers | null> {
   const { io, note, request, folder } = run;
   if (request.mcpConfig === null || request.tools !== undefined) return null;
   const { chosenServers, namedServers } = await import('../mcp/servers.ts');
-  const all = await namedServers(folder, io, request.mcpConfig, note);
+  const all = await namedServers(folder, io, request.mcpConfig, note, rights.plugins);
   if (all.length === 0) return null;
   const stopped = new Promise<never>(() => {});
   const { trust: trustsAll } = request;

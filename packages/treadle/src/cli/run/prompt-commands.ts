@@ -1,5 +1,5 @@
 import { closestName } from '@treadle/core/names';
-import type { CommandSet } from '@treadle/skills';
+import type { CommandSet, Plugin } from '@treadle/skills';
 
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -16,6 +16,7 @@ interface CommandPlace {
   readonly folder: string;
   /** Whether the folder's own act. */
   readonly isTrusted: boolean;
+  readonly plugins: readonly Plugin[];
 }
 
 /** The folders of commands: the user's own, and the folder's. Only those that are there. */
@@ -34,7 +35,8 @@ async function foldersOf({ io, folder }: Pick<CommandPlace, 'io' | 'folder'>) {
 async function commandsOf(place: CommandPlace): Promise<CommandSet> {
   const { loadCommands } = await import('@treadle/skills');
   const { own, project } = await foldersOf(place);
-  return loadCommands(place.isTrusted ? [...own, ...project] : own);
+  const ofPlugins = place.plugins.flatMap(({ commands }) => commands);
+  return loadCommands([...ofPlugins, ...own, ...(place.isTrusted ? project : [])]);
 }
 
 const MEANT = /^\/([\p{L}\p{N}_][\p{L}\p{N}_.:-]*)(?:\s|$)/u;
@@ -46,8 +48,8 @@ const MEANT = /^\/([\p{L}\p{N}_][\p{L}\p{N}_.:-]*)(?:\s|$)/u;
  */
 export async function withCommand(
   texts: readonly string[],
-  place: Omit<CommandPlace, 'isTrusted'> & { readonly note: (text: string) => void },
-  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void> },
+  place: Omit<CommandPlace, 'isTrusted' | 'plugins'> & { readonly note: (text: string) => void },
+  rights: Pick<CommandPlace, 'isTrusted' | 'plugins'> & { readonly trust: () => Promise<void> },
   terminal: Terminal,
   stopped: Promise<unknown>,
 ): Promise<readonly string[]> {
@@ -64,7 +66,7 @@ export async function withCommand(
     else note(`${places} left alone: nobody has trusted this folder. --trust does.`);
   }
   const { expandCommand } = await import('@treadle/skills');
-  const set = await commandsOf({ io, folder, isTrusted: rights.isTrusted });
+  const set = await commandsOf({ io, folder, isTrusted: rights.isTrusted, plugins: rights.plugins });
   const text = expandCommand(set, prompt);
   for (const { path, message } of set.problems) {
     if (path === set.commands.find((command) => command.name === name)?.path)

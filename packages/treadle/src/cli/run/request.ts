@@ -72,6 +72,7 @@ export function readRunRequest(args: readonly string[], table: typeof RUN_OPTION
     mcpConfig: options.flag('no-mcp') ? null : (options.list('mcp-config') ?? []),
     /** Packages and folders of skills besides those of the user and the folder; null for no skills at all. */
     skills: options.flag('no-skills') ? null : (options.list('skills') ?? []),
+    plugins: !options.flag('no-plugins'),
     background: options.flag('background'),
     title: options.flag('title'),
     telemetry: options.flag('telemetry'),

@@ -1,5 +1,5 @@
 import type { Tool } from '@treadle/core';
-import type { SkillFolder } from '@treadle/skills';
+import type { Plugin, SkillFolder } from '@treadle/skills';
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
@@ -13,14 +13,19 @@ import type { RunRequest } from './request.ts';
 
 /** Where the skills of a folder are. */
 export interface SkillsInReach {
-  /** Packages and folders that the user names, then the user's own. */
+  /** Those of plugins, of packages and folders that the user names, then the user's own. */
   readonly own: readonly SkillFolder[];
   /** The folder's, which act once it is trusted. Only those that are there. */
   readonly project: readonly SkillFolder[];
 }
 
 /** Finds the folders of skills, and reads nothing. @throws UsageError for one that is named and isn't there. */
-export async function skillsInReach(folder: string, io: CliIo, named: readonly string[]): Promise<SkillsInReach> {
+export async function skillsInReach(
+  folder: string,
+  io: CliIo,
+  named: readonly string[],
+  plugins: readonly Plugin[],
+): Promise<SkillsInReach> {
   const { skillFolders } = await import('@treadle/skills');
   const home = io.env['HOME'];
   const packages = skillFolders({
@@ -35,7 +40,7 @@ export async function skillsInReach(folder: string, io: CliIo, named: readonly s
   // In the home folder they are the user's own.
   const isUsers = ({ path }: SkillFolder): boolean => user.some((place) => place.path === path);
   const project = skillFolders({ project: folder }).filter((place) => existsSync(place.path) && !isUsers(place));
-  return { own: [...packages, ...user, ...given], project };
+  return { own: [...plugins.flatMap(({ skills }) => skills), ...packages, ...user, ...given], project };
 }
 
 const isFolder = (name: string): boolean => name.startsWith('.') || isAbsolute(name);
@@ -55,13 +60,13 @@ export async function skillsFor(
     readonly request: Pick<RunRequest, 'skills' | 'tools'>;
     readonly folder: string;
   },
-  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void> },
+  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void>; readonly plugins: readonly Plugin[] },
   terminal: Terminal,
   stopped: Promise<unknown>,
 ): Promise<AgentSkills> {
   const { io, note, request, folder } = run;
   if (request.skills === null || request.tools !== undefined) return { tools: [], instructions: (own) => own };
-  const { own, project } = await skillsInReach(folder, io, request.skills);
+  const { own, project } = await skillsInReach(folder, io, request.skills, rights.plugins);
   const { loadSkills, skillsPrompt, skillTools } = await import('@treadle/skills');
   if (project.length > 0 && !rights.isTrusted) {
     const places = project.map(({ path }) => relative(folder, path)).join(', ');
@@ -74,6 +79,6 @@ export async function skillsFor(
   for (const { severity, path, message, code } of set.problems) {
     if (severity === 'error' || code === 'shadowed') note(plainLine(`The skill ${path}: ${message}.`, 300));
   }
-  const list = skillsPrompt(set);
+  const list = skillsPrompt(set, { onWarning: note });
   return { tools: skillTools(set), instructions: (own) => (list === '' ? own : `${own}\n\n${list}`) };
 }

@@ -1,4 +1,4 @@
-import { loadSkills, type SkillSet } from '@treadle/skills';
+import { loadSkills, skillsPrompt, type SkillSet } from '@treadle/skills';
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,13 +10,14 @@ import { EXIT } from '../exit-codes.ts';
 import { helpText, infoText } from '../help.ts';
 import { printed } from '../io.ts';
 import { parseOptions } from '../options.ts';
+import { actingPlugins } from '../plugins/store.ts';
 import { skillsInReach } from '../run/skills.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
 import { findFolderSettings } from '../../settings/combine.ts';
 
 /** `treadle skills`: the skills that there are for a folder, and what is wrong with them. Returns the exit code. */
-export async function skillsCommand({ io, out }: CommandContext, args: readonly string[]): Promise<number> {
+export async function skillsCommand({ io, out, note }: CommandContext, args: readonly string[]): Promise<number> {
   const options = parseOptions(args, SKILLS_OPTIONS);
   const info = infoText('skills', options);
   if (info !== null) return printed(out, info);
@@ -35,7 +36,7 @@ export async function skillsCommand({ io, out }: CommandContext, args: readonly 
   const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');
   const missing = folders.find((path) => !existsSync(resolve(io.cwd, path)));
   if (missing !== undefined) throw new UsageError(`There is no folder ${missing}.`);
-  const reach = await skillsInReach(folder, io, options.list('skills') ?? []);
+  const reach = await skillsInReach(folder, io, options.list('skills') ?? [], await actingPlugins(io, note));
   const set = await loadSkills(
     folders.length > 0 ? folders.map((path) => resolve(io.cwd, path)) : [...reach.own, ...reach.project],
   );
@@ -62,5 +63,6 @@ function checkText({ skills, problems }: SkillSet): string {
   const lines = problems.map(({ severity, code, path, message }) =>
     exactLine(`${severity} ${code}: ${path}: ${message}`),
   );
+  skillsPrompt({ skills, problems }, { onWarning: (message) => lines.push(`warning: ${message}`) });
   return [...lines, `${skills.length} skills can be used.`, ''].join('\n');
 }
