@@ -125,7 +125,7 @@ const LINES = {
   rows: 405,
   skills: 520,
   stores: 440,
-  plugins: 940,
+  plugins: 965,
   firstrun: 340,
   agentSdk: 2_000,
 };
