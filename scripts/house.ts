@@ -118,6 +118,7 @@ const LINES = {
   house: 66_000,
   mcp: 3_300,
   types: 470,
+  toolSearch: 570,
   catalogue: 1_500,
   clients: 1_260,
   rules: 995,

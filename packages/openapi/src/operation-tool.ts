@@ -39,6 +39,7 @@ export function operationTool(name: string, operation: Operation, calling: Calli
     readOnly,
     execution: 'parallel',
     endsRun: false,
+    deferLoading: true,
     check: jsonCheck(operation.schema),
     access: () => ({ hosts: [host], readOnly }),
     // What the check returns is the arguments as they were.

@@ -32,6 +32,7 @@ export const AGENT_KEYS = {
   providerOptions: true,
   hooks: true,
   stopTools: true,
+  toolSearch: true,
   requireToolCall: true,
   context: true,
   knownTools: true,

@@ -9,6 +9,7 @@ import type { ConfigSnapshot } from '../events/events.ts';
 import { checkMatchers } from '../features/hooks/check-matchers.ts';
 import { hookRegistry, type HookRegistry } from '../features/hooks/registry.ts';
 import { TreadleError } from '../errors.ts';
+import { windowOf } from '../kernel/services/context-window.ts';
 import type { Budget } from '../kernel/services/money.ts';
 import { checkBudget } from '../features/budget/options.ts';
 import { checkLoopDetection, type LoopDetection } from '../features/limits/loop-detection.ts';
@@ -30,6 +31,8 @@ import { checkTurnContext, type TurnContextOptions } from '../features/turn-cont
 import { checkPermissions, type PermissionConfig } from '../features/permissions/permissions.ts';
 import { checkBackground, type BackgroundSettings } from '../features/background/background.ts';
 import { checkSubAgents, type AgentSubAgents } from '../features/subagents/limits.ts';
+import { checkToolSearch, type ToolSearch } from '../features/tool-search/options.ts';
+import { CALL_TOOL_DEFINITION } from '../features/tool-search/request.ts';
 import { titleSettings, type TitleSettings } from '../features/titles/options.ts';
 import type { SchemaValue, ToolParameters } from '../tools/define/define-types.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -76,6 +79,8 @@ export interface Agent<Types extends AgentTypes = AgentTypes>
   readonly projectInstructions: string | null;
   readonly memory: MemorySettings | null;
   readonly tools: ReadonlyMap<string, Tool>;
+  /** Null: the definitions of all tools are in the prompt. */
+  readonly toolSearch: Omit<ToolSearch, 'tool'> | null;
   /** The same array for the agent's life, so that a wire can serialise it once. */
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly limits: Limits;
@@ -144,10 +149,13 @@ export function defineAgent<
   if (output && definition.responseFormat) {
     throw new TreadleError('invalid_definition', 'An agent has either output or responseFormat. output does the more.');
   }
-  const tools = toolMap(given, [
+  const all = toolMap(given, [
     ...(definition.stopTools === true ? stopTools() : []),
     ...(output?.tool ? [output.tool] : []),
   ]);
+  const windows = models.flatMap((model) => windowOf(context, model) ?? []);
+  const toolSearch = checkToolSearch(definition.toolSearch, all, windows.length === 0 ? null : Math.min(...windows));
+  const tools = toolSearch ? new Map([...all, [toolSearch.tool.name, toolSearch.tool] as const]) : all;
   const permissions = checkPermissions(definition.permissions, tools.values(), definition.knownTools);
   const limits = checkLimits(definition.limits);
   const loopDetection = checkLoopDetection(definition.loopDetection);
@@ -178,7 +186,8 @@ export function defineAgent<
     instructions: [definition.instructions, output?.instructions].filter(Boolean).join('\n\n'),
     projectInstructions: definition.projectInstructions?.trim() ? definition.projectInstructions : null,
     tools,
-    toolDefinitions: toolDefinitions(tools.values(), permissions.removed),
+    toolSearch,
+    toolDefinitions: toolDefinitions(tools.values(), permissions.removed, toolSearch),
     providerTools: Object.freeze([...(definition.providerTools ?? [])]),
     limits,
     namedLimits: Object.freeze({ ...definition.limits }),
@@ -218,13 +227,18 @@ export function defineAgent<
   });
 }
 
-/** What a model is told of tools: not of those that are denied altogether. */
-export const toolDefinitions = (tools: Iterable<Tool>, removed: ReadonlySet<string>): readonly ToolDefinition[] =>
-  Object.freeze(
-    [...tools]
-      .filter(({ name }) => !removed.has(name))
+/** What a model is told of tools: not of those that are denied altogether, nor of those that it has to search for. */
+export const toolDefinitions = (
+  tools: Iterable<Tool>,
+  removed: ReadonlySet<string>,
+  search: Agent['toolSearch'],
+): readonly ToolDefinition[] =>
+  Object.freeze([
+    ...[...tools]
+      .filter(({ name }) => !removed.has(name) && search?.deferred.has(name) !== true)
       .map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
-  );
+    ...(search ? [CALL_TOOL_DEFINITION] : []),
+  ]);
 
 function toolMap(tools: readonly Tool[], builtIn: readonly Tool[]): ReadonlyMap<string, Tool> {
   const map = new Map<string, Tool>();

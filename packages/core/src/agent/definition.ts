@@ -23,6 +23,7 @@ import type { TurnContextOptions } from '../features/turn-context/turn-context.t
 import type { PermissionOptions } from '../features/permissions/permissions.ts';
 import type { BackgroundOptions } from '../features/background/background.ts';
 import type { SubAgentLimits } from '../features/subagents/limits.ts';
+import type { ToolSearchOptions } from '../features/tool-search/options.ts';
 import type { TitleOptions } from '../features/titles/options.ts';
 import type { ToolParameters } from '../tools/define/define-types.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -110,6 +111,11 @@ export interface ToolSettings {
   readonly maxToolResultTokens?: number;
   /** Adds `task_completion`, `ask_question` and `converse`, by which a model ends a run itself. Default false. */
   readonly stopTools?: boolean;
+  /**
+   * When definitions of tools are kept out of the prompt, to be found with `search_tools`. Default: beyond a tenth of the
+   * model's window, and 20,000 tokens. False: never. See `docs/tool-search.md`.
+   */
+  readonly toolSearch?: ToolSearchOptions | false;
   /** What a reply without a tool call is. Default: the answer. */
   readonly requireToolCall?: RequireToolCall;
   /**

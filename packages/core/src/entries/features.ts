@@ -30,4 +30,5 @@ export { withModel } from '../features/routing/routing.ts';
 export * from '../features/secrets/guard.ts';
 export { createRedactor, type Redactor, type RedactorStream } from '../features/secrets/redactor.ts';
 export * from '../features/secrets/spellings.ts';
+export type { ToolSearchOptions } from '../features/tool-search/options.ts';
 export type { TurnContextProvider, TurnFacts } from '../features/turn-context/turn-context.ts';

@@ -7,5 +7,6 @@ export type { StandardIssue, StandardResult } from '../tools/define/standard-sch
 export * from '../tools/offered-tool.ts';
 export { isStopToolName, type StopToolName } from '../tools/stop-tool-names.ts';
 export * from '../tools/task-control.ts';
+export * from '../tools/tool-search-names.ts';
 export * from '../tools/tool.ts';
 export * from '../tools/user-questions.ts';

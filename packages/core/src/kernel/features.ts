@@ -349,6 +349,10 @@ export const SERVICES = {
   children: { childIn, childExecution, inBackground, graceMs: CHILD_GRACE_MS },
 } as const;
 
+/** Tools that a model searches for, and calls by another tool. */
+export { unwrapCalls } from '../features/tool-search/calls.ts';
+export { deferredRequest } from '../features/tool-search/request.ts';
+
 /** Which tools the model is offered. */
 export { recallTool } from '../features/compaction/recall.ts';
 export { toolsUnder } from '../features/permissions/permissions.ts';

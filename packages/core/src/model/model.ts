@@ -52,6 +52,8 @@ export interface ModelRequest {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolDefinition[];
+  /** Tools that the model finds with `search_tools` and that its wire adds in place. Only for a model with `deferredTools`. */
+  readonly deferredTools?: readonly ToolDefinition[];
   readonly providerTools?: readonly ProviderToolDefinition[];
   /** `none` declares the tools and forbids their use, which keeps a provider's prompt cache. */
   readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly name: string };
@@ -176,6 +178,8 @@ export interface Model {
   readonly structuredOutput?: 'always' | 'without_tools';
   /** False when the model knows no tool calls. */
   readonly toolCalling?: boolean;
+  /** True when its wire adds the definitions of tools to a prompt in place, as `search_tools` finds them. */
+  readonly deferredTools?: boolean;
   stream(request: ModelRequest, signal: AbortSignal): ModelStream;
   /** US dollars for this usage, or null when the price or a count is unknown. */
   cost?(usage: Usage): number | null;

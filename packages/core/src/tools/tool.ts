@@ -208,6 +208,11 @@ export interface Tool<Types extends ToolTypes = ToolTypes> {
   readonly endsRun: boolean;
   /** True when its calls may run in the background wherever the agent has background tasks. */
   readonly background?: boolean;
+  /**
+   * Whether the definition may be kept out of the prompt when there are too many: `true` before that of others, `false` never.
+   * See `AgentDefinition.toolSearch`.
+   */
+  readonly deferLoading?: boolean;
   /** Milliseconds after which a call is aborted; the agent's `toolTimeoutMs` when absent. */
   readonly timeoutMs?: number;
   readonly check: ArgumentsCheck;

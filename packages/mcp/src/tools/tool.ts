@@ -36,6 +36,7 @@ export function toolOf(name: string, definition: McpTool, connection: Connection
     readOnly: false,
     execution: 'parallel',
     endsRun: false,
+    deferLoading: true,
     // The server checks arguments too, and may know keywords that we don't.
     check: (args) => (check ??= checkOf(schema))(args),
     ...(access && { access }),

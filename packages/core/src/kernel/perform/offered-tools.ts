@@ -14,6 +14,9 @@ const namesOf = (tools: readonly Tool[], known: ReadonlySet<string>): ReadonlySe
 /** Agents with offered tools, by the list of these: it is the same for all of a run. */
 const made = new WeakMap<readonly OfferedTool[], { readonly of: Agent; readonly agent: Agent }>();
 
+/** Agents with the tools of their source, by the list of these. */
+const sourced = new WeakMap<readonly Tool[], { readonly of: Agent; readonly agent: Agent }>();
+
 /** Agents with `recall`, by those without. */
 const recalling = new WeakMap<Agent, Agent>();
 
@@ -23,13 +26,27 @@ const recalling = new WeakMap<Agent, Agent>();
  * for the others as for its own.
  */
 export function agentOfRun(given: Agent, { run, wasCut, compactedTo }: SessionState): Agent {
-  const agent = wasCut === true || compactedTo !== null ? withRecall(given) : given;
+  const own = given.toolSearch?.source ? withSource(given, given.toolSearch.source()) : given;
+  const agent = wasCut === true || compactedTo !== null ? withRecall(own) : own;
   const offered = run?.clientTools;
   if (offered === undefined) return agent;
   const known = made.get(offered);
   if (known?.of === agent) return known.agent;
   const extended = withTools(agent, offered.filter(({ name }) => !agent.tools.has(name)).map(clientTool));
   made.set(offered, { of: agent, agent: extended });
+  return extended;
+}
+
+/** With the tools that are listed now: the model searches for them. */
+function withSource(agent: Agent, listed: readonly Tool[]): Agent {
+  const known = sourced.get(listed);
+  if (known?.of === agent) return known.agent;
+  const added = listed.filter(({ name }) => !agent.tools.has(name));
+  const { toolDefinitions, toolSearch } = agent;
+  const deferred = namesOf(added, toolSearch?.deferred ?? new Set());
+  const search = { source: null, ...toolSearch, deferred };
+  const extended = Object.freeze({ ...withTools(agent, added), toolDefinitions, toolSearch: search });
+  sourced.set(listed, { of: agent, agent: extended });
   return extended;
 }
 

@@ -1,4 +1,4 @@
-import { meterFor } from '../features.ts';
+import { meterFor, unwrapCalls } from '../features.ts';
 import { errorText } from '../../errors.ts';
 import type { Model, ModelError, ModelEvent, ModelEventIterator } from '../../model/model.ts';
 import { checkUsage } from '../../model/check-usage.ts';
@@ -60,7 +60,8 @@ export async function readReply(context: PerformContext, call: Call, signal: Abo
     const written = modelRequest(context.state, context.agent, model, step.money?.maxTokens);
     const request = context.state.needsBlobs ? await requestWithBlobs(context, written) : written;
     if (signal.aborted) return INTERRUPTED;
-    const events: ModelEventIterator = model.stream(request, signal)[Symbol.asyncIterator]();
+    const sent: ModelEventIterator = model.stream(request, signal)[Symbol.asyncIterator]();
+    const events = context.agent.toolSearch && !model.deferredTools ? unwrapCalls(sent) : sent;
     const take = createReader(context, call, signal);
     for (;;) {
       const ready = events.ready?.();

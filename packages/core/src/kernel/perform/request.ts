@@ -3,7 +3,7 @@ import type { Draft } from '../../draft.ts';
 import { isForModel } from '../../messages/message.ts';
 import { replyLimit } from '../../messages/prompt-size.ts';
 import type { Model, ModelRequest, ToolDefinition } from '../../model/model.ts';
-import { policyOf } from '../features.ts';
+import { deferredRequest, policyOf } from '../features.ts';
 import type { SessionPermissions } from '../folds.ts';
 import type { SessionState } from '../state.ts';
 
@@ -18,7 +18,7 @@ function offeredTools({ permissions }: SessionState, agent: Agent): readonly Too
   const { removed } = policyOf(agent.permissions, permissions);
   const before = agent.permissions.removed;
   const isSame = removed.size === before.size && [...removed].every((name) => before.has(name));
-  const tools = isSame ? agent.toolDefinitions : toolDefinitions(agent.tools.values(), removed);
+  const tools = isSame ? agent.toolDefinitions : toolDefinitions(agent.tools.values(), removed, agent.toolSearch);
   offered.set(permissions, { agent, tools });
   return tools;
 }
@@ -48,5 +48,5 @@ export function modelRequest(
   if (state.run?.limits.closing) request.toolChoice = 'none';
   if (agent.providerOptions !== undefined) request.providerOptions = agent.providerOptions;
   if (container?.provider === model.provider) request.containerId = container.id;
-  return request;
+  return agent.toolSearch ? deferredRequest(request, agent, model) : request;
 }

@@ -124,9 +124,9 @@ const inDoubtWords = ({ decisionMessage }: CallState): string =>
   decisionMessage === null ? IN_DOUBT : `${IN_DOUBT} The person who was asked said: ${decisionMessage}`;
 
 const unknownTool = (name: string, agent: Agent): string =>
-  agent.tools.size === 0
+  agent.toolDefinitions.length === 0
     ? `There is no tool named "${name}". There are no tools.`
-    : `There is no tool named "${name}". The tools are: ${[...agent.tools.keys()].join(', ')}.`;
+    : `There is no tool named "${name}". The tools are: ${agent.toolDefinitions.map((tool) => tool.name).join(', ')}.`;
 
 function problemWords(turn: TurnState, call: CallState): string {
   const block = turn.message?.content.find((part) => part.type === 'tool_call' && part.callId === call.callId);

@@ -34,6 +34,8 @@ interface ToolOptionsBase<P extends ToolParameters, O extends ToolParameters = n
   readonly endsRun?: boolean;
   /** True when its calls may run in the background wherever the agent has background tasks. Default false. */
   readonly background?: boolean;
+  /** Keeps the definition out of the prompt when there are too many: `true` before others, `false` never. Default: after those. */
+  readonly deferLoading?: boolean;
   /** Milliseconds a call may take. Absent: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
   /**
@@ -57,6 +59,7 @@ const KEYS: Readonly<Record<keyof ToolOptions, true>> = {
   execution: true,
   endsRun: true,
   background: true,
+  deferLoading: true,
   timeoutMs: true,
   access: true,
   approval: true,
@@ -160,6 +163,7 @@ export function defineTool<
     execution: definition.execution ?? 'parallel',
     endsRun: definition.endsRun ?? false,
     ...(definition.background === true && { background: true }),
+    ...(definition.deferLoading !== undefined && { deferLoading: definition.deferLoading }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     check,
     // The loop hands over what `check` returned, which has this type.
@@ -189,6 +193,7 @@ const CHOICES: readonly (readonly [keyof ToolOptions, readonly unknown[]])[] = [
   ['readOnly', [undefined, true, false]],
   ['endsRun', [undefined, true, false]],
   ['background', [undefined, true, false]],
+  ['deferLoading', [undefined, true, false]],
 ];
 
 /** The checks the type checker makes too, for definitions that never met one. */

@@ -1,0 +1,82 @@
+import type { AssistantContent } from '../../messages/content.ts';
+import type { ModelMessage } from '../../messages/message.ts';
+import type { Model, ModelRequest, ToolDefinition } from '../../model/model.ts';
+import { CALL_TOOL } from '../../tools/tool-search-names.ts';
+import type { Tool } from '../../tools/tool.ts';
+
+/** What a model is told of `call_tool`. Nothing executes it: its calls are calls of the tools that they name. */
+export const CALL_TOOL_DEFINITION: ToolDefinition = {
+  name: CALL_TOOL,
+  description: 'Calls a tool that search_tools has found. Its result is the result of that tool.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'The name of the tool.' },
+      arguments: { type: 'object', description: 'Its arguments, as its inputSchema has them.' },
+    },
+    required: ['name', 'arguments'],
+  },
+};
+
+/** What this feature reads of an agent. */
+interface Deferring {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly toolDefinitions: readonly ToolDefinition[];
+}
+
+/** The request as a model gets it whose agent defers tools: one whose wire adds definitions in place gets all of them. */
+export function deferredRequest(request: ModelRequest, agent: Deferring, { deferredTools }: Model): ModelRequest {
+  return deferredTools === true ? withDeferred(request, agent) : withWrappedCalls(request);
+}
+
+const split = new WeakMap<Deferring, Pick<ModelRequest, 'tools' | 'deferredTools'>>();
+
+function withDeferred(request: ModelRequest, agent: Deferring): ModelRequest {
+  let made = split.get(agent);
+  if (!made) {
+    const tools = agent.toolDefinitions.filter(({ name }) => name !== CALL_TOOL);
+    const declared = new Set(tools.map(({ name }) => name));
+    const deferredTools = [...agent.tools.values()]
+      .filter(({ name }) => !declared.has(name))
+      .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    split.set(agent, (made = { tools, deferredTools }));
+  }
+  return { ...request, ...made };
+}
+
+const namesOf = new WeakMap<ModelRequest['tools'], ReadonlySet<string>>();
+const written = new WeakMap<ModelMessage, { readonly for: ReadonlySet<string>; readonly message: ModelMessage }>();
+
+/**
+ * The request with calls of deferred tools as the model made them. A tool is deferred when the request doesn't declare it,
+ * whatever became of it since: so messages stay as they were sent.
+ */
+function withWrappedCalls(request: ModelRequest): ModelRequest {
+  const { tools } = request;
+  let declared = namesOf.get(tools);
+  if (!declared) namesOf.set(tools, (declared = new Set(tools.map(({ name }) => name))));
+  const names = declared;
+  return { ...request, messages: request.messages.map((message) => wrapped(message, names)) };
+}
+
+/** The same object for the same message, so that a wire writes it once. */
+function wrapped(message: ModelMessage, declared: ReadonlySet<string>): ModelMessage {
+  if (message.role === 'user') return message;
+  const known = written.get(message);
+  if (known?.for === declared) return known.message;
+  const made = wrap(message, declared);
+  written.set(message, { for: declared, message: made });
+  return made;
+}
+
+function wrap(message: Exclude<ModelMessage, { role: 'user' }>, declared: ReadonlySet<string>): ModelMessage {
+  if (message.role === 'tool') return declared.has(message.toolName) ? message : { ...message, toolName: CALL_TOOL };
+  const isDeferred = (block: AssistantContent): boolean => block.type === 'tool_call' && !declared.has(block.name);
+  if (!message.content.some(isDeferred)) return message;
+  const content = message.content.map((block) =>
+    block.type === 'tool_call' && !declared.has(block.name)
+      ? { ...block, name: CALL_TOOL, arguments: { name: block.name, arguments: block.arguments } }
+      : block,
+  );
+  return { ...message, content };
+}
