@@ -123,7 +123,7 @@ const LINES = {
   clients: 1_260,
   rules: 995,
   create: 190,
-  rows: 405,
+  rows: 425,
   skills: 520,
   stores: 440,
   plugins: 965,

@@ -2,7 +2,7 @@ import type { TaskEnded } from './tasks.ts';
 import type { TitleOrigin } from './about-sessions.ts';
 import type { JsonObject } from '../json.ts';
 import type { ToolResultContent, UserContent } from '../messages/content.ts';
-import type { Message } from '../messages/message.ts';
+import type { ExtensionMessage, Message } from '../messages/message.ts';
 import type { PermissionUpdate } from './permission-updates.ts';
 import type { LimitsData } from './limits.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
@@ -74,6 +74,8 @@ export type SessionInput =
   | { readonly type: 'permission_updates'; readonly updates: readonly PermissionUpdate[] }
   /** Replaces the conversation: an empty list is a reset. */
   | { readonly type: 'import'; readonly messages: readonly Message[] }
+  /** Puts data of the application's own into the history. No model sees it. */
+  | { readonly type: 'extension'; readonly message: ExtensionMessage }
   /** Replaces the state that a client and the tools share: see `ToolContext.state`. */
   | { readonly type: 'set_state'; readonly state: JsonObject }
   /** Names the session. */

@@ -122,6 +122,7 @@ const TAKEN_AT_ONCE: ReadonlySet<SessionInput['type']> = new Set([
   'stop_task',
   'task_ended',
   'set_state',
+  'extension',
 ]);
 
 function inputReceived(state: SessionState, { seq, at, input }: EventOf<'input_received'>): void {

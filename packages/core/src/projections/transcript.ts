@@ -192,6 +192,7 @@ function read(log: Reading, event: DurableEvent): void {
 function readInput(log: Reading, event: Extract<DurableEvent, { type: 'input_received' }>): void {
   const { input, seq } = event;
   if (input.type === 'steering' || input.type === 'follow_up') log.queued.add(seq);
+  if (input.type === 'extension') return addMessage(log, input.message, log.openRun?.runId ?? null, true);
   // During a run an import is refused.
   if (input.type !== 'import' || log.openRun) return;
   addNote(log, 'replaced', event, replacedText(input.messages.length));

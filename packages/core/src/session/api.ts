@@ -14,9 +14,9 @@ import type {
 } from '../events/events.ts';
 import type { PromptInput, UserInput } from './input.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { Limits } from '../events/limits.ts';
-import type { Message } from '../messages/message.ts';
+import type { ExtensionMessage, Message } from '../messages/message.ts';
 import type { PermissionUpdate } from '../events/permission-updates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -218,6 +218,16 @@ export interface Session<Types extends AgentTypes = AgentTypes> {
   exportMessages(): Message[];
   /** Replaces the conversation, with messages from `exportMessages` or written by hand. */
   importMessages(messages: unknown): Promise<void>;
+  /**
+   * Puts data of the application's own at the end of the history, during a run too. No model sees it, and compactions keep it.
+   *
+   * @throws TreadleError `invalid_messages` for data that JSON doesn't have.
+   * @example
+   * ```ts
+   * await session.addExtension('ui_update', { tab: 2 });
+   * ```
+   */
+  addExtension(kind: string, data: JsonValue): Promise<ExtensionMessage>;
   /** Every event of this session's runs in this process. Returns a function that ends it. */
   subscribe(observer: (event: EventOf<Types>) => unknown): () => void;
   /**

@@ -95,6 +95,7 @@ class SessionHandle implements Session {
     const fill = { at: clock.now(), id: () => ids.create('msg') };
     await runs.replaceMessages(this.#open, checkMessages(messages, fill));
   };
+  readonly addExtension: Session['addExtension'] = (kind, data) => runs.addExtension(this.#open, kind, data);
   readonly subscribe: Session['subscribe'] = (observer) => this.#parts.hub.subscribe(observer);
   readonly openMessage = (): LiveEvent[] => this.#parts.hub.openMessage();
   readonly idle: Session['idle'] = async () => {

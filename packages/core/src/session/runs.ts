@@ -1,6 +1,6 @@
 import type { Continuation, InputMessage, SessionInput } from '../events/events.ts';
 import { TreadleError, type TreadleErrorCode } from '../errors.ts';
-import { checkMetadata, type JsonObject } from '../json.ts';
+import { asJson, checkMetadata, type JsonObject, type JsonValue } from '../json.ts';
 import { checkLimits, limitChanges } from '../features/limits/options.ts';
 import type { Limits, LimitsData } from '../events/limits.ts';
 import type { Agent } from '../agent/agent.ts';
@@ -13,7 +13,8 @@ import { waitsForOthers } from '../kernel/plan/calls.ts';
 import { reduce } from '../kernel/reduce.ts';
 import { wakeUp } from '../features/background/plan.ts';
 import { waitingRuns, type CallState, type SessionState } from '../kernel/state.ts';
-import type { Message } from '../messages/message.ts';
+import { checkMessages } from '../messages/check.ts';
+import type { ExtensionMessage, Message } from '../messages/message.ts';
 import { isFileUpdate } from '../features/permissions/updates.ts';
 import { checkUpdates } from '../features/permissions/check-updates.ts';
 import type { PermissionUpdate } from '../events/permission-updates.ts';
@@ -102,6 +103,16 @@ export async function updatePermissions(parts: SessionParts, given: readonly Per
   await parts.post({ type: 'permission_updates', updates });
   if (!parts.active) await refresh(parts);
   for (const update of forFiles) await saveUpdate?.(update, new AbortController().signal);
+}
+
+export async function addExtension(parts: SessionParts, kind: string, data: JsonValue): Promise<ExtensionMessage> {
+  const fill = { at: parts.clock.now(), id: () => parts.ids.create('msg') };
+  const [message] = checkMessages([{ role: 'extension', kind, data: asJson(data)?.value }], fill);
+  if (message?.role !== 'extension' || (message.data === null && data !== null))
+    throw new TreadleError('invalid_messages', 'The data of an extension message must be JSON. Give a JSON value.');
+  await parts.post({ type: 'extension', message });
+  if (!parts.active) await refresh(parts);
+  return message;
 }
 
 export const openCalls = ({ state: { run } }: SessionParts): readonly CallState[] =>

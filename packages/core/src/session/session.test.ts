@@ -333,6 +333,28 @@ describe('reset, export and import', () => {
     expect(roles(session.exportMessages())).toEqual(['extension', 'user', 'user', 'assistant']);
   });
 
+  it('takes extension messages while a call runs, and after it', async () => {
+    const hold = gate();
+    const look = defineTool({ name: 'look', description: 'Looks.', execute: () => hold.promise.then(() => 'seen') });
+    const model = scriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.', 'Again.']);
+    const journal = memoryJournal();
+    const session = await createSession(defineAgent({ model, tools: [look] }), { journal });
+    const run = session.prompt('Go.');
+    for await (const event of run) {
+      if (event.type !== 'tool_started') continue;
+      await session.addExtension('ui_update', { tab: 2 });
+      hold.open();
+    }
+    await session.addExtension('ui_update', { tab: 3 });
+    await session.prompt('Again.').result;
+    const expected = ['user', 'assistant', 'extension', 'tool', 'assistant', 'extension', 'user', 'assistant'];
+    expect(roles(session.messages)).toEqual(expected);
+    expect(model.requests.map(({ messages }) => roles(messages)).at(-1)).not.toContain('extension');
+    const later = await openSession(defineAgent({ model, tools: [look] }), session.id, { journal });
+    expect(roles(later.messages)).toEqual(expected);
+    await expect(session.addExtension('x', Number.NaN)).rejects.toMatchObject({ code: 'invalid_messages' });
+  });
+
   it('is refused during a run', async () => {
     const hold = gate();
     const session = await sessionWith(scriptedModel([{ text: 'Hi.', wait: hold.promise }]));

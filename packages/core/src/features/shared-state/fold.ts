@@ -1,9 +1,11 @@
 import type { Fold } from '../../kernel/fold.ts';
 
-/** A client replaces the state as a whole; a tool sets keys of it, so calls that run side by side keep each other's. */
+/** What an application adds of its own stands at the end of the view. A client replaces the state as a whole; a tool sets keys of it, so calls that run side by side keep each other's. */
 export const sharedStateFold: Fold = {
   after(state, event) {
-    if (event.type === 'input_received' && event.input.type === 'set_state') state.shared = event.input.state;
+    const input = event.type === 'input_received' ? event.input : null;
+    if (input?.type === 'set_state') state.shared = input.state;
+    else if (input?.type === 'extension') state.view.push(input.message);
     else if (event.type === 'tool_ended' && event.state) state.shared = { ...state.shared, ...event.state };
   },
 };

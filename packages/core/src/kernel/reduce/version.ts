@@ -40,6 +40,7 @@ const INPUTS: Readonly<Record<SessionInput['type'], true>> = {
   tag: true,
   child_updated: true,
   set_state: true,
+  extension: true,
 };
 
 export function refuseUnknownInput(seq: number, { type }: SessionInput): void {
