@@ -224,7 +224,12 @@ export interface Session<Types extends AgentTypes = AgentTypes> {
    * @throws TreadleError `invalid_messages` for data that JSON doesn't have.
    * @example
    * ```ts
+   * import { createSession, defineAgent } from '@treadle/core';
+   * import { scriptedModel } from '@treadle/testing';
+   *
+   * const session = await createSession(defineAgent({ model: scriptedModel([]) }));
    * await session.addExtension('ui_update', { tab: 2 });
+   * console.log(session.messages.length); // 1
    * ```
    */
   addExtension(kind: string, data: JsonValue): Promise<ExtensionMessage>;

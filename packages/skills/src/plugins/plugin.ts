@@ -50,10 +50,14 @@ const PLACES = ['commands', 'agents', 'skills', 'hooks/hooks.json', '.mcp.json',
  *
  * @example
  * ```ts
- * import { loadCommands, loadPlugin, loadSkills } from '@treadle/skills';
+ * import { loadCommands, loadPlugin } from '@treadle/skills';
+ * import { mkdir, writeFile } from 'node:fs/promises';
  *
- * const { name, skills, commands } = await loadPlugin('plugins/review-kit');
- * console.log(name, await loadSkills(skills), await loadCommands(commands));
+ * await mkdir('review-kit/commands', { recursive: true });
+ * await writeFile('review-kit/commands/review.md', 'Review $ARGUMENTS.');
+ * const { name, commands } = await loadPlugin('review-kit');
+ * const loaded = await loadCommands(commands);
+ * console.log(name, loaded.commands.map((command) => command.name)); // review-kit [ 'review' ]
  * ```
  */
 export async function loadPlugin(path: string): Promise<Plugin> {
