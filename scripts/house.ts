@@ -129,6 +129,7 @@ const LINES = {
   plugins: 965,
   firstrun: 340,
   agentSdk: 2_000,
+  acp: 1_500,
 };
 
 const rows: readonly Row[] = [

@@ -283,10 +283,42 @@ export const MCP_SERVE_OPTIONS = {
   ...COMMON,
 } as const satisfies OptionTable;
 
+/** The flags of `treadle acp`: those of run that are about no single prompt. */
+export const ACP_OPTIONS = {
+  model: RUN_OPTIONS.model,
+  thinking: RUN_OPTIONS.thinking,
+  'permission-mode': RUN_OPTIONS['permission-mode'],
+  allow: RUN_OPTIONS.allow,
+  ask: RUN_OPTIONS.ask,
+  deny: RUN_OPTIONS.deny,
+  web: RUN_OPTIONS.web,
+  'max-turns': RUN_OPTIONS['max-turns'],
+  'max-cost': RUN_OPTIONS['max-cost'],
+  title: RUN_OPTIONS.title,
+  'no-instructions': RUN_OPTIONS['no-instructions'],
+  'mcp-config': RUN_OPTIONS['mcp-config'],
+  'no-mcp': RUN_OPTIONS['no-mcp'],
+  skills: RUN_OPTIONS.skills,
+  'no-skills': RUN_OPTIONS['no-skills'],
+  'no-plugins': RUN_OPTIONS['no-plugins'],
+  ...COMMON,
+} as const satisfies OptionTable;
+
 export const MCP_COMMANDS = ['add', 'list', 'remove', 'test', 'login', 'serve'] as const;
 
 /** The commands there are. A bare prompt is `run`'s. */
-export const COMMANDS = ['run', 'serve', 'sessions', 'mcp', 'skills', 'plugins', 'models', 'doctor', 'help'] as const;
+export const COMMANDS = [
+  'run',
+  'serve',
+  'acp',
+  'sessions',
+  'mcp',
+  'skills',
+  'plugins',
+  'models',
+  'doctor',
+  'help',
+] as const;
 
 /** How the arguments are to be read. */
 export interface Command {

@@ -1,4 +1,5 @@
 import {
+  ACP_OPTIONS,
   DOCTOR_OPTIONS,
   MCP_OPTIONS,
   MCP_SERVE_OPTIONS,
@@ -30,6 +31,8 @@ export function helpText(command: string | undefined): string {
       return MODELS_HELP;
     case 'serve':
       return SERVE_HELP;
+    case 'acp':
+      return ACP_HELP;
     case 'mcp':
       return MCP_HELP;
     case 'skills':
@@ -78,6 +81,7 @@ Usage:
   command | treadle "prompt" [options]     standard input goes after the prompt
   treadle -c ["prompt"]                    go on with the latest session of this folder
   treadle serve                            an agent over HTTP, for this folder
+  treadle acp                              an agent for editors, over the Agent Client Protocol
   treadle sessions list                    sessions that were kept
   treadle sessions show ID                 what happened in one
   treadle sessions cost ID                 what one has used and cost
@@ -121,6 +125,18 @@ ${optionLines(SERVE_OPTIONS)}
 
 Environment:
   TREADLE_TOKEN                           the token clients are to send, instead of a new one
+`;
+
+const ACP_HELP = `treadle acp: an agent for editors, over the Agent Client Protocol
+
+Usage:
+  treadle acp [options]                    what an editor starts: it talks over standard input and output
+
+Options of acp:
+${optionLines(ACP_OPTIONS)}
+
+  The editor says which folder a session works in, and is asked for permissions. Sessions are those
+  of treadle sessions list. --permission-mode bypass lets an editor choose that mode.
 `;
 
 const MCP_HELP = `treadle mcp: servers that bring tools, and the agent as such a server

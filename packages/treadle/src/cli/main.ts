@@ -73,6 +73,8 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       return (await import('./sessions/command.ts')).sessionsCommand(context, command.args);
     case 'serve':
       return (await import('./serve/command.ts')).serveCommand(context, command.args);
+    case 'acp':
+      return (await import('./acp/command.ts')).acpCommand(context, command.args);
     case 'mcp':
       return (await import('./mcp/command.ts')).mcpCommand(context, command.args);
     case 'skills':

@@ -83,7 +83,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const agentParts = { io, model, loadModel, note };
     const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...moreTools] };
     const toolsIn = (root: string): Promise<readonly Tool[]> =>
-      withAgents(withServers, agentParts, request, place, root);
+      withAgents(withServers, agentParts, request, place.folder, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
     const tools = await toolsIn(place.folder);
     const definition: AgentDefinition = {
@@ -273,11 +273,11 @@ export async function rightsFor(
 const SOMETIMES = ['agent', 'recall', 'skill', 'skill_file', 'task_output', 'task_list', 'task_stop'];
 
 /** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
-async function withAgents(
+export async function withAgents(
   { toolsIn, permissions, knownTools, isTrusted, plugins }: Awaited<ReturnType<typeof rightsFor>>,
   { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
   request: RunRequest,
-  { folder }: Place,
+  folder: string,
   root: string,
 ): Promise<readonly Tool[]> {
   const tools = toolsIn(root);

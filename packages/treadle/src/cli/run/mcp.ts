@@ -1,4 +1,4 @@
-import type { McpServers } from '@treadle/mcp';
+import type { McpServerConfig, McpServers } from '@treadle/mcp';
 import type { Plugin } from '@treadle/skills';
 
 import type { Terminal } from '../asking/terminal.ts';
@@ -12,18 +12,20 @@ export async function mcpFor(
     readonly note: (text: string) => void;
     readonly request: Pick<RunRequest, 'mcpConfig' | 'tools' | 'trust'>;
     readonly folder: string;
+    /** Servers that the client brings: these need no file, and win over those of files. */
+    readonly servers?: Readonly<Record<string, McpServerConfig>>;
   },
   rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void>; readonly plugins: readonly Plugin[] },
   terminal: Terminal,
 ): Promise<McpServers | null> {
-  const { io, note, request, folder } = run;
-  if (request.mcpConfig === null || request.tools !== undefined) return null;
+  const { io, note, request, folder, servers = {} } = run;
+  if (request.tools !== undefined) return null;
   const { chosenServers, namedServers } = await import('../mcp/servers.ts');
-  const all = await namedServers(folder, io, request.mcpConfig, note, rights.plugins);
-  if (all.length === 0) return null;
+  const { mcpConfig, trust: trustsAll } = request;
+  const all = mcpConfig === null ? [] : await namedServers(folder, io, mcpConfig, note, rights.plugins);
   const stopped = new Promise<never>(() => {});
-  const { trust: trustsAll } = request;
-  const chosen = await chosenServers(all, { folder, io, ...rights, trustsAll, terminal, stopped, note });
+  const own = await chosenServers(all, { folder, io, ...rights, trustsAll, terminal, stopped, note });
+  const chosen = { ...own, ...servers };
   if (Object.keys(chosen).length === 0) return null;
   const { connect } = await import('../mcp/connect.ts');
   return connect(chosen, { io, folder, note });

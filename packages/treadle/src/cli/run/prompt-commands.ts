@@ -32,7 +32,7 @@ async function foldersOf({ io, folder }: Pick<CommandPlace, 'io' | 'folder'>) {
 }
 
 /** The commands that a user of a folder may type. Those of a folder that nobody trusts are not even read. */
-async function commandsOf(place: CommandPlace): Promise<CommandSet> {
+export async function commandsOf(place: CommandPlace): Promise<CommandSet> {
   const { loadCommands } = await import('@treadle/skills');
   const { own, project } = await foldersOf(place);
   const ofPlugins = place.plugins.flatMap(({ commands }) => commands);

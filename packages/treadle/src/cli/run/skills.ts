@@ -1,5 +1,5 @@
 import type { Tool } from '@treadle/core';
-import type { Plugin, SkillFolder } from '@treadle/skills';
+import type { Plugin, Skill, SkillFolder } from '@treadle/skills';
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
@@ -47,6 +47,7 @@ const isFolder = (name: string): boolean => name.startsWith('.') || isAbsolute(n
 
 /** What skills add to an agent. */
 interface AgentSkills {
+  readonly list: readonly Pick<Skill, 'name' | 'description'>[];
   readonly tools: readonly Tool[];
   /** The instructions with the list of skills below them. */
   readonly instructions: (own: string) => string;
@@ -65,7 +66,8 @@ export async function skillsFor(
   stopped: Promise<unknown>,
 ): Promise<AgentSkills> {
   const { io, note, request, folder } = run;
-  if (request.skills === null || request.tools !== undefined) return { tools: [], instructions: (own) => own };
+  if (request.skills === null || request.tools !== undefined)
+    return { list: [], tools: [], instructions: (own) => own };
   const { own, project } = await skillsInReach(folder, io, request.skills, rights.plugins);
   const { loadSkills, skillsPrompt, skillTools } = await import('@treadle/skills');
   if (project.length > 0 && !rights.isTrusted) {
@@ -80,5 +82,5 @@ export async function skillsFor(
     if (severity === 'error' || code === 'shadowed') note(plainLine(`The skill ${path}: ${message}.`, 300));
   }
   const list = skillsPrompt(set, { onWarning: note });
-  return { tools: skillTools(set), instructions: (own) => (list === '' ? own : `${own}\n\n${list}`) };
+  return { list: set.skills, tools: skillTools(set), instructions: (own) => (list === '' ? own : `${own}\n\n${list}`) };
 }
