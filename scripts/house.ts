@@ -127,7 +127,7 @@ const LINES = {
   skills: 520,
   stores: 440,
   plugins: 965,
-  firstrun: 340,
+  firstrun: 740,
   agentSdk: 2_000,
   acp: 1_500,
 };

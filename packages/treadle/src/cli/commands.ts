@@ -306,6 +306,12 @@ export const ACP_OPTIONS = {
 
 export const MCP_COMMANDS = ['add', 'list', 'remove', 'test', 'login', 'serve'] as const;
 
+/** The flags of `treadle login`. */
+export const LOGIN_OPTIONS = {
+  env: { value: 'NAME', help: 'Keep no key, but the name of the environment variable that has it.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
 /** The commands there are. A bare prompt is `run`'s. */
 export const COMMANDS = [
   'run',
@@ -316,6 +322,8 @@ export const COMMANDS = [
   'skills',
   'plugins',
   'models',
+  'login',
+  'logout',
   'doctor',
   'help',
 ] as const;

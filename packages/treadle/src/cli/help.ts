@@ -1,6 +1,7 @@
 import {
   ACP_OPTIONS,
   DOCTOR_OPTIONS,
+  LOGIN_OPTIONS,
   MCP_OPTIONS,
   MCP_SERVE_OPTIONS,
   MODELS_OPTIONS,
@@ -27,6 +28,9 @@ export function helpText(command: string | undefined): string {
       return sessionsHelp(Object.entries(SESSIONS_COMMANDS));
     case 'doctor':
       return DOCTOR_HELP;
+    case 'login':
+    case 'logout':
+      return LOGIN_HELP;
     case 'models':
       return MODELS_HELP;
     case 'serve':
@@ -90,6 +94,7 @@ Usage:
   treadle skills list                      the skills that the agent may read
   treadle plugins list                     the plugins that you have trusted
   treadle models                           models, their windows and prices
+  treadle login                            keeps the key of a provider
   treadle doctor                           what there is here, and which providers answer
 
 Options of run:
@@ -212,6 +217,21 @@ Usage:
 
 Options of models:
 ${optionLines(MODELS_OPTIONS)}
+`;
+
+const LOGIN_HELP = `treadle login: the key of a model's provider, kept for you
+
+Usage:
+  treadle login                            asks for a provider and its key
+  treadle login PROVIDER                   asks for its key, which is not shown
+  command | treadle login PROVIDER         the key is what the command prints
+  treadle logout [PROVIDER]                forgets its key; all keys without a provider
+
+Options of login:
+${optionLines(LOGIN_OPTIONS)}
+
+  Keys are kept in ~/.config/treadle/login.json, which only you can read. A variable such as
+  ANTHROPIC_API_KEY in the environment counts before them.
 `;
 
 const DOCTOR_HELP = `treadle doctor: what there is here, and which providers answer

@@ -28,6 +28,11 @@ export interface CliIo {
    * `env` stays as it is. Absent where that isn't the command line's to do.
    */
   hideEnvironment?(): Promise<unknown>;
+  /**
+   * Keeps what is typed from being shown, key by key, until `show`. Absent where that can't be done. `interrupt` does what
+   * Ctrl-C does else.
+   */
+  hideTyping?(): { show(): void; interrupt(): void };
   /** Ends the process at once. */
   exit(code: number): void;
 }

@@ -83,6 +83,10 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       return (await import('./plugins/command.ts')).pluginsCommand(context, command.args);
     case 'models':
       return (await import('./models/command.ts')).modelsCommand(context, command.args);
+    case 'login':
+      return (await import('./login/command.ts')).loginCommand(context, command.args);
+    case 'logout':
+      return (await import('./login/command.ts')).logoutCommand(context, command.args);
     case 'doctor':
       return (await import('./doctor/command.ts')).doctorCommand(context, command.args);
     case 'run': {

@@ -26,6 +26,13 @@ export function processIo(): CliIo {
       return () => clearTimeout(timer);
     },
     hideEnvironment: async () => (await import('@treadle/tools')).hideEnvironment(),
+    hideTyping() {
+      process.stdin.setRawMode?.(true);
+      return {
+        show: () => void process.stdin.setRawMode?.(false),
+        interrupt: () => void process.kill(process.pid, 'SIGINT'),
+      };
+    },
     exit: (code) => process.exit(code),
   };
 }

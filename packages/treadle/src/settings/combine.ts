@@ -21,10 +21,15 @@ import { openTrust, type TrustStore } from './trust.ts';
 /** The settings of the user and of a folder, as far as they act. */
 export type CombinedSettings = Awaited<ReturnType<typeof combineSettings>>;
 
-/** The environment with the variables that the user's own settings add; what is set already stays as it is. */
+/**
+ * The environment with the variables that the user's own settings add, and the keys that `treadle login` keeps; what is set
+ * already stays as it is.
+ */
 export async function withUserVariables(io: Pick<CliIo, 'env' | 'cwd'>): Promise<CliIo['env']> {
-  const user = await userSettings(io);
-  return user ? { ...user.settings.env, ...io.env } : io.env;
+  const { loginVariables, readLogin } = await import('./login-file.ts');
+  const [user, login] = await Promise.all([userSettings(io), readLogin(io)]);
+  const env = { ...user?.settings.env, ...io.env };
+  return { ...loginVariables(login, env), ...env };
 }
 
 async function userSettings(

@@ -7,6 +7,7 @@ import { openTerminal, readLines } from '../asking/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
+import { readLogin } from '../../settings/login-file.ts';
 import { chooseModel } from '../run/choose-model.ts';
 import { rightsFor, withAgents } from '../run/command.ts';
 import { commandsOf } from '../run/prompt-commands.ts';
@@ -29,7 +30,7 @@ export async function placeFor(
 ): Promise<Place> {
   const { io, parts, out, note, guard, interruptions } = context;
   const { folder } = opening;
-  const choice = chooseModel(request.model, env);
+  const choice = chooseModel(request.model, env, (await readLogin(io)).model);
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
   const rights = await rightsFor(context, request, folder, nobody);
   // A run pauses where somebody is to be asked: the editor does.

@@ -22,7 +22,8 @@ async function shown(
   });
   const out = createPrinter(Object.assign(write, { isTTY: true }));
   const lines = readLines(Readable.from([Buffer.from('n\n')]));
-  const terminal = { isThere: true, ask: async () => lines.next() };
+  const ask = (): Promise<string | null> => lines.next();
+  const terminal = { isThere: true, ask, askSecret: ask };
   const asking = {
     terminal,
     out,

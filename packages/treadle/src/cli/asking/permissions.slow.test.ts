@@ -32,7 +32,12 @@ async function world(): Promise<World> {
   const top = await temporaryFolder();
   const folder = join(top.path, 'project');
   await mkdir(folder);
-  const env = { HOME: join(top.path, 'home'), NO_COLOR: '1', TREADLE_HOME: join(top.path, 'kept') };
+  const env = {
+    TREADLE_MODEL: 'scripted',
+    HOME: join(top.path, 'home'),
+    NO_COLOR: '1',
+    TREADLE_HOME: join(top.path, 'kept'),
+  };
   return {
     folder,
     env,

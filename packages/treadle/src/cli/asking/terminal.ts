@@ -9,6 +9,8 @@ export interface Terminal {
    * question at a time: a second one waits for the first to be answered.
    */
   ask(question: string, until: Promise<unknown>): Promise<string | null>;
+  /** The same for a secret: nothing of what is typed is shown. */
+  askSecret(question: string, until: Promise<unknown>): Promise<string | null>;
 }
 
 /** Nobody types lines this long; a program that does would fill the memory. */
@@ -25,21 +27,58 @@ export function openTerminal(io: CliIo, out: Printer, lines: LineReader): Termin
     return Promise.race([lines.next(), until.then(() => null)]);
   }
 
+  async function askSecretNow(question: string, until: Promise<unknown>): Promise<string | null> {
+    out.endLine();
+    const typing = io.hideTyping?.();
+    try {
+      out.print(question);
+      const line = await Promise.race([lines.next(typing && { keys: true }), until.then(() => null)]);
+      out.print('\n');
+      if (line === INTERRUPTED) typing?.interrupt();
+      return line === INTERRUPTED ? null : line;
+    } finally {
+      typing?.show();
+    }
+  }
+
+  function inTurn(work: () => Promise<string | null>): Promise<string | null> {
+    if (!isThere) return Promise.resolve(null);
+    const asked = before.then(work);
+    before = asked.catch(() => {});
+    return asked;
+  }
+
   return {
     isThere,
-    ask(question, until) {
-      if (!isThere) return Promise.resolve(null);
-      const asked = before.then(() => askNow(question, until));
-      before = asked.catch(() => {});
-      return asked;
-    },
+    ask: (question, until) => inTurn(() => askNow(question, until)),
+    askSecret: (question, until) => inTurn(() => askSecretNow(question, until)),
   };
 }
 
 /** The lines of an input. */
 export interface LineReader {
-  /** The next line without its end; null when there is none. */
-  next(): Promise<string | null>;
+  /**
+   * The next line without its end; null when there is none. With `keys`, the terminal hands on each key as it is pressed:
+   * Backspace and Ctrl-U are done here, Ctrl-D at the beginning ends, and Ctrl-C is `INTERRUPTED`.
+   */
+  next(how?: { readonly keys: true }): Promise<string | null>;
+}
+
+/** Ctrl-C as a line, where keys come as they are pressed. */
+const INTERRUPTED = '\u0003';
+
+/** The line that keys come to, and where it ends; null while it is open. */
+function lineOfKeys(text: string): { readonly line: string | null; readonly end: number } | null {
+  let line = '';
+  for (const [at, key] of [...text].entries()) {
+    if (key === '\r' || key === '\n') return { line, end: at + 1 };
+    if (key === INTERRUPTED) return { line: INTERRUPTED, end: at + 1 };
+    if (key === '\u0004' && line === '') return { line: null, end: at + 1 };
+    if (key === '\u0015') line = '';
+    else if (key === '\u007f' || key === '\b') line = line.slice(0, -1);
+    else line += key;
+  }
+  return null;
 }
 
 /** Reads lines, from the moment on that somebody asks for one. */
@@ -63,9 +102,14 @@ export function readLines(input: AsyncIterable<Uint8Array | string>): LineReader
   }
 
   return {
-    async next() {
+    async next(how) {
       for (;;) {
-        const end = text.indexOf('\n');
+        const typed = how && lineOfKeys(text);
+        if (typed) {
+          text = [...text].slice(typed.end).join('');
+          return typed.line;
+        }
+        const end = how ? -1 : text.indexOf('\n');
         if (end !== -1) {
           const line = text.slice(0, end).replace(/\r$/, '');
           text = text.slice(end + 1);

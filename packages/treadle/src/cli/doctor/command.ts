@@ -1,6 +1,7 @@
 import { TreadleError, type ModelError } from '@treadle/core';
 import { deploymentBaseUrl, DEPLOYMENTS, type Deployment } from '@treadle/models';
 
+import { withUserVariables } from '../../settings/combine.ts';
 import { DOCTOR_OPTIONS } from '../commands.ts';
 import type { CommandContext } from '../context.ts';
 import { definitionError, type ProbeLimits } from './ask.ts';
@@ -65,6 +66,7 @@ async function describe({ io, out }: CommandContext, asJson: boolean): Promise<n
 
 /** @throws UsageError for a name that no model can have. What else is missing, such as a key, is a finding. */
 async function namedModels({ parts, io }: CommandContext, names: readonly string[]): Promise<NamedModel[]> {
+  const env = await withUserVariables(io);
   const models: NamedModel[] = [];
   for (const name of names) {
     if (name.endsWith('/') || (!name.includes('/') && name !== 'demo')) {
@@ -72,11 +74,11 @@ async function namedModels({ parts, io }: CommandContext, names: readonly string
     }
     const row = DEPLOYMENTS.find((deployment) => deployment.name === name.split('/')[0]);
     const variables = [...(row?.keyVariables ?? []), ...(row?.credentialVariables ?? [])];
-    const model = await parts.model(name, io.env).catch((error: unknown): ModelError => {
+    const model = await parts.model(name, env).catch((error: unknown): ModelError => {
       if (error instanceof TreadleError) return definitionError(error);
       throw error;
     });
-    models.push({ name, model, variables, versionless: row === undefined ? null : versionlessUrl(row, io.env) });
+    models.push({ name, model, variables, versionless: row === undefined ? null : versionlessUrl(row, env) });
   }
   return models;
 }

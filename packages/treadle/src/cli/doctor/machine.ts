@@ -25,14 +25,15 @@ export async function machineReport(io: CliIo) {
   const find = async (name: string): Promise<string | null> =>
     (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
   await io.hideEnvironment?.();
+  // A run says what is wrong with the settings.
+  const env = await withUserVariables(io).catch(() => io.env);
   const [sessions, bash, ripgrep, sandbox, project, keys] = await Promise.all([
     sessionFile(io),
     find('bash'),
     find('rg'),
     sandboxStatus(),
     readProjectInstructions(io.cwd),
-    // A run says what is wrong with the settings.
-    keyReport(await withUserVariables(io).catch(() => io.env)),
+    keyReport(env),
   ]);
   return {
     version: version(),
@@ -51,7 +52,7 @@ export async function machineReport(io: CliIo) {
       warnings: project.warnings.map(({ message }) => message),
     },
     proxies: proxies(io.env),
-    deployments: DEPLOYMENTS.map((row) => deploymentReport(row, io.env)),
+    deployments: DEPLOYMENTS.map((row) => deploymentReport(row, env)),
   };
 }
 

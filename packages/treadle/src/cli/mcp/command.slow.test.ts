@@ -28,7 +28,12 @@ async function world(): Promise<World> {
   const top = await temporaryFolder();
   const folder = join(top.path, 'project');
   await mkdir(folder);
-  const env = { HOME: join(top.path, 'home'), TREADLE_HOME: join(top.path, 'kept'), PATH: process.env['PATH'] ?? '' };
+  const env = {
+    TREADLE_MODEL: 'scripted',
+    HOME: join(top.path, 'home'),
+    TREADLE_HOME: join(top.path, 'kept'),
+    PATH: process.env['PATH'] ?? '',
+  };
   const cli = (args: readonly string[], more?: CliOptions) => runCli(args, { cwd: folder, env, ...more });
   return {
     folder,

@@ -11,7 +11,7 @@ import { agentOf } from '../serve/command.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
 import { UsageError } from '../usage-error.ts';
 import { version } from '../version.ts';
-import { withUserVariables } from '../../settings/combine.ts';
+import { chosenModel } from '../login/first-run.ts';
 
 /** `treadle mcp serve`: the agent of a folder for MCP clients, until they leave or a signal comes. Returns the exit code. */
 export async function mcpServeCommand(context: CommandContext, args: readonly string[]): Promise<number> {
@@ -28,7 +28,7 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
     if (!isHttp && options.text(flag) !== undefined) throw new UsageError(`--${flag} goes with --http.`);
   }
   const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');
-  const env = await withUserVariables(io);
+  const { choice, env } = await chosenModel(context, options.text('model'));
   await io.hideEnvironment?.();
   const guard = await keyGuard(env);
   // Standard output is the protocol's.
@@ -37,7 +37,7 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
   const { agent } = await agentOf(
     { ...context, note, guard },
     // No servers: one of them may be this very command.
-    { id, folder, model: options.text('model'), env, title: false, mcpConfig: null, skills: [] },
+    { id, folder, choice, env, title: false, mcpConfig: null, skills: [] },
   );
   const journal = guard.journal(await parts.journal(io));
   try {

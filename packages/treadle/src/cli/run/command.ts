@@ -23,7 +23,6 @@ import { hostname } from 'node:os';
 
 import { startBranches } from './branches.ts';
 import { asTool, type AgentParts } from './agents.ts';
-import { chooseModel } from './choose-model.ts';
 import { driveRun, type Terminals } from './drive-run.ts';
 import { exposureOf, keyGuard, type KeyGuard } from '../asking/keys.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from '../sessions/folder-sessions.ts';
@@ -49,21 +48,21 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   const { io, parts, interruptions } = context;
   // What costs nothing to find wrong is found before anything is read, opened or asked.
   if (request.cwd !== undefined) await realFolder(io.cwd, request.cwd);
-  const { withUserVariables } = await import('../../settings/combine.ts');
-  const env = await withUserVariables(io);
+  const terminals = terminalsOf(context, request);
+  const typed = io.stdin.isTTY === true ? await promptTexts(io, request, context.note) : null;
+  const { chosenModel } = await import('../login/first-run.ts');
+  const { choice, env } = await chosenModel(context, request.model, terminals.permissions);
   await io.hideEnvironment?.();
   const guard = await keyGuard(env);
   const note = (text: string): void => context.note(guard.text(text));
-  const choice = chooseModel(request.model, env);
   const loadModel = async (name: string): Promise<Model> => guard.model(await parts.model(name, env));
   const model = await loadModel(choice.name);
-  const texts = await interruptions.unless(promptTexts(io, request, note));
+  const texts = typed ?? (await interruptions.unless(promptTexts(io, request, note)));
 
   const journal = guard.journal(await (request.save ? parts.journal(io) : unsavedJournal()));
   let closeMcp = async (): Promise<void> => {};
   try {
     const place = await findPlace(journal, io, request);
-    const terminals = terminalsOf(context, request);
     const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
     const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
     const { permissions, hooks, knownTools, validator } = rights;

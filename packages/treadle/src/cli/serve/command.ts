@@ -4,7 +4,8 @@ import type { OriginRules } from '@treadle/server';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { chooseModel } from '../run/choose-model.ts';
+import type { CliIo } from '../io.ts';
+import type { ModelChoice } from '../run/choose-model.ts';
 import { SERVE_OPTIONS } from '../commands.ts';
 import type { CommandContext } from '../context.ts';
 import { SIGNAL_EXIT } from '../exit-codes.ts';
@@ -37,8 +38,8 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const { serve } = await import('@treadle/server');
   const { relayRoutes } = await import('@treadle/formats');
   const { fileBlobs } = await import('@treadle/store');
-  const { withUserVariables } = await import('../../settings/combine.ts');
-  const env = await withUserVariables(io);
+  const { chosenModel } = await import('../login/first-run.ts');
+  const { choice, env } = await chosenModel(context, options.text('model'));
   await io.hideEnvironment?.();
   const guard = await keyGuard(env);
   const note = (text: string): void => context.note(guard.text(text));
@@ -50,7 +51,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
     {
       id: `serve:${folder}`,
       folder,
-      model: options.text('model'),
+      choice,
       env,
       title: options.flag('title'),
       mcpConfig,
@@ -108,7 +109,7 @@ export async function agentOf(
   {
     id,
     folder,
-    model: modelName,
+    choice,
     env,
     title,
     mcpConfig,
@@ -117,8 +118,8 @@ export async function agentOf(
     /** Its own sessions, and none of those that the command line runs in this folder. */
     readonly id: string;
     readonly folder: string;
-    readonly model: string | undefined;
-    readonly env: Parameters<typeof chooseModel>[1];
+    readonly choice: ModelChoice;
+    readonly env: CliIo['env'];
     readonly title: boolean;
     /** Files of MCP servers besides those of the user and the folder; null for no servers at all. */
     readonly mcpConfig: readonly string[] | null;
@@ -127,7 +128,6 @@ export async function agentOf(
   },
 ): Promise<{ readonly agent: Agent; readonly close: () => Promise<void> }> {
   const { io, parts, out, note, guard } = context;
-  const choice = chooseModel(modelName, env);
   const model = guard.model(await parts.model(choice.name, env));
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
   const rights = await rightsFor(context, readRunRequest(['--prompt', 'none', '--no-stdin']), folder, nobody);

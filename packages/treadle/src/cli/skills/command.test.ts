@@ -16,7 +16,7 @@ async function world() {
   const top = await temporaryFolder();
   const folder = join(top.path, 'project');
   await mkdir(folder);
-  const env = { HOME: join(top.path, 'home'), PATH: process.env['PATH'] ?? '' };
+  const env = { TREADLE_MODEL: 'scripted', HOME: join(top.path, 'home'), PATH: process.env['PATH'] ?? '' };
   return {
     folder,
     async put(path: string, text: string): Promise<void> {
