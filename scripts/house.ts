@@ -116,7 +116,7 @@ interface Row {
 // prettier-ignore
 const LINES = {
   house: 66_000,
-  mcp: 3_300,
+  mcp: 3_470,
   types: 470,
   toolSearch: 570,
   catalogue: 1_500,

@@ -1,5 +1,6 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { createSession, errorText, openSession, TreadleError } from '@treadle/core';
+import { runResultFold, type RunResultFold } from '@treadle/core/projections';
 import type { Agent, Blobs, JsonObject, Journal, PendingCall, Run, RunResult, Session } from '@treadle/core';
 
 /** What the runs of an agent need. */
@@ -26,6 +27,14 @@ const stateOf = (session: Session, { status: end, text, pending }: RunResult): R
   text,
   pending: pending.map(({ toolName, arguments: args }) => ({ toolName, arguments: args })),
 });
+
+/** A run as its log has it. */
+export interface LoggedRun {
+  readonly startedAt: number;
+  readonly changedAt: number;
+  /** Null while it is open. */
+  readonly result: RunResult | null;
+}
 
 /** The runs that clients of one server have asked for. They go on when a client leaves, unless it cancels them. */
 export class AgentRuns {
@@ -63,6 +72,24 @@ export class AgentRuns {
       if (!(error instanceof TreadleError)) throw error;
     }
     return false;
+  }
+
+  /** The run that began with an event of a session; null when this agent has no such run. */
+  async logged(sessionId: string, seq: number): Promise<LoggedRun | null> {
+    if (!(await this.isOurs(sessionId))) return null;
+    let begun: { readonly at: number; readonly fold: RunResultFold } | null = null;
+    let changedAt = 0;
+    for await (const event of this.#parts.journal.read(sessionId, seq)) {
+      if (!begun && (event.seq !== seq || event.type !== 'run_started')) return null;
+      if (event.type === 'run_started' && event.seq > seq) break;
+      if (event.type === 'run_started') begun = { at: event.at, fold: runResultFold(event.runId) };
+      begun?.fold.take(event);
+      if ('at' in event) changedAt = event.at;
+    }
+    if (!begun) return null;
+    const { at: startedAt, fold } = begun;
+    const result = fold.isSettled() ? fold.result() : null;
+    return { startedAt, changedAt, result: result?.status === 'paused' ? null : result };
   }
 
   /** Follows a run to its end or its pause, and tells the client what it does. The client's cancellation ends it. */

@@ -5,13 +5,16 @@ import type { Agent, Blobs, DurableEvent, JsonObject, Journal, JsonValue } from 
 
 import { answered, AgentRuns, formOf, problemText } from './agent-runs.ts';
 import type { RunState } from './agent-runs.ts';
+import { TASKS_EXTENSION } from '../client/task-results.ts';
+import { beginTask, capabilitiesOf, offerTasks, takesTasks } from './tasks.ts';
 
-/** A prompt that the server offers. `{{name}}` in its text stands for an argument. */
+/** A prompt that the server offers. */
 export interface AgentPrompt {
   readonly name: string;
   readonly description: string;
   readonly arguments?: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[];
-  readonly text: string;
+  /** `{{name}}` stands for an argument; or what makes the text of the arguments. */
+  readonly text: string | ((values: Readonly<Record<string, string | undefined>>) => string);
 }
 
 /** Settings of {@link mcpServer}. */
@@ -107,7 +110,13 @@ async function newServer(
   prompts: readonly AgentPrompt[],
 ): Promise<McpServer> {
   const sdk = await import('@modelcontextprotocol/server');
-  const capabilities = { tools: {}, resources: {}, prompts: {} };
+  const capabilities = {
+    tools: {},
+    resources: {},
+    prompts: {},
+    completions: {},
+    extensions: { [TASKS_EXTENSION]: {} },
+  };
   const made = new sdk.McpServer(
     { name, version },
     {
@@ -122,7 +131,7 @@ async function newServer(
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     try {
       const args = (params.arguments ?? {}) as JsonObject;
-      return (await call(params.name, args, runs, context, sdk, canAsk(server, context))) as never;
+      return (await call(params.name, args, runs, context, sdk, capabilitiesOf(server, context))) as never;
     } catch (error) {
       return { content: [{ type: 'text', text: problemText(error) }], isError: true };
     }
@@ -156,6 +165,13 @@ async function newServer(
     return { contents: [{ uri, mimeType: 'text/markdown', text: transcriptMarkdown(transcript(events)) }] };
   });
   offerPrompts(server, prompts, sdk);
+  server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
+    if (ref.type !== 'ref/resource') return { completion: { values: [] } };
+    const { sessions } = await journal.list({ agentId: agent.id, limit: PAGE });
+    const ids = sessions.map(({ sessionId }) => sessionId);
+    return { completion: { values: ids.filter((id) => id.startsWith(argument.value)) } };
+  });
+  offerTasks(server, runs, sdk, shown);
   return made;
 }
 
@@ -203,8 +219,9 @@ async function call(
   runs: AgentRuns,
   context: ServerContext,
   sdk: Sdk,
-  mayAsk: boolean,
+  capabilities: JsonObject,
 ): Promise<object> {
+  const mayAsk = capabilities['elicitation'] !== undefined;
   const id = textIn(args, 'session');
   if (name === 'status' || name === 'cancel') {
     if (id === undefined) throw new TreadleError('invalid_definition', 'session is missing: the id of a session.');
@@ -230,6 +247,10 @@ async function call(
   // Answered elsewhere meanwhile, or not answered at all.
   if (again !== null && !question) return shown(await runs.state(session.id));
   if (question && answer === undefined) return asked() ?? shown(await runs.state(session.id));
+  // A client that can't ask gets what it is waited for as an answer.
+  if (!question && mayAsk && takesTasks(capabilities) && args['wait'] !== false) {
+    return beginTask(session, () => session.prompt(prompt));
+  }
   const run = question ? answered(session, question, answer) : session.prompt(prompt);
   if (args['wait'] === false) {
     run.result.catch(() => {});
@@ -245,15 +266,6 @@ function resumedSession({ mcpReq }: ServerContext): string | null {
   if (typeof state !== 'string') return null;
   const match = /^\{"session":"([\w-]+)"\}$/.exec(state);
   return match?.[1] ?? null;
-}
-
-/** Whether the client can put a form to its user. */
-function canAsk(server: McpServer['server'], { mcpReq }: ServerContext): boolean {
-  const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-  // oxlint-disable-next-line typescript/no-deprecated -- the older protocol tells it once
-  const older = server.getClientCapabilities();
-  const capabilities = envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? older;
-  return (Object(capabilities) as { readonly elicitation?: unknown }).elicitation !== undefined;
 }
 
 function textIn(args: JsonObject, name: string): string | undefined {
@@ -288,7 +300,10 @@ function offerPrompts(server: McpServer['server'], prompts: readonly AgentPrompt
     const values: Readonly<Record<string, string | undefined>> = params.arguments ?? {};
     const missing = prompt.arguments?.find(({ name, required }) => required === true && values[name] === undefined);
     if (missing) throw new sdk.ProtocolError(-32602, `The argument ${missing.name} is missing.`);
-    const text = prompt.text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
+    const text =
+      typeof prompt.text === 'function'
+        ? prompt.text(values)
+        : prompt.text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
     return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
 }

@@ -1,4 +1,4 @@
-import { mcpServer, serveMcp } from '@treadle/mcp';
+import { mcpServer, serveMcp, type AgentPrompt } from '@treadle/mcp';
 
 import { openBlobs } from '../parts.ts';
 import { MCP_SERVE_OPTIONS } from '../commands.ts';
@@ -7,6 +7,7 @@ import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
 import { helpText } from '../help.ts';
 import { keyGuard } from '../asking/keys.ts';
 import { parseOptions } from '../options.ts';
+import { commandsOf } from '../run/prompt-commands.ts';
 import { agentOf } from '../serve/command.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
 import { UsageError } from '../usage-error.ts';
@@ -34,7 +35,7 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
   // Standard output is the protocol's.
   const note = (text: string): void => context.note(guard.text(text));
   const id = `mcp:${folder}`;
-  const { agent } = await agentOf(
+  const { agent, rights } = await agentOf(
     { ...context, note, guard },
     // No servers: one of them may be this very command.
     { id, folder, choice, env, title: false, mcpConfig: null, skills: [] },
@@ -48,6 +49,7 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
       name: 'treadle',
       version: version(),
       description,
+      prompts: await promptsOf({ io, folder, isTrusted: rights.isTrusted, plugins: rights.plugins }),
     });
     if (!isHttp) {
       const signal = await Promise.race([server.serveStdio(), interruptions.first]);
@@ -69,3 +71,27 @@ export async function mcpServeCommand(context: CommandContext, args: readonly st
     await journal.close();
   }
 }
+
+/** The commands of a folder's user as prompts. Their arguments have the names of their hints, such as `[file] [words]`. */
+async function promptsOf(place: Parameters<typeof commandsOf>[0]): Promise<readonly AgentPrompt[]> {
+  const { commands } = await commandsOf(place);
+  return commands.map(({ name, description, argumentHint, expand }) => {
+    const hints = [...argumentHint.matchAll(/[[<]([^\]>]+)[\]>]/g)].map(([, hint = '']) => hint.trim());
+    const names = hints.length > 0 ? [...new Set(hints)] : ['arguments'];
+    return {
+      name,
+      description,
+      arguments: names.map((each) => ({ name: each })),
+      text: (values) =>
+        expand(
+          hints.length > 0 ? names.map((each) => quoted(values[each] ?? '')).join(' ') : (values['arguments'] ?? ''),
+        ),
+    };
+  });
+}
+
+/** A word of a command's arguments. */
+const quoted = (value: string): string => {
+  if (value !== '' && !/[\s"']/.test(value)) return value;
+  return value.includes('"') ? `'${value.replaceAll("'", ' ')}'` : `"${value}"`;
+};

@@ -126,7 +126,11 @@ export async function agentOf(
     /** Packages and folders of skills besides those of the user and the folder; null for no skills at all. */
     readonly skills: readonly string[] | null;
   },
-): Promise<{ readonly agent: Agent; readonly close: () => Promise<void> }> {
+): Promise<{
+  readonly agent: Agent;
+  readonly rights: Pick<Awaited<ReturnType<typeof rightsFor>>, 'isTrusted' | 'plugins'>;
+  readonly close: () => Promise<void>;
+}> {
   const { io, parts, out, note, guard } = context;
   const model = guard.model(await parts.model(choice.name, env));
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
@@ -150,5 +154,5 @@ export async function agentOf(
     context: { recall: true, pin: isActiveSkill },
     validator: rights.validator,
   });
-  return { agent, close: async () => servers?.close() };
+  return { agent, rights, close: async () => servers?.close() };
 }
