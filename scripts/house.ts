@@ -129,7 +129,7 @@ const LINES = {
   plugins: 965,
   firstrun: 740,
   agentSdk: 2_000,
-  acp: 1_500,
+  acp: 1_720,
 };
 
 const rows: readonly Row[] = [

@@ -11,7 +11,9 @@ export async function readTextFile(folder: string, file: string, hardLinks: 'ref
   const { handle, stats } = await openRoot(folder, { hardLinks }).open(file);
   try {
     if (stats.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
+    const buffer = Buffer.alloc(stats.size);
+    const { bytesRead } = await handle.read(buffer, 0, stats.size, 0);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(buffer.subarray(0, bytesRead));
     if (text.includes('\0')) throw new Error('it is no text');
     return text;
   } finally {

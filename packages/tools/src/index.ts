@@ -34,6 +34,7 @@ export { protectedNames, type SandboxMode, type SandboxOptions } from './sandbox
 export { withoutSecrets } from './bash/environment.ts';
 export { hideEnvironment, type HiddenEnvironment } from './process/hide-environment.ts';
 export { processesShowing, type ShowingProcess } from './process/shown-secrets.ts';
+export type { EditorFiles } from './root/open.ts';
 export { openRoot, type FileChange, type Root, type RootOptions, type UpdateOptions } from './root/root.ts';
 export { folderCopies, type FolderCopiesOptions } from './copies/folder-copies.ts';
 export { worktreeCopies } from './copies/worktree-copies.ts';

@@ -60,5 +60,10 @@ serveStdio(() => {
     const said = acceptedContent(mcpReq.inputResponses, 'what');
     return text(said ? `Ordered ${JSON.stringify(said)} by ${String(mcpReq.requestState())}.` : 'Nothing ordered.');
   });
+  server.registerPrompt(
+    'greet',
+    { description: 'Greets somebody.', argsSchema: z.object({ name: z.string() }) },
+    ({ name }) => ({ messages: [{ role: 'user', content: { type: 'text', text: `Greet ${name} warmly.` } }] }),
+  );
   return server;
 });

@@ -2,6 +2,7 @@ import type { Blobs } from '@treadle/core';
 import type { BlobRef } from '@treadle/core/ports';
 import { createFile } from '../root/create.ts';
 import { errnoOf, FileProblem } from '../root/problem.ts';
+import { contentOf } from '../files/checkpoint.ts';
 import type { Root } from '../root/root.ts';
 import type { Captured, Spill } from './capture.ts';
 
@@ -25,11 +26,11 @@ export async function openSpill(root: Root, folder: string, name: string): Promi
 export async function keepSpill(blobs: Blobs, root: Root, { spill }: Captured): Promise<BlobRef | undefined> {
   if (spill === undefined) return undefined;
   try {
-    const { handle } = await root.open(spill.path);
+    const file = await root.open(spill.path);
     try {
-      return await blobs.put(handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>);
+      return await blobs.put(contentOf(file));
     } finally {
-      await handle.close();
+      await file.handle.close();
     }
   } catch {
     return undefined;

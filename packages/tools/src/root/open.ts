@@ -4,13 +4,30 @@ import { relativeToRoots } from './components.ts';
 import { currentPath, type Directory, type Holding } from './directory.ts';
 import { FileProblem, problemFrom } from './problem.ts';
 
+/** An open file, as far as tools read it. */
+export interface ReadHandle {
+  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+  close(): Promise<void>;
+}
+
 /** A regular file inside the root, open for reading. Close it. */
 export interface OpenedFile {
-  readonly handle: FileHandle;
+  readonly handle: ReadHandle;
   /** Relative to the root, with `/`. */
   readonly path: string;
-  /** Of the opened file itself. */
+  /** Of the file on the disk. */
   readonly stats: Stats;
+}
+
+/**
+ * The files that an editor has open: what it shows may not be saved yet. Paths are absolute and real, and inside the root.
+ * Only text files in UTF-8 of up to 10 MB are asked for, and only such that exist.
+ */
+export interface EditorFiles {
+  /** What the editor has; null to take the file from the disk. */
+  readonly read?: (path: string) => Promise<string | null>;
+  /** Has the editor write a file and save it, whether it exists or not. Rejects when it doesn't. */
+  readonly write?: (path: string, text: string) => Promise<void>;
 }
 
 /** What a file must satisfy to be opened. */
@@ -20,6 +37,7 @@ export interface OpenPolicy {
   readonly holding: Holding;
   /** A file with several hard links may be one that lies outside the root as well. */
   readonly hardLinks: 'refuse' | 'allow';
+  readonly editor?: EditorFiles;
 }
 
 // Without NONBLOCK, opening a FIFO that nobody writes to would wait for ever; NOCTTY keeps a terminal from adopting us.

@@ -1,12 +1,14 @@
-import { TreadleError } from '@treadle/core';
+import { errorText, TreadleError } from '@treadle/core';
 import { existsSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { unlink } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { isUtf8 } from '../text/decode.ts';
 import { componentsOf } from './components.ts';
 import { openDirectory, type Directory, type Holding } from './directory.ts';
+import { asEdited } from './editor.ts';
 import { exclusively } from './locks.ts';
 import { locate, type Location } from './locate.ts';
-import { openRegular, requireRegular, type OpenedFile, type OpenPolicy } from './open.ts';
+import { openRegular, requireRegular, type EditorFiles, type OpenedFile, type OpenPolicy } from './open.ts';
 import { FileProblem, problemFrom } from './problem.ts';
 import { replaceFile, requireUnchanged } from './replace.ts';
 
@@ -19,6 +21,8 @@ export interface RootOptions {
   readonly hardLinks?: 'refuse' | 'allow';
   /** How directories are held while a path is walked; what the system offers when absent. */
   readonly holding?: Holding;
+  /** An editor whose open files are read and written instead of those on the disk. Default: none. */
+  readonly editor?: EditorFiles;
 }
 
 /** A change to a file: given what is there now (or nothing), its new bytes. */
@@ -87,7 +91,8 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
   const path = realDirectory(folder, given);
   const roots = given === path ? [path] : [given, path];
   const holding = options.holding ?? (existsSync('/proc/self/fd') ? 'descriptor' : 'path');
-  const policy: OpenPolicy = { root: path, holding, hardLinks: options.hardLinks ?? 'refuse' };
+  const { hardLinks = 'refuse', editor } = options;
+  const policy: OpenPolicy = { root: path, holding, hardLinks, ...(editor && { editor }) };
 
   const relative = (input: string): string => componentsOf(input, roots).join('/') || '.';
   const walk = async (input: string, createParents: boolean): Promise<Location> => {
@@ -126,7 +131,8 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
     open: (input) =>
       at(input, false, async (location, shown) => {
         const { directory, name, stats } = existing(location, shown);
-        return { ...(await openRegular(directory, name, shown, stats, policy)), real: location.real };
+        const { real } = location;
+        return { ...(await edited(await openRegular(directory, name, shown, stats, policy), real, policy)), real };
       }),
     update: (input, change, options) =>
       at(input, options.create, (location, shown) =>
@@ -174,21 +180,36 @@ async function updateAt(
   const { directory, name, real } = location;
   if (name === undefined) throw new FileProblem('is_directory', `${shown} is a directory, not a file.`);
   // Located before its turn came: what is there now may be what an earlier update left.
-  const current = await openIfThere(location, name, shown, policy);
-  if (current === undefined && !options.create) throw new FileProblem('not_found', `${shown} does not exist.`);
+  const opened = await openIfThere(location, name, shown, policy);
+  if (opened === undefined && !options.create) throw new FileProblem('not_found', `${shown} does not exist.`);
   try {
     const { check, signal, beforeReplace } = options;
+    const current = opened && (await edited(opened, real, policy));
     await check?.(current, real);
     const content = await change(current);
     await beforeReplace?.({ real, current, content });
     const existing = current?.stats;
+    const write = isUtf8(content, true) ? policy.editor?.write : undefined;
+    if (write) {
+      // Somebody may have typed meanwhile.
+      await check?.(opened && (await edited(opened, real, policy)), real);
+      if (signal.aborted) throw new FileProblem('aborted', `${shown} was not written: aborted.`);
+      await write(join(policy.root, real), Buffer.from(content).toString('utf8')).catch((error: unknown) => {
+        throw new FileProblem('io', `The editor could not write ${shown}: ${errorText(error)}`, error);
+      });
+      return { path: shown, real, created: current === undefined, content };
+    }
     const again = check && (() => check(current, real));
     await replaceFile({ directory, name, path: shown, content, existing, check: again, signal, policy });
     return { path: shown, real, created: current === undefined, content };
   } finally {
-    await current?.handle.close();
+    await opened?.handle.close();
   }
 }
+
+/** A file as the editor has it, where there is one. */
+const edited = (file: OpenedFile, real: string, { root, editor }: OpenPolicy): Promise<OpenedFile> =>
+  asEdited(file, join(root, real), editor);
 
 async function removeAt(
   location: Location,

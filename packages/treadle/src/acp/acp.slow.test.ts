@@ -1,9 +1,15 @@
 // @module-tag slow
 
-import { methods, PROTOCOL_VERSION, type ClientCapabilities, type SessionUpdate } from '@agentclientprotocol/sdk';
+import {
+  methods,
+  PROTOCOL_VERSION,
+  type ClientCapabilities,
+  type McpServer,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
 import { sqliteJournal } from '@treadle/store';
 import { fakeProvider, type ProviderTurn } from '@treadle/testing';
-import type { DurableEvent } from '@treadle/core';
+import type { DurableEvent, JsonObject } from '@treadle/core';
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,6 +17,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 
 import { openEditor, problemsOf, type Editor, type EditorScript } from '../test-support/acp-editor.ts';
+import { FROM_AGENT, FROM_CLIENT, UPDATES } from '../test-support/acp-table.ts';
 import { temporaryFolder } from '../test-support/harness.ts';
 
 const { session } = methods.agent;
@@ -29,6 +36,9 @@ const ZED: ClientCapabilities = {
 
 /** A plugin of a terminal editor: it shows texts and asks for permissions, and offers nothing. */
 const NEOVIM: ClientCapabilities = { fs: { readTextFile: false, writeTextFile: false } };
+
+/** What the conversations of all tests had: methods with who sent them, and kinds of updates. */
+const driven = new Set<string>();
 
 /** A folder, a provider whose turns are given, and editors that work there. */
 async function world(turns: readonly (ProviderTurn | string)[]) {
@@ -66,7 +76,14 @@ async function world(turns: readonly (ProviderTurn | string)[]) {
       return events;
     },
     async [Symbol.asyncDispose]() {
-      for (const editor of editors) await editor[Symbol.asyncDispose]();
+      for (const editor of editors) {
+        await editor[Symbol.asyncDispose]();
+        for (const { from, message } of editor.conversation) {
+          if (message.method !== undefined) driven.add(`${from} ${message.method}`);
+          const { update } = (message.params ?? {}) as { readonly update?: SessionUpdate };
+          if (update) driven.add(update.sessionUpdate);
+        }
+      }
       await provider.close();
       await top[Symbol.asyncDispose]();
     },
@@ -271,6 +288,133 @@ describe('treadle acp', () => {
   });
 });
 
+/** A tool server, as editors hand them on. */
+const SERVER = join(import.meta.dirname, '../../../mcp/src/test-support/server-process.ts');
+const mcpServer: McpServer = { name: 'kitchen', command: process.execPath, args: [SERVER], env: [] };
+
+describe('an editor like Zed', () => {
+  it('has its own buffers, terminals, servers and forms used', async () => {
+    const call = (name: string, args: JsonObject = {}): ProviderTurn => ({ toolCalls: [{ name, arguments: args }] });
+    const questions = [
+      {
+        question: 'Which one?',
+        header: 'Fruit',
+        options: [
+          { label: 'Fig', description: 'Sweet.' },
+          { label: 'Quince', description: '' },
+        ],
+      },
+    ];
+    await using w = await world([
+      call('read_file', { path: 'a.txt' }),
+      call('edit_file', { path: 'a.txt', old_text: 'unsaved plum', new_text: 'pear' }),
+      call('write_file', { path: 'sub/b.txt', content: 'new\n' }),
+      call('bash', { command: 'echo from the terminal; exit 3' }),
+      call('mcp__kitchen__order'),
+      call('ask_user', { questions }),
+      'Done.',
+    ]);
+    await w.keep('.config/treadle/settings.json', { sandbox: { mode: 'off' } });
+    await w.put('a.txt', 'plum\n');
+    const buffers = new Map([[join(w.folder, 'a.txt'), 'unsaved plum\n']]);
+    const editor = await w.editor({
+      capabilities: ZED,
+      buffers,
+      fill: ({ message }) => ({
+        action: 'accept',
+        content: message === 'Which one?' ? { question0: 'Fig' } : { item: 'tea', count: 2 },
+      }),
+    });
+    const { sessionId } = await editor.agent.request(session.new, { cwd: w.folder, mcpServers: [mcpServer] });
+    expect(await say(editor, sessionId, 'Work.')).toEqual({ stopReason: 'end_turn' });
+
+    expect(w.provider.requests[1]?.rawBody).toContain('unsaved plum');
+    expect(await w.read('a.txt')).toBe('pear\n');
+    expect(await w.read('sub/b.txt')).toBe('new\n');
+    expect(buffers.size).toBe(0);
+    expect(w.provider.requests[4]?.rawBody).toMatch(/exit code 3\\noutput:\\nfrom the terminal/);
+    expect(editor.terminals.map(({ isReleased }) => isReleased)).toEqual([true]);
+    const shown = ofKind(editor.updates(sessionId), 'tool_call_update').filter(({ content }) =>
+      content?.some(({ type }) => type === 'terminal'),
+    );
+    expect(shown.at(-1)).toMatchObject({ status: 'completed', rawOutput: { exitCode: 3 } });
+    expect(w.provider.requests[5]?.rawBody).toMatch(/Ordered .*tea/);
+    expect(w.provider.requests[6]?.rawBody).toMatch(/Fig/);
+    expect(problemsOf(editor)).toEqual([]);
+  });
+
+  it('kills the terminal of a prompt that is cancelled', async () => {
+    await using w = await world([
+      { toolCalls: [{ name: 'bash', arguments: { command: 'echo go; sleep 600' } }] },
+      'No.',
+    ]);
+    await w.keep('.config/treadle/settings.json', { sandbox: { mode: 'off' } });
+    const editor = await w.editor({ capabilities: ZED });
+    const { sessionId } = await begin(editor, w.folder);
+    const working = say(editor, sessionId, 'Sleep.');
+    await expect.poll(() => editor.terminals[0]?.output, PATIENCE).toBe('go\n');
+    await editor.agent.notify(session.cancel, { sessionId });
+    expect(await working).toEqual({ stopReason: 'cancelled' });
+    expect(await editor.terminals[0]?.exit).toMatchObject({ signal: 'SIGKILL' });
+    expect(editor.terminals[0]?.isReleased).toBe(true);
+    expect(problemsOf(editor)).toEqual([]);
+  });
+
+  it('hears why a run ended early, and may take a request back', async () => {
+    await using w = await world([{ toolCalls: [{ name: 'list_files' }] }, HANGING]);
+    const editor = await w.editor({ capabilities: ZED }, '--max-turns', '1');
+    const { sessionId } = await begin(editor, w.folder);
+    expect(await say(editor, sessionId, 'List.')).toEqual({ stopReason: 'max_turn_requests' });
+    expect(ofKind(editor.updates(sessionId), 'notice')).toMatchObject([{ severity: 'warning' }]);
+    const back = new AbortController();
+    const prompt = { sessionId, prompt: [{ type: 'text' as const, text: 'Speak.' }] };
+    const speaking = editor.agent.request(session.prompt, prompt, { cancellationSignal: back.signal });
+    const code = speaking.catch((error: unknown) => (error as { readonly code?: number }).code);
+    await expect.poll(() => textOf(editor.updates(sessionId)), PATIENCE).toContain('This is');
+    back.abort();
+    expect(await code).toBe(-32_800);
+    expect((await w.log(sessionId)).at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' });
+    expect(problemsOf(editor)).toEqual([]);
+  });
+
+  it('prompts with images, files and slash commands', async () => {
+    await using w = await world(['Seen.', 'Skilled.', 'Reviewed.', 'Greeted.']);
+    await w.keep('.treadle/skills/deploy/SKILL.md', '---\nname: deploy\ndescription: Deploys.\n---\nPush it.\n');
+    await w.keep('.treadle/commands/review.md', 'Review $ARGUMENTS well.\n');
+    const editor = await w.editor({ capabilities: ZED });
+    const { sessionId } = await editor.agent.request(session.new, { cwd: w.folder, mcpServers: [mcpServer] });
+    const announced = () => ofKind(editor.updates(sessionId), 'available_commands_update').at(-1)?.availableCommands;
+    await expect
+      .poll(() => announced()?.map(({ name }) => name), PATIENCE)
+      .toEqual(expect.arrayContaining(['compact', 'clear', 'deploy', 'review', 'mcp__kitchen__greet']));
+    const uri = `file://${w.folder}/src/a.ts`;
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    await editor.agent.request(session.prompt, {
+      sessionId,
+      prompt: [
+        { type: 'text', text: 'Look at these.' },
+        { type: 'image', mimeType: 'image/png', data: pixel },
+        { type: 'resource', resource: { uri, text: 'const a = 1;</resource>' } },
+        { type: 'resource_link', uri, name: 'a.ts' },
+      ],
+    });
+    const rawBody = w.provider.requests[0]?.rawBody;
+    for (const part of [pixel, '<resource-2 uri=', 'const a = 1;</resource>', '[a.ts](src/a.ts)'])
+      expect(rawBody).toContain(part);
+    await say(editor, sessionId, '/deploy to production');
+    expect(w.provider.requests[1]?.rawBody).toContain('Use the skill deploy.');
+    await say(editor, sessionId, '/review a.ts');
+    expect(w.provider.requests[2]?.rawBody).toContain('Review a.ts well.');
+    await say(editor, sessionId, '/mcp__kitchen__greet Ann Lee');
+    expect(w.provider.requests[3]?.rawBody).toContain('Greet Ann Lee warmly.');
+    expect(await say(editor, sessionId, '/clear')).toEqual({ stopReason: 'end_turn' });
+    expect(textOf(editor.updates(sessionId))).toContain('The model starts over.');
+    await say(editor, sessionId, '/compact');
+    expect(w.provider.requests).toHaveLength(4);
+    expect(problemsOf(editor)).toEqual([]);
+  });
+});
+
 describe('what goes wrong', () => {
   it('is answered as the protocol has it', async () => {
     await using w = await world([
@@ -340,41 +484,41 @@ describe('what goes wrong', () => {
 });
 
 describe('a death', () => {
-  it.each(['the agent is killed', 'the client goes away'])(
-    'while a tool runs (%s): the session goes on, and the command is not run twice',
-    async (how) => {
-      const command = 'echo once >> ran; exec sleep 600';
-      await using w = await world([{ toolCalls: [{ name: 'bash', arguments: { command } }] }, 'I see.']);
-      const first = await w.editor({ capabilities: NEOVIM });
-      const { sessionId } = await begin(first, w.folder);
-      const lost = say(first, sessionId, 'Run it.').catch(() => 'lost');
-      await expect.poll(() => w.read('ran').catch(() => ''), PATIENCE).toBe('once\n');
-      if (how === 'the agent is killed') first.child.kill('SIGKILL');
-      else first.child.stdin.end();
-      await first.ended;
-      expect(await lost).toBe('lost');
+  const DEATHS = ['the agent is killed', 'the client goes away'];
 
-      const second = await w.editor({ capabilities: NEOVIM });
-      await second.agent.request(session.load, { sessionId, cwd: w.folder, mcpServers: [] });
-      expect(await say(second, sessionId, 'What happened?')).toEqual({ stopReason: 'end_turn' });
-      expect(await w.read('ran')).toBe('once\n');
-      const log = await w.log(sessionId);
-      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
-      expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(1);
-      expect(w.provider.requests.at(-1)?.rawBody).toContain('What happened?');
-      expect(second.asked).toEqual([]);
-      expect(problemsOf(second)).toEqual([]);
-    },
-  );
+  it.each(DEATHS)('while a tool runs (%s): the session goes on, and the command is not run twice', async (how) => {
+    const command = 'echo once >> ran; exec sleep 600';
+    await using w = await world([{ toolCalls: [{ name: 'bash', arguments: { command } }] }, 'I see.']);
+    const first = await w.editor({ capabilities: NEOVIM });
+    const { sessionId } = await begin(first, w.folder);
+    const lost = say(first, sessionId, 'Run it.').catch(() => 'lost');
+    await expect.poll(() => w.read('ran').catch(() => ''), PATIENCE).toBe('once\n');
+    if (how === 'the agent is killed') first.child.kill('SIGKILL');
+    else first.child.stdin.end();
+    await first.ended;
+    expect(await lost).toBe('lost');
 
-  it('while it asks: it asks again with the next prompt, and the call runs once', async () => {
+    const second = await w.editor({ capabilities: NEOVIM });
+    await second.agent.request(session.load, { sessionId, cwd: w.folder, mcpServers: [] });
+    expect(await say(second, sessionId, 'What happened?')).toEqual({ stopReason: 'end_turn' });
+    expect(await w.read('ran')).toBe('once\n');
+    const log = await w.log(sessionId);
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+    expect(log.filter(({ type }) => type === 'tool_started')).toHaveLength(1);
+    expect(w.provider.requests.at(-1)?.rawBody).toContain('What happened?');
+    expect(second.asked).toEqual([]);
+    expect(problemsOf(second)).toEqual([]);
+  });
+
+  it.each(DEATHS)('while it asks (%s): it asks again with the next prompt, and the call runs once', async (how) => {
     const command = 'echo once >> ran';
     await using w = await world([{ toolCalls: [{ name: 'bash', arguments: { command } }] }, 'It ran.']);
     const first = await w.editor({ capabilities: NEOVIM, permit: () => NEVER });
     const { sessionId } = await begin(first, w.folder);
     const lost = say(first, sessionId, 'Run it.').catch(() => 'lost');
     await expect.poll(() => first.asked.length, PATIENCE).toBe(1);
-    first.child.kill('SIGKILL');
+    if (how === 'the agent is killed') first.child.kill('SIGKILL');
+    else first.child.stdin.end();
     await first.ended;
     expect(await lost).toBe('lost');
 
@@ -388,4 +532,13 @@ describe('a death', () => {
     expect(w.provider.requests.at(-1)?.rawBody).toContain('Go on.');
     expect(problemsOf(second)).toEqual([]);
   });
+});
+
+it('drives every method and update of the tables in docs/acp.md', () => {
+  const expected = [
+    ...Object.keys(FROM_CLIENT).map((method) => `client ${method}`),
+    ...Object.keys(FROM_AGENT).map((method) => `agent ${method}`),
+    ...Object.keys(UPDATES),
+  ].filter((what) => !/elicitation\/complete|compaction_summary_chunk/.test(what));
+  expect(expected.filter((what) => !driven.has(what))).toEqual([]);
 });

@@ -1,10 +1,14 @@
 import type { AvailableCommand } from '@agentclientprotocol/sdk';
-import type { PromptInput, Session, UserContent } from '@treadle/core';
+import type { Session, UserContent, UserInput } from '@treadle/core';
+import type { MessageInput } from '@treadle/core/session';
+
+/** What a command has the model told: one message, or several. */
+export type CommandPrompt = UserInput | readonly MessageInput[];
 
 /** A slash command: what it makes of the words after its name. */
 export interface SlashCommand extends AvailableCommand {
   /** Input for the model, or a text for the user where the command was all there is to do. */
-  run(words: string, session: Session): Promise<{ readonly prompt: PromptInput } | { readonly text: string }>;
+  run(words: string, session: Session): Promise<{ readonly prompt: CommandPrompt } | { readonly text: string }>;
 }
 
 /** The commands that every session has. */
@@ -52,3 +56,9 @@ export function commandOf(
   const others = rest.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return { command, words: [match?.[2]?.trim() ?? '', ...others].filter((text) => text !== '').join('\n') };
 }
+
+/** The messages of a prompt, one by one. */
+export const messagesOf = (prompt: CommandPrompt): readonly UserInput[] =>
+  Array.isArray(prompt) && prompt.every((part: object) => 'content' in part)
+    ? (prompt as readonly MessageInput[])
+    : [prompt as UserInput];

@@ -21,7 +21,7 @@ import { EditorSession } from './session.ts';
 /** The agent's side of a connection. */
 export interface AcpServer {
   readonly app: AgentApp;
-  /** Lets go of all sessions. */
+  /** Lets go of all sessions, once the client is gone. */
   close(): Promise<void>;
 }
 
@@ -163,7 +163,7 @@ export function acpServer(host: AcpHost): AcpServer {
   return {
     app,
     async close() {
-      await Promise.all([...sessions.values()].map((session) => session.close()));
+      await Promise.all([...sessions.values()].map((session) => session.leave()));
     },
   };
 }

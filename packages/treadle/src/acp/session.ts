@@ -12,7 +12,6 @@ import {
   openSession,
   type ClientToolResult,
   type PendingCall,
-  type PromptInput,
   type Run,
   type RunResult,
   type Session,
@@ -22,7 +21,7 @@ import { isDurable, type PendingApproval, type PendingQuestion } from '@treadle/
 import { readBlob } from '@treadle/core/ports';
 import { ASK_USER_TOOL, nobodyToAsk } from '@treadle/core/tools';
 
-import { available, commandOf, OWN_COMMANDS, type SlashCommand } from './commands.ts';
+import { available, commandOf, messagesOf, OWN_COMMANDS, type CommandPrompt, type SlashCommand } from './commands.ts';
 import { promptContent } from './content.ts';
 import type { AcpHost, ClientLink, OpenRequest, Place } from './host.ts';
 import { permissionAnswer, permissionRequest, type Answer } from './permissions.ts';
@@ -47,7 +46,7 @@ export class EditorSession {
   readonly #updates: Updates;
   #commands: readonly SlashCommand[] = OWN_COMMANDS;
   /** The prompt that is under way. */
-  #turn: AbortController | null = null;
+  #turn: (AbortController & { readonly done: Promise<void> }) | null = null;
 
   private constructor(host: AcpHost, request: OpenRequest, place: Place, session: Session, chosen: Chosen) {
     this.id = request.sessionId;
@@ -121,9 +120,15 @@ export class EditorSession {
     if (this.#session.activeRun !== null) await this.#session.abort('The client cancelled the prompt.');
   }
 
-  /** Lets go of the session. A run that is driven ends; one that waits for an answer goes on waiting. */
+  /** Ends what is under way, and lets go of the session. */
   async close(): Promise<void> {
-    this.#turn?.abort();
+    await this.cancel();
+    await this.#turn?.done;
+    await this.leave();
+  }
+
+  /** Lets go of the session, whose client is gone. A run that is driven ends; one that waits for an answer goes on waiting. */
+  async leave(): Promise<void> {
     await this.#session.close({ abort: this.#session.activeRun !== null, reason: 'prompt_input_exit' });
     await this.#place.close();
   }
@@ -131,7 +136,8 @@ export class EditorSession {
   /** Answers a prompt, once all that came of it has been told. */
   async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
     if (this.#turn !== null) throw RequestError.invalidRequest(undefined, 'a prompt of this session is under way');
-    const turn = new AbortController();
+    const over = Promise.withResolvers<void>();
+    const turn = Object.assign(new AbortController(), { done: over.promise });
     this.#turn = turn;
     const cancelled = (): void => void this.cancel().catch((error: unknown) => this.#host.note(errorText(error)));
     signal.addEventListener('abort', cancelled, { once: true });
@@ -149,6 +155,7 @@ export class EditorSession {
     } finally {
       signal.removeEventListener('abort', cancelled);
       this.#turn = null;
+      over.resolve();
     }
   }
 
@@ -161,7 +168,7 @@ export class EditorSession {
   }
 
   /** Drives the session until nothing is left to do, through all that its client is asked. */
-  async #work(input: PromptInput, signal: AbortSignal): Promise<RunResult | 'cancelled'> {
+  async #work(input: CommandPrompt, signal: AbortSignal): Promise<RunResult | 'cancelled'> {
     let run = await this.#begin(input);
     for (;;) {
       const result = run ? await this.#follow(run) : null;
@@ -176,10 +183,10 @@ export class EditorSession {
   }
 
   /** Null where an earlier run waits for an answer: it is asked for again, and the prompt is told to the model after it. */
-  async #begin(input: PromptInput): Promise<Run | null> {
+  async #begin(input: CommandPrompt): Promise<Run | null> {
     const session = this.#session;
     if (session.status === 'idle') return session.prompt(input);
-    await session.steer(input as Exclude<PromptInput, AsyncIterable<unknown> | readonly unknown[]>);
+    for (const message of messagesOf(input)) await session.steer(message);
     return session.canResume ? session.resume() : null;
   }
 

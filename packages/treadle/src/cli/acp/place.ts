@@ -1,5 +1,7 @@
-import { defineAgent, type AgentDefinition } from '@treadle/core';
+import { defineAgent, type AgentDefinition, type Tool } from '@treadle/core';
 
+import { clientFiles } from '../../acp/client-files.ts';
+import { inTerminals } from '../../acp/client-terminal.ts';
 import { skillCommand, type SlashCommand } from '../../acp/commands.ts';
 import type { OpenRequest, Place } from '../../acp/host.ts';
 import type { KeyGuard } from '../asking/keys.ts';
@@ -32,7 +34,11 @@ export async function placeFor(
   const { folder } = opening;
   const choice = chooseModel(request.model, env, (await readLogin(io)).model);
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
-  const rights = await rightsFor(context, request, folder, nobody);
+  const { client, sessionId } = opening;
+  const rights = await rightsFor(context, request, folder, nobody, clientFiles(client, sessionId));
+  const isShown = client.capabilities.terminal === true && (await rights.runsUnconfined());
+  const shown = (tool: Tool): Tool =>
+    isShown && tool.name === 'bash' ? guard.tool(inTerminals(tool, { client, sessionId, folder })) : tool;
   // A run pauses where somebody is to be asked: the editor does.
   const { canUseTool: _, ...permissions } = rights.permissions;
   const servers = await mcpFor({ io: { ...io, env }, note, request, folder, servers: opening.servers }, rights, nobody);
@@ -44,7 +50,7 @@ export async function placeFor(
   const agentOf = async ({ model: name, thinking }: Parameters<Place['agent']>[0]): Promise<AgentDefinition> => {
     const model = name === nameOf(defaultModel) ? defaultModel : await loadModel(name);
     const moreTools = [...(servers?.tools ?? []), ...skills.tools].map(guard.tool);
-    const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...moreTools] };
+    const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root).map(shown), ...moreTools] };
     const tools = await withAgents(withServers, { io, model, loadModel, note }, request, folder, folder);
     return {
       id: agentIdOf(folder),

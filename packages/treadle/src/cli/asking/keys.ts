@@ -71,8 +71,17 @@ export async function exposureOf(
   sandbox: SandboxSetting | undefined,
 ): Promise<string | null> {
   if (Object.keys(keys).length === 0) return null;
-  const { processesShowing, sandboxStatus } = await import('@treadle/tools');
-  if (sandbox?.mode !== 'off' && (await sandboxStatus(sandbox)).works) return null;
+  if (await isSandboxed(sandbox)) return null;
+  const { processesShowing } = await import('@treadle/tools');
   const text = exposureText({ variables: Object.keys(keys), shownBy: await processesShowing(keys) });
   return text === null ? null : `It runs without a sandbox. ${text}`;
 }
+
+async function isSandboxed(sandbox: SandboxSetting | undefined): Promise<boolean> {
+  const { sandboxStatus } = await import('@treadle/tools');
+  return sandbox?.mode !== 'off' && (await sandboxStatus(sandbox)).works;
+}
+
+/** Whether commands run without a sandbox: by the settings, or because there is none and none is required. */
+export const runsUnconfined = async (sandbox: SandboxSetting | undefined): Promise<boolean> =>
+  sandbox?.mode === 'off' || (sandbox?.required !== true && !(await isSandboxed(sandbox)));

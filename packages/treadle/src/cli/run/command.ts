@@ -16,6 +16,7 @@ import {
   type UserContent,
 } from '@treadle/core';
 import type { Validator } from '@treadle/core/ports';
+import type { EditorFiles } from '@treadle/tools';
 import type { Plugin } from '@treadle/skills';
 import { builtInToolName } from '@treadle/core/names';
 
@@ -24,7 +25,7 @@ import { hostname } from 'node:os';
 import { startBranches } from './branches.ts';
 import { asTool, type AgentParts } from './agents.ts';
 import { driveRun, type Terminals } from './drive-run.ts';
-import { exposureOf, keyGuard, type KeyGuard } from '../asking/keys.ts';
+import { exposureOf, keyGuard, runsUnconfined, type KeyGuard } from '../asking/keys.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from '../sessions/folder-sessions.ts';
 import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
@@ -184,6 +185,8 @@ export async function rightsFor(
   request: RunRequest,
   folder: string,
   terminal: Terminal,
+  /** The editor whose files the tools read and write. */
+  editor?: EditorFiles,
 ): Promise<{
   /** The tools over a folder. */
   readonly toolsIn: (folder: string) => readonly Tool[];
@@ -200,15 +203,18 @@ export async function rightsFor(
   readonly trust: () => Promise<void>;
   /** What is to be said beside a question about a command; null for nothing. */
   readonly aboutCommands: () => Promise<string | null>;
+  /** Whether commands run without a sandbox here: by the settings, or because there is none and none is required. */
+  readonly runsUnconfined: () => Promise<boolean>;
 }> {
-  const { askUserTool, builtInTools, hooksFromSettings, planTool, re2Validator, todoTool, webFetchTool } =
+  const { askUserTool, builtInTools, hooksFromSettings, openRoot, planTool, re2Validator, todoTool, webFetchTool } =
     await import('@treadle/tools');
   const { combineSettings, trustFolder } = await import('../../settings/combine.ts');
   const { settingsSaver } = await import('../../settings/save.ts');
   const web = webFetchTool();
   const plan = planTool();
-  const offered = (sandbox: CombinedSettings['sandbox'], root: string): Tool[] => {
+  const offered = (sandbox: CombinedSettings['sandbox'], path: string): Tool[] => {
     const bash = sandbox === undefined ? {} : { bash: { sandbox } };
+    const root = editor ? openRoot(path, { editor }) : path;
     return [...builtInTools({ root, ...bash }), todoTool(), askUserTool(), web, plan];
   };
   const names = offered(undefined, folder).map(({ name }) => name);
@@ -265,6 +271,7 @@ export async function rightsFor(
     },
     trust,
     aboutCommands,
+    runsUnconfined: () => runsUnconfined(settings.sandbox),
   };
 }
 
