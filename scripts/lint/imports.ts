@@ -24,6 +24,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   openapi: { packages: [CORE, HTTP], node: true },
   mcp: { packages: [CORE], node: true },
   skills: { packages: [CORE, '@treadle/tools'], node: true },
+  code: { packages: [CORE], node: true },
   store: { packages: [CORE], node: true },
   server: { packages: [CORE], node: true },
   formats: { packages: [CORE, '@treadle/server'], node: false },
@@ -51,6 +52,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
 const TESTING = '@treadle/testing';
 const TESTED_WITH: Readonly<Record<string, readonly string[]>> = {
   client: ['@treadle/server', '@treadle/store'],
+  code: ['@treadle/store'],
   mcp: ['@treadle/models', '@treadle/store'],
   server: ['@treadle/store'],
 };

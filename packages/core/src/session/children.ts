@@ -75,13 +75,18 @@ class Children implements ChildRunner {
     if (found.state === 'unasked') {
       const input = promptOf(call, delegation);
       await journal.post(call.childSessionId, input, spawnKey(call.callId), clock.now());
-    } else if (found.state !== 'open') return settled(call, delegation.agentType, found);
+    } else if (found.state !== 'open') return settled(call, delegation, found);
     const child = await this.#opened(call, delegation);
-    return this.#driven(child, call, delegation.agentType, signal);
+    return this.#driven(child, call, delegation, signal);
   }
 
   /** Drives the sub-agent until the run that was asked for has ended, or waits for somebody. */
-  async #driven(child: SessionParts, call: ChildCall, agentType: string, signal: AbortSignal): Promise<ChildOutcome> {
+  async #driven(
+    child: SessionParts,
+    call: ChildCall,
+    delegation: Delegation,
+    signal: AbortSignal,
+  ): Promise<ChildOutcome> {
     const parts = this.#parts;
     const { journal, clock } = parts;
     const until = clock.now() + BUSY_PATIENCE_MS;
@@ -91,7 +96,7 @@ class Children implements ChildRunner {
       const now = await readChildRun(journal, call.childSessionId, spawnKey(call.callId));
       if (now.state === 'ended' || now.state === 'refused') {
         parts.children?.delete(call.childSessionId);
-        return settled(call, agentType, now);
+        return settled(call, delegation, now);
       }
       const childRunId = now.state === 'open' ? now.runId : null;
       if (signal.aborted) return { type: 'paused', childRunId, pending: [] };
@@ -118,7 +123,7 @@ class Children implements ChildRunner {
     const agentType = call.toolName;
     const key = spawnKey(call.callId);
     const found = await readChildRun(journal, call.childSessionId, key);
-    if (found.state === 'ended' || found.state === 'refused') return settled(call, agentType, found);
+    if (found.state === 'ended' || found.state === 'refused') return settled(call, { agentType }, found);
     if (found.state === 'unasked') return NOTHING;
     const input: SessionInput = { type: 'cancel', reason };
     await journal.post(call.childSessionId, input, `cancel:${call.callId}`, clock.now());
@@ -126,7 +131,7 @@ class Children implements ChildRunner {
     const delegation = tool?.delegates ? (tool.delegates(call.arguments) as Delegation) : null;
     if (delegation) {
       const child = await this.#opened(call, delegation);
-      return this.#driven(child, call, delegation.agentType, new AbortController().signal);
+      return this.#driven(child, call, delegation, new AbortController().signal);
     }
     return NOTHING;
   }
@@ -211,15 +216,15 @@ async function stretch(child: SessionParts, signal: AbortSignal): Promise<RunRes
 
 function settled(
   call: ChildCall,
-  agentType: string,
+  { agentType, isPlain = false }: Pick<Delegation, 'agentType' | 'isPlain'>,
   run: Extract<ChildRun, { state: 'ended' | 'refused' }>,
 ): ChildOutcome {
-  const output = childOutput({ agentType, toolName: call.toolName }, call.childSessionId, run);
+  const output = childOutput({ agentType, isPlain, toolName: call.toolName }, call.childSessionId, run);
   return { type: 'ended', output, childRunId: run.runId, spent: run.state === 'ended' ? run.spent : 0 };
 }
 
-const refused = ({ agentType }: Delegation, call: ChildCall, reason: string): ChildOutcome =>
-  settled(call, agentType, { state: 'refused', runId: null, reason });
+const refused = (delegation: Delegation, call: ChildCall, reason: string): ChildOutcome =>
+  settled(call, delegation, { state: 'refused', runId: null, reason });
 
 /** Hands a sub-agent's events on to those who watch its parent. */
 function watcherOf({ hub, state }: SessionParts, { runId, turnIndex, callId, childSessionId }: ChildCall): Watcher {

@@ -50,7 +50,7 @@ export function childSessionId(sessionId: string, callId: string): string {
 
 /** What a model reads of a sub-agent that has come to its end: its final message, or why there is none. */
 export function childOutput(
-  { agentType, toolName }: { readonly agentType: string; readonly toolName: string },
+  { agentType, toolName, isPlain = false }: Pick<Delegation, 'agentType' | 'isPlain'> & { readonly toolName: string },
   childSessionId: string,
   run: Exclude<ChildRun, { state: 'unasked' | 'open' }>,
 ): ToolResult {
@@ -60,9 +60,11 @@ export function childOutput(
   }
   const { status, turns, usage, cost, files } = run.result;
   const details = { ...about, status, turns, usage: { ...usage }, cost };
-  const handle = `Agent run ${run.runId}. To go on with it, call ${toolName} with resume: "${childSessionId}".`;
+  const handle = isPlain
+    ? []
+    : [`Agent run ${run.runId}. To go on with it, call ${toolName} with resume: "${childSessionId}".`];
   const answer = run.result.text;
-  const content = [...problemOf(agentType, run.result), ...(answer.trim() === '' ? [] : [answer]), handle].map(
+  const content = [...problemOf(agentType, run.result), ...(answer.trim() === '' ? [] : [answer]), ...handle].map(
     (text) => ({ type: 'text' as const, text }),
   );
   const isError = status !== 'completed' || answer.trim() === '';

@@ -12,6 +12,8 @@ export interface Delegation {
   readonly resume: string | null;
   readonly limits: Partial<Limits>;
   readonly grants: readonly PermissionRule[];
+  /** True: its caller reads its final message alone, without a way to go on with it. */
+  readonly isPlain?: boolean;
 }
 
 /** What a call of the tool asks for; null for other tools. */
